@@ -1,0 +1,4 @@
+import { defineConfig } from 'prisma/config';
+
+// Only `prisma generate`, `validate` and `format` read this; migrations are applied by src/db/migrate.ts.
+export default defineConfig({ schema: 'prisma/schema.prisma' });
