@@ -35,12 +35,17 @@ export type Finding =
       readonly records: readonly string[];
       /** The record that would allow us, in presentation form. */
       readonly toAdd: string;
+      /** Those that forbid whatever else is there (RFC 8659, 4.1: critical and not understood); no record helps beside them. */
+      readonly toRemove?: readonly string[];
     }
+  /** An apex that another project serves: addresses do not say whose it is, so it stays where it is. */
+  | { readonly code: 'held_elsewhere'; readonly hostname: string }
   | {
       readonly code: 'caa_unknown';
       readonly hostname: string;
       readonly name: string;
-      readonly outcome: Outcome;
+      /** `nxdomain` only of a top-level domain: an answer that cannot be right. */
+      readonly outcome: Outcome | 'nxdomain';
     }
   | {
       readonly code: 'dns_unknown';
@@ -52,7 +57,7 @@ export type Finding =
 export type Outcome = 'servfail' | 'refused' | 'timeout';
 
 export type FindingCode = Finding['code'];
-export type FindingOf<C extends FindingCode> = Extract<Finding, { readonly code: C }>;
+export type FindingOf<C extends FindingCode> = Finding & { readonly code: C };
 
 /** `blocks`: the domain cannot go on. A look that could not tell only informs: nothing is known to be wrong. */
 export const severities: { readonly [C in FindingCode]: Severity } = {
@@ -61,6 +66,7 @@ export const severities: { readonly [C in FindingCode]: Severity } = {
   conflicting_a: 'blocks',
   conflicting_aaaa: 'blocks',
   caa_blocks: 'blocks',
+  held_elsewhere: 'blocks',
   // A certificate authority must treat an unanswered CAA question as a refusal (RFC 8659, 3).
   caa_unknown: 'blocks',
   dns_unknown: 'informs',
@@ -72,6 +78,7 @@ export const actors: { readonly [C in FindingCode]: Actor } = {
   conflicting_a: 'customer',
   conflicting_aaaa: 'customer',
   caa_blocks: 'customer',
+  held_elsewhere: 'customer',
   caa_unknown: 'dns_provider',
   dns_unknown: 'dns_provider',
 };

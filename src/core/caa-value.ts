@@ -1,0 +1,87 @@
+/** The inside of a CAA record: property values, and how a record is written in a zone file. */
+import type { CaaRecord } from './observation.ts';
+
+export type CaaParameter = { readonly tag: string; readonly value: string };
+
+/** An issue or issuewild value taken apart. An empty issuer authorises nobody. */
+export type IssueValue = { readonly issuer: string; readonly parameters: readonly CaaParameter[] };
+
+/** One label of an issuer's name (RFC 8659, 4.2). */
+const issuerLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i;
+/** Visible ASCII without the semicolon (RFC 8659, 4.2). */
+const parameterValue = /^[\x21-\x3a\x3c-\x7e]*$/;
+
+/**
+ * Takes an issue or issuewild value apart (RFC 8659, 4.2); undefined where it is malformed.
+ * What a parameter's tag may hold is the reader's choice: authorities differ from the RFC there.
+ */
+export function parseIssueValue(value: string, parameterTag: RegExp): IssueValue | undefined {
+  const [issuer = '', ...rest] = octetsOf(value).split(';').map(withoutBlanks);
+  if (issuer !== '' && !issuer.split('.').every((label) => issuerLabel.test(label)))
+    return undefined;
+  // A lone semicolon after the issuer has no parameters behind it; any other empty part is malformed.
+  if (rest.length === 1 && rest[0] === '') return { issuer, parameters: [] };
+  const parameters: CaaParameter[] = [];
+  for (const part of rest) {
+    const parameter = parseParameter(part, parameterTag);
+    if (parameter === undefined) return undefined;
+    parameters.push(parameter);
+  }
+  return { issuer, parameters };
+}
+
+/** A record as a zone file has it, e.g. `0 issue "ca.example"`: ASCII only, quotes and foreign bytes escaped. */
+export function presentationOf({ flags, tag, value }: CaaRecord): string {
+  const name = octetsOf(tag).replace(/[^A-Za-z0-9]/g, decimal);
+  const text = octetsOf(value)
+    .replace(/["\\]/g, '\\$&')
+    .replace(/[^\x20-\x7e]/g, decimal);
+  return `${flags} ${name} "${text}"`;
+}
+
+/** The record that allows an authority to issue, in presentation form. */
+export function recordToAdd(issuerDomain: string): string {
+  return presentationOf({ flags: 0, tag: 'issue', value: issuerDomain });
+}
+
+/** What stands where the issuer's name should, however it is written. */
+export function issuerTextOf(value: string): string {
+  const [issuer = ''] = octetsOf(value).split(';', 1);
+  return withoutBlanks(issuer);
+}
+
+/** Blanks are SP and HTAB (RFC 8659, 4.2: WSP), not what JavaScript's trim takes away. */
+function withoutBlanks(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(text.charAt(start))) start += 1;
+  while (end > start && isBlank(text.charAt(end - 1))) end -= 1;
+  return text.slice(start, end);
+}
+
+function parseParameter(part: string, parameterTag: RegExp): CaaParameter | undefined {
+  const equals = part.indexOf('=');
+  if (equals < 0) return undefined;
+  const tag = withoutBlanks(part.slice(0, equals));
+  const value = withoutBlanks(part.slice(equals + 1));
+  return parameterTag.test(tag) && parameterValue.test(value) ? { tag, value } : undefined;
+}
+
+/** `\DDD`, `\"` and `\\` (RFC 1035, 5.1), or a character outside ASCII. */
+const escapeOrForeign = /\\(?:([01]\d\d|2[0-4]\d|25[0-5])|(["\\]))|[^\0-\x7f]/gu;
+
+/** The octets behind escaped text, one character each; what is not ASCII stands for its UTF-8. */
+function octetsOf(text: string): string {
+  return text.replace(escapeOrForeign, (found, code?: string, plain?: string) => {
+    if (code !== undefined) return String.fromCharCode(Number(code));
+    return plain ?? String.fromCharCode(...new TextEncoder().encode(found));
+  });
+}
+
+function isBlank(character: string): boolean {
+  return character === ' ' || character === '\t';
+}
+
+function decimal(octet: string): string {
+  return `\\${String(octet.charCodeAt(0)).padStart(3, '0')}`;
+}

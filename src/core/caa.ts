@@ -1,0 +1,105 @@
+/** The climb for CAA records (RFC 8659, 3): which names to ask, and what the answers come to. */
+import {
+  authorityReading,
+  type CaaAuthority,
+  type CaaDenial,
+  type CaaHint,
+  denialOf,
+  forbidsAll,
+  hintFor,
+  relevantValues,
+  rfcReading,
+} from './caa-set.ts';
+import { presentationOf } from './caa-value.ts';
+import type { Outcome } from './findings.ts';
+import { type CaaLevel, type CaaRecord, recordsOf } from './observation.ts';
+import { isLaboratoryTld } from './zone.ts';
+
+type Permission = 'allow' | 'deny';
+
+/** What the authority will do; `rfc` is what the RFCs alone make of the same records. */
+export type CaaVerdict =
+  | { readonly kind: 'allow'; readonly foundAt: string | null; readonly rfc: Permission }
+  | {
+      readonly kind: 'deny';
+      readonly foundAt: string;
+      /** The whole set, in presentation form. */
+      readonly records: readonly string[];
+      /** Those that forbid whatever else is there, in presentation form. */
+      readonly toRemove: readonly string[];
+      readonly reason: CaaDenial;
+      readonly hint?: CaaHint;
+      readonly rfc: Permission;
+    }
+  /** `nxdomain` only of a top-level domain, which cannot be missing. */
+  | { readonly kind: 'unknown'; readonly name: string; readonly outcome: Outcome | 'nxdomain' };
+
+/**
+ * The names to ask for CAA, nearest first, the top-level domain last, never the root (RFC 8659, 3).
+ * A wildcard is asked for at the name below its asterisk.
+ */
+export function caaLevels(hostname: string): string[] {
+  const labels = hostname.toLowerCase().replace(/^\*\./, '').replace(/\.$/, '').split('.');
+  return labels.map((_, index) => labels.slice(index).join('.')).filter((name) => name !== '');
+}
+
+/**
+ * Judges the climb of one name (each name of a request has its own). `levels` as caaLevels orders them, down to
+ * the first that has a set or gave no answer. Only the nearest set counts; what lies above it is not looked at.
+ */
+export function judgeCaa(
+  levels: readonly CaaLevel[],
+  ca: CaaAuthority,
+  { wildcard }: { readonly wildcard: boolean },
+): CaaVerdict {
+  for (const { name, answer } of levels) {
+    const outcome = missing(name, answer.kind);
+    // An error is not absence: it may hide a set that forbids (RFC 8659, 3).
+    if (outcome !== undefined) return { kind: 'unknown', name, outcome };
+    const records = recordsOf(answer);
+    if (records.length > 0) return judgeSet(name, records, ca, wildcard);
+  }
+  return { kind: 'allow', foundAt: null, rfc: 'allow' };
+}
+
+/** Why a level gave nothing to go by; undefined where it answered. */
+function missing(name: string, kind: CaaLevel['answer']['kind']): Outcome | 'nxdomain' | undefined {
+  switch (kind) {
+    case 'records':
+    case 'nodata':
+      return undefined;
+    case 'nxdomain':
+      // Let's Encrypt does not issue below a top-level domain that is gone; laboratories' are never there.
+      return name.includes('.') || isLaboratoryTld(name) ? undefined : 'nxdomain';
+    case 'servfail':
+    case 'refused':
+    case 'timeout':
+      return kind;
+  }
+}
+
+function judgeSet(
+  foundAt: string,
+  records: readonly CaaRecord[],
+  ca: CaaAuthority,
+  wildcard: boolean,
+): CaaVerdict {
+  const relevant = relevantValues(records, wildcard);
+  const reason = denialOf(records, relevant, ca, authorityReading);
+  const rfc = denialOf(records, relevant, ca, rfcReading) === undefined ? 'allow' : 'deny';
+  if (reason === undefined) return { kind: 'allow', foundAt, rfc };
+  const hint = relevant.map((value) => hintFor(value, ca)).find((found) => found !== undefined);
+  return {
+    kind: 'deny',
+    foundAt,
+    // Sorted: a set has no order, and servers shuffle it.
+    records: records.map(presentationOf).sort(),
+    toRemove: records
+      .filter((record) => forbidsAll(record, authorityReading))
+      .map(presentationOf)
+      .sort(),
+    reason,
+    ...(hint === undefined ? {} : { hint }),
+    rfc,
+  };
+}

@@ -1,0 +1,98 @@
+/** One look at a domain, judged: where it stands afterwards, what there is to tell, and when to look again. */
+import type { Finding } from './findings.ts';
+import { nextWaitMs, windowEnd } from './ladder.ts';
+import { type DomainState, type TransitionEvent, transition, type Verdict } from './lifecycle.ts';
+
+/** What a look needs to know of the domain it is about. */
+export type CheckedDomain = { readonly state: DomainState; readonly findings: readonly Finding[] };
+
+export type CheckRules = {
+  readonly now: Date;
+  readonly windowMs: number;
+  readonly escalateAfterMs: number;
+  /** 0 to 1; see ladder.ts. */
+  readonly jitter: number;
+  /** Somebody is looking, or a server already has the record. */
+  readonly eager: boolean;
+};
+
+export type CheckOutcome = {
+  readonly kind: 'moved' | 'stayed';
+  readonly to: DomainState;
+  readonly findings: readonly Finding[];
+  readonly events: readonly CheckEvent[];
+  /** Null: nothing waits any more. */
+  readonly nextCheckAt: Date | null;
+  readonly escalateAt: Date | null;
+};
+
+export type CheckEvent =
+  | { readonly type: TransitionEvent }
+  | {
+      readonly type: 'domain.findings_changed';
+      readonly appeared: readonly Finding[];
+      readonly cleared: readonly Finding[];
+    };
+
+/** Judges one look at a domain. Pure: the same arguments give the same outcome. */
+export function judgeCheck(
+  domain: CheckedDomain,
+  look: { readonly verdict: Verdict; readonly findings: readonly Finding[] },
+  rules: CheckRules,
+): CheckOutcome {
+  const step = transition(domain.state, { kind: 'checked', verdict: look.verdict }, rules);
+  const to = step.kind === 'refused' ? domain.state : step.to;
+  const told: readonly CheckEvent[] = step.kind === 'moved' ? [{ type: step.event }] : [];
+  return {
+    kind: step.kind === 'moved' ? 'moved' : 'stayed',
+    to,
+    findings: look.findings,
+    events: [...findingsChanged(domain.findings, look.findings), ...told],
+    nextCheckAt: nextCheckAt(to, rules),
+    escalateAt:
+      to.status === 'verified' ? new Date(to.verifiedAt.getTime() + rules.escalateAfterMs) : null,
+  };
+}
+
+/** What appeared and what is gone, by code and evidence; nothing where nothing changed. */
+export function findingsChanged(
+  before: readonly Finding[],
+  after: readonly Finding[],
+): readonly CheckEvent[] {
+  const appeared = except(after, before);
+  const cleared = except(before, after);
+  return appeared.length + cleared.length === 0
+    ? []
+    : [{ type: 'domain.findings_changed', appeared, cleared }];
+}
+
+/** When a domain in this state is next worked on; `verified` at once, for its certificate. */
+export function nextCheckAt(
+  state: DomainState,
+  rules: Omit<CheckRules, 'escalateAfterMs'>,
+): Date | null {
+  switch (state.status) {
+    case 'pending': {
+      const { pendingSince } = state;
+      const next = rules.now.getTime() + nextWaitMs({ pendingSince, ...rules });
+      // Never past the end of the window, so that the window ends when it was said to.
+      return new Date(Math.min(next, windowEnd(pendingSince, rules.windowMs).getTime()));
+    }
+    case 'verified':
+      return rules.now;
+    case 'live':
+    case 'drifted':
+    case 'failed':
+      return null;
+  }
+}
+
+function except(some: readonly Finding[], others: readonly Finding[]): Finding[] {
+  const known = new Set(others.map((finding) => fingerprint(finding)));
+  return some.filter((finding) => !known.has(fingerprint(finding)));
+}
+
+/** The same for the same code and evidence, whatever order a database keeps the fields in. */
+function fingerprint(finding: Finding): string {
+  return JSON.stringify(Object.entries(finding).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

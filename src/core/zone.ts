@@ -1,0 +1,65 @@
+/** Where a name sits among the registries' suffixes: its registrable domain, and the names nobody can register. */
+import { parse } from 'tldts';
+
+/**
+ * Reserved for tests and documentation (RFC 6761, 6.2 and 6.5). No registry has them; our laboratories
+ * do, so they count as suffixes here.
+ */
+const laboratoryTlds: ReadonlySet<string> = new Set(['test', 'example']);
+
+/** Names without a place in the public DNS, each with the document that says so. Covers everything below them. */
+const specialUse: ReadonlyMap<string, string> = new Map([
+  ['localhost', 'RFC 6761'],
+  ['invalid', 'RFC 6761'],
+  ['local', 'RFC 6762'],
+  ['onion', 'RFC 7686'],
+  ['alt', 'RFC 9476'],
+  ['internal', 'ICANN resolution 2024.07.29.06'],
+  // home.arpa (RFC 8375), in-addr.arpa and all the others: infrastructure, never a customer's.
+  ['arpa', 'RFC 3172'],
+]);
+
+export type ZonePlace = {
+  /** The registrable domain, by the ICANN section of the Public Suffix List. */
+  readonly zone: string;
+  /** The part left of the zone; `@` for the zone itself. */
+  readonly label: string;
+  readonly apex: boolean;
+};
+
+export type Suffix =
+  | { readonly kind: 'registrable' }
+  | { readonly kind: 'public_suffix' }
+  | { readonly kind: 'special_use'; readonly tld: string; readonly source: string }
+  | { readonly kind: 'unknown_tld'; readonly tld: string };
+
+/** Whether a top-level domain exists in laboratories only. */
+export function isLaboratoryTld(tld: string): boolean {
+  return laboratoryTlds.has(tld);
+}
+
+/** What the suffix of a lower-case A-label name makes of it. */
+export function suffixOf(ascii: string): Suffix {
+  const tld = ascii.slice(ascii.lastIndexOf('.') + 1);
+  const source = specialUse.get(tld);
+  if (source !== undefined) return { kind: 'special_use', tld, source };
+  const { isIcann, domain } = parse(ascii, icannOnly);
+  if (isIcann !== true && !isLaboratoryTld(tld)) return { kind: 'unknown_tld', tld };
+  return domain === null ? { kind: 'public_suffix' } : { kind: 'registrable' };
+}
+
+/** Splits an accepted host name at its zone. A name without a registrable domain is its own zone. */
+export function splitAtZone(ascii: string): ZonePlace {
+  const zone = parse(ascii, icannOnly).domain ?? ascii;
+  const apex = ascii === zone;
+  return { zone, label: apex ? '@' : ascii.slice(0, -zone.length - 1), apex };
+}
+
+/** The text is a bare name already. Zones of the private section (github.io) are customers' zones like others. */
+const icannOnly = {
+  allowPrivateDomains: false,
+  detectIp: false,
+  extractHostname: false,
+  mixedInputs: false,
+  validateHostname: false,
+} as const;

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { caaLevels, judgeCaa } from '../../src/core/caa.ts';
+import type { CaaAuthority } from '../../src/core/caa-set.ts';
+import { type CaaZone, levelsIn } from './support/caa-zone.ts';
+
+type Vector = {
+  readonly id: string;
+  readonly zone: CaaZone;
+  readonly request: string;
+  readonly wildcard: boolean;
+  readonly expect: 'allow' | 'deny' | 'unknown';
+  readonly foundAt?: string;
+  readonly rfcOnly?: 'allow' | 'deny';
+};
+
+const file: {
+  readonly ca: { readonly issuer: string; readonly accountUri: string };
+  readonly vectors: readonly Vector[];
+} = JSON.parse(readFileSync(new URL('../vectors/caa.json', import.meta.url), 'utf8'));
+
+const ours: CaaAuthority = {
+  issuerDomains: [file.ca.issuer],
+  accountUri: file.ca.accountUri,
+  method: 'http-01',
+};
+
+describe('the vectors', () => {
+  it.each(file.vectors)('$id: $request is $expect', (vector) => {
+    const { zone, request, wildcard } = vector;
+    const verdict = judgeCaa(levelsIn(zone, request), ours, { wildcard });
+    expect(verdict.kind).toBe(vector.expect);
+    if (verdict.kind === 'unknown') return;
+    expect(verdict.foundAt).toBe(vector.foundAt ?? null);
+    expect(verdict.rfc).toBe(vector.rfcOnly ?? vector.expect);
+  });
+});
+
+describe('the names that are asked', () => {
+  it.each([
+    ['docs.example.co.uk', ['docs.example.co.uk', 'example.co.uk', 'co.uk', 'uk']],
+    ['*.example.com', ['example.com', 'com']],
+    ['DOCS.Example.com.', ['docs.example.com', 'example.com', 'com']],
+    ['com', ['com']],
+    ['', []],
+  ])('for %s go up to the top-level domain and never to the root', (hostname, names) => {
+    expect(caaLevels(hostname)).toEqual(names);
+  });
+});
+
+const issue = (value: string, flags = 0) => ({ flags, tag: 'issue', value });
+const set = [issue('letsencrypt.org')];
+const foreign = [issue('ca.com')];
+
+describe('the climb', () => {
+  const rows: readonly (readonly [why: string, zone: CaaZone, expected: object])[] = [
+    [
+      'stops at the nearest set, and nothing above is merged in',
+      { 'a.example.com': foreign, 'example.com': set },
+      { kind: 'deny', foundAt: 'a.example.com' },
+    ],
+    [
+      'is not begun again from where an alias leads',
+      { 'a.example.com': { cname: 'x.other.net' }, 'other.net': foreign },
+      { kind: 'allow', foundAt: null },
+    ],
+    [
+      'counts a set behind an alias as the name’s own, also at a parent',
+      { 'example.com': { cname: 'other.net' }, 'other.net': foreign },
+      { kind: 'deny', foundAt: 'example.com' },
+    ],
+    [
+      'takes an alias that never ends for a failure',
+      { 'a.example.com': { cname: 'a.example.com' } },
+      { kind: 'unknown', name: 'a.example.com', outcome: 'servfail' },
+    ],
+    [
+      'takes a refused question for a failure',
+      { 'example.com': 'REFUSED' },
+      { kind: 'unknown', name: 'example.com', outcome: 'refused' },
+    ],
+    [
+      'takes a name that does not exist for one without a set',
+      { 'a.example.com': 'NXDOMAIN', 'example.com': set },
+      { kind: 'allow', foundAt: 'example.com' },
+    ],
+    [
+      'does not believe that a top-level domain does not exist',
+      { com: 'NXDOMAIN' },
+      { kind: 'unknown', name: 'com', outcome: 'nxdomain' },
+    ],
+    [
+      'does not care about a failure above the set',
+      { 'a.example.com': set, 'example.com': 'TIMEOUT', com: 'NXDOMAIN' },
+      { kind: 'allow', foundAt: 'a.example.com' },
+    ],
+  ];
+  it.each(rows)('%s', (_, zone, expected) => {
+    expect(judgeCaa(levelsIn(zone, 'a.example.com'), ours, { wildcard: false })).toMatchObject(
+      expected,
+    );
+  });
+
+  it('goes on in a laboratory, whose top-level domain no registry has', () => {
+    const levels = levelsIn({ test: 'NXDOMAIN' }, 'docs.lab.test');
+    expect(judgeCaa(levels, ours, { wildcard: false })).toMatchObject({ kind: 'allow' });
+  });
+});
+
+describe('a verdict', () => {
+  it('shows the whole set, what to remove and why', () => {
+    const zone = { 'a.com': [{ flags: 129, tag: 'Foo', value: 'x"y' }, issue(' letsencrypt.org')] };
+    expect(judgeCaa(levelsIn(zone, 'a.com'), ours, { wildcard: false })).toEqual({
+      kind: 'deny',
+      foundAt: 'a.com',
+      records: ['0 issue " letsencrypt.org"', '129 Foo "x\\"y"'],
+      toRemove: ['129 Foo "x\\"y"'],
+      reason: 'unknown_critical',
+      rfc: 'deny',
+    });
+  });
+
+  it('is about each identity of the authority', () => {
+    const both: CaaAuthority = { ...ours, issuerDomains: ['ssl.com', 'letsencrypt.org'] };
+    const levels = levelsIn({ 'a.com': set }, 'a.com');
+    expect(judgeCaa(levels, both, { wildcard: false })).toMatchObject({ kind: 'allow' });
+  });
+});

@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type LadderInput,
+  nextWaitMs,
+  VERIFY_WINDOW_MS,
+  windowEnd,
+} from '../../src/core/ladder.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const since = new Date('2026-03-01T12:00:00Z');
+
+/** The wait at an age, without jitter unless told. */
+function waitAt(ageMs: number, rest: Partial<LadderInput> = {}): number {
+  const now = new Date(since.getTime() + ageMs);
+  return nextWaitMs({
+    pendingSince: since,
+    now,
+    windowMs: VERIFY_WINDOW_MS,
+    eager: false,
+    jitter: 0.5,
+    ...rest,
+  });
+}
+
+describe('the wait before the next look', () => {
+  it.each([
+    ['at once', 0, 15 * SECOND],
+    ['after a minute', MINUTE, 15 * SECOND],
+    ['after five minutes', 5 * MINUTE, 15 * SECOND],
+    ['after ten minutes', 10 * MINUTE, 30 * SECOND],
+    ['after half an hour', 30 * MINUTE, 90 * SECOND],
+    ['after an hour', HOUR, 3 * MINUTE],
+    ['after 100 minutes', 100 * MINUTE, 5 * MINUTE],
+    ['after a day', 24 * HOUR, 5 * MINUTE],
+    ['at the end of the window', 48 * HOUR, 5 * MINUTE],
+    ['when the clock was set back', -HOUR, 15 * SECOND],
+  ])('%s', (_, age, wait) => {
+    expect(waitAt(age)).toBe(wait);
+  });
+
+  it('is five seconds while somebody watches, at any age', () => {
+    for (const age of [0, HOUR, 47 * HOUR]) expect(waitAt(age, { eager: true })).toBe(5 * SECOND);
+  });
+
+  it.each([
+    [0, 13_500],
+    [0.25, 14_250],
+    [0.5, 15_000],
+    [1, 16_500],
+  ])('is spread by a tenth either way: a draw of %d makes 15 s %d ms', (jitter, wait) => {
+    expect(waitAt(0, { jitter })).toBe(wait);
+  });
+});
+
+describe('the looks of a whole window', () => {
+  /** How many looks there were by each of these ages. */
+  const totals = [
+    [MINUTE, 5],
+    [5 * MINUTE, 21],
+    [HOUR, 71],
+    [100 * MINUTE, 82],
+    [24 * HOUR, 350],
+    [48 * HOUR, 638],
+  ] as const;
+
+  it.each(totals)('by %d ms of age are %d in all', (age, total) => {
+    let looks = 0;
+    for (let at = 0; at <= age; at += waitAt(at)) looks += 1;
+    expect(looks).toBe(total);
+  });
+
+  it('end when the window does', () => {
+    expect(windowEnd(since, VERIFY_WINDOW_MS)).toEqual(new Date('2026-03-03T12:00:00Z'));
+  });
+});
+
+describe('a laboratory', () => {
+  it.each([
+    ['a hundredth of the window', 0.01, 100 * MINUTE, 3_000],
+    ['a hundredth of the window, at its start', 0.01, 0, 250],
+    ['a thousandth', 0.001, HOUR, 300],
+  ])('with %s shortens the steps alike', (_, scale, age, wait) => {
+    expect(waitAt(age, { windowMs: VERIFY_WINDOW_MS * scale })).toBe(wait);
+  });
+
+  it('with a longer window looks no less often', () => {
+    expect(waitAt(HOUR, { windowMs: 10 * VERIFY_WINDOW_MS })).toBe(waitAt(HOUR));
+  });
+});
+
+it('never waits less than a quarter of a second, nor more than 5.5 minutes, and always whole milliseconds', () => {
+  const input = fc.record({
+    age: fc.integer({ min: -HOUR, max: 100 * 24 * HOUR }),
+    windowMs: fc.integer({ min: 1, max: 100 * 24 * HOUR }),
+    eager: fc.boolean(),
+    jitter: fc.double({ min: 0, max: 1, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(input, ({ age, ...rest }) => {
+      const wait = waitAt(age, rest);
+      expect(wait).toBe(Math.round(wait));
+      expect(wait).toBeGreaterThanOrEqual(250);
+      expect(wait).toBeLessThanOrEqual(5.5 * MINUTE);
+    }),
+  );
+});

@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type DomainState,
+  DRIFT_CONFIRM_MS,
+  type Occurrence,
+  transition,
+} from '../../src/core/lifecycle.ts';
+
+const now = new Date('2026-03-01T12:00:00Z');
+const windowMs = 48 * 3_600_000;
+const ago = (ms: number) => new Date(now.getTime() - ms);
+
+const occurrences = {
+  right: { kind: 'checked', verdict: 'right' },
+  wrong: { kind: 'checked', verdict: 'wrong' },
+  unknown: { kind: 'checked', verdict: 'unknown' },
+  stored: { kind: 'certificate_stored' },
+  ended: { kind: 'certificate_ended' },
+  verify: { kind: 'verify_requested' },
+  claimed: { kind: 'claimed_elsewhere' },
+} as const satisfies Record<string, Occurrence>;
+
+type OccurrenceName = keyof typeof occurrences;
+
+const states = {
+  'pending, within its window': { status: 'pending', pendingSince: ago(windowMs - 1) },
+  'pending, its window over': { status: 'pending', pendingSince: ago(windowMs) },
+  verified: { status: 'verified', verifiedAt: ago(60_000) },
+  'live, in order': { status: 'live', missedAt: null },
+  'live, missed a moment ago': { status: 'live', missedAt: ago(DRIFT_CONFIRM_MS - 1) },
+  'live, missed ten minutes ago': { status: 'live', missedAt: ago(DRIFT_CONFIRM_MS) },
+  drifted: { status: 'drifted' },
+  failed: { status: 'failed' },
+} as const satisfies Record<string, DomainState>;
+
+const toPending: DomainState = { status: 'pending', pendingSince: now };
+const toVerified: DomainState = { status: 'verified', verifiedAt: now };
+const toLive: DomainState = { status: 'live', missedAt: null };
+const toDrifted: DomainState = { status: 'drifted' };
+const toFailed: DomainState = { status: 'failed' };
+const missedNow: DomainState = { status: 'live', missedAt: now };
+
+/** `stays`: as it was; a state alone: a silent note; a state with an event: a move. */
+type Outcome = 'refused' | 'stays' | DomainState | readonly [to: DomainState, event: string];
+
+const reverified = [toPending, 'domain.reverify_requested'] as const;
+const unverified = [toPending, 'domain.unverified'] as const;
+const lost = [toPending, 'domain.claimed_elsewhere'] as const;
+const certificateless = { stored: 'refused', ended: 'refused', claimed: 'refused' } as const;
+
+/** Every pair has its line: a new state or occurrence does not compile until it is here. */
+const table: {
+  readonly [S in keyof typeof states]: { readonly [O in OccurrenceName]: Outcome };
+} = {
+  'pending, within its window': {
+    right: [toVerified, 'domain.verified'],
+    wrong: 'stays',
+    unknown: 'stays',
+    verify: reverified,
+    ...certificateless,
+  },
+  'pending, its window over': {
+    right: [toVerified, 'domain.verified'],
+    wrong: [toFailed, 'domain.failed'],
+    unknown: [toFailed, 'domain.failed'],
+    verify: reverified,
+    ...certificateless,
+  },
+  verified: {
+    right: 'stays',
+    wrong: unverified,
+    unknown: 'stays',
+    stored: [toLive, 'domain.live'],
+    ended: 'refused',
+    verify: reverified,
+    claimed: lost,
+  },
+  'live, in order': {
+    right: 'stays',
+    wrong: missedNow,
+    unknown: 'stays',
+    stored: 'stays',
+    ended: unverified,
+    verify: 'stays',
+    claimed: lost,
+  },
+  'live, missed a moment ago': {
+    right: toLive,
+    wrong: 'stays',
+    unknown: 'stays',
+    stored: 'stays',
+    ended: unverified,
+    verify: 'stays',
+    claimed: lost,
+  },
+  'live, missed ten minutes ago': {
+    right: toLive,
+    wrong: [toDrifted, 'domain.drifted'],
+    unknown: 'stays',
+    stored: 'stays',
+    ended: unverified,
+    verify: 'stays',
+    claimed: lost,
+  },
+  drifted: {
+    right: [toLive, 'domain.recovered'],
+    wrong: 'stays',
+    unknown: 'stays',
+    stored: 'stays',
+    ended: [toFailed, 'domain.failed'],
+    verify: 'stays',
+    claimed: lost,
+  },
+  failed: {
+    right: [toVerified, 'domain.verified'],
+    wrong: 'stays',
+    unknown: 'stays',
+    verify: reverified,
+    ...certificateless,
+  },
+};
+
+const names = Object.keys(occurrences) as OccurrenceName[]; // keys of a constant
+const stateNames = Object.keys(states) as (keyof typeof states)[]; // keys of a constant
+const pairs = stateNames.flatMap((state) => names.map((occurrence) => ({ state, occurrence })));
+
+describe('a domain that is', () => {
+  it.each(pairs)('$state, on $occurrence', ({ state, occurrence }) => {
+    const outcome = table[state][occurrence];
+    const step = transition(states[state], occurrences[occurrence], { now, windowMs });
+    if (outcome === 'refused') expect(step).toEqual({ kind: 'refused' });
+    else if (outcome === 'stays') expect(step).toEqual({ kind: 'stayed', to: states[state] });
+    else if ('status' in outcome) expect(step).toEqual({ kind: 'stayed', to: outcome });
+    else expect(step).toEqual({ kind: 'moved', to: outcome[0], event: outcome[1] });
+  });
+});
+
+const anyTime = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) });
+const anyState: fc.Arbitrary<DomainState> = fc.oneof(
+  anyTime.map((pendingSince) => ({ status: 'pending', pendingSince }) as const),
+  anyTime.map((verifiedAt) => ({ status: 'verified', verifiedAt }) as const),
+  fc.option(anyTime).map((missedAt) => ({ status: 'live', missedAt }) as const),
+  fc.constantFrom({ status: 'drifted' } as const, { status: 'failed' } as const),
+);
+const anyOccurrence = fc.constantFrom(...Object.values(occurrences));
+const anyRules = fc.record({ now: anyTime, windowMs: fc.integer({ min: 1, max: 1e10 }) });
+
+/** The state after an occurrence; a refused one changes nothing. */
+function stateAfter(
+  state: DomainState,
+  occurrence: Occurrence,
+  rules: { now: Date; windowMs: number },
+) {
+  const step = transition(state, occurrence, rules);
+  return step.kind === 'refused' ? state : step.to;
+}
+
+describe('whatever happens to whichever domain', () => {
+  it('what happens twice at one time leaves it as once does', () => {
+    fc.assert(
+      fc.property(anyState, anyOccurrence, anyRules, (state, occurrence, rules) => {
+        const once = stateAfter(state, occurrence, rules);
+        expect(stateAfter(once, occurrence, rules)).toEqual(once);
+      }),
+    );
+  });
+
+  it('only a repeated re-verify is told a second time', () => {
+    fc.assert(
+      fc.property(anyState, anyOccurrence, anyRules, (state, occurrence, rules) => {
+        const again = transition(stateAfter(state, occurrence, rules), occurrence, rules);
+        if (occurrence.kind !== 'verify_requested') expect(again.kind).not.toBe('moved');
+      }),
+    );
+  });
+
+  it('a look that could not tell changes nothing of a domain that was right before', () => {
+    const settled = anyState.filter(({ status }) => status !== 'pending');
+    fc.assert(
+      fc.property(settled, anyRules, (state, rules) => {
+        const step = transition(state, occurrences.unknown, rules);
+        expect(step).toEqual({ kind: 'stayed', to: state });
+      }),
+    );
+  });
+
+  it('an event is told exactly when the status changes or a window starts anew', () => {
+    fc.assert(
+      fc.property(anyState, anyOccurrence, anyRules, (state, occurrence, rules) => {
+        const step = transition(state, occurrence, rules);
+        if (step.kind === 'stayed') expect(step.to.status).toBe(state.status);
+        if (step.kind === 'moved' && step.to.status === state.status) {
+          expect(step).toMatchObject({
+            to: { status: 'pending' },
+            event: 'domain.reverify_requested',
+          });
+        }
+      }),
+    );
+  });
+});
