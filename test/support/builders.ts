@@ -1,0 +1,61 @@
+/** Values that are valid and boring, so that a test shows only what matters to it. */
+import type { Diagnosis } from '../../src/core/diagnosis.ts';
+import type { Observation, ServerView } from '../../src/core/observation.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+
+export const noon = new Date('2026-11-20T12:00:00.000Z');
+
+export function later(from: Date, ms: number): Date {
+  return new Date(from.getTime() + ms);
+}
+
+export function aDomain(parts: Partial<LoadedDomain> = {}): LoadedDomain {
+  return {
+    id: '00000000-0000-4000-8000-000000000001',
+    projectId: '00000000-0000-4000-8000-00000000000a',
+    hostname: 'docs.shop.test',
+    target: 'x.edge.test',
+    epoch: 1,
+    attempts: 0,
+    state: { status: 'pending', pendingSince: noon },
+    findings: [],
+    nextCheckAt: noon,
+    escalateAt: null,
+    ...parts,
+  };
+}
+
+export function anObservation(view: Partial<ServerView> = {}): Observation {
+  const server: ServerView = {
+    server: 'ns1.shop.test',
+    cname: { kind: 'records', records: ['x.edge.test'], ttlSeconds: 3600 },
+    a: { kind: 'nodata' },
+    aaaa: { kind: 'nodata' },
+    ...view,
+  };
+  return {
+    hostname: 'docs.shop.test',
+    view: 'authoritative',
+    servers: [server],
+    caa: [],
+    targetAddresses: [],
+  };
+}
+
+export const right: Diagnosis = { verdict: 'right', findings: [] };
+export const missing: Diagnosis = {
+  verdict: 'wrong',
+  findings: [
+    { code: 'record_missing', hostname: 'docs.shop.test', target: 'x.edge.test', seen: 'nxdomain' },
+  ],
+};
+export const unknown: Diagnosis = {
+  verdict: 'unknown',
+  findings: [
+    {
+      code: 'dns_unknown',
+      hostname: 'docs.shop.test',
+      servers: [{ server: 'ns1.shop.test', outcome: 'timeout' }],
+    },
+  ],
+};

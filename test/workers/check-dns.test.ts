@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import type { CheckOutcome } from '../../src/core/check.ts';
+import type { Diagnosis } from '../../src/core/diagnosis.ts';
+import type { CheckSave } from '../../src/db/checks.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { MoveResult } from '../../src/db/moves.ts';
+import { type CheckDnsDeps, checkDns } from '../../workers/check-dns.ts';
+import {
+  aDomain,
+  anObservation,
+  later,
+  missing,
+  noon,
+  right,
+  unknown,
+} from '../support/builders.ts';
+
+const HOUR = 3_600_000;
+const job = { domainId: aDomain().id, epoch: 1 };
+
+type Situation = {
+  readonly domain?: LoadedDomain | undefined;
+  readonly look?: Diagnosis;
+  readonly saved?: readonly MoveResult[];
+  readonly now?: Date;
+};
+
+/** The job's world as plain values; what it saved and which follow-ups it asked for are written down. */
+function world({ domain = aDomain(), look = right, saved = [], now = noon }: Situation) {
+  const saves: CheckSave[] = [];
+  const followed: CheckOutcome[] = [];
+  const results = [...saved];
+  const deps: CheckDnsDeps = {
+    load: async (id) => (id === domain.id ? domain : undefined),
+    observe: async () => anObservation(),
+    diagnose: async () => look,
+    save: async (check) => {
+      saves.push(check);
+      return results.shift() ?? { kind: 'saved', epoch: check.domain.epoch };
+    },
+    enqueueFollowUps: async (_domain, outcome) => {
+      followed.push(outcome);
+    },
+    rules: (at) => ({
+      now: at,
+      windowMs: 48 * HOUR,
+      escalateAfterMs: HOUR / 2,
+      jitter: 0.5,
+      eager: false,
+    }),
+    now: () => now,
+  };
+  return { deps, saves, followed };
+}
+
+describe('a look at a pending domain', () => {
+  it('verifies it where the DNS is right, and asks for its certificate', async () => {
+    const { deps, saves, followed } = world({ look: right });
+    expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
+    expect(saves[0]?.outcome).toMatchObject({
+      kind: 'moved',
+      to: { status: 'verified', verifiedAt: noon },
+      events: [{ type: 'domain.verified' }],
+      nextCheckAt: noon,
+      escalateAt: later(noon, HOUR / 2),
+    });
+    expect(followed).toHaveLength(1);
+  });
+
+  it('keeps what is wrong and looks again on the ladder', async () => {
+    const { deps, saves } = world({ look: missing });
+    const at = later(noon, 15_000);
+    expect(await checkDns(deps, job)).toEqual({ kind: 'again', at, note: 'record_missing' });
+    expect(saves[0]?.outcome).toMatchObject({
+      kind: 'stayed',
+      findings: missing.findings,
+      events: [{ type: 'domain.findings_changed', appeared: missing.findings, cleared: [] }],
+      nextCheckAt: at,
+    });
+  });
+
+  it('tells a finding once, however often it is seen', async () => {
+    const domain = aDomain({ findings: missing.findings });
+    const { deps, saves } = world({ domain, look: missing });
+    await checkDns(deps, job);
+    expect(saves[0]?.outcome.events).toEqual([]);
+  });
+
+  it('does not move it where it could not tell', async () => {
+    const { deps, saves } = world({ look: unknown });
+    expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', note: 'dns_unknown' });
+    expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', to: { status: 'pending' } });
+  });
+
+  it('fails it for good when 48 hours have passed, with the reason', async () => {
+    const { deps, saves } = world({ look: missing, now: later(noon, 48 * HOUR) });
+    expect(await checkDns(deps, job)).toEqual({
+      kind: 'over',
+      reason: 'window ended: record_missing',
+    });
+    expect(saves[0]?.outcome).toMatchObject({ to: { status: 'failed' }, nextCheckAt: null });
+  });
+
+  it('never plans a look past the end of the window', async () => {
+    const { deps } = world({ look: missing, now: later(noon, 48 * HOUR - 1_000) });
+    expect(await checkDns(deps, job)).toMatchObject({ at: later(noon, 48 * HOUR) });
+  });
+
+  it('looks afresh where somebody else saved first', async () => {
+    const { deps, followed } = world({ look: right, saved: [{ kind: 'stale' }] });
+    expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', at: later(noon, 1_000) });
+    expect(followed).toEqual([]);
+  });
+
+  it('says so where another project holds the apex, and keeps waiting', async () => {
+    const { deps, saves } = world({ look: right, saved: [{ kind: 'held_elsewhere' }] });
+    expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', note: 'held_elsewhere' });
+    expect(saves[1]?.outcome).toMatchObject({
+      kind: 'stayed',
+      findings: [{ code: 'held_elsewhere' }],
+    });
+  });
+});
+
+describe('a look that comes too late', () => {
+  it.each([
+    ['of a removed domain', { domainId: '00000000-0000-4000-8000-00000000dead', epoch: 1 }],
+    ['of an earlier life', { domainId: job.domainId, epoch: 0 }],
+  ])('%s changes nothing', async (_title, late) => {
+    const { deps, saves, followed } = world({});
+    expect(await checkDns(deps, late)).toEqual({ kind: 'done' });
+    expect([saves, followed]).toEqual([[], []]);
+  });
+
+  it('makes good the follow-up that a killed worker did not ask for', async () => {
+    const domain = aDomain({
+      state: { status: 'verified', verifiedAt: noon },
+      escalateAt: later(noon, HOUR / 2),
+    });
+    const { deps, saves, followed } = world({ domain });
+    expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
+    expect(saves).toEqual([]);
+    expect(followed).toMatchObject([
+      { to: { status: 'verified' }, nextCheckAt: noon, escalateAt: domain.escalateAt },
+    ]);
+  });
+});
