@@ -1,0 +1,62 @@
+/**
+ * Turns single calls that arrive together into one call with all of them.
+ * While one call is under way the next ones collect, so a batch is as large as the load asks for and a
+ * lone call waits for nothing.
+ */
+
+export type GatherOptions = {
+  /** Largest batch. */
+  readonly itemsMax: number;
+  /** Batches under way at the same time. */
+  readonly concurrency: number;
+};
+
+type Waiting<Item, Result> = {
+  readonly item: Item;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (fault: unknown) => void;
+};
+
+/** `run` answers with one result per item, in their order; when it throws, every call of the batch does. */
+export function gather<Item, Result>(
+  run: (items: readonly Item[]) => Promise<readonly Result[]>,
+  { itemsMax, concurrency }: GatherOptions,
+): (item: Item) => Promise<Result> {
+  let waiting: Waiting<Item, Result>[] = [];
+  let underWay = 0;
+  let scheduled = false;
+
+  function schedule(): void {
+    if (scheduled || underWay >= concurrency || waiting.length === 0) return;
+    scheduled = true;
+    // After the I/O of this turn of the event loop: what arrived together travels together.
+    setImmediate(() => {
+      scheduled = false;
+      const batch = waiting.slice(0, itemsMax);
+      waiting = waiting.slice(itemsMax);
+      underWay += 1;
+      void settle(batch).finally(() => {
+        underWay -= 1;
+        schedule();
+      });
+      schedule();
+    });
+  }
+
+  async function settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await run(batch.map(({ item }) => item));
+      batch.forEach(({ resolve }, index) => {
+        resolve(results[index] as Result); // `run` promises one result per item
+      });
+    } catch (fault) {
+      for (const { reject } of batch) reject(fault);
+    }
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      schedule();
+    });
+}

@@ -1,0 +1,52 @@
+/** Projects and their deploys. */
+import { randomUUID } from 'node:crypto';
+import type { Deploy, DeployStatus, Plan, PrismaClient, Project } from './generated/client.ts';
+
+export type NewProject = { readonly name: string; readonly slug: string; readonly plan: Plan };
+export type ProjectChange = {
+  readonly name?: string | undefined;
+  readonly plan?: Plan | undefined;
+};
+export type NewDeploy = { readonly status: DeployStatus; readonly upstream: string };
+
+export type ProjectStore = {
+  list(): Promise<Project[]>;
+  find(id: string): Promise<Project | null>;
+  /** Null where the slug is taken. */
+  create(project: NewProject): Promise<Project | null>;
+  /** Null where there is no such project. */
+  update(id: string, change: ProjectChange): Promise<Project | null>;
+  /** Null where there is no such project. A succeeded deploy makes the project publishable. */
+  addDeploy(projectId: string, deploy: NewDeploy, at: Date): Promise<Deploy | null>;
+};
+
+export function createProjectStore(prisma: PrismaClient): ProjectStore {
+  return {
+    list: () => prisma.project.findMany({ orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] }),
+    find: (id) => prisma.project.findUnique({ where: { id } }),
+    async create({ name, slug, plan }) {
+      const [created] = await prisma.project.createManyAndReturn({
+        data: [{ id: randomUUID(), name, slug, plan }],
+        skipDuplicates: true,
+      });
+      return created ?? null;
+    },
+    async update(id, { name, plan }) {
+      const [updated] = await prisma.project.updateManyAndReturn({
+        where: { id },
+        data: { ...(name !== undefined && { name }), ...(plan !== undefined && { plan }) },
+      });
+      return updated ?? null;
+    },
+    addDeploy: (projectId, { status, upstream }, at) =>
+      prisma.$transaction(async (tx) => {
+        if ((await tx.project.findUnique({ where: { id: projectId } })) === null) return null;
+        if (status === 'succeeded') {
+          await tx.project.update({ where: { id: projectId }, data: { deployedAt: at } });
+        }
+        return tx.deploy.create({
+          data: { id: randomUUID(), projectId, status, upstream, createdAt: at },
+        });
+      }),
+  };
+}

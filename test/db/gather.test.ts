@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { gather } from '../../src/db/gather.ts';
+
+describe('gathering calls', () => {
+  it('turns calls that arrive together into one', async () => {
+    const batches: number[][] = [];
+    const double = gather(
+      async (items: readonly number[]) => {
+        batches.push([...items]);
+        return items.map((item) => item * 2);
+      },
+      { itemsMax: 10, concurrency: 1 },
+    );
+    expect(await Promise.all([1, 2, 3].map(double))).toEqual([2, 4, 6]);
+    expect(batches).toEqual([[1, 2, 3]]);
+  });
+
+  it('keeps batches below their limit and answers every call with its own result', async () => {
+    const sizes: number[] = [];
+    const same = gather(
+      async (items: readonly number[]) => {
+        sizes.push(items.length);
+        return items;
+      },
+      { itemsMax: 7, concurrency: 2 },
+    );
+    const items = Array.from({ length: 100 }, (_, index) => index);
+    expect(await Promise.all(items.map(same))).toEqual(items);
+    expect(Math.max(...sizes)).toBe(7);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(100);
+  });
+
+  it('lets the calls of a failed batch fail, and goes on', async () => {
+    let fails = true;
+    const same = gather(
+      async (items: readonly number[]) => {
+        if (fails) throw new Error('away');
+        return items;
+      },
+      { itemsMax: 10, concurrency: 1 },
+    );
+    await expect(Promise.all([same(1), same(2)])).rejects.toThrow('away');
+    fails = false;
+    expect(await same(3)).toBe(3);
+  });
+});
