@@ -1,6 +1,7 @@
 /** The one reader of the environment. Everything is optional; a wrong value is named, all of them at once. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { apiKeyProblem } from './http/first-key.ts';
 
 export type SocketAddress = { readonly address: string; readonly port: number };
 
@@ -92,6 +93,14 @@ const keyEncryptionKey = z
     'must be 32 bytes in base64 or hex (openssl rand -base64 32)',
   );
 
+const apiKey = z
+  .string()
+  .min(16, 'must have at least 16 characters')
+  .superRefine((text, context) => {
+    const problem = apiKeyProblem(text);
+    if (problem !== null) context.addIssue(problem);
+  });
+
 const variables = z.object({
   ROLE: z.enum(['all', 'api', 'worker', 'edge'], 'must be all, api, worker or edge').default('all'),
   HOST: z.string().default('127.0.0.1'),
@@ -101,7 +110,7 @@ const variables = z.object({
   DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
   REDIS_URL: url(['redis:', 'rediss:']).optional(),
   DATA_DIR: z.string().default('.data'),
-  API_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
+  API_KEY: apiKey.optional(),
   PLATFORM_DOMAIN: hostName.default('edge.signpost.test'),
   PLATFORM_ADDRESSES: list(address).default([]),
   DNS_SERVERS: list(z.string().transform(socketAddress)).default([]),

@@ -1,0 +1,182 @@
+/** The one place where parts are built and handed to each other. */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { EscalateCertificateDeps } from '../workers/escalate-certificate.ts';
+import type { IssueCertificateDeps } from '../workers/issue-certificate.ts';
+import type { WorkerDeps } from '../workers/start.ts';
+import { composeAuthority } from './certificates/compose.ts';
+import { generateCertificateKey, privateKeyFromPem, privateKeyToPem } from './certificates/keys.ts';
+import { createVault } from './certificates/vault.ts';
+import type { Config } from './config.ts';
+import type { CheckRules } from './core/check.ts';
+import { diagnose } from './core/diagnosis.ts';
+import { followUps } from './core/follow-ups.ts';
+import { splitAtZone } from './core/zone.ts';
+import { createAuthorityKeyStore } from './db/authority-keys.ts';
+import { createCertificateStore } from './db/certificates.ts';
+import { createCheckStore } from './db/checks.ts';
+import type { Database } from './db/client.ts';
+import { createDomainStore } from './db/domains.ts';
+import { createEdgeLookups } from './db/edge-lookups.ts';
+import { openEscalation } from './db/escalations.ts';
+import type { Certificate } from './db/generated/client.ts';
+import { createProjectStore } from './db/projects.ts';
+import { createWaitingStore } from './db/waiting.ts';
+import { createObserver } from './dns/observe.ts';
+import { createWire } from './dns/wire.ts';
+import type { QueueBackend } from './queue/backend.ts';
+import type { QueueName } from './queue/names.ts';
+import { openQueues } from './queue/queues.ts';
+import { createTargets } from './target.ts';
+
+export type Clock = () => Date;
+
+/** What is open before anything is composed. */
+export type Opened = {
+  readonly config: Config;
+  readonly database: Database;
+  readonly backend: QueueBackend;
+  readonly keyEncryptionKey: Uint8Array;
+  readonly log: Logger;
+  readonly now: Clock;
+};
+
+export type Parts = ReturnType<typeof compose>;
+
+/** Builds every part once. Nothing here asks the network; `close` lets go of what it opened. */
+export function compose(opened: Opened) {
+  const { config, database, backend, keyEncryptionKey, log, now } = opened;
+  const { prisma } = database;
+  const wire = createWire();
+  const queues = openQueues(backend);
+  const vault = createVault(keyEncryptionKey);
+  const lookups = createEdgeLookups(prisma);
+  const keys = createAuthorityKeyStore(prisma);
+  const parts = {
+    ...opened,
+    queues,
+    vault,
+    lookups,
+    /** The local authority's root in PEM, once it has signed something. */
+    rootCertificate: async () => (await keys.loadRoot())?.certificate ?? null,
+    observer: createObserver({
+      wire,
+      config: config.dns,
+      platformAddresses: config.platform.addresses,
+    }),
+    authority: composeAuthority({
+      config: config.acme,
+      keys,
+      vault,
+      isHeld: async (hostname) => (await lookups.findRoute(hostname)) !== null,
+      now,
+    }),
+    projects: createProjectStore(prisma),
+    domains: createDomainStore(prisma),
+    checks: createCheckStore(prisma),
+    certificates: createCertificateStore(prisma),
+    waiting: createWaitingStore(prisma),
+    targetFor: createTargets(keyEncryptionKey, config.platform.domain),
+  };
+  return {
+    ...parts,
+    wake: createWake(parts),
+    async close() {
+      await queues.close();
+      wire.close();
+      log.debug('parts closed');
+    },
+  };
+}
+
+/** Makes sure that a waiting domain's jobs exist. */
+function createWake({ queues }: { queues: ReturnType<typeof openQueues> }) {
+  return async (domain: Parameters<typeof followUps>[0] & { id: string; epoch: number }) => {
+    const job = { domainId: domain.id, epoch: domain.epoch };
+    for (const { queue, runAt } of followUps(domain)) await queues.enqueue(queue, [{ job, runAt }]);
+  };
+}
+
+/** The functions that the workers are handed. */
+export function composeWorkers(parts: Parts): WorkerDeps {
+  const { backend, queues, waiting, log, now, config } = parts;
+  const issue = issueDeps(parts);
+  return {
+    backend,
+    log,
+    checkDns: { ...issue, load: parts.checks.load },
+    issueCertificate: issue,
+    escalateCertificate: escalateDeps(parts, issue),
+    reconcile: { waiting, jobsAlive: (name) => jobsAlive(parts, name), ensure: queues.ensure, now },
+    // A laboratory's short window makes everything quicker, the repairs too.
+    reconcileEveryMs: Math.min(20_000, Math.max(1_000, config.verifyWindowMs / 200)),
+  };
+}
+
+async function jobsAlive({ queues }: Parts, name: QueueName): Promise<number> {
+  const { waiting, delayed, active, prioritized } = await queues.counts(name);
+  return waiting + delayed + active + prioritized;
+}
+
+function issueDeps(parts: Parts): IssueCertificateDeps {
+  const { authority, certificates, checks, config, now, observer, vault } = parts;
+  return {
+    now,
+    certificates,
+    save: checks.save,
+    observe: ({ hostname, target }) =>
+      observer.observe({ hostname, target, apex: splitAtZone(hostname).apex }),
+    diagnose: async ({ hostname, target }, observation) =>
+      diagnose(observation, {
+        hostname,
+        target,
+        ca: {
+          issuerDomains: config.acme.issuerDomains,
+          accountUri: await authority.accountUri(),
+          method: 'http-01',
+        },
+      }),
+    rules: (at) => checkRules(config, at),
+    enqueueFollowUps: (domain, { to, nextCheckAt, escalateAt }) =>
+      parts.wake({ ...domain, status: to.status, nextCheckAt, escalateAt }),
+    async newKey() {
+      const id = randomUUID();
+      const pem = Buffer.from(privateKeyToPem(generateCertificateKey()));
+      return { id, sealedKey: vault.seal(pem, sealOf(id)) };
+    },
+    advance: (certificate) => advance(parts, certificate),
+  };
+}
+
+function advance({ authority, certificates, vault }: Parts, certificate: Certificate) {
+  const { id, hostname, orderUrl, sealedKey } = certificate;
+  const privateKey = privateKeyFromPem(vault.open(sealedKey, sealOf(id)));
+  return authority.advance(
+    { hostname, orderUrl, privateKey },
+    {
+      orderPlaced: (url) => certificates.orderPlaced(id, url),
+      publishChallenge: (challenge) => certificates.publishChallenge({ id, hostname }, challenge),
+    },
+  );
+}
+
+function escalateDeps(parts: Parts, issue: IssueCertificateDeps): EscalateCertificateDeps {
+  const { certificates, database, queues } = parts;
+  return {
+    ...issue,
+    loadWork: certificates.loadWork,
+    openEscalation: (domain, escalation, at) =>
+      openEscalation(database.prisma, domain, escalation, at),
+    attemptNow: (job) => queues.promote('issue-certificate', job),
+  };
+}
+
+function checkRules({ verifyWindowMs, escalateAfterMs }: Config, now: Date): CheckRules {
+  const jitter = Math.random();
+  return { now, windowMs: verifyWindowMs, escalateAfterMs, jitter, eager: false };
+}
+
+/** What a certificate's key is bound to in the vault. */
+export function sealOf(certificateId: string): string {
+  return `certificate/${certificateId}`;
+}

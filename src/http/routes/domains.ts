@@ -1,0 +1,177 @@
+/** Custom domains of a project: add, look, verify, remove. */
+import { z } from 'zod';
+import { parseHostname } from '../../core/hostname.ts';
+import type { DomainDetails, DomainStore } from '../../db/domains.ts';
+import type { ProjectStore } from '../../db/projects.ts';
+import { domainView, eventView } from '../domain-view.ts';
+import { type Refusal, refuse } from '../errors.ts';
+import { type ApiResponse, type Route, route } from '../route.ts';
+import { findProject } from './projects.ts';
+
+export type DomainRoutesDeps = {
+  readonly projects: ProjectStore;
+  readonly domains: DomainStore;
+  readonly platformDomain: string;
+  readonly windowMs: number;
+  /** The host name that this project's record for this name must point to. */
+  targetFor(projectId: string, hostname: string): string;
+  /** Makes sure that a domain's jobs exist; a queue that is away is not the caller's trouble. */
+  wake(domain: DomainDetails): Promise<void>;
+  /** Drops the jobs of a life that has ended. */
+  forget(domain: { id: string; epoch: number }): Promise<void>;
+  now(): Date;
+};
+
+/** Our choice: more than anybody adds by hand, less than would fill the queues. */
+const ADDS_PER_HOUR = 100;
+const HOUR_MS = 3_600_000;
+const TIMELINE_LENGTH = 200;
+
+const newDomain = z.strictObject({ hostname: z.string().max(2_048, 'is too long') });
+
+export function domainRoutes(deps: DomainRoutesDeps): readonly Route[] {
+  return [listDomains, addDomain, getDomain, verifyDomain, removeDomain, getTimeline].map((make) =>
+    make(deps),
+  );
+}
+
+const domainsPath = '/v1/projects/:projectId/domains';
+const domainPath = '/v1/projects/:projectId/domains/:hostname';
+
+function listDomains(deps: DomainRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: domainsPath,
+    scope: 'domains:read',
+    operationId: 'listDomains',
+    handle: async ({ params }) => {
+      const project = await findProject(deps.projects, params.projectId);
+      if (project === null) return refuse('project_not_found');
+      const rows = await deps.domains.list(project.id);
+      return { status: 200, body: rows.map((row) => domainView(row, deps.windowMs)) };
+    },
+  });
+}
+
+function addDomain(deps: DomainRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: domainsPath,
+    scope: 'domains:write',
+    operationId: 'addDomain',
+    body: newDomain,
+    handle: ({ params, body }) => add(deps, params.projectId, body.hostname),
+  });
+}
+
+function getDomain(deps: DomainRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: domainPath,
+    scope: 'domains:read',
+    operationId: 'getDomain',
+    handle: ({ params }) =>
+      withName(deps, params, async (projectId, hostname) =>
+        answer(deps, await deps.domains.find(projectId, hostname), 200),
+      ),
+  });
+}
+
+function verifyDomain(deps: DomainRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: `${domainPath}/verify`,
+    scope: 'domains:write',
+    operationId: 'verifyDomain',
+    handle: ({ params }) =>
+      withName(deps, params, async (projectId, hostname) => {
+        const { domains, now, windowMs } = deps;
+        const domain = await domains.requestVerify(projectId, hostname, now(), windowMs);
+        if (domain !== null) await deps.wake(domain);
+        return answer(deps, domain, 202);
+      }),
+  });
+}
+
+function removeDomain(deps: DomainRoutesDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: domainPath,
+    scope: 'domains:write',
+    operationId: 'removeDomain',
+    handle: ({ params }) =>
+      withName(deps, params, async (projectId, hostname) => {
+        const removed = await deps.domains.remove(projectId, hostname, deps.now());
+        if (removed !== null) await deps.forget(removed);
+        return { status: 204 };
+      }),
+  });
+}
+
+function getTimeline(deps: DomainRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: `${domainPath}/timeline`,
+    scope: 'domains:read',
+    operationId: 'getDomainTimeline',
+    handle: ({ params }) =>
+      withName(deps, params, async (projectId, hostname) => {
+        const events = await deps.domains.timeline(projectId, hostname, TIMELINE_LENGTH);
+        return events === null
+          ? refuse('domain_not_found')
+          : { status: 200, body: events.map(eventView) };
+      }),
+  });
+}
+
+async function add(deps: DomainRoutesDeps, projectId: string, typed: string): Promise<ApiResponse> {
+  const project = await findProject(deps.projects, projectId);
+  if (project === null) return refuse('project_not_found');
+  const parsed = parseHostname(typed, deps.platformDomain);
+  if (!parsed.ok) return refuse(parsed.code, parsed.reason);
+  if (project.plan === 'free') return refuse('paid_plan_required');
+  if (project.deployedAt === null) return refuse('deploy_required');
+  const tooMany = await refuseTooMany(deps, project.id);
+  if (tooMany !== null) return tooMany;
+
+  const hostname = parsed.hostname.ascii;
+  const target = deps.targetFor(project.id, hostname);
+  const domain = await deps.domains.add({ projectId: project.id, hostname, target }, deps.now());
+  if (domain === null) return refuse('domain_exists');
+  await deps.wake(domain);
+  return {
+    ...answer(deps, domain, 201),
+    headers: { location: `/v1/projects/${project.id}/domains/${hostname}` },
+  };
+}
+
+async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise<Refusal | null> {
+  const now = deps.now();
+  const added = await deps.domains.addedSince(projectId, new Date(now.getTime() - HOUR_MS));
+  const oldest = added.at(-ADDS_PER_HOUR);
+  if (oldest === undefined) return null;
+  const waitMs = oldest.getTime() + HOUR_MS - now.getTime();
+  return refuse(
+    'too_many_domains',
+    `This project added ${ADDS_PER_HOUR} domains within the last hour; that is as many as it may.`,
+    { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) },
+  );
+}
+
+/** Runs `act` with the project and the host name as stored, however it was spelt in the path. */
+async function withName(
+  deps: DomainRoutesDeps,
+  { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
+  act: (projectId: string, hostname: string) => Promise<ApiResponse>,
+): Promise<ApiResponse> {
+  const project = await findProject(deps.projects, projectId);
+  if (project === null) return refuse('project_not_found');
+  const parsed = parseHostname(hostname, deps.platformDomain);
+  return parsed.ok ? act(project.id, parsed.hostname.ascii) : refuse('domain_not_found');
+}
+
+function answer(deps: DomainRoutesDeps, domain: DomainDetails | null, status: number): ApiResponse {
+  return domain === null
+    ? refuse('domain_not_found')
+    : { status, body: domainView(domain, deps.windowMs) };
+}

@@ -1,0 +1,39 @@
+/** What a person sees when the service is ready: where it is, the first key, and what to try. */
+import type { Config } from './config.ts';
+import type { Signpost } from './start.ts';
+
+export function welcome(config: Config, { addresses, firstKey }: Signpost): string {
+  const parts = [
+    `\nSignpost is ready (${config.role}, ${storageWords[config.storage.kind]}).\n`,
+    ...(addresses.http ? [placesOf(addresses.http)] : []),
+    ...(addresses.edge
+      ? [
+          `  Edge        http on port ${addresses.edge.httpPort}, https on port ${addresses.edge.httpsPort}`,
+        ]
+      : []),
+    ...(firstKey === null ? [] : [`\n  Your first key, shown only now:\n\n    ${firstKey}\n`]),
+    ...(addresses.http ? [thingsToTry(addresses.http, firstKey)] : []),
+  ];
+  return `${parts.join('\n')}\n`;
+}
+
+const storageWords = {
+  embedded: 'embedded storage',
+  postgres: 'PostgreSQL',
+  postgres_redis: 'PostgreSQL and Redis',
+} as const;
+
+function placesOf(url: string): string {
+  return `  Dashboard   ${url}/\n  API         ${url}/v1`;
+}
+
+function thingsToTry(url: string, firstKey: string | null): string {
+  const key = firstKey ?? '$SIGNPOST_KEY';
+  return [
+    '  Try:\n',
+    `    curl -s ${url}/v1/pets -H 'Authorization: Bearer ${key}'`,
+    `    curl -s ${url}/v1/pets -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":1}'`,
+    '    npm run demo     # a customer’s domain goes live, in under a minute',
+    '',
+  ].join('\n');
+}
