@@ -1,0 +1,138 @@
+/** `npm run demo`: the real service and a laboratory, and a customer who makes the classic mistakes. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { styleText } from 'node:util';
+import { pino } from 'pino';
+import { type Config, loadConfig } from '../../config.ts';
+import { type Signpost, startSignpost } from '../../start.ts';
+import { type Customer, createCustomer, type EventShown } from './customer.ts';
+import { type Laboratory, PLATFORM_DOMAIN, startLaboratory, ZONE } from './laboratory.ts';
+import { type Act, type Awaited, acts } from './script.ts';
+import { visit } from './visit.ts';
+
+const HOSTNAME = `docs.${ZONE}`;
+const ACT_DEADLINE_MS = 15_000;
+const LOOK_AGAIN_MS = 100;
+
+type Print = (line: string) => void;
+
+/** Plays the tour; resolves when the domain has answered over HTTPS, and leaves nothing behind. */
+export async function runDemo(write: Print): Promise<void> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'signpost-demo-'));
+  const laboratory = await startLaboratory();
+  const print = stopwatch(write);
+  try {
+    const signpost = await startSignpost(
+      demoConfig(laboratory, dataDir),
+      pino({ level: 'silent' }),
+    );
+    try {
+      await play(signpost, laboratory, print);
+    } finally {
+      await signpost.close(5_000);
+    }
+  } finally {
+    await laboratory.close();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function play(signpost: Signpost, laboratory: Laboratory, print: Print): Promise<void> {
+  const { http, edge } = signpost.addresses;
+  if (http === null || edge === null) throw new Error('the demo needs every role');
+  const customer = createCustomer(http, signpost.firstKey ?? '');
+  const domain = await customer.addDomain(HOSTNAME, laboratory.upstream);
+  const { type, name, value, ttl } = domain.record;
+  print(said(`The customer adds ${HOSTNAME} and is shown the record to create:`));
+  print(`    ${type}  ${name}  ${value}  TTL ${ttl}`);
+
+  const follow = createFollower(customer, print);
+  for (const act of acts) {
+    print('');
+    print(said(act.says));
+    await laboratory.publish(act.publishes.map((record) => record.replace('{target}', value)));
+    for (const record of act.publishes)
+      print(dim(`    ${ZONE}: ${record.replace('{target}', value)}`));
+    await follow(act);
+  }
+  const root = await signpost.parts.rootCertificate();
+  const answer = await visit(HOSTNAME, edge.httpsPort, root ?? '');
+  print('');
+  print(said(`A visitor opens https://${HOSTNAME}/`));
+  print(`    ${answer.status}  ${answer.body.trim()}`);
+  print(dim(`    certificate by ${answer.issuer}, valid until ${answer.validTo}`));
+}
+
+/** Prints what happens to the domain, as it happens, until the act has had its effect. */
+function createFollower({ timeline }: Customer, print: Print): (act: Act) => Promise<void> {
+  let seen = 0;
+  return async ({ until }) => {
+    const deadline = Date.now() + ACT_DEADLINE_MS;
+    while (Date.now() < deadline) {
+      const fresh = (await timeline()).slice(seen);
+      const last = fresh.findIndex((event) => isAwaited(event, until));
+      const shown = last === -1 ? fresh : fresh.slice(0, last + 1);
+      seen += shown.length;
+      for (const line of shown.flatMap(describe)) print(line);
+      if (last !== -1) return;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    }
+    throw new Error(`the demo waited ${ACT_DEADLINE_MS / 1_000} s for ${JSON.stringify(until)}`);
+  };
+}
+
+function isAwaited({ type, data }: EventShown, until: Awaited): boolean {
+  return 'event' in until
+    ? type === until.event
+    : (data.appeared ?? []).some(({ code }) => code === until.finding);
+}
+
+function describe({ type, data }: EventShown): string[] {
+  if (type !== 'domain.findings_changed') {
+    return [
+      `  ${styleText('green', '●')} ${styleText('bold', type)}${data.issuer ? ` by ${data.issuer}` : ''}`,
+    ];
+  }
+  return [
+    ...(data.cleared ?? []).map(({ code }) => `  ${styleText('green', '✓')} ${code} is gone`),
+    ...(data.appeared ?? []).flatMap(({ code, summary, action }) => [
+      `  ${styleText('red', '✗')} ${styleText('bold', code)}: ${summary}`,
+      `    → ${action}`,
+    ]),
+  ];
+}
+
+function demoConfig({ dnsPort }: Laboratory, dataDir: string): Config {
+  const result = loadConfig({
+    PORT: '0',
+    EDGE_HTTP_PORT: '0',
+    EDGE_HTTPS_PORT: '0',
+    DATA_DIR: dataDir,
+    PLATFORM_DOMAIN,
+    DNS_SERVERS: `127.0.0.1:${dnsPort}`,
+    DNS_AUTHORITY_PORT: String(dnsPort),
+    DNS_ALLOW_PRIVATE: 'true',
+    // The ladder's steps shrink with the window: a look every quarter of a second instead of every 15 s.
+    VERIFY_WINDOW: '10m',
+  });
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return result.config;
+}
+
+/** Puts the time since the start in front of each line. */
+function stopwatch(write: Print): Print {
+  const start = performance.now();
+  return (line) => {
+    const seconds = ((performance.now() - start) / 1_000).toFixed(1).padStart(5);
+    write(line === '' ? '' : `${dim(`${seconds} s`)}  ${line}`);
+  };
+}
+
+function said(text: string): string {
+  return styleText('cyan', text);
+}
+
+function dim(text: string): string {
+  return styleText('dim', text);
+}
