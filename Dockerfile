@@ -1,0 +1,16 @@
+# Build: everything, then the compiled program with its runtime dependencies only.
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY . .
+RUN node scripts/setup.mjs && npm prune --omit=dev
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY --from=build /app/prisma/migrations ./prisma/migrations
+USER node
+EXPOSE 3000 8080 8443
+CMD ["node", "--enable-source-maps", "dist/src/main.js"]
