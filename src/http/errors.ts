@@ -1,0 +1,56 @@
+/** Every refusal and fault that the service answers with: one code, one status, one default message. */
+import type { ApiResponse } from './route.ts';
+
+/** docs/api.md lists the same codes (test/http/errors.test.ts). */
+export const errors = {
+  bad_request: [400, 'The request is not well-formed HTTP.'],
+  malformed_json: [400, 'The body is not valid JSON in UTF-8.'],
+  json_too_deep: [400, 'The body nests arrays and objects more than 32 levels deep.'],
+  invalid_body: [400, 'The body does not have the documented fields.'],
+  invalid_query: [400, 'The query has a parameter that does not fit.'],
+  invalid_hostname: [400, 'This is not a host name that can be published.'],
+  public_suffix: [400, 'This name is a public suffix; choose a name below it.'],
+  platform_hostname: [400, "This name belongs to the platform; add a domain of the project's own."],
+  wildcard_unsupported: [400, 'Wildcards are not supported; add each host name by itself.'],
+  unauthorized: [401, 'The API key is missing or not valid.'],
+  insufficient_scope: [403, 'The API key does not have the scope that this operation needs.'],
+  paid_plan_required: [403, 'Custom domains need a paid plan (Pro or above).'],
+  not_found: [404, 'There is nothing at this path.'],
+  pet_not_found: [404, 'There is no animal with this ID.'],
+  project_not_found: [404, 'There is no project with this ID.'],
+  domain_not_found: [404, 'This project has no such domain.'],
+  method_not_allowed: [405, 'This path does not take this method.'],
+  request_timeout: [408, 'The request took too long to arrive.'],
+  deploy_required: [409, 'The project needs a successful deploy first.'],
+  domain_exists: [409, 'This domain is attached already.'],
+  slug_taken: [409, 'Another project has this slug.'],
+  gone: [410, 'This operation was removed.'],
+  body_too_large: [413, 'The body is larger than 64 KiB.'],
+  uri_too_long: [414, 'The request target is longer than 8 KiB.'],
+  unsupported_media_type: [415, 'The body must be application/json in UTF-8.'],
+  expectation_failed: [417, 'The only expectation that can be met is 100-continue.'],
+  too_many_domains: [429, 'This project has added too many domains lately; try again later.'],
+  headers_too_large: [431, 'The request headers are larger than 16 KiB or more than 100.'],
+  internal_error: [500, 'Something went wrong on our side.'],
+  unavailable: [503, 'The service cannot reach its database; try again shortly.'],
+} as const satisfies Readonly<Record<string, readonly [status: number, message: string]>>;
+
+export type ErrorCode = keyof typeof errors;
+export type ErrorBody = {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly status: number;
+};
+
+/** A refusal is an answer like any other; its body is exactly the interface document's Error. */
+export type Refusal = ApiResponse & { readonly body: ErrorBody };
+
+/** The answer for a code, with its default message unless a more telling one is given. */
+export function refuse(
+  code: ErrorCode,
+  message: string = errors[code][1],
+  headers: Readonly<Record<string, string>> = {},
+): Refusal {
+  const status = errors[code][0];
+  return { status, body: { code, message, status }, headers };
+}

@@ -1,0 +1,79 @@
+/** From a method and a request target to a route, or to the refusal that says why there is none. */
+import FindMyWay from 'find-my-way';
+import { type Refusal, refuse } from './errors.ts';
+import type { ApiResponse, Route } from './route.ts';
+
+export type Found =
+  | {
+      readonly kind: 'route';
+      readonly route: Route;
+      readonly params: Readonly<Record<string, string>>;
+      readonly query: URLSearchParams;
+    }
+  | { readonly kind: 'answer'; readonly answer: ApiResponse };
+
+export type Router = (method: string, target: string) => Found;
+
+export const MAX_TARGET_LENGTH = 8_192; // octets; RFC 9110, 4.1 asks for at least 8,000
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/**
+ * Builds the router. HEAD finds the route of GET; OPTIONS is answered 204 with `Allow` wherever something
+ * answers; a path that takes other methods is 405, any other 404.
+ */
+export function createRouter(routes: readonly Route[]): Router {
+  const paths = FindMyWay({ maxParamLength: MAX_TARGET_LENGTH });
+  for (const route of routes) paths.on(route.method, route.path, () => {}, route);
+  return (method, target) => {
+    const url = split(target);
+    if (!url.ok) return { kind: 'answer', answer: url.refusal };
+    const wanted = methods.find((known) => known === (method === 'HEAD' ? 'GET' : method));
+    const match = wanted === undefined ? null : paths.find(wanted, url.path);
+    if (match !== null) {
+      // The store is the route given to `on`; every parameter of a path that matched has a value.
+      const [route, params] = [match.store as Route, match.params as Record<string, string>];
+      return { kind: 'route', route, params, query: url.query };
+    }
+    return { kind: 'answer', answer: otherwise(method, allowed(paths, url.path)) };
+  };
+}
+
+function otherwise(method: string, allow: string | null): ApiResponse {
+  if (allow === null) return refuse('not_found');
+  if (method === 'OPTIONS') return { status: 204, headers: { allow } };
+  return refuse('method_not_allowed', undefined, { allow }); // RFC 9110, 15.5.6
+}
+
+/** The methods of a path as `Allow` lists them, or null where nothing answers. */
+function allowed(paths: ReturnType<typeof FindMyWay>, path: string): string | null {
+  const own = methods.filter((method) => paths.find(method, path) !== null);
+  if (own.length === 0) return null;
+  return [...own, ...(own.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
+}
+
+type SplitTarget =
+  | { readonly ok: true; readonly path: string; readonly query: URLSearchParams }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** Origin form and absolute form (RFC 9112, 3.2.1 and 3.2.2). */
+function split(target: string): SplitTarget {
+  if (target.length > MAX_TARGET_LENGTH) return { ok: false, refusal: refuse('uri_too_long') };
+  const [, path, query = ''] =
+    /^(?:https?:\/\/[^/?#]+)?(\/[^?#]*)(?:\?([^#]*))?$/i.exec(target) ?? [];
+  if (path === undefined || !isDecodable(path)) {
+    const message =
+      'The request target is not a path with an optional query, percent-encoded UTF-8.';
+    return { ok: false, refusal: refuse('bad_request', message) };
+  }
+  return { ok: true, path, query: new URLSearchParams(query) };
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,60 @@
+/** Validation whose refusals name every field that does not fit, at once, in words. */
+import type { z } from 'zod';
+
+export type Validated<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: string };
+
+const MAX_PROBLEMS = 20; // our choice: a hostile body must not be answered with a longer one
+const MAX_NAME_LENGTH = 64;
+
+/**
+ * The value as the schema makes it, or every problem in one line:
+ * `categoryId: is required; colour: is not a known field`. Never throws.
+ */
+export function validate<T>(schema: z.ZodType<T>, value: unknown): Validated<T> {
+  const parsed = schema.safeParse(value, { error: inWords, reportInput: true });
+  if (parsed.success) return { ok: true, value: parsed.data };
+  const problems = parsed.error.issues.flatMap(problemsOf);
+  const shown = problems.slice(0, MAX_PROBLEMS).join('; ');
+  const more = problems.length - MAX_PROBLEMS;
+  return { ok: false, problems: more > 0 ? `${shown}; and ${more} more` : shown };
+}
+
+/** An error option for a schema: `words`, or that the field is required where there is none. */
+export function inTheseWords(words: string): (issue: { readonly input?: unknown }) => string {
+  return ({ input }) => (input === undefined ? 'is required' : words);
+}
+
+/** What zod's own checks say where the schema brings no words of its own; undefined leaves zod's. */
+function inWords(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'unrecognized_keys') return undefined; // problemsOf words these
+  if (issue.input === undefined) return 'is required';
+  if (issue.code === 'invalid_type') return kindWords[issue.expected] ?? 'is of the wrong type';
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
+  return undefined;
+}
+
+const kindWords: Readonly<Record<string, string>> = {
+  string: 'must be a string',
+  number: 'must be a number',
+  bigint: 'must be a whole number',
+  boolean: 'must be true or false',
+  array: 'must be a list',
+  object: 'must be an object',
+};
+
+function problemsOf(issue: z.core.$ZodIssue): readonly string[] {
+  if (issue.code !== 'unrecognized_keys') return [`${nameOf(issue.path)}: ${issue.message}`];
+  return issue.keys.map((key) => `${nameOf([...issue.path, key])}: is not a known field`);
+}
+
+/** `redirects[0].from`; the value as a whole is called `body`. */
+function nameOf(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return 'body';
+  return path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .replace(/^\./, '')
+    .slice(0, MAX_NAME_LENGTH);
+}

@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { type ErrorCode, errors, refuse } from '../../src/http/errors.ts';
+
+// Every key of the table is a code, by its type.
+const codes = Object.keys(errors) as ErrorCode[];
+
+test('docs/api.md lists exactly the codes that there are, with their statuses', async () => {
+  const page = await readFile(new URL('../../docs/api.md', import.meta.url), 'utf8');
+  const section = /^## Errors$([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(page)?.[1] ?? '';
+  const rows = [...section.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)];
+  const documented = rows.map(([, code, status]) => `${code} ${status}`);
+  expect(documented.sort()).toEqual(codes.map((code) => `${code} ${errors[code][0]}`).sort());
+});
+
+test.each(codes)('%s is answered with exactly code, message and status', (code) => {
+  const { status, body } = refuse(code);
+  expect(body).toEqual({ code, message: errors[code][1], status });
+  expect(status).toBeGreaterThanOrEqual(400);
+  expect(body.message).toMatch(/^[A-Z].*\.$/);
+});
+
+test('a message of its own and headers go with a refusal', () => {
+  expect(refuse('gone', 'It went.', { link: '<x>' })).toEqual({
+    status: 410,
+    body: { code: 'gone', message: 'It went.', status: 410 },
+    headers: { link: '<x>' },
+  });
+});

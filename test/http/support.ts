@@ -1,0 +1,136 @@
+/** What the tests of src/http share: a database of their own, an API over it, and calls without a socket. */
+import { pino } from 'pino';
+import { createApiKeyStore } from '../../src/db/api-keys.ts';
+import { openDatabase } from '../../src/db/client.ts';
+import type { PrismaClient } from '../../src/db/generated/client.ts';
+import { createPetStore } from '../../src/db/pets.ts';
+import { type Api, type ApiLog, createApi } from '../../src/http/api.ts';
+import { digestOf, mintKey } from '../../src/http/api-key.ts';
+import { createAuthenticate } from '../../src/http/auth.ts';
+import { parseJson, renderJson } from '../../src/http/json.ts';
+import type { Headers, Route, Scope } from '../../src/http/route.ts';
+import { petRoutes } from '../../src/http/routes/pets.ts';
+import { freshStorage, type StorageName, storages } from '../support/storage.ts';
+
+export type TestDatabase = { readonly prisma: PrismaClient; readonly close: () => Promise<void> };
+
+/** The databases at hand: PostgreSQL first where it is installed, because a fresh one is made sooner. */
+export const databases: readonly StorageName[] = (['postgres', 'embedded'] as const).filter(
+  (wanted) => storages.some(({ name, available }) => name === wanted && available),
+);
+
+/** A fresh database with all tables; `close` drops it. */
+export async function openTestDatabase(storage = databases[0]): Promise<TestDatabase> {
+  const fresh = await freshStorage(storage ?? 'embedded');
+  const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
+  return {
+    prisma: database.prisma,
+    close: async () => {
+      await database.close();
+      await fresh.close();
+    },
+  };
+}
+
+export type LogLine = {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+};
+export type TestClock = { now: Date };
+
+export type TestApi = TestDatabase & {
+  readonly api: Api;
+  /** What was logged as an error, oldest first. */
+  readonly errors: LogLine[];
+  readonly clock: TestClock;
+  /** A new key with these scopes. */
+  readonly keyWith: (...scopes: readonly Scope[]) => Promise<string>;
+};
+
+/** The pets API, and `more` routes, over a fresh database. */
+export async function startTestApi(
+  more: readonly Route[] = [],
+  storage?: StorageName,
+): Promise<TestApi> {
+  const database = await openTestDatabase(storage);
+  const { prisma } = database;
+  const clock = { now: new Date('2026-11-20T12:00:00Z') };
+  const now = () => clock.now;
+  const keys = createApiKeyStore(prisma);
+  const errors: LogLine[] = [];
+  const log: ApiLog = {
+    error: (fields, message) => void errors.push({ fields, message }),
+    debug: () => {},
+  };
+  const authenticate = createAuthenticate({ findKey: keys.find, now });
+  const routes = [...petRoutes({ pets: createPetStore(prisma), now }), ...more];
+  return {
+    ...database,
+    api: createApi({ routes, authenticate, log }),
+    errors,
+    clock,
+    keyWith: async (...scopes) => {
+      const { id, token } = mintKey();
+      const digest = digestOf(token);
+      await keys.create({ id, name: 'test', digest, scopes, createdAt: clock.now });
+      return token;
+    },
+  };
+}
+
+export type CallOptions = {
+  readonly key?: string;
+  readonly headers?: Headers;
+  /** A body to be rendered; bigint is exact. */
+  readonly json?: unknown;
+  /** A body as it is, sent as application/json unless `headers` say otherwise. */
+  readonly raw?: string | Uint8Array;
+};
+
+export type CallResult = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The text of the body, empty where there is none. */
+  readonly text: string;
+  /** The body parsed, whole numbers as bigint. */
+  readonly body: unknown;
+};
+
+/** `callApi(api, 'POST /v1/pets', {key, json: {…}})`: one request, without a socket. */
+export async function callApi(
+  api: Api,
+  line: string,
+  { key, headers = {}, json, raw }: CallOptions = {},
+): Promise<CallResult> {
+  const [method = '', target = ''] = line.split(' ');
+  const text = raw ?? (json === undefined ? '' : renderJson(json));
+  const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text;
+  const answer = await api.handle({
+    method,
+    target,
+    headers: {
+      ...(bytes.length > 0 && { 'content-type': 'application/json' }),
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...headers,
+    },
+    readBody: async () => ({ kind: 'bytes', bytes }),
+    remoteAddress: '127.0.0.1',
+  });
+  const body = answer.body ?? '';
+  return { status: answer.status, headers: answer.headers, text: body, body: parsedOf(body) };
+}
+
+function parsedOf(text: string): unknown {
+  const parsed = parseJson(new TextEncoder().encode(text));
+  return parsed.ok ? parsed.value : undefined;
+}
+
+/** The Error body that belongs to a status and a code; the message is compared where it is given. */
+export function errorBody(status: number, code: string, message?: unknown): unknown {
+  return { code, message: message ?? expectAnyText, status: BigInt(status) };
+}
+
+/** Equal to every non-empty text. */
+const expectAnyText = {
+  asymmetricMatch: (text: unknown) => typeof text === 'string' && text !== '',
+};

@@ -1,0 +1,109 @@
+import { createServer, type Server } from 'node:net';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { PrismaClient } from '../../src/db/generated/client.ts';
+import { createPetStore } from '../../src/db/pets.ts';
+import { createApi } from '../../src/http/api.ts';
+import { createAuthenticate } from '../../src/http/auth.ts';
+import { isUnavailable } from '../../src/http/faults.ts';
+import { petRoutes } from '../../src/http/routes/pets.ts';
+import { callApi, errorBody } from './support.ts';
+
+/** A database server of another kind: it does what it is told with each connection. */
+async function badServer(onConnection: Parameters<typeof createServer>[1]): Promise<number> {
+  const server: Server = createServer(onConnection);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+function apiOver(pool: pg.Pool) {
+  pool.on('error', () => {});
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  onTestFinished(() => prisma.$disconnect());
+  const now = () => new Date();
+  const key = { id: 'k', scopes: ['admin'], expiresAt: null, revokedAt: null };
+  return createApi({
+    routes: petRoutes({ pets: createPetStore(prisma), now }),
+    authenticate: createAuthenticate({ findKey: async () => key, now }),
+    log: { error: () => {}, debug: () => {} },
+  });
+}
+
+describe('a database that cannot be reached', () => {
+  const lines = ['GET /v1/pets', 'POST /v1/pets', 'GET /v1/pets/1'];
+  async function expectUnavailable(port: number) {
+    const connectionString = `postgres://postgres@127.0.0.1:${port}/x`;
+    const api = apiOver(new pg.Pool({ connectionString, connectionTimeoutMillis: 200, max: 1 }));
+    for (const line of lines) {
+      const json = line.startsWith('POST') ? { name: 'a', categoryId: 1 } : undefined;
+      const answer = await callApi(api, line, { key: 'a key of sixteen', json });
+      expect(answer.body, line).toEqual(errorBody(503, 'unavailable'));
+      expect(answer.headers['retry-after']).toBe('5');
+    }
+  }
+
+  test('because nobody listens is 503', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    await new Promise((resolve) => server.close(resolve));
+    await expectUnavailable(typeof address === 'object' && address !== null ? address.port : 0);
+  });
+
+  test('because it closes every connection is 503', async () => {
+    await expectUnavailable(await badServer((socket) => void socket.destroy()));
+  });
+
+  test('because it never says a word is 503, after a bounded wait', async () => {
+    await expectUnavailable(await badServer((socket) => void socket.on('error', () => {})));
+  });
+
+  test('because every connection of the pool is taken is 503', async () => {
+    // Answers the start of a session and nothing after it: AuthenticationOk, ReadyForQuery.
+    const ready = Buffer.from('520000000800000000' + '5a0000000549', 'hex');
+    const port = await badServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.write(ready));
+    });
+    const connectionString = `postgres://postgres@127.0.0.1:${port}/x`;
+    const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 200, max: 1 });
+    const taken = await pool.connect();
+    onTestFinished(() => taken.release(true));
+    const answer = await callApi(apiOver(pool), 'GET /v1/pets', { key: 'a key of sixteen' });
+    expect(answer.body).toEqual(errorBody(503, 'unavailable'));
+  });
+});
+
+describe('which faults are the storage being away', () => {
+  const raw = (cause: object) => ({ code: 'P2010', meta: { driverAdapterError: { cause } } });
+  const rows: readonly [what: string, fault: unknown, unavailable: boolean][] = [
+    ['Prisma cannot reach it', { code: 'P1001' }, true],
+    ['Prisma lost the connection', { code: 'P1017' }, true],
+    ['the pool timed out', { code: 'P2024' }, true],
+    [
+      'a raw query met an administrator’s shutdown',
+      raw({ kind: 'postgres', originalCode: '57P01' }),
+      true,
+    ],
+    ['a raw query could not connect', raw({ kind: 'DatabaseNotReachable' }), true],
+    ['one of several addresses refused', new AggregateError([{ code: 'ECONNREFUSED' }]), true],
+    ['it is the cause of the fault', new Error('x', { cause: { code: 'ECONNRESET' } }), true],
+    ['a constraint was broken', { code: 'P2002', meta: { target: 'slug' } }, false],
+    ['a table is missing', raw({ kind: 'TableDoesNotExist', originalCode: '42P01' }), false],
+    ['a plain fault', new Error('ECONNREFUSED'), false],
+    ['nothing was thrown', undefined, false],
+    ['a text was thrown', 'P1001', false],
+  ];
+  test.each(rows)('%s', (_what, fault, unavailable) => {
+    expect(isUnavailable(fault)).toBe(unavailable);
+  });
+
+  test('a fault that is its own cause is looked at for a while only', () => {
+    const fault = new Error('x');
+    fault.cause = fault;
+    expect(isUnavailable(fault)).toBe(false);
+  });
+});

@@ -1,0 +1,75 @@
+/** A client that sends exactly the bytes it is told to, and a server to send them to. */
+import { connect } from 'node:net';
+import type { Api } from '../../src/http/api.ts';
+import { type HttpServer, type ListenOptions, listen } from '../../src/http/server.ts';
+
+export type WireAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/** Listens on a free port of the loopback. */
+export function listenForTest(
+  api: Api,
+  timeouts: NonNullable<ListenOptions['timeouts']> = {},
+): Promise<HttpServer> {
+  return listen(api, { host: '127.0.0.1', port: 0, timeouts: { lingerMs: 200, ...timeouts } });
+}
+
+export type Talk = {
+  /** Every answer that came before the connection was closed. */
+  readonly answers: readonly WireAnswer[];
+  /** Octets that were written before the server closed or everything was said. */
+  readonly written: number;
+};
+
+/**
+ * Sends the pieces one by one, each once the one before has left, and reads until the server closes.
+ * `halfClose` says after the last piece that nothing more will come.
+ */
+export function talk(
+  port: number,
+  pieces: Iterable<string | Uint8Array>,
+  { halfClose = false } = {},
+): Promise<Talk> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const queue = pieces[Symbol.iterator]();
+    const chunks: Buffer[] = [];
+    let written = 0;
+    const next = () => {
+      const piece = queue.next();
+      if (piece.done && halfClose) socket.end();
+      if (piece.done || socket.destroyed) return;
+      written += piece.value.length;
+      socket.write(piece.value, () => setImmediate(next));
+    };
+    socket.on('connect', next);
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('end', () => socket.end());
+    socket.on('error', () => {}); // told apart by what was answered
+    socket.on('close', () =>
+      resolve({ answers: parseAnswers(Buffer.concat(chunks).toString('latin1')), written }),
+    );
+  });
+}
+
+/** Splits what a server sent into answers; throws where something else stands between them. */
+export function parseAnswers(text: string): readonly WireAnswer[] {
+  if (text === '') return [];
+  const [, status, head = ''] =
+    /^HTTP\/1\.1 (\d{3}) [^\r\n]*\r\n((?:[^\r\n]+\r\n)*)\r\n/.exec(text) ?? [];
+  if (status === undefined)
+    throw new Error(`not an HTTP answer: ${JSON.stringify(text.slice(0, 80))}`);
+  const headers = Object.fromEntries(
+    head.split('\r\n').flatMap((line) => {
+      const colon = line.indexOf(':');
+      return colon < 0 ? [] : [[line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]];
+    }),
+  );
+  const start = text.indexOf('\r\n\r\n') + 4;
+  const end = start + Number(headers['content-length'] ?? 0);
+  const answer = { status: Number(status), headers, body: text.slice(start, end) };
+  return [answer, ...parseAnswers(text.slice(end))];
+}
