@@ -1,0 +1,62 @@
+/** The plain HTTP port: answers ACME challenges and sends everybody else to HTTPS. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EdgeDeps } from './deps.ts';
+import { pages, sendPage } from './pages.ts';
+import { type RequestTarget, requestTarget } from './request-target.ts';
+
+/** RFC 8555, 8.3: the token is base64url; ours are never longer. */
+const CHALLENGE = /^\/\.well-known\/acme-challenge\/([\w-]{1,128})(?:\?|$)/;
+
+type HttpDeps = Pick<EdgeDeps, 'findChallenge' | 'findRoute'>;
+
+/** `httpsPort`: where redirects lead. Throws what the look-ups throw. */
+export async function handleHttp(
+  deps: HttpDeps,
+  httpsPort: number,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const target = requestTarget(request);
+  if (target === null) return sendPage(response, pages.badRequest());
+  const [, token] = CHALLENGE.exec(target.path) ?? [];
+  // Before everything else: a name that has a certificate is challenged again for the next one.
+  if (token !== undefined) return answerChallenge(deps, token, target, response);
+
+  const route = await deps.findRoute(target.hostname);
+  if (route === null) return sendPage(response, pages.unknownHost(target.hostname));
+  if (route.certificateId === null) {
+    return sendPage(response, pages.certificatePending(target.hostname));
+  }
+  redirect(response, target, httpsPort);
+}
+
+async function answerChallenge(
+  deps: HttpDeps,
+  token: string,
+  { hostname }: RequestTarget,
+  response: ServerResponse,
+): Promise<void> {
+  const keyAuthorization = await deps.findChallenge(token, hostname);
+  if (keyAuthorization === null) return sendPage(response, pages.noChallenge());
+  response.writeHead(200, {
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Length': Buffer.byteLength(keyAuthorization),
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-store',
+  });
+  response.end(keyAuthorization);
+}
+
+/** 308 keeps method and body (RFC 9110, 15.4.9). */
+function redirect(
+  response: ServerResponse,
+  { hostname, path }: RequestTarget,
+  httpsPort: number,
+): void {
+  const port = httpsPort === 443 ? '' : `:${httpsPort}`;
+  response.writeHead(308, {
+    Location: `https://${hostname}${port}${path}`,
+    'Content-Length': 0,
+  });
+  response.end();
+}

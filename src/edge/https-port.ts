@@ -1,0 +1,44 @@
+/** The HTTPS port: one certificate per name (SNI, RFC 6066, 3), then the project's deploy. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { SecureContext } from 'node:tls';
+import type { EdgeDeps } from './deps.ts';
+import { pages, sendPage } from './pages.ts';
+import type { UpstreamProxy } from './proxy.ts';
+import { canonicalHostname, requestTarget } from './request-target.ts';
+
+/** The certificate to show for a name; null: none, so the handshake fails. Throws what the look-ups throw. */
+export async function contextFor(
+  { findRoute }: Pick<EdgeDeps, 'findRoute'>,
+  contexts: (certificateId: string) => Promise<SecureContext | null>,
+  serverName: string,
+): Promise<SecureContext | null> {
+  const hostname = canonicalHostname(serverName);
+  if (hostname === null) return null;
+  const certificateId = (await findRoute(hostname))?.certificateId ?? null;
+  return certificateId === null ? null : contexts(certificateId);
+}
+
+/** One request on an open connection; the route is asked for anew, because the domain may be gone by now. */
+export async function handleHttps(
+  { findRoute }: Pick<EdgeDeps, 'findRoute'>,
+  proxy: UpstreamProxy,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const target = requestTarget(request);
+  if (target === null) return sendPage(response, pages.badRequest());
+  // RFC 9110, 15.5.20 and 7.4: a connection speaks for the name its certificate was asked for.
+  if (target.hostname !== serverNameOf(request)) return sendPage(response, pages.misdirected());
+
+  const route = await findRoute(target.hostname);
+  if (route === null) return sendPage(response, pages.unknownHost(target.hostname));
+  if (route.upstream === null) return sendPage(response, pages.notDeployed(target.hostname));
+  proxy.pass({ request, response, target, upstream: route.upstream });
+}
+
+/** What the client asked for in its handshake. */
+function serverNameOf({ socket }: IncomingMessage): string | null {
+  // A TLSSocket's property that @types/node leaves out.
+  const name = 'servername' in socket ? socket.servername : null;
+  return typeof name === 'string' ? canonicalHostname(name) : null;
+}

@@ -1,0 +1,103 @@
+/** Servers with explicit limits against slow clients, and an orderly end. */
+import { once } from 'node:events';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import type { EdgeDeps, EdgeLimits } from './deps.ts';
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+/** The certificate for a name, or null to refuse the handshake. */
+type FindContext = (serverName: string) => Promise<SecureContext | null>;
+
+export type Listener = {
+  /** Resolves to the port; rejects where it cannot be had. */
+  readonly listen: (host: string, port: number) => Promise<number>;
+  /** Stops accepting; what is under way may finish until the deadline. */
+  readonly close: (deadlineMs: number) => Promise<void>;
+};
+
+const CONNECTIONS_MAX = 10_000;
+const HEADERS_MAX = 100;
+
+/** A server for plain HTTP. */
+export function plainListener(handle: Handle, limits: EdgeLimits): Listener {
+  return listener(createHttpServer(limitOptions(limits)), handle, limits);
+}
+
+/** A server for TLS 1.2 and newer, HTTP/1.1 only; a failed handshake is the client's affair and only logged. */
+export function tlsListener(
+  handle: Handle,
+  findContext: FindContext,
+  limits: EdgeLimits,
+  log: EdgeDeps['log'],
+): Listener {
+  const server = createHttpsServer({
+    ...limitOptions(limits),
+    handshakeTimeout: limits.handshakeMs,
+    minVersion: 'TLSv1.2',
+    ALPNProtocols: ['http/1.1'],
+    SNICallback: (serverName, decide) => {
+      findContext(serverName).then(
+        // Without a context the server, which has no certificate of its own, refuses the handshake with an alert.
+        (context) => decide(null, context ?? undefined),
+        (error: unknown) => {
+          log.error({ err: error }, 'no certificate could be loaded');
+          decide(null);
+        },
+      );
+    },
+  });
+  server.on('tlsClientError', (error) => log.debug({ err: error }, 'a handshake failed'));
+  return listener(server, handle, limits);
+}
+
+function limitOptions({ headersMs, requestMs, keepAliveMs }: EdgeLimits) {
+  return {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: keepAliveMs,
+    connectionsCheckingInterval: Math.min(1_000, headersMs),
+  };
+}
+
+function listener(server: Server, handle: Handle, { silenceMs }: EdgeLimits): Listener {
+  // Counted by us, because Node forgets connections that are still in their handshake.
+  const sockets = new Set<Socket>();
+  server.maxConnections = CONNECTIONS_MAX;
+  server.maxHeadersCount = HEADERS_MAX;
+  server.timeout = silenceMs;
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.on('request', (request, response) => {
+    // Closing: this answer is the connection's last.
+    if (!server.listening) response.shouldKeepAlive = false;
+    handle(request, response);
+  });
+  return {
+    async listen(host, port) {
+      server.listen(port, host);
+      await once(server, 'listening');
+      const { port: actual } = server.address() as AddressInfo; // a TCP server's, and it listens
+      return actual;
+    },
+    async close(deadlineMs) {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeIdleConnections();
+      const cutOff = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, deadlineMs);
+      await closed;
+      clearTimeout(cutOff);
+    },
+  };
+}

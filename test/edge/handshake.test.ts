@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { connect as connectPlain } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
+
+let edge: EdgeFixture;
+let deploy: Awaited<ReturnType<typeof startDeploy>>;
+beforeAll(async () => {
+  edge = await startEdgeFixture({ handshakeMs: 200, headersMs: 200 });
+  deploy = await startDeploy((_request, response) => response.end('hello'));
+  await edge.publish('docs.acme.test', deploy.url);
+  await edge.publish('shop.acme.test', deploy.url);
+  edge.routes.set('new.acme.test', {
+    hostname: 'new.acme.test',
+    upstream: deploy.url,
+    certificateId: null,
+  });
+});
+afterAll(async () => {
+  await edge.close();
+  await deploy.close();
+});
+
+/** Opens a verified connection; rejects where the handshake fails. */
+async function shakeHands(servername: string, options: object = {}): Promise<TLSSocket> {
+  const port = edge.ports.httpsPort;
+  const socket = connect({ host: '127.0.0.1', port, ca: edge.root, servername, ...options });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+describe('A handshake', () => {
+  it.each(['docs.acme.test', 'shop.acme.test', 'DOCS.acme.test'])(
+    'for %s shows its own certificate, which the root vouches for',
+    async (servername) => {
+      const socket = await shakeHands(servername);
+      expect(socket.authorized).toBe(true);
+      const { subjectaltname } = socket.getPeerCertificate();
+      expect(subjectaltname).toBe(`DNS:${servername.toLowerCase()}`);
+      socket.destroy();
+    },
+  );
+
+  it.each([
+    ['a name that nobody has', 'unknown.test'],
+    ['a name whose certificate is on its way', 'new.acme.test'],
+    ['no name at all', ''],
+  ])('for %s is refused', async (_what, servername) => {
+    await expect(shakeHands(servername)).rejects.toThrow(/handshake failure|ECONNRESET/i);
+  });
+
+  it('is refused as soon as the domain is removed', async () => {
+    await edge.publish('gone.acme.test', deploy.url);
+    (await shakeHands('gone.acme.test')).destroy();
+    edge.routes.delete('gone.acme.test');
+    await expect(shakeHands('gone.acme.test')).rejects.toThrow();
+  });
+
+  it('is refused while the certificate cannot be loaded, and works again after', async () => {
+    await edge.publish('broken.acme.test', deploy.url);
+    const certificate = edge.certificates.get('broken.acme.test');
+    edge.certificates.delete('broken.acme.test');
+    await expect(shakeHands('broken.acme.test')).rejects.toThrow();
+    edge.certificates.set('broken.acme.test', { chain: 'no PEM', key: 'no PEM' });
+    await expect(shakeHands('broken.acme.test')).rejects.toThrow();
+    if (certificate !== undefined) edge.certificates.set('broken.acme.test', certificate);
+    (await shakeHands('broken.acme.test')).destroy();
+  });
+
+  it('needs TLS 1.2', async () => {
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
+    await expect(shakeHands('docs.acme.test', old)).rejects.toThrow();
+    const newer = await shakeHands('docs.acme.test', { maxVersion: 'TLSv1.2' });
+    expect(newer.getProtocol()).toBe('TLSv1.2');
+    newer.destroy();
+  });
+
+  it('agrees on HTTP/1.1', async () => {
+    const socket = await shakeHands('docs.acme.test', { ALPNProtocols: ['h2', 'http/1.1'] });
+    expect(socket.alpnProtocol).toBe('http/1.1');
+    socket.destroy();
+  });
+
+  it('that never comes ends the connection', async () => {
+    const socket = connectPlain(edge.ports.httpsPort, '127.0.0.1').on('error', () => {});
+    await once(socket.resume(), 'close');
+  });
+
+  it('followed by silence ends the connection', async () => {
+    const socket = await shakeHands('docs.acme.test');
+    await once(socket.resume(), 'close');
+  });
+
+  it('that fails leaves the edge unharmed', async () => {
+    const socket = connectPlain(edge.ports.httpsPort, '127.0.0.1').on('error', () => {});
+    socket.end('GET / HTTP/1.1\r\nHost: docs.acme.test\r\n\r\n');
+    await once(socket.resume(), 'close');
+    expect((await edge.https({ hostname: 'docs.acme.test' })).body).toBe('hello');
+  });
+});
+
+describe('A request on an open connection', () => {
+  it('for another domain is misdirected', async () => {
+    const visit = { hostname: 'shop.acme.test', servername: 'docs.acme.test' };
+    expect((await edge.https(visit)).status).toBe(421);
+  });
+
+  it('may write its domain in capitals, with port and dot', async () => {
+    const visit = { hostname: 'Docs.ACME.test.:443', servername: 'docs.acme.test' };
+    expect((await edge.https(visit)).body).toBe('hello');
+  });
+});

@@ -1,0 +1,296 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { Agent } from 'node:https';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { connect as connectTls } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type EdgeFixture, replyTo, startDeploy, startEdgeFixture } from './support/fixture.ts';
+
+type Deploy = Awaited<ReturnType<typeof startDeploy>>;
+
+const hostname = 'docs.acme.test';
+const MEGABYTE = 1_048_576;
+let edge: EdgeFixture;
+const deploys: Deploy[] = [];
+
+beforeEach(async () => {
+  edge = await startEdgeFixture({ firstByteMs: 300, silenceMs: 600 });
+});
+afterEach(async () => {
+  await edge.close();
+  await Promise.all(deploys.splice(0).map((deploy) => deploy.close()));
+});
+
+async function publishDeploy(listener: Parameters<typeof startDeploy>[0], path = '') {
+  const deploy = await startDeploy(listener);
+  deploys.push(deploy);
+  await edge.publish(hostname, deploy.url + path);
+  return deploy;
+}
+
+/** A deploy that answers with what it was asked. */
+const echo: Parameters<typeof startDeploy>[0] = async (request, response) => {
+  const { method, url, headers } = request;
+  const body = await text(request);
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify({ method, url, headers, body }));
+};
+
+describe('A request to a published domain', () => {
+  it('reaches the deploy with method, path, query and body', async () => {
+    await publishDeploy(echo);
+    const visit = { hostname, method: 'POST', path: '/a%20b?c=%2F' };
+    const reply = await edge.https(visit, 'hello');
+    expect(reply.headers['content-type']).toBe('application/json');
+    expect(JSON.parse(reply.body)).toMatchObject({
+      method: 'POST',
+      url: '/a%20b?c=%2F',
+      body: 'hello',
+    });
+  });
+
+  it('goes below the path of the upstream', async () => {
+    await publishDeploy(echo, '/site/');
+    const { body } = await edge.https({ hostname, path: '/page?x=1' });
+    expect(JSON.parse(body).url).toBe('/site/page?x=1');
+  });
+
+  it('tells the deploy who asked and how, and not what a visitor claims about it', async () => {
+    await publishDeploy(echo);
+    const { body } = await edge.https({
+      hostname,
+      headers: {
+        host: `${hostname}:443`,
+        'x-forwarded-for': '203.0.113.9',
+        'x-forwarded-proto': 'http',
+        'x-real-ip': '203.0.113.9',
+        forwarded: 'for=203.0.113.9',
+        'x-kept': 'yes',
+      },
+    });
+    const { headers } = JSON.parse(body);
+    expect(headers).toMatchObject({
+      host: `${hostname}:443`,
+      'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-host': `${hostname}:443`,
+      'x-forwarded-proto': 'https',
+      'x-kept': 'yes',
+      via: '1.1 signpost',
+    });
+    expect(headers).not.toHaveProperty('x-real-ip');
+    expect(headers).not.toHaveProperty('forwarded');
+  });
+
+  it('loses the fields of its one connection, those it names too', async () => {
+    await publishDeploy(echo);
+    const { body } = await edge.https({
+      hostname,
+      headers: {
+        connection: 'keep-alive, X-Only-Here, Content-Length, X-Forwarded-For',
+        'x-only-here': '1',
+        'keep-alive': 'timeout=5',
+        'proxy-authorization': 'Basic eA==',
+        te: 'trailers',
+        upgrade: 'h2c',
+      },
+    });
+    const { headers } = JSON.parse(body);
+    for (const name of ['x-only-here', 'keep-alive', 'proxy-authorization', 'te', 'upgrade']) {
+      expect(headers).not.toHaveProperty(name);
+    }
+    expect(headers['x-forwarded-for']).toBe('127.0.0.1');
+  });
+
+  it('keeps its body in one piece whatever its method and framing', async () => {
+    await publishDeploy(echo);
+    for (const method of ['GET', 'DELETE', 'OPTIONS', 'PUT']) {
+      const chunked = { hostname, method, headers: { 'transfer-encoding': 'chunked' } };
+      expect(JSON.parse((await edge.https(chunked, 'GET /x HTTP/1.1')).body).body).toBe(
+        'GET /x HTTP/1.1',
+      );
+      const counted = { hostname, method, headers: { 'content-length': 5 } };
+      expect(JSON.parse((await edge.https(counted, 'hello')).body).body).toBe('hello');
+    }
+  });
+});
+
+describe('An answer of the deploy', () => {
+  it('comes with its status and fields, without those of its connection', async () => {
+    await publishDeploy((_request, response) => {
+      response.writeHead(418, {
+        'Set-Cookie': ['a=1', 'b=2'],
+        Connection: 'X-Secret',
+        'X-Secret': '1',
+        'Proxy-Authenticate': 'Basic',
+      });
+      response.end('short and stout');
+    });
+    const { status, headers, body } = await edge.https({ hostname });
+    expect([status, body]).toEqual([418, 'short and stout']);
+    expect(headers['set-cookie']).toEqual(['a=1', 'b=2']);
+    expect(headers).not.toHaveProperty('x-secret');
+    expect(headers).not.toHaveProperty('proxy-authenticate');
+    expect(headers).not.toHaveProperty('strict-transport-security');
+  });
+
+  it('streams: its first part is there before the last is written', async () => {
+    let finish = () => {};
+    await publishDeploy((_request, response) => {
+      response.write('first');
+      finish = () => response.end('last');
+    });
+    const [response] = await once(edge.openHttps({ hostname }).end(), 'response');
+    const [first] = await once(response, 'data');
+    expect(String(first)).toBe('first');
+    finish();
+    expect(await text(response)).toBe('last');
+  });
+
+  it('may be large, as a request may: 64 MiB go through both ways unchanged', async () => {
+    const sum = createHash('sha256');
+    await publishDeploy((request, response) => {
+      void pipeline(request, response);
+    });
+    const block = Buffer.alloc(MEGABYTE, 'signpost');
+    const request = edge.openHttps({ hostname, method: 'POST' });
+    const sent = createHash('sha256');
+    const blocks = function* () {
+      for (let count = 0; count < 64; count++) {
+        sent.update(block);
+        yield block;
+      }
+    };
+    const answered = once(request, 'response');
+    const uploaded = pipeline(Readable.from(blocks()), request);
+    const [response] = await answered;
+    await pipeline(response, sum);
+    await uploaded;
+    expect(sum.digest('hex')).toBe(sent.digest('hex'));
+  });
+
+  it('that breaks off breaks off for the visitor too', async () => {
+    await publishDeploy((_request, response) => {
+      response.write('half', () => response.destroy());
+    });
+    const [response] = await once(edge.openHttps({ hostname }).end(), 'response');
+    await expect(text(response)).rejects.toThrow();
+  });
+
+  it('that HTTP does not know becomes a 502', async () => {
+    const deploy = await publishDeploy(() => {});
+    deploy.server.on('connection', (socket) => socket.end('HTTP/1.1 099 Odd\r\n\r\n'));
+    expect((await edge.https({ hostname })).status).toBe(502);
+  });
+});
+
+describe('A deploy in trouble', () => {
+  it('that is down gives a 502 page', async () => {
+    const deploy = await startDeploy(echo);
+    await edge.publish(hostname, deploy.url);
+    await deploy.close();
+    const { status, body } = await edge.https({ hostname });
+    expect(status).toBe(502);
+    expect(body).toContain(`The deploy behind ${hostname} could not be reached.`);
+  });
+
+  it('that is silent gives a 504 page', async () => {
+    await publishDeploy(() => {});
+    expect((await edge.https({ hostname })).status).toBe(504);
+  });
+
+  it('that falls silent in the middle ends the answer', async () => {
+    await publishDeploy((_request, response) => {
+      response.write('half');
+    });
+    const [response] = await once(edge.openHttps({ hostname }).end(), 'response');
+    await expect(text(response)).rejects.toThrow();
+  });
+
+  it('that is missing gives a 503 page', async () => {
+    await edge.publish(hostname, null);
+    expect((await edge.https({ hostname })).status).toBe(503);
+  });
+
+  it('that leads back to the edge gives a 508 page', async () => {
+    await publishDeploy(echo);
+    const headers = { via: '1.1 cache, 1.1 signpost' };
+    expect((await edge.https({ hostname, headers })).status).toBe(508);
+  });
+
+  it('that closed a kept connection is asked once more on a new one', async () => {
+    const deploy = await publishDeploy((_request, response) => response.end('hello'));
+    expect((await edge.https({ hostname })).status).toBe(200);
+    // The next use of the kept connection finds it closed, without having been told before.
+    deploy.server.prependOnceListener('request', (request: IncomingMessage) => {
+      request.socket.destroy();
+    });
+    expect((await edge.https({ hostname })).status).toBe(200);
+  });
+
+  it('hears when the visitor has gone', async () => {
+    let gone: Promise<unknown> = Promise.reject(new Error('never asked'));
+    gone.catch(() => {});
+    const asked = new Promise<void>((resolve) => {
+      void publishDeploy((_request, response) => {
+        gone = once(response, 'close');
+        resolve();
+      }).then(() => {
+        const request = edge.openHttps({ hostname }).on('error', () => {});
+        request.end();
+        void asked.then(() => request.destroy());
+      });
+    });
+    await asked;
+    await gone;
+  });
+});
+
+describe('A removed domain', () => {
+  it('is gone with the next request, on a connection that is open already too', async () => {
+    await publishDeploy((_request, response) => response.end('hello'));
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    expect((await edge.https({ hostname, agent })).body).toBe('hello');
+    edge.routes.delete(hostname);
+    const request = edge.openHttps({ hostname, agent });
+    const { status, headers } = await replyTo(request);
+    expect(request.reusedSocket).toBe(true);
+    expect([status, headers.connection]).toEqual([404, 'close']);
+    agent.destroy();
+  });
+});
+
+describe('An edge that closes', () => {
+  it('lets a request on its way finish and takes no other', async () => {
+    let finish = () => {};
+    await publishDeploy((_request, response) => {
+      response.write('first ');
+      finish = () => response.end('last');
+    });
+    const [response] = await once(edge.openHttps({ hostname }).end(), 'response');
+    const closed = edge.edge.close(10_000);
+    await expect(edge.https({ hostname })).rejects.toThrow(/ECONNREFUSED/);
+    finish();
+    expect(await text(response)).toBe('first last');
+    await closed;
+  });
+
+  it('cuts off at its deadline what will not end', async () => {
+    await publishDeploy((_request, response) => {
+      response.write('first');
+    });
+    const [response] = await once(edge.openHttps({ hostname }).end(), 'response');
+    const idle = connectTls({
+      port: edge.ports.httpsPort,
+      host: '127.0.0.1',
+      ca: edge.root,
+      servername: hostname,
+    });
+    idle.on('error', () => {});
+    await once(idle, 'secureConnect');
+    const cut = text(response);
+    await Promise.all([expect(cut).rejects.toThrow(), edge.edge.close(50)]);
+  });
+});

@@ -1,0 +1,124 @@
+/** A real edge over a store in memory, with certificates of the local authority, and visitors to it. */
+import { once } from 'node:events';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+import { createServer, request as httpRequest, type RequestListener } from 'node:http';
+import { type Agent, request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import pino from 'pino';
+import { generateCertificateKey, privateKeyToPem } from '../../../src/certificates/keys.ts';
+import { createLocalAuthority } from '../../../src/certificates/local-authority.ts';
+import type { EdgeCertificate, EdgeLimits, EdgeRoute } from '../../../src/edge/deps.ts';
+import { createEdge } from '../../../src/edge/edge.ts';
+
+export type Reply = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+};
+
+export type Visit = {
+  readonly hostname: string;
+  readonly path?: string;
+  readonly method?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  /** Only for HTTPS: the name in the handshake, where it is another one. */
+  readonly servername?: string;
+  readonly agent?: Agent;
+};
+
+export type EdgeFixture = Awaited<ReturnType<typeof startEdgeFixture>>;
+
+export async function startEdgeFixture(limits: Partial<EdgeLimits> = {}) {
+  const routes = new Map<string, EdgeRoute>();
+  const database = { isUp: true };
+  const challenges = new Map<string, string>();
+  const certificates = new Map<string, EdgeCertificate>();
+  const authority = createLocalAuthority({
+    loadRoot: async () => null,
+    keepRoot: async (root) => root,
+    isHeld: async (hostname) => routes.has(hostname),
+    now: () => new Date(),
+  });
+  const edge = createEdge({
+    findChallenge: async (token, hostname) => challenges.get(`${hostname}/${token}`) ?? null,
+    async findRoute(hostname) {
+      if (!database.isUp) throw new Error('the database is gone');
+      return routes.get(hostname) ?? null;
+    },
+    loadCertificate: async (id) => certificates.get(id) ?? null,
+    log: pino({ level: 'silent' }),
+    limits,
+  });
+  const ports = await edge.listen({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
+  const root = await authority.rootCertificate();
+
+  /** Holds a domain and gives it a certificate. */
+  async function publish(hostname: string, upstream: string | null): Promise<void> {
+    routes.set(hostname, { hostname, upstream, certificateId: hostname });
+    const privateKey = generateCertificateKey();
+    const steps = { orderPlaced: async () => {}, publishChallenge: async () => {} };
+    const issued = await authority.advance({ hostname, orderUrl: null, privateKey }, steps);
+    if (issued.kind !== 'issued') throw new Error('refused');
+    certificates.set(hostname, { chain: issued.chain, key: privateKeyToPem(privateKey) });
+  }
+
+  const optionsFor = ({ hostname, path = '/', method = 'GET', headers = {} }: Visit) => ({
+    host: '127.0.0.1',
+    path,
+    method,
+    headers: { host: hostname, ...headers },
+  });
+  const openHttps = (visit: Visit) =>
+    httpsRequest({
+      ...optionsFor(visit),
+      port: ports.httpsPort,
+      servername: visit.servername ?? visit.hostname,
+      ca: root,
+      agent: visit.agent ?? false,
+    });
+  const openHttp = (visit: Visit) =>
+    httpRequest({ ...optionsFor(visit), port: ports.httpPort, agent: false });
+
+  return {
+    edge,
+    ports,
+    root,
+    database,
+    routes,
+    challenges,
+    certificates,
+    publish,
+    openHttps,
+    https: (visit: Visit, body?: string) => replyTo(openHttps(visit), body),
+    http: (visit: Visit) => replyTo(openHttp(visit)),
+    close: () => edge.close(0),
+  };
+}
+
+/** Ends a request and reads its whole answer. */
+export async function replyTo(
+  request: ReturnType<typeof httpRequest>,
+  body?: string,
+): Promise<Reply> {
+  request.end(body);
+  const [response] = await once(request, 'response');
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
+}
+
+/** A project's deploy on a free port. */
+export async function startDeploy(listener: RequestListener) {
+  const server = createServer(listener);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    server,
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
