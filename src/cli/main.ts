@@ -2,7 +2,9 @@
 import { runDemo } from './demo/demo.ts';
 
 const commands: Readonly<Record<string, () => Promise<void>>> = {
-  demo: () => runDemo((line) => process.stdout.write(`${line}\n`)),
+  // A person reads along; a pipe does not.
+  demo: () =>
+    runDemo((line) => process.stdout.write(`${line}\n`), process.stdout.isTTY ? 2_000 : 0),
 };
 
 const usage = `Usage: signpost <command>

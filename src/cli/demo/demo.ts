@@ -17,8 +17,8 @@ const LOOK_AGAIN_MS = 100;
 
 type Print = (line: string) => void;
 
-/** Plays the tour; resolves when the domain has answered over HTTPS, and leaves nothing behind. */
-export async function runDemo(write: Print): Promise<void> {
+/** Plays the tour, with a pause to read before each act; resolves when the domain has answered over HTTPS, and leaves nothing behind. */
+export async function runDemo(write: Print, pauseMs: number): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signpost-demo-'));
   const laboratory = await startLaboratory();
   const print = stopwatch(write);
@@ -28,7 +28,7 @@ export async function runDemo(write: Print): Promise<void> {
       pino({ level: 'silent' }),
     );
     try {
-      await play(signpost, laboratory, print);
+      await play(signpost, laboratory, print, pauseMs);
     } finally {
       await signpost.close(5_000);
     }
@@ -38,7 +38,12 @@ export async function runDemo(write: Print): Promise<void> {
   }
 }
 
-async function play(signpost: Signpost, laboratory: Laboratory, print: Print): Promise<void> {
+async function play(
+  signpost: Signpost,
+  laboratory: Laboratory,
+  print: Print,
+  pauseMs: number,
+): Promise<void> {
   const { http, edge } = signpost.addresses;
   if (http === null || edge === null) throw new Error('the demo needs every role');
   const customer = createCustomer(http, signpost.firstKey ?? '');
@@ -49,6 +54,7 @@ async function play(signpost: Signpost, laboratory: Laboratory, print: Print): P
 
   const follow = createFollower(customer, print);
   for (const act of acts) {
+    await sleep(pauseMs);
     print('');
     print(said(act.says));
     await laboratory.publish(act.publishes.map((record) => record.replace('{target}', value)));
@@ -76,10 +82,14 @@ function createFollower({ timeline }: Customer, print: Print): (act: Act) => Pro
       seen += shown.length;
       for (const line of shown.flatMap(describe)) print(line);
       if (last !== -1) return;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+      await sleep(LOOK_AGAIN_MS);
     }
     throw new Error(`the demo waited ${ACT_DEADLINE_MS / 1_000} s for ${JSON.stringify(until)}`);
   };
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function isAwaited({ type, data }: EventShown, until: Awaited): boolean {

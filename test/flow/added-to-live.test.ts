@@ -1,0 +1,115 @@
+/** The whole life, on each storage and with each authority: from the request that adds the domain to a verified handshake. */
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { type Signpost, startSignpost } from '../../src/start.ts';
+import { type Client, createClient } from '../support/client.ts';
+import { lacks } from '../support/programs.ts';
+import { freshStorage, type StorageName, storages } from '../support/storage.ts';
+import { type CaKind, startWorld, until, visitDomain, type World } from '../support/world.ts';
+
+const cas: readonly CaKind[] = ['local authority', 'Pebble'];
+const codes = [
+  'record_missing',
+  'conflicting_a',
+  'conflicting_aaaa',
+  'cname_mismatch',
+  'caa_blocks',
+] as const;
+const closings: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closings.splice(0).reverse()) await close();
+});
+
+type Running = { readonly world: World; readonly client: Client; readonly signpost: Signpost };
+
+async function start(name: StorageName, ca: CaKind): Promise<Running> {
+  const { storage, close } = await freshStorage(name);
+  closings.push(close);
+  const world = await startWorld({ storage, ca });
+  closings.push(world.close);
+  const result = loadConfig(world.env);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
+  closings.push(() => signpost.close(10_000));
+  return { world, client: createClient(world), signpost };
+}
+
+/** Publishes records and waits until exactly these findings are shown. */
+async function publish({ world, client }: Running, records: string[], codes: string[]) {
+  await world.publish(records);
+  return until(`findings ${codes.join()}`, async () => {
+    const domain = await client.domain();
+    const shown = domain.findings.map(({ code }) => code);
+    return domain.checks.attempts > 0 && shown.join() === codes.join() && domain;
+  });
+}
+
+const withoutPebble = lacks('pebble', 'a domain’s life with certificates from Pebble');
+
+for (const { name, available } of storages) {
+  for (const ca of cas) {
+    describe.skipIf(!available || (ca === 'Pebble' && withoutPebble))(
+      `on ${name} with ${ca}`,
+      () => {
+        it('a domain goes live by itself, whatever the customer got wrong first', async () => {
+          const running = await start(name, ca);
+          const { world, client, signpost } = running;
+          const { record, status, checks } = await client.addDomain();
+          expect(status).toBe('pending');
+          expect(record).toMatchObject({ type: 'CNAME', name: 'docs', ttl: 3600 });
+          expect(checks.windowEndsAt).not.toBeNull();
+
+          await publish(running, [], ['record_missing']);
+          const old = await publish(running, ['docs A 192.0.2.7'], ['conflicting_a']);
+          expect(old.findings[0]?.found).toContain('192.0.2.7');
+          expect(old.findings[0]?.expected).toContain(record.value);
+          await publish(running, ['docs AAAA 2001:db8::7'], ['conflicting_aaaa']);
+          const both = ['docs A 192.0.2.7', 'docs AAAA 2001:db8::7'];
+          await publish(running, both, ['conflicting_a', 'conflicting_aaaa']);
+          const wrong = await publish(running, ['docs CNAME old.example.'], ['cname_mismatch']);
+          expect(wrong.findings[0]?.found).toContain('old.example');
+          const forbids = '@ CAA 0 issue "other-ca.example"';
+          const caa = await publish(
+            running,
+            [`docs CNAME ${record.value}.`, forbids],
+            ['caa_blocks'],
+          );
+          expect(caa.findings[0]?.action).toContain('letsencrypt.org');
+
+          await world.publish([`docs CNAME ${record.value}.`]);
+          const live = await until('live', async () => {
+            const domain = await client.domain();
+            return domain.status === 'live' && domain;
+          });
+          expect(live.findings).toEqual([]);
+          expect(live.certificate).toMatchObject({ status: 'issued', problem: null });
+          const story = await client.story();
+          expect(story.filter((event) => !/^[+-]/.test(event))).toEqual([
+            'domain.added',
+            'domain.verified',
+            'certificate.issued',
+            'domain.live',
+          ]);
+          // Every finding appeared, in this order at first, and is gone. A look that a change of the zone fell into may
+          // have seen a little of both, so how often is not said.
+          const seen = story.filter((event) => event.startsWith('+'));
+          expect([...new Set(seen)]).toEqual(codes.map((code) => `+${code}`));
+          for (const code of codes) {
+            expect(story.lastIndexOf(`-${code}`)).toBeGreaterThan(story.lastIndexOf(`+${code}`));
+          }
+
+          const roots = await world.rootCertificates(signpost.parts.rootCertificate);
+          const answer = await visitDomain(world, roots);
+          expect(answer).toMatchObject({ status: 200, body: 'Hello from the project’s deploy.\n' });
+
+          expect((await client.call('DELETE', client.domainPath)).status).toBe(204);
+          await expect(visitDomain(world, roots)).rejects.toThrow();
+          expect((await client.call('GET', client.domainPath)).status).toBe(404);
+          expect((await client.story()).at(-1)).toBe('domain.removed');
+        });
+      },
+    );
+  }
+}

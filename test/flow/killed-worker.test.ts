@@ -1,0 +1,142 @@
+/** The same life with the worker's process killed between each two steps: another one finishes, and nothing happens twice. */
+
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import { createClient } from '../support/client.ts';
+import { type SignpostProcess, startProcess } from '../support/process.ts';
+import { lacks } from '../support/programs.ts';
+import { freshStorage, storages } from '../support/storage.ts';
+import { startWorld, until, visitDomain, type World } from '../support/world.ts';
+
+const closings: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closings.splice(0).reverse()) await close();
+});
+
+const story = [
+  'domain.added',
+  '+record_missing',
+  '-record_missing',
+  '+conflicting_a',
+  '-conflicting_a',
+  'domain.verified',
+  'certificate.issued',
+  'domain.live',
+];
+
+/** Kills and replaces the worker, `steps` times as the domain goes on. */
+type Crash = () => Promise<void>;
+
+async function liveThroughCrashes(world: World, crash: Crash, orderSteps: (() => Promise<void>)[]) {
+  const client = createClient(world);
+  const { record } = await client.addDomain();
+  const told = (event: string) => until(event, async () => (await client.story()).includes(event));
+  await crash();
+  await told('+record_missing');
+  await crash();
+  await world.publish(['docs A 192.0.2.7']);
+  await told('+conflicting_a');
+  await crash();
+  await world.publish([`docs CNAME ${record.value}.`]);
+  await told('domain.verified');
+  await crash();
+  for (const reached of orderSteps) {
+    await reached();
+    await crash();
+  }
+  await told('domain.live');
+  await crash();
+  expect(await client.story()).toEqual(story);
+}
+
+/** Waits for a step of the order in the database, where no API shows it. */
+function orderSteps({ prisma }: Database): (() => Promise<void>)[] {
+  return [
+    async () => {
+      await until('order placed', async () =>
+        prisma.certificate.findFirst({ where: { orderUrl: { not: null } } }),
+      );
+    },
+    async () => {
+      await until('challenge published', async () => prisma.challenge.findFirst());
+    },
+  ];
+}
+
+const servers = storages.filter(({ name }) => name !== 'embedded');
+
+const withoutPebble = lacks('pebble', 'killed workers with certificates from Pebble');
+
+describe.each(servers)('on $name, a killed worker', ({ name, available }) => {
+  it.skipIf(!available || withoutPebble)(
+    'is replaced, and one certificate is ordered once',
+    async () => {
+      const { storage, close } = await freshStorage(name);
+      closings.push(close);
+      const world = await startWorld({ storage, ca: 'Pebble', pebbleSleepSeconds: 3 });
+      closings.push(world.close);
+      for (const ROLE of ['api', 'edge']) {
+        const started = await startProcess({ ...world.env, ROLE });
+        closings.push(started.stop);
+      }
+      let worker: SignpostProcess | undefined;
+      const restart = async () => {
+        await worker?.kill();
+        worker = await startProcess({ ...world.env, ROLE: 'worker' });
+      };
+      await restart();
+      closings.push(async () => worker?.stop());
+      const database = await openDatabase(storage, pino({ level: 'silent' }));
+      closings.push(database.close);
+
+      await liveThroughCrashes(world, restart, orderSteps(database));
+
+      expect(await database.prisma.certificate.count()).toBe(1);
+      const answer = await visitDomain(world, await world.rootCertificates(async () => null));
+      expect(answer.status).toBe(200);
+    },
+    240_000,
+  );
+});
+
+describe('on embedded storage, the killed process', () => {
+  it('is started again and goes on where it was', async () => {
+    const { storage, close } = await freshStorage('embedded');
+    closings.push(close);
+    const world = await startWorld({ storage, ca: 'local authority' });
+    closings.push(world.close);
+    let running: SignpostProcess | undefined;
+    const restart = async () => {
+      await running?.kill();
+      running = await startProcess(world.env);
+    };
+    await restart();
+    closings.push(async () => running?.stop());
+
+    await liveThroughCrashes(world, restart, []);
+
+    // The root is in the database, which one process owns: it has to end before anybody else may look.
+    const live = await until('handshake', () => handshakes(world));
+    expect(live).toBe(true);
+  }, 240_000);
+});
+
+/** Whether the edge shows a certificate for the name; without the root at hand, trust is not the question here. */
+async function handshakes(world: World): Promise<boolean> {
+  const { connect } = await import('node:tls');
+  return new Promise((resolve) => {
+    const socket = connect({
+      host: '127.0.0.1',
+      port: world.edgeHttpsPort,
+      servername: world.hostname,
+      rejectUnauthorized: false,
+    });
+    socket.once('secureConnect', () => {
+      resolve(socket.getPeerCertificate().subjectaltname === `DNS:${world.hostname}`);
+      socket.destroy();
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,140 @@
+/** A customer's world around a real service: their DNS, their deploy, and a certificate authority. */
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import {
+  type Laboratory,
+  PLATFORM_DOMAIN,
+  startLaboratory,
+  ZONE,
+} from '../../src/cli/demo/laboratory.ts';
+import { visit } from '../../src/cli/demo/visit.ts';
+import type { Storage } from '../../src/config.ts';
+import { type Pebble, startPebble } from './pebble.ts';
+
+export type CaKind = 'local authority' | 'Pebble';
+
+export type World = {
+  readonly hostname: string;
+  readonly zone: string;
+  readonly upstream: string;
+  readonly apiKey: string;
+  /** The service's environment, for src/config.ts or for a process. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly apiUrl: string;
+  readonly edgeHttpPort: number;
+  readonly edgeHttpsPort: number;
+  readonly publish: Laboratory['publish'];
+  /** The roots that the authority's certificates lead to. */
+  rootCertificates(localRoot: () => Promise<string | null>): Promise<string>;
+  close(): Promise<void>;
+};
+
+export type WorldOptions = {
+  readonly storage: Storage;
+  readonly ca: CaKind;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Seconds that Pebble takes before it validates; for tests that kill a worker meanwhile. */
+  readonly pebbleSleepSeconds?: number;
+};
+
+export async function startWorld({
+  storage,
+  ca,
+  env = {},
+  pebbleSleepSeconds,
+}: WorldOptions): Promise<World> {
+  const laboratory = await startLaboratory();
+  const [port, edgeHttpPort, edgeHttpsPort] = await freePorts();
+  const pebble =
+    ca === 'Pebble' ? await pebbleFor(edgeHttpPort, laboratory, pebbleSleepSeconds) : null;
+  const apiKey = `test-${randomBytes(16).toString('hex')}`;
+  return {
+    hostname: `docs.${ZONE}`,
+    zone: ZONE,
+    upstream: laboratory.upstream,
+    apiKey,
+    apiUrl: `http://127.0.0.1:${port}`,
+    edgeHttpPort,
+    edgeHttpsPort,
+    publish: laboratory.publish,
+    env: {
+      ...storageEnv(storage),
+      ...(pebble && { ACME_DIRECTORY_URL: pebble.directoryUrl, ACME_CA_FILE: pebble.caFile }),
+      PORT: String(port),
+      EDGE_HTTP_PORT: String(edgeHttpPort),
+      EDGE_HTTPS_PORT: String(edgeHttpsPort),
+      API_KEY: apiKey,
+      PLATFORM_DOMAIN,
+      DNS_SERVERS: `127.0.0.1:${laboratory.dnsPort}`,
+      DNS_AUTHORITY_PORT: String(laboratory.dnsPort),
+      DNS_ALLOW_PRIVATE: 'true',
+      KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      // The ladder's steps shrink with the window: a look every quarter of a second.
+      VERIFY_WINDOW: '10m',
+      LOG_LEVEL: 'warn',
+      ...env,
+    },
+    rootCertificates: async (localRoot) =>
+      pebble ? pebble.rootCertificates() : ((await localRoot()) ?? ''),
+    async close() {
+      await pebble?.close();
+      await laboratory.close();
+    },
+  };
+}
+
+/** Opens the domain as a visitor's browser would. Rejects where the handshake fails. */
+export function visitDomain({ hostname, edgeHttpsPort }: World, roots: string) {
+  return visit(hostname, edgeHttpsPort, roots);
+}
+
+/** Looks until `found` answers something, and gives it back; fails with `what` after `deadlineMs`. */
+export async function until<T>(
+  what: string,
+  found: () => Promise<T | null | undefined | false>,
+  deadlineMs = 60_000,
+): Promise<T> {
+  const deadline = Date.now() + deadlineMs;
+  for (;;) {
+    const value = await found();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`waited ${deadlineMs} ms in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+function pebbleFor(
+  httpPort: number,
+  { dnsPort }: Laboratory,
+  sleepSeconds: number | undefined,
+): Promise<Pebble> {
+  return startPebble({
+    httpPort,
+    dnsServer: `127.0.0.1:${dnsPort}`,
+    ...(sleepSeconds !== undefined && { sleepSeconds }),
+  });
+}
+
+function storageEnv(storage: Storage): Record<string, string> {
+  switch (storage.kind) {
+    case 'embedded':
+      return { DATA_DIR: storage.dataDir };
+    case 'postgres':
+      return { DATABASE_URL: storage.databaseUrl };
+    case 'postgres_redis':
+      return { DATABASE_URL: storage.databaseUrl, REDIS_URL: storage.redisUrl };
+  }
+}
+
+async function freePorts(): Promise<[number, number, number]> {
+  // All three at once, so that no two are the same.
+  const servers = [createServer(), createServer(), createServer()] as const;
+  const ports = servers.map(async (server) => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return (server.address() as AddressInfo).port; // it listens on TCP, so it has one
+  });
+  const [a = 0, b = 0, c = 0] = await Promise.all(ports);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return [a, b, c];
+}
