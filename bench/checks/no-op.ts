@@ -1,0 +1,28 @@
+/** The ceiling: BullMQ taking a job and putting it back, and nothing else. */
+import { DelayedError, Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import { DOMAINS, measure, setting, WAIT_MS } from './settings.ts';
+
+const connection = new Redis(setting('REDIS_URL'), { maxRetriesPerRequest: null });
+const queue = new Queue('no-op', { connection });
+await queue.addBulk(
+  Array.from({ length: DOMAINS }, (_, index) => ({
+    name: 'no-op',
+    data: { domainId: `d${index}` },
+    opts: { jobId: `d${index}` },
+  })),
+);
+
+let looks = 0;
+const worker = new Worker(
+  'no-op',
+  async (job, token) => {
+    looks += 1;
+    await job.moveToDelayed(Date.now() + WAIT_MS, token);
+    throw new DelayedError();
+  },
+  { connection, concurrency: 200 },
+);
+worker.on('error', () => undefined);
+process.stdout.write(`${await measure(async () => looks)}\n`);
+process.exit(0);
