@@ -1,0 +1,59 @@
+/** The servers that tests run copies of, and what was not run because one is missing. */
+import { accessSync, appendFileSync, constants, existsSync, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+export type ProgramName = 'redis-server' | 'postgres' | 'initdb' | 'pebble';
+
+const debianPackages: { readonly [N in ProgramName]: string } = {
+  'redis-server': 'redis-server',
+  postgres: 'postgresql',
+  initdb: 'postgresql',
+  pebble: 'pebble',
+};
+
+/** Where Debian keeps PostgreSQL's own programs, which are not on PATH. */
+const POSTGRES_VERSIONS = '/usr/lib/postgresql';
+
+/** The program's path, or undefined. PATH wins; of several PostgreSQL versions the newest. */
+export function findProgram(name: ProgramName): string | undefined {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...postgresFolders()];
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+/** The reason why the program cannot be run, or null where it can. */
+export function missing(name: ProgramName): string | null {
+  if (findProgram(name) !== undefined) return null;
+  return `${name} is not installed (Debian: ${debianPackages[name]})`;
+}
+
+/** For `describe.skipIf(lacks('pebble', 'certificates from Pebble'))`: skips, and says so at the end of the run. */
+export function lacks(name: ProgramName, what: string): boolean {
+  const reason = missing(name);
+  if (reason !== null) noteNotRun(what, reason);
+  return reason !== null;
+}
+
+/** Where test processes tell the reporter what they did not run. */
+export const NOT_RUN_FILE = 'SIGNPOST_NOT_RUN_FILE';
+
+/** Has the reporter list `what` as not run. */
+export function noteNotRun(what: string, reason: string): void {
+  const file = process.env[NOT_RUN_FILE];
+  if (file !== undefined) appendFileSync(file, `${what} — ${reason}\n`);
+}
+
+function postgresFolders(): string[] {
+  if (!existsSync(POSTGRES_VERSIONS)) return [];
+  return readdirSync(POSTGRES_VERSIONS)
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => join(POSTGRES_VERSIONS, version, 'bin'));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

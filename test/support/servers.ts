@@ -1,0 +1,164 @@
+/** Private copies of redis-server and PostgreSQL, on free ports and in folders of their own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Redis } from 'ioredis';
+import { findProgram, missing, type ProgramName } from './programs.ts';
+
+export type RedisServer = {
+  readonly url: string;
+  /** Empties it. */
+  flush(): Promise<void>;
+  /** SIGKILL: what it held is gone. */
+  kill(): Promise<void>;
+  /** Starts it again, empty, on the same port. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export type PostgresServer = {
+  /** The maintenance database, as a superuser without a password. */
+  readonly url: string;
+  /** Ends the server as an operator would who is in a hurry: connections are cut. */
+  stop(): Promise<void>;
+  /** Starts it again with its data, on the same port. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Starts a Redis of one's own, which takes some milliseconds. Throws where it is not installed. */
+export async function startRedis(): Promise<RedisServer> {
+  const program = required('redis-server');
+  const directory = await mkdtemp(join(tmpdir(), 'signpost-redis-'));
+  const port = await freePort();
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', directory];
+  const start = () => startServer(program, args, {}, 'Ready to accept connections');
+  let server = await start();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    flush: () => flush(port),
+    kill: () => server.end('SIGKILL'),
+    async restart() {
+      server = await start();
+    },
+    async close() {
+      await server.end('SIGTERM');
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function flush(port: number): Promise<void> {
+  const client = new Redis({ host: '127.0.0.1', port });
+  await client.flushall();
+  client.disconnect();
+}
+
+/** Starts a PostgreSQL of one's own, which takes a second or two; `durable` for benches. Throws where it is not installed. */
+export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
+  const [initdb, postgres] = [required('initdb'), required('postgres')];
+  const directory = await mkdtemp(join(tmpdir(), 'signpost-postgres-'));
+  const user = unprivilegedUser();
+  if (user.uid !== undefined) chownSync(directory, user.uid, user.gid ?? user.uid);
+  const data = join(directory, 'data');
+  const made = spawn(initdb, ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '-N'], {
+    ...user,
+    stdio: 'ignore',
+  });
+  const [code] = await once(made, 'exit');
+  if (code !== 0) throw new Error(`initdb ended with ${code}`);
+  const port = await freePort();
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    max_connections: '300',
+    fsync: durable ? 'on' : 'off', // a test's data is thrown away
+  };
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const start = () =>
+    startServer(postgres, ['-D', data, ...args], user, 'ready to accept connections');
+  let server = await start();
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    stop: () => server.end('SIGINT'), // PostgreSQL's "fast" shutdown
+    async restart() {
+      server = await start();
+    },
+    async close() {
+      await server.end('SIGINT');
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A port that nobody listens on this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+type Running = { end(signal: NodeJS.Signals): Promise<void> };
+
+/** Resolves when the server has printed `ready`. It ends with this process, whatever happens. */
+async function startServer(
+  program: string,
+  args: readonly string[],
+  user: { uid?: number; gid?: number },
+  ready: string,
+): Promise<Running> {
+  const child = spawn(program, args, { ...user, env: { LC_ALL: 'C' }, cwd: '/' });
+  const exited = once(child, 'exit');
+  const killAtExit = () => child.kill('SIGKILL');
+  process.once('exit', killAtExit);
+  void exited.then(() => process.off('exit', killAtExit));
+  await printed(child, ready, program);
+  return {
+    async end(signal) {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await exited;
+    },
+  };
+}
+
+function printed(child: ChildProcess, text: string, program: string): Promise<void> {
+  const lines: string[] = [];
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', () => reject(new Error(`${program} ended:\n${lines.join('\n')}`)));
+    for (const output of [child.stdout, child.stderr]) {
+      if (output === null) continue;
+      // Read to the end, or the server would stop at a full pipe.
+      createInterface(output).on('line', (line) => {
+        if (lines.length < 100) lines.push(line);
+        if (line.includes(text)) resolve();
+      });
+    }
+  });
+}
+
+/** PostgreSQL refuses to run as root. */
+function unprivilegedUser(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  const user = ['postgres', 'nobody'].flatMap((name) => users.filter(([each]) => each === name))[0];
+  return { uid: Number(user?.[2] ?? 65_534), gid: Number(user?.[3] ?? 65_534) };
+}
+
+function required(name: ProgramName): string {
+  const program = findProgram(name);
+  if (program === undefined) throw new Error(missing(name) ?? name);
+  return program;
+}

@@ -1,0 +1,95 @@
+/** Every storage that Signpost runs on, fresh for each caller. */
+import { randomUUID } from 'node:crypto';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { inject } from 'vitest';
+import type { Storage } from '../../src/config.ts';
+import { TEMPLATE } from './global-setup.ts';
+import { missing, noteNotRun } from './programs.ts';
+import { type RedisServer, startRedis } from './servers.ts';
+
+export type StorageName = Storage['kind'];
+
+export type StorageCase = {
+  readonly name: StorageName;
+  readonly available: boolean;
+  /** Why it is not available. */
+  readonly reason: string | null;
+};
+
+/** For `describe.each(storages)`-like loops; use `describe.skipIf(!available)`. What is not available is reported. */
+export const storages: readonly StorageCase[] = [
+  storageCase('embedded', null),
+  storageCase('postgres', missing('postgres')),
+  storageCase('postgres_redis', missing('postgres') ?? missing('redis-server')),
+];
+
+export type FreshStorage = {
+  readonly storage: Storage;
+  /** The caller's own Redis, to be killed or emptied; null where the storage has none. */
+  readonly redis: RedisServer | null;
+  /** Close what uses it first. */
+  close(): Promise<void>;
+};
+
+/** A database of the caller's own with all tables in it, or with none where `empty` is set. */
+export async function freshStorage(
+  name: StorageName,
+  { empty = false }: { empty?: boolean } = {},
+): Promise<FreshStorage> {
+  if (name === 'embedded') return freshEmbedded(empty);
+  const { databaseUrl, drop } = await freshDatabase(empty);
+  if (name === 'postgres') {
+    return { storage: { kind: 'postgres', databaseUrl }, redis: null, close: drop };
+  }
+  const redis = await startRedis();
+  return {
+    storage: { kind: 'postgres_redis', databaseUrl, redisUrl: redis.url },
+    redis,
+    async close() {
+      await Promise.all([drop(), redis.close()]);
+    },
+  };
+}
+
+async function freshEmbedded(empty: boolean): Promise<FreshStorage> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'signpost-embedded-'));
+  if (!empty) await cp(inject('embeddedTemplate'), dataDir, { recursive: true });
+  return {
+    storage: { kind: 'embedded', dataDir },
+    redis: null,
+    close: () => rm(dataDir, { recursive: true, force: true }),
+  };
+}
+
+async function freshDatabase(
+  empty: boolean,
+): Promise<{ databaseUrl: string; drop: () => Promise<void> }> {
+  const server = inject('postgresUrl');
+  if (server === null) throw new Error(missing('postgres') ?? 'PostgreSQL was not started');
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const url = new URL(server);
+  url.pathname = name;
+  await command(server, `CREATE DATABASE ${name} TEMPLATE ${empty ? 'template0' : TEMPLATE}`);
+  return {
+    databaseUrl: url.href,
+    drop: () => command(server, `DROP DATABASE ${name} WITH (FORCE)`),
+  };
+}
+
+async function command(url: string, sql: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+function storageCase(name: StorageName, reason: string | null): StorageCase {
+  if (reason !== null) noteNotRun(`storage ${name}`, reason);
+  return { name, available: reason === null, reason };
+}
