@@ -1,0 +1,120 @@
+/** Opens the database of any storage: a pool of `pg` connections, and Prisma over it. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import type { Logger } from 'pino';
+import type { Storage } from '../config.ts';
+import { openEmbedded } from './embedded/stream.ts';
+import { PrismaClient } from './generated/client.ts';
+
+export type PoolOptions = {
+  /** Connections at most. */
+  readonly max: number;
+  /** The server ends a longer statement; 0 lets it run. Embedded storage knows no such limit. */
+  readonly statementTimeoutMs: number;
+  /** Schemas to look for names in, comma separated. */
+  readonly searchPath?: string;
+};
+
+export type Database = {
+  readonly prisma: PrismaClient;
+  readonly pool: pg.Pool;
+  /** Another pool on the same database. Whoever opens it may end it; `close` ends it otherwise. */
+  openPool(options: PoolOptions): pg.Pool;
+  /** Whether the database answers within two seconds. Never throws. */
+  probe(): Promise<boolean>;
+  /** Ends every pool, then the embedded database. Idempotent. */
+  close(): Promise<void>;
+};
+
+const PROBE_MS = 2_000;
+/** `pg` waits for ever by default, also for a free connection of the pool. */
+const CONNECT_MS = 5_000;
+const IDLE_MS = 30_000;
+/** Longer than Prisma lets an interactive transaction live (5 s). */
+const IDLE_IN_TRANSACTION_MS = 30_000;
+
+/**
+ * Opens the database; a server is not contacted yet, and may be down. Throws where the embedded directory
+ * is in use. An outage later fails the statements of its time, never the process.
+ */
+export async function openDatabase(storage: Storage, log: Logger): Promise<Database> {
+  const { connection, closeHost } = await connectionTo(storage, log);
+  const pools: pg.Pool[] = [];
+  function openPool(options: PoolOptions): pg.Pool {
+    const pool = new pg.Pool({ ...limits(options), ...connection });
+    // Without a listener, a connection lost while idle would end the process.
+    pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'));
+    pools.push(pool);
+    return pool;
+  }
+  const pool = openPool({ max: 10, statementTimeoutMs: 10_000 });
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) });
+  let closing: Promise<void> | undefined;
+
+  return {
+    prisma,
+    pool,
+    openPool,
+    probe: () => answers(pool),
+    close() {
+      closing ??= (async () => {
+        await prisma.$disconnect();
+        await Promise.all(pools.map((each) => (each.ended ? undefined : each.end())));
+        await closeHost();
+      })();
+      return closing;
+    },
+  };
+}
+
+async function connectionTo(
+  storage: Storage,
+  log: Logger,
+): Promise<{ connection: pg.PoolConfig; closeHost: () => Promise<void> }> {
+  if (storage.kind !== 'embedded') {
+    return { connection: { connectionString: storage.databaseUrl }, closeHost: async () => {} };
+  }
+  const embedded = await openEmbedded(storage.dataDir, (reason) =>
+    log.fatal({ err: reason }, 'the embedded database has stopped; restart the process'),
+  );
+  return {
+    // Everything named, so that no PG* variable of the environment has a say.
+    connection: {
+      stream: () => embedded.connect(),
+      host: 'embedded',
+      user: 'postgres',
+      database: 'postgres',
+      ssl: false,
+    },
+    closeHost: () => embedded.close(),
+  };
+}
+
+function limits({ max, statementTimeoutMs, searchPath }: PoolOptions): pg.PoolConfig {
+  return {
+    max,
+    connectionTimeoutMillis: CONNECT_MS,
+    idleTimeoutMillis: IDLE_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    statement_timeout: statementTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    application_name: 'signpost',
+    ...(searchPath === undefined ? {} : { options: `-c search_path=${searchPath}` }),
+  };
+}
+
+async function answers(pool: pg.Pool): Promise<boolean> {
+  const limit = new AbortController();
+  const late = wait(PROBE_MS, false, { signal: limit.signal }).catch(() => false);
+  const answer = pool.query('SELECT 1').then(
+    () => true,
+    () => false,
+  );
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    limit.abort();
+  }
+}

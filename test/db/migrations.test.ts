@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { diffToSchema } from '../support/schema-diff.ts';
+import { type FreshStorage, freshStorage } from '../support/storage.ts';
+
+const schemaFile = new URL('../../prisma/schema.prisma', import.meta.url);
+
+describe('the migrations and schema.prisma', () => {
+  let fresh: FreshStorage;
+  let database: Database;
+  let schema: string;
+
+  beforeAll(async () => {
+    fresh = await freshStorage('embedded', { empty: true });
+    database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
+    await migrate(database.pool);
+    schema = await readFile(schemaFile, 'utf8');
+  });
+  afterAll(async () => {
+    await database.close();
+    await fresh.close();
+  });
+
+  test('describe the same database', async () => {
+    expect(await diffToSchema(database.pool, schema)).toBeNull();
+  });
+
+  const differences: readonly [string, string, string, RegExp][] = [
+    ['a column more', 'model Turn {', 'model Turn {\n  extra Int?', /ADD COLUMN +"extra"/],
+    ['an index less', '  @@index([status, id])\n', '', /DROP INDEX "pet_status_id_idx"/],
+    [
+      'a partial index for other rows',
+      `"status = 'ordering'"`,
+      `"status = 'issued'"`,
+      /"certificate_open_order_key"/,
+    ],
+    ['an enum value more', 'enum Plan {', 'enum Plan {\n  trial', /ADD VALUE 'trial'|'trial'/],
+  ];
+  test.each(differences)('%s in the schema is noticed', async (_what, from, to, expected) => {
+    const changed = schema.replace(from, to);
+    expect(changed).not.toBe(schema);
+    expect(await diffToSchema(database.pool, changed)).toMatch(expected);
+  });
+});
