@@ -1,0 +1,150 @@
+/** What BullMQ keeps its jobs in: Redis, a PostgreSQL server, or the embedded PostgreSQL. */
+import { once } from 'node:events';
+import {
+  type BackendFactory,
+  type ConnectionOptions,
+  createPostgresBackend,
+  createRedisBackend,
+  type IQueueBackend,
+  type QueueOptions,
+  runMigrations,
+  type WorkerOptions,
+} from 'bullmq';
+import { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import type { Storage } from '../config.ts';
+import type { Database } from '../db/client.ts';
+
+/** The factory knows the connection; BullMQ only insists on being given something. */
+export type NoConnection = Record<string, never>;
+
+/** The arguments of `new Queue(name, queueOptions, factory)` and `new Worker(name, processor, workerOptions, factory)`. */
+export type QueueBackend = {
+  readonly queueOptions: QueueOptions<NoConnection>;
+  /** How jobs are locked and kept; concurrency is the caller's. */
+  readonly workerOptions: WorkerOptions<NoConnection>;
+  readonly factory: BackendFactory<IQueueBackend, NoConnection>;
+  /** For the `error` events of queues: logged, but one that repeats only every ten seconds. */
+  reportError(error: Error): void;
+  /** Close the queues and workers first. */
+  close(): Promise<void>;
+};
+
+const SECOND = 1_000;
+const WEEK_SECONDS = 7 * 24 * 3_600;
+
+/** Several installations may share a Redis; their keys begin with this. */
+const PREFIX = 'signpost';
+
+/**
+ * A killed worker's job runs again within lock + 2 × interval = 20 s. Retention stands here and not with each
+ * job, where it would double what a delayed job takes in Redis.
+ */
+const workerDefaults = {
+  lockDuration: 10 * SECOND,
+  stalledInterval: 5 * SECOND,
+  // A job whose worker is killed is not at fault; the default of 1 fails it at the second deploy.
+  maxStalledCount: 20,
+  removeOnComplete: { count: 0 },
+  removeOnFail: { age: WEEK_SECONDS },
+  // While the server cannot be reached; the default is 15 s.
+  runRetryDelay: 2 * SECOND,
+} as const;
+
+/**
+ * Opens what the storage calls for. On PostgreSQL it brings BullMQ's own tables up to date, so that the
+ * server must answer; Redis may be down.
+ */
+export function openQueueBackend(
+  storage: Storage,
+  database: Database,
+  log: Logger,
+): Promise<QueueBackend> {
+  const reportError = errorReporter(log);
+  return storage.kind === 'postgres_redis'
+    ? openRedis(storage.redisUrl, reportError)
+    : openPostgres(database, reportError);
+}
+
+async function openRedis(
+  url: string,
+  reportError: QueueBackend['reportError'],
+): Promise<QueueBackend> {
+  const shared = {
+    connectTimeout: 5 * SECOND,
+    retryStrategy: (attempt: number) => Math.min(attempt * 200, 2 * SECOND),
+  };
+  // All producers share one connection. It fails at once while Redis is down: whoever enqueues has the
+  // database to fall back on.
+  const producer = new Redis(url, {
+    ...shared,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: 5 * SECOND,
+  });
+  producer.on('error', reportError);
+  await firstAttempt(producer);
+  const worker: ConnectionOptions = { ...shared, url, maxRetriesPerRequest: null };
+  const factory: QueueBackend['factory'] = (name, opts, options = {}) => {
+    const works = options.withBlockingConnection === true || options.blocking === true;
+    // A producer that waited for the connection, or asked for the version over it, would hang or stay broken.
+    const given = works
+      ? { ...opts, connection: worker }
+      : { ...opts, connection: producer, skipWaitingForReady: true, skipVersionCheck: true };
+    return createRedisBackend(name, given, options);
+  };
+  return {
+    queueOptions: { connection: {}, prefix: PREFIX },
+    workerOptions: { connection: {}, prefix: PREFIX, ...workerDefaults },
+    factory,
+    reportError,
+    close: async () => producer.disconnect(),
+  };
+}
+
+/** Until the connection is made or refused, two seconds at most: the first job should not fail for being early. */
+async function firstAttempt(client: Redis): Promise<void> {
+  await once(client, 'ready', { signal: AbortSignal.timeout(2 * SECOND) }).catch(() => {});
+}
+
+async function openPostgres(
+  database: Database,
+  reportError: QueueBackend['reportError'],
+): Promise<QueueBackend> {
+  // A pool of its own: every worker holds one connection for LISTEN, and what BullMQ does may take its time.
+  const pool = database.openPool({
+    max: 12,
+    statementTimeoutMs: 0,
+    searchPath: 'public,bullmq',
+  });
+  pool.setMaxListeners(0); // every queue and worker listens on it
+  const client = await pool.connect();
+  try {
+    await runMigrations(client); // one transaction, under an advisory lock of its own
+  } finally {
+    client.release();
+  }
+  // BullMQ describes the part of a pool it uses in types of its own, which the types of `pg` do not quite match.
+  const connection = pool as unknown as Parameters<typeof createPostgresBackend>[1]['connection'];
+  const factory: QueueBackend['factory'] = (name, opts, options) =>
+    createPostgresBackend(name, { ...opts, connection }, options);
+  return {
+    queueOptions: { connection: {} },
+    workerOptions: { connection: {}, ...workerDefaults },
+    factory,
+    reportError,
+    close: async () => {
+      if (!pool.ended) await pool.end();
+    },
+  };
+}
+
+/** BullMQ repeats an error with every attempt to reconnect; one line in ten seconds says as much. */
+function errorReporter(log: Logger): (error: Error) => void {
+  let quietUntil = 0;
+  return (error) => {
+    if (Date.now() < quietUntil) return;
+    quietUntil = Date.now() + 10 * SECOND;
+    log.warn({ err: error }, 'the queue reports an error');
+  };
+}

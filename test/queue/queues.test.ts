@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+import { DelayedError, type IQueueBackend, type Job, type JobProgress, Worker } from 'bullmq';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import { type NoConnection, openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts';
+import { type DomainJob, jobId, type QueueName } from '../../src/queue/names.ts';
+import { openQueues, type Queues } from '../../src/queue/queues.ts';
+import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
+
+const log = pino({ level: 'silent' });
+type AnyWorker = Worker<DomainJob, void, string, IQueueBackend, JobProgress, NoConnection>;
+
+for (const { name: storageName, available } of storages) {
+  describe.skipIf(!available)(`queues on ${storageName} storage`, () => {
+    let fresh: FreshStorage;
+    let database: Database;
+    let backend: QueueBackend;
+    let queues: Queues;
+    const workers: AnyWorker[] = [];
+
+    beforeAll(async () => {
+      fresh = await freshStorage(storageName);
+      database = await openDatabase(fresh.storage, log);
+      backend = await openQueueBackend(fresh.storage, database, log);
+      queues = openQueues(backend);
+    });
+    afterEach(async () => {
+      await Promise.all(workers.splice(0).map((worker) => worker.close()));
+      await fresh.redis?.flush();
+      if (fresh.redis === null) await database.pool.query('DELETE FROM bullmq.job');
+    });
+    afterAll(async () => {
+      await queues.close();
+      await backend.close();
+      await database.close();
+      await fresh.close();
+    });
+
+    const newJob = (): DomainJob => ({ domainId: randomUUID(), epoch: 1 });
+    const soon = (job: DomainJob, inMs = 0) => ({ job, runAt: new Date(Date.now() + inMs) });
+
+    function work(
+      name: QueueName,
+      run: (job: Job<DomainJob>, token: string | undefined) => Promise<void>,
+    ): AnyWorker {
+      const options = { ...backend.workerOptions, concurrency: 20 };
+      const worker: AnyWorker = new Worker(name, run, options, backend.factory);
+      worker.on('error', () => {});
+      workers.push(worker);
+      return worker;
+    }
+
+    /** Resolves when so many jobs have been completed. */
+    function completed(worker: AnyWorker, count: number): Promise<void> {
+      let left = count;
+      return new Promise((resolve) => {
+        worker.on('completed', () => {
+          left -= 1;
+          if (left === 0) resolve();
+        });
+      });
+    }
+
+    test('a job runs, with what it was given, and is gone', async () => {
+      const job = newJob();
+      const seen: DomainJob[] = [];
+      const worker = work('check-dns', async ({ data }) => void seen.push(data));
+      const done = completed(worker, 1);
+      await queues.enqueue('check-dns', [soon(job)]);
+      await done;
+      expect(seen).toEqual([job]);
+      expect(await queues.counts('check-dns')).toEqual({
+        waiting: 0,
+        delayed: 0,
+        active: 0,
+        failed: 0,
+        prioritized: 0,
+      });
+    });
+
+    test('adding a job twice is adding it once', async () => {
+      const job = newJob();
+      await queues.enqueue('check-dns', [soon(job, 60_000), soon(job)]);
+      await queues.enqueue('check-dns', [soon(job)]);
+      expect(await queues.counts('check-dns')).toMatchObject({ waiting: 0, delayed: 1 });
+    });
+
+    test('300 jobs that are put off run exactly once more, and count as no failure', async () => {
+      const jobs = Array.from({ length: 300 }, newJob);
+      const runs = new Map<string, number>();
+      const worker = work('check-dns', async (job, token) => {
+        const id = job.data.domainId;
+        runs.set(id, (runs.get(id) ?? 0) + 1);
+        if (runs.get(id) === 1) {
+          await job.moveToDelayed(Date.now() + 50, token);
+          throw new DelayedError();
+        }
+      });
+      const done = completed(worker, jobs.length);
+      await queues.enqueue(
+        'check-dns',
+        jobs.map((job) => soon(job)),
+      );
+      await done;
+      expect(jobs.map(({ domainId }) => runs.get(domainId))).toEqual(jobs.map(() => 2));
+      expect(await queues.counts('check-dns')).toMatchObject({ delayed: 0, failed: 0 });
+    });
+
+    test('a job waits for its time unless it is promoted', async () => {
+      const job = newJob();
+      await queues.enqueue('issue-certificate', [soon(job, 3_600_000)]);
+      const worker = work('issue-certificate', async () => {});
+      const done = completed(worker, 1);
+      await queues.promote('issue-certificate', job);
+      await done;
+    });
+
+    test('promoting or removing what is not there is quiet', async () => {
+      await queues.promote('check-dns', newJob());
+      await queues.remove('check-dns', newJob());
+    });
+
+    test('a job that a worker has is neither promoted nor removed', async () => {
+      const job = newJob();
+      let release = () => {};
+      const worker = work(
+        'check-dns',
+        () =>
+          new Promise((resolve) => {
+            release = resolve;
+          }),
+      );
+      const active = new Promise((resolve) => worker.once('active', resolve));
+      const done = completed(worker, 1);
+      await queues.enqueue('check-dns', [soon(job)]);
+      await active;
+      await queues.promote('check-dns', job);
+      await queues.remove('check-dns', job);
+      await queues.ensure('check-dns', [soon(job)]);
+      expect(await queues.counts('check-dns')).toMatchObject({ active: 1, waiting: 0, delayed: 0 });
+      release();
+      await done;
+    });
+
+    test('a removed job does not run', async () => {
+      const job = newJob();
+      await queues.enqueue('check-dns', [soon(job, 60_000)]);
+      await queues.remove('check-dns', job);
+      expect(await queues.counts('check-dns')).toMatchObject({ delayed: 0, waiting: 0 });
+    });
+
+    test('a failed job stays until it is ensured, and then runs again', async () => {
+      const job = newJob();
+      let broken = true;
+      const worker = work('check-dns', async () => {
+        if (broken) throw new Error('a fault');
+      });
+      const failed = new Promise((resolve) => worker.once('failed', resolve));
+      await queues.enqueue('check-dns', [soon(job)]);
+      await failed;
+      expect(await queues.counts('check-dns')).toMatchObject({ failed: 1 });
+      await queues.enqueue('check-dns', [soon(job)]);
+      expect(await queues.counts('check-dns')).toMatchObject({ failed: 1, waiting: 0 });
+      broken = false;
+      const done = completed(worker, 1);
+      await queues.ensure('check-dns', [soon(job)]);
+      await done;
+      expect(await queues.counts('check-dns')).toMatchObject({ failed: 0 });
+    });
+
+    test('ensuring what is there changes nothing', async () => {
+      const job = newJob();
+      await queues.enqueue('check-dns', [soon(job, 60_000)]);
+      await queues.ensure('check-dns', [soon(job), soon(newJob(), 60_000)]);
+      expect(await queues.counts('check-dns')).toMatchObject({ delayed: 2, waiting: 0 });
+    });
+
+    test('the event loop stays free while 200 jobs run', async () => {
+      const jobs = Array.from({ length: 200 }, newJob);
+      let last = performance.now();
+      let longest = 0;
+      const timer = setInterval(() => {
+        longest = Math.max(longest, performance.now() - last);
+        last = performance.now();
+      }, 1);
+      const done = completed(
+        work('check-dns', async () => {}),
+        jobs.length,
+      );
+      await queues.enqueue(
+        'check-dns',
+        jobs.map((job) => soon(job)),
+      );
+      await done;
+      clearInterval(timer);
+      process.stdout.write(
+        `${storageName}: longest pause of the event loop ${longest.toFixed(0)} ms\n`,
+      );
+      expect(longest).toBeLessThan(2_000);
+    });
+
+    test('ids have the form that every backend accepts', () => {
+      const { domainId } = newJob();
+      expect(jobId({ domainId, epoch: 3 })).toBe(`${domainId}.3`);
+    });
+  });
+}
