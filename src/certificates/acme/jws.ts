@@ -1,0 +1,39 @@
+/** Signatures over requests (RFC 8555, 6.2) and over challenges (8.1), with jose. */
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint, exportJWK, FlattenedSign } from 'jose';
+
+export type Signer = {
+  /** P-256. */
+  readonly key: KeyObject;
+  /** The account's URL; null for newAccount, which carries the public key itself. */
+  readonly accountUrl: string | null;
+};
+
+export type SignedPart = {
+  readonly url: string;
+  readonly nonce: string;
+  /** null makes it a POST-as-GET (RFC 8555, 6.3). */
+  readonly payload: object | null;
+};
+
+/** The body of a request: a JWS in the flattened JSON serialisation, ES256. */
+export async function signRequest(
+  { key, accountUrl }: Signer,
+  { url, nonce, payload }: SignedPart,
+): Promise<string> {
+  const identity = accountUrl === null ? { jwk: await publicJwk(key) } : { kid: accountUrl };
+  const content = new TextEncoder().encode(payload === null ? '' : JSON.stringify(payload));
+  const jws = await new FlattenedSign(content)
+    .setProtectedHeader({ alg: 'ES256', nonce, url, ...identity })
+    .sign(key);
+  return JSON.stringify(jws);
+}
+
+/** What the edge has to answer for a token: `token.thumbprint` (RFC 8555, 8.1). */
+export async function keyAuthorization(token: string, accountKey: KeyObject): Promise<string> {
+  return `${token}.${await calculateJwkThumbprint(await publicJwk(accountKey))}`;
+}
+
+function publicJwk(key: KeyObject) {
+  return exportJWK(createPublicKey(key));
+}

@@ -1,0 +1,92 @@
+/** What an ACME server's "no" means: problem documents (RFC 9457) with the types of RFC 8555, 6.7. */
+import { z } from 'zod';
+import type { OrderProblem, ProblemType } from '../authority.ts';
+import { type CertificateFault, certificateFault } from '../fault.ts';
+import type { TransportReply } from './transport.ts';
+
+const NAMESPACE = 'urn:ietf:params:acme:error:';
+const DETAIL_MAX = 500;
+/** A longer wait is a mistake of somebody's; the caller's own ladder asks daily. */
+const RETRY_AFTER_MS_MAX = 7 * 86_400_000;
+
+/** Of the registry at RFC 8555, 9.7.3 what an order can meet; badNonce never leaves session.ts. */
+const typeOf: Readonly<Record<string, ProblemType>> = {
+  accountDoesNotExist: 'account_does_not_exist',
+  badCSR: 'bad_csr',
+  badPublicKey: 'bad_public_key',
+  badSignatureAlgorithm: 'bad_signature_algorithm',
+  caa: 'caa',
+  connection: 'connection',
+  dns: 'dns',
+  externalAccountRequired: 'external_account_required',
+  incorrectResponse: 'incorrect_response',
+  invalidContact: 'invalid_contact',
+  malformed: 'malformed',
+  orderNotReady: 'order_not_ready',
+  rateLimited: 'rate_limited',
+  rejectedIdentifier: 'rejected_identifier',
+  tls: 'tls',
+  unauthorized: 'unauthorized',
+  unsupportedContact: 'unsupported_contact',
+  unsupportedIdentifier: 'unsupported_identifier',
+  userActionRequired: 'user_action_required',
+};
+
+const part = { type: z.string().default('about:blank'), detail: z.string().default('') };
+
+/** A problem document, as an answer's body or within an order or a challenge. */
+export const problemSchema = z.object({
+  ...part,
+  subproblems: z.array(z.object(part)).default([]),
+});
+export type ProblemDocument = z.infer<typeof problemSchema>;
+
+/** The document in our words. `compound` stands for its first part (RFC 8555, 6.7.1): we order one name at a time. */
+export function toProblem(document: ProblemDocument, retryAfter: Date | null = null): OrderProblem {
+  const { type, detail } =
+    document.type === `${NAMESPACE}compound` ? (document.subproblems[0] ?? document) : document;
+  const name = type.startsWith(NAMESPACE) ? type.slice(NAMESPACE.length) : '';
+  const known = Object.hasOwn(typeOf, name) ? typeOf[name] : undefined;
+  return { type: known ?? 'other', detail: printable(detail), retryAfter };
+}
+
+/** The problem document of an answer of 4xx, or null where it is none of ACME's. */
+export function problemOf(reply: TransportReply): ProblemDocument | null {
+  const parsed = problemSchema.safeParse(parseJson(reply.body));
+  return parsed.success && parsed.data.type.startsWith(NAMESPACE) ? parsed.data : null;
+}
+
+export function isBadNonce(document: ProblemDocument): boolean {
+  return document.type === `${NAMESPACE}badNonce`;
+}
+
+/** The fault for an answer that is neither success nor an ACME refusal. */
+export function faultOf(reply: TransportReply, now: Date): CertificateFault {
+  return certificateFault('ca_failed', `the authority answered ${reply.status}`, {
+    retryAfter: retryAfterOf(reply, now),
+  });
+}
+
+/** Retry-After as a time: seconds or an HTTP date (RFC 9110, 10.2.3), at most a week; null without or unreadable. */
+export function retryAfterOf({ headers }: Pick<TransportReply, 'headers'>, now: Date): Date | null {
+  const text = headers['retry-after'];
+  if (text === undefined) return null;
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now.getTime();
+  if (Number.isNaN(waitMs)) return null;
+  return new Date(now.getTime() + Math.min(Math.max(waitMs, 0), RETRY_AFTER_MS_MAX));
+}
+
+/** undefined for what is no JSON, so that a schema refuses it. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Foreign text that is going to be shown: one line without control and direction characters. */
+function printable(text: string): string {
+  const line = text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
+  return [...line].slice(0, DETAIL_MAX).join(''); // by code point, so that no pair is cut
+}

@@ -1,0 +1,111 @@
+/** Signed requests with nonces (RFC 8555, 6.5), without knowledge of accounts and orders. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { OrderProblem } from '../authority.ts';
+import { certificateFault } from '../fault.ts';
+import { type Directory, fetchDirectory } from './directory.ts';
+import { type Signer, signRequest } from './jws.ts';
+import { faultOf, isBadNonce, problemOf, retryAfterOf, toProblem } from './problems.ts';
+import type { Transport, TransportReply } from './transport.ts';
+
+/** Pebble can be told to refuse nine good nonces of ten; this many tries all fail once in 37,000 requests even then. */
+const NONCE_TRIES_MAX = 100;
+/** A server that refuses this often gets time to breathe. */
+const NONCE_TRIES_AT_ONCE = 10;
+const NONCE_PAUSE_MS = 20;
+const NONCES_KEPT_MAX = 32;
+
+const notFound = {
+  type: 'about:blank',
+  detail: 'The authority does not have this.',
+  subproblems: [],
+};
+
+export type AcmeAnswer = {
+  readonly kind: 'answer';
+  readonly body: string;
+  readonly location: string | null;
+  readonly retryAfter: Date | null;
+};
+
+/** The server said no (4xx with a problem document). */
+export type AcmeRefusal = {
+  readonly kind: 'refused';
+  readonly status: number;
+  readonly problem: OrderProblem;
+};
+
+export type AcmeReply = AcmeAnswer | AcmeRefusal;
+
+export type AcmePost = {
+  readonly url: string;
+  readonly payload: object | null;
+  readonly accept?: string | undefined;
+};
+
+export type AcmeSession = {
+  readonly directory: () => Promise<Directory>;
+  /** Throws a CertificateFault for 5xx, for no answer and for answers that are none of ACME's. */
+  readonly post: (signer: Signer, request: AcmePost) => Promise<AcmeReply>;
+};
+
+export type SessionDeps = {
+  readonly directoryUrl: string;
+  readonly transport: Transport;
+  readonly now: () => Date;
+};
+
+export function createSession({ directoryUrl, transport, now }: SessionDeps): AcmeSession {
+  const nonces: string[] = [];
+  let known: Directory | null = null;
+
+  const directory = async () => {
+    known ??= await fetchDirectory(transport, directoryUrl, now());
+    return known;
+  };
+
+  /** Every answer brings the next nonce, errors too (RFC 8555, 6.5.1). */
+  function keepNonce({ headers }: TransportReply): void {
+    const nonce = headers['replay-nonce'];
+    if (typeof nonce !== 'string' || !/^[\w-]+$/.test(nonce)) return;
+    nonces.push(nonce);
+    if (nonces.length > NONCES_KEPT_MAX) nonces.shift();
+  }
+
+  async function takeNonce(): Promise<string> {
+    if (nonces.length === 0) {
+      keepNonce(await transport({ method: 'HEAD', url: (await directory()).newNonce }));
+    }
+    const nonce = nonces.pop(); // the youngest: old ones may have expired
+    if (nonce === undefined) throw certificateFault('ca_answer_unreadable', 'there is no nonce');
+    return nonce;
+  }
+
+  async function post(signer: Signer, { url, payload, accept }: AcmePost): Promise<AcmeReply> {
+    for (let tries = 1; ; tries++) {
+      const nonce = await takeNonce();
+      const body = await signRequest(signer, { url, nonce, payload });
+      const reply = await transport({ method: 'POST', url, accept, body });
+      keepNonce(reply);
+      const judged = judge(reply, payload, now());
+      if (judged !== 'bad_nonce') return judged;
+      if (tries >= NONCE_TRIES_MAX) throw faultOf(reply, now());
+      if (tries >= NONCE_TRIES_AT_ONCE) await delay(NONCE_PAUSE_MS);
+    }
+  }
+
+  return { directory, post };
+}
+
+/** Success, a refusal by the server, or the one refusal that only means "once more"; throws for the rest. */
+function judge(reply: TransportReply, payload: object | null, now: Date): AcmeReply | 'bad_nonce' {
+  const { status, headers, body } = reply;
+  const retryAfter = retryAfterOf(reply, now);
+  if (status >= 200 && status < 300) {
+    return { kind: 'answer', body, location: headers.location ?? null, retryAfter };
+  }
+  // Pebble's 404 for what it does not have comes without a document.
+  const document = problemOf(reply) ?? (status === 404 && payload === null ? notFound : null);
+  if (document === null || status >= 500) throw faultOf(reply, now);
+  if (isBadNonce(document)) return 'bad_nonce';
+  return { kind: 'refused', status, problem: toProblem(document, retryAfter) };
+}

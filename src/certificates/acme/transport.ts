@@ -1,0 +1,85 @@
+/** HTTPS to an ACME server (RFC 8555, 6.1): bounded in time and size, redirects not followed. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import { certificateFault } from '../fault.ts';
+
+const TIMEOUT_MS = 10_000;
+const RESPONSE_BYTES_MAX = 1_048_576;
+/** Shorter than any server's own, so that a connection is rarely closed under a request. */
+const IDLE_SOCKET_MS = 4_000;
+
+export type TransportRequest = {
+  readonly method: 'GET' | 'HEAD' | 'POST';
+  readonly url: string;
+  /** What to accept; JSON and problem documents unless told. */
+  readonly accept?: string | undefined;
+  /** A JWS in the flattened JSON serialisation. */
+  readonly body?: string;
+};
+
+export type TransportReply = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+};
+
+/** Resolves for every status; throws the fault `ca_unreachable` where no whole answer came within 10 s. */
+export type Transport = (request: TransportRequest) => Promise<TransportReply>;
+
+/** `trust`: PEM to believe instead of the system's roots; null for those. */
+export function createTransport(trust: string | null): Transport {
+  const agent = new Agent({
+    keepAlive: true,
+    timeout: IDLE_SOCKET_MS,
+    ...(trust === null ? {} : { ca: trust }),
+  });
+  return async (request) => {
+    try {
+      return await send(agent, request);
+    } catch (cause) {
+      throw certificateFault('ca_unreachable', `the authority gave no answer (${codeOf(cause)})`, {
+        cause,
+      });
+    }
+  };
+}
+
+function send(agent: Agent, { method, url, accept, body }: TransportRequest) {
+  return new Promise<TransportReply>((resolve, reject) => {
+    const headers: Record<string, string | number> = {
+      'User-Agent': 'signpost/0.1', // RFC 8555, 6.1: clients MUST send one
+      'Accept-Language': 'en',
+      Accept: accept ?? 'application/json, application/problem+json',
+    };
+    if (body !== undefined) {
+      headers['Content-Type'] = 'application/jose+json'; // RFC 8555, 6.2
+      headers['Content-Length'] = Buffer.byteLength(body);
+    }
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const request = httpsRequest(url, { agent, method, headers, signal }, (response) => {
+      readCapped(response).then(
+        (text) =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
+        reject,
+      );
+    });
+    request.on('error', reject).end(body);
+  });
+}
+
+async function readCapped(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    // without setEncoding a stream yields Buffers
+    size += chunk.length;
+    if (size > RESPONSE_BYTES_MAX) throw new Error('more than 1 MiB');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** ECONNREFUSED, DEPTH_ZERO_SELF_SIGNED_CERT, ABORT_ERR …: short, and the same in every language. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+}

@@ -1,0 +1,54 @@
+/** Private keys as this project uses them: P-256, PKCS#8. */
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  webcrypto,
+} from 'node:crypto';
+
+const P256 = { name: 'ECDSA', namedCurve: 'P-256' };
+
+/** How WebCrypto signs with our keys (RFC 5758, 3.2). */
+export const ECDSA_SHA256 = { name: 'ECDSA', hash: 'SHA-256' };
+
+/** A new P-256 private key; each certificate gets its own. */
+export function generateCertificateKey(): KeyObject {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+}
+
+/** A new P-256 private key for an account (ES256, RFC 8555, 6.2) or a root. */
+export const generateSigningKey: () => KeyObject = generateCertificateKey;
+
+/** PKCS#8 PEM, which is what the vault seals and the edge's TLS reads. */
+export function privateKeyToPem(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+/** The opposite of `privateKeyToPem`; throws what node:crypto throws for anything else. */
+export function privateKeyFromPem(pem: string | Uint8Array): KeyObject {
+  return createPrivateKey(
+    typeof pem === 'string' ? pem : Buffer.from(pem.buffer, pem.byteOffset, pem.length),
+  );
+}
+
+/** SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7) of a private or public key. */
+export function publicKeyInfo(key: KeyObject): Buffer {
+  const publicKey = key.type === 'private' ? createPublicKey(key) : key;
+  return publicKey.export({ type: 'spki', format: 'der' });
+}
+
+/** A private key's pair as WebCrypto wants it (Node 20 has no way but through DER); only its public half can be exported. */
+export async function toCryptoKeys(key: KeyObject): Promise<webcrypto.CryptoKeyPair> {
+  const { subtle } = webcrypto;
+  const pkcs8 = key.export({ type: 'pkcs8', format: 'der' });
+  try {
+    const [privateKey, publicKey] = await Promise.all([
+      subtle.importKey('pkcs8', pkcs8, P256, false, ['sign']),
+      subtle.importKey('spki', publicKeyInfo(key), P256, true, ['verify']),
+    ]);
+    return { privateKey, publicKey };
+  } finally {
+    pkcs8.fill(0);
+  }
+}

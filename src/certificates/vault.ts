@@ -1,0 +1,111 @@
+/**
+ * Private keys at rest. Each item has a data key of its own, which the key encryption key (KEK) wraps:
+ *
+ *   version 1 B │ KEK id 8 B │ wrapped data key: nonce 12 B, 32 B, tag 16 B │ item: nonce 12 B, n B, tag 16 B
+ *
+ * Both layers are AES-256-GCM (NIST SP 800-38D) over random 96-bit nonces. The KEK id tells which key to
+ * take once there are several; today there is one.
+ */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { certificateFault } from './fault.ts';
+
+const VERSION = 1;
+const KEY_BYTES = 32;
+const KEK_ID_BYTES = 8;
+const HEADER_BYTES = 1 + KEK_ID_BYTES;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const WRAPPED_BYTES = NONCE_BYTES + KEY_BYTES + TAG_BYTES;
+const SMALLEST_BYTES = HEADER_BYTES + WRAPPED_BYTES + NONCE_BYTES + TAG_BYTES;
+
+export type Vault = {
+  /** Encrypts; `boundTo` names the row (`certificate/<id>`), so that the item opens nowhere else. */
+  readonly seal: (plaintext: Uint8Array, boundTo: string) => Uint8Array<ArrayBuffer>;
+  /** Decrypts; throws `vault_key_unknown` or `vault_item_unreadable`. The caller zeroes what it no longer needs. */
+  readonly open: (sealed: Uint8Array, boundTo: string) => Uint8Array<ArrayBuffer>;
+};
+
+/** A vault over one KEK of 32 bytes, which is copied; another length throws a RangeError. */
+export function createVault(kek: Uint8Array): Vault {
+  if (kek.length !== KEY_BYTES) throw new RangeError('the key encryption key must have 32 bytes');
+  const master = Buffer.from(kek);
+  const header = Buffer.concat([Buffer.of(VERSION), kekIdOf(master)]);
+
+  return {
+    seal(plaintext, boundTo) {
+      const dataKey = randomBytes(KEY_BYTES);
+      try {
+        const bound = additionalData(header, boundTo);
+        const wrapped = encrypt(master, dataKey, bound);
+        return Buffer.concat([header, wrapped, encrypt(dataKey, plaintext, bound)]);
+      } finally {
+        dataKey.fill(0);
+      }
+    },
+
+    open(sealed, boundTo) {
+      const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length);
+      requireHeader(bytes, header);
+      const bound = additionalData(header, boundTo);
+      const dataKey = decrypt(
+        master,
+        bytes.subarray(HEADER_BYTES, HEADER_BYTES + WRAPPED_BYTES),
+        bound,
+      );
+      try {
+        return decrypt(dataKey, bytes.subarray(HEADER_BYTES + WRAPPED_BYTES), bound);
+      } finally {
+        dataKey.fill(0);
+      }
+    },
+  };
+}
+
+/** A hash prefix of a random key gives nothing of it away. */
+function kekIdOf(kek: Buffer): Buffer {
+  const digest = createHash('sha256').update('signpost key encryption key').update(kek).digest();
+  return digest.subarray(0, KEK_ID_BYTES);
+}
+
+function requireHeader(sealed: Buffer, header: Buffer): void {
+  if (sealed.length < SMALLEST_BYTES || sealed[0] !== VERSION) throw unreadable();
+  if (!sealed.subarray(0, HEADER_BYTES).equals(header)) {
+    throw certificateFault(
+      'vault_key_unknown',
+      'a stored private key was sealed with another KEY_ENCRYPTION_KEY',
+    );
+  }
+}
+
+function additionalData(header: Buffer, boundTo: string): Buffer {
+  return Buffer.concat([header, Buffer.from(boundTo, 'utf8')]);
+}
+
+function encrypt(key: Buffer, plaintext: Uint8Array, bound: Buffer): Buffer<ArrayBuffer> {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(bound);
+  const body = Buffer.concat([cipher.update(plaintext), cipher.final()]);
+  return Buffer.concat([nonce, body, cipher.getAuthTag()]);
+}
+
+function decrypt(key: Buffer, sealed: Buffer, bound: Buffer): Buffer<ArrayBuffer> {
+  const nonce = sealed.subarray(0, NONCE_BYTES);
+  const tagAt = sealed.length - TAG_BYTES;
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAAD(bound).setAuthTag(sealed.subarray(tagAt));
+  const unverified = decipher.update(sealed.subarray(NONCE_BYTES, tagAt));
+  try {
+    return Buffer.concat([unverified, decipher.final()]);
+  } catch {
+    throw unreadable();
+  } finally {
+    unverified.fill(0);
+  }
+}
+
+function unreadable() {
+  return certificateFault(
+    'vault_item_unreadable',
+    'a stored private key is damaged or belongs to another row',
+  );
+}

@@ -1,0 +1,49 @@
+/** Reads what we need to know of a certificate. */
+import { type KeyObject, X509Certificate } from 'node:crypto';
+import { certificateFault } from './fault.ts';
+
+export type CertificateFacts = {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  /** The issuer's common name, else its organisation. */
+  readonly issuer: string;
+  /** dNSName entries, lower case, without addresses and other kinds. */
+  readonly hostnames: readonly string[];
+};
+
+/** Reads the first certificate of a PEM chain (the leaf, RFC 8555, 9.1); throws `ca_answer_unreadable`. */
+export function readCertificate(chain: string): CertificateFacts {
+  const certificate = parse(chain);
+  return {
+    // Node 20 has the dates as text only, always in GMT.
+    notBefore: new Date(certificate.validFrom),
+    notAfter: new Date(certificate.validTo),
+    issuer: nameOf(certificate.issuer),
+    hostnames: [...(certificate.subjectAltName ?? '').matchAll(/DNS:([^,\s"]+)/g)].map(
+      ([, name = '']) => name.toLowerCase(),
+    ),
+  };
+}
+
+/** Whether a chain's leaf is for this private key. */
+export function isForKey(chain: string, key: KeyObject): boolean {
+  return parse(chain).checkPrivateKey(key);
+}
+
+function parse(chain: string): X509Certificate {
+  try {
+    return new X509Certificate(chain);
+  } catch (cause) {
+    throw certificateFault('ca_answer_unreadable', 'the certificate cannot be read', { cause });
+  }
+}
+
+/** `CN=a\nO=b` in whatever order. */
+function nameOf(distinguishedName: string): string {
+  const field = (key: string) =>
+    distinguishedName
+      .split('\n')
+      .find((line) => line.startsWith(`${key}=`))
+      ?.slice(key.length + 1);
+  return field('CN') ?? field('O') ?? 'unnamed';
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { isCertificateFault } from '../../src/certificates/fault.ts';
+import { lacks } from '../support/programs.ts';
+import { clientOf, createLedger, startAcmeFixture } from './support/acme-fixture.ts';
+
+describe.skipIf(lacks('pebble', 'an ACME authority in trouble'))(
+  'An ACME authority in trouble',
+  () => {
+    it('may refuse nine nonces of ten: the certificate comes all the same', async () => {
+      const fixture = await startAcmeFixture({ nonceReject: 90 });
+      onTestFinished(fixture.close);
+      const ledger = createLedger(fixture, 'docs.acme.test');
+      const result = await clientOf(fixture.pebble, ledger).advance(ledger.order(), ledger.steps);
+      expect(result.kind).toBe('issued');
+    });
+
+    it('may forget our account: the same key makes it anew', async () => {
+      const fixture = await startAcmeFixture();
+      onTestFinished(fixture.close);
+      const ledger = createLedger(fixture, 'docs.acme.test');
+      await clientOf(fixture.pebble, ledger).advance(ledger.order(), ledger.steps);
+      const before = ledger.urls.account;
+      const reborn = await fixture.restart();
+      onTestFinished(reborn.close);
+      const order = { ...ledger.order(), orderUrl: null };
+      const result = await clientOf(reborn, ledger).advance(order, ledger.steps);
+      expect(result.kind).toBe('issued');
+      expect(ledger.urls.account).not.toBe(before);
+    });
+
+    it('may be gone: that is a fault of ours, and no verdict about the domain', async () => {
+      const fixture = await startAcmeFixture();
+      onTestFinished(fixture.close);
+      const ledger = createLedger(fixture, 'docs.acme.test');
+      const client = clientOf(fixture.pebble, ledger);
+      await fixture.pebble.close();
+      const fault = await client.advance(ledger.order(), ledger.steps).catch((error) => error);
+      expect(isCertificateFault(fault) && fault.code).toBe('ca_unreachable');
+      expect(ledger.urls.orders).toEqual([]);
+    });
+  },
+);

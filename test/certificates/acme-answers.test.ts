@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAcmeAuthority } from '../../src/certificates/acme/acme-authority.ts';
+import { nextPollMs } from '../../src/certificates/acme/pacer.ts';
+import { retryAfterOf, toProblem } from '../../src/certificates/acme/problems.ts';
+import { isCertificateFault } from '../../src/certificates/fault.ts';
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
+import { createLocalAuthority } from '../../src/certificates/local-authority.ts';
+
+const now = new Date('2026-11-20T12:00:00Z');
+const acme = 'urn:ietf:params:acme:error:';
+
+describe("An authority's no", () => {
+  const table: readonly [string, string][] = [
+    [`${acme}caa`, 'caa'],
+    [`${acme}rateLimited`, 'rate_limited'],
+    [`${acme}rejectedIdentifier`, 'rejected_identifier'],
+    [`${acme}unauthorized`, 'unauthorized'],
+    [`${acme}dns`, 'dns'],
+    [`${acme}connection`, 'connection'],
+    [`${acme}incorrectResponse`, 'incorrect_response'],
+    [`${acme}badCSR`, 'bad_csr'],
+    [`${acme}somethingNew`, 'other'],
+    [`${acme}toString`, 'other'],
+    ['caa', 'other'],
+    ['about:blank', 'other'],
+  ];
+  it.each(table)('of type %s is ours of type %s', (type, ours) => {
+    expect(toProblem({ type, detail: '', subproblems: [] }).type).toBe(ours);
+  });
+
+  it('in several parts counts by its first', () => {
+    const subproblems = [{ type: `${acme}caa`, detail: 'CAA forbids' }];
+    const problem = toProblem({ type: `${acme}compound`, detail: 'two things', subproblems });
+    expect(problem).toMatchObject({ type: 'caa', detail: 'CAA forbids' });
+  });
+
+  it.each([
+    ['a\nb\u0000c\u202ed\u2028e', 'a b c d e'],
+    ['  two   spaces ', 'two spaces'],
+    ['\ud800 alone', 'alone'],
+    [`${'x'.repeat(499)}😀y`, `${'x'.repeat(499)}😀`],
+  ])('is shown as one printable line of at most 500 characters', (detail, shown) => {
+    expect(toProblem({ type: '', detail, subproblems: [] }).detail).toBe(shown);
+  });
+});
+
+describe('Retry-After', () => {
+  it.each([
+    ['120', '2026-11-20T12:02:00.000Z'],
+    ['0', '2026-11-20T12:00:00.000Z'],
+    ['Fri, 20 Nov 2026 13:00:00 GMT', '2026-11-20T13:00:00.000Z'],
+    ['Fri, 20 Nov 2020 13:00:00 GMT', '2026-11-20T12:00:00.000Z'],
+    ['99999999999999999999', '2026-11-27T12:00:00.000Z'],
+    ['soon', undefined],
+    [undefined, undefined],
+  ])('"%s" means %s', (text, at) => {
+    const headers = text === undefined ? {} : { 'retry-after': text };
+    expect(retryAfterOf({ headers }, now)?.toISOString()).toBe(at);
+  });
+
+  it('is honoured from the fifth poll on; the first ones come quickly', () => {
+    const waits = [0, 1, 2, 3, 4, 5, 6, 7].map((polls) => nextPollMs(polls, 3_000));
+    expect(waits).toEqual([50, 100, 200, 400, 3_000, 3_000, 3_000, 3_000]);
+    expect([5, 6, 7].map((polls) => nextPollMs(polls, 0))).toEqual([1_600, 2_000, 2_000]);
+  });
+});
+
+type Answer = { status: number; headers?: Record<string, string>; body?: string };
+
+/** An HTTPS server that gives its answers by path, for what Pebble never says; it refuses what it was not told. */
+async function startScripted(answers: Readonly<Record<string, Answer>>) {
+  const authority = createLocalAuthority({
+    loadRoot: async () => null,
+    keepRoot: async (root) => root,
+    isHeld: async () => true,
+    now: () => new Date(),
+  });
+  const privateKey = generateCertificateKey();
+  const order = { hostname: 'localhost', orderUrl: 'local:1', privateKey };
+  const steps = { orderPlaced: async () => {}, publishChallenge: async () => {} };
+  const issued = await authority.advance(order, steps);
+  const cert = issued.kind === 'issued' ? issued.chain : '';
+  const server = createServer({ cert, key: privateKeyToPem(privateKey) }, (request, response) => {
+    const answer = answers[request.url ?? ''] ?? { status: 500, body: 'not in the script' };
+    request.resume();
+    const headers = { 'Replay-Nonce': 'abc', ...answer.headers };
+    response.writeHead(answer.status, headers).end(answer.body);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    base: `https://localhost:${port}`,
+    trust: await authority.rootCertificate(),
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+describe('An authority that', () => {
+  const answers: Record<string, Answer> = { '/nonce': { status: 200 } };
+  let scripted: Awaited<ReturnType<typeof startScripted>>;
+  const directory = (newOrder: string): Answer => ({
+    status: 200,
+    body: JSON.stringify({
+      newNonce: `${scripted.base}/nonce`,
+      newAccount: `${scripted.base}/account`,
+      newOrder: scripted.base + newOrder,
+    }),
+  });
+  beforeAll(async () => {
+    scripted = await startScripted(answers);
+  });
+  afterAll(() => scripted.close());
+
+  function order(path: string, trust: string | null = scripted.trust) {
+    const key = generateCertificateKey();
+    const client = createAcmeAuthority({
+      directoryUrl: scripted.base + path,
+      trust,
+      account: {
+        contact: null,
+        load: async () => ({ key, url: `${scripted.base}/account/1` }),
+        saveUrl: () => Promise.reject(new Error('no new account')),
+      },
+      now: () => now,
+    });
+    const state = { hostname: 'docs.acme.test', orderUrl: null, privateKey: key };
+    const no = () => Promise.reject(new Error('no step was to be taken'));
+    return client.advance(state, { orderPlaced: no, publishChallenge: no });
+  }
+  async function faultOf(path: string, trust?: string | null) {
+    const caught: unknown = await order(path, trust).catch((error: unknown) => error);
+    return isCertificateFault(caught) ? [caught.code, caught.retryAfter?.toISOString()] : caught;
+  }
+
+  it('has had enough of us says until when', async () => {
+    answers['/limited'] = directory('/limited/order');
+    answers['/limited/order'] = {
+      status: 429,
+      headers: { 'Retry-After': '3600' },
+      body: JSON.stringify({ type: `${acme}rateLimited`, detail: 'too many certificates' }),
+    };
+    const retryAfter = new Date('2026-11-20T13:00:00Z');
+    const problem = { type: 'rate_limited', detail: 'too many certificates', retryAfter };
+    expect(await order('/limited')).toEqual({ kind: 'refused', problem });
+  });
+
+  it('is out of order is no verdict about the domain', async () => {
+    answers['/busy'] = directory('/busy/order');
+    answers['/busy/order'] = {
+      status: 503,
+      headers: { 'Retry-After': '120' },
+      body: JSON.stringify({ type: `${acme}rateLimited`, detail: 'Service busy' }),
+    };
+    expect(await faultOf('/busy')).toEqual(['ca_failed', '2026-11-20T12:02:00.000Z']);
+  });
+
+  it.each<[string, Answer, string]>([
+    ['is no authority', { status: 200, body: '<html>' }, 'ca_answer_unreadable'],
+    ['leads elsewhere', { status: 302, headers: { Location: 'https://a.test' } }, 'ca_failed'],
+    ['answers like a proxy', { status: 403, body: '<html>' }, 'ca_failed'],
+    ['sends without end', { status: 200, body: ' '.repeat(1_048_577) }, 'ca_unreachable'],
+  ])('%s is a fault', async (_what, answer, code) => {
+    answers['/odd'] = answer;
+    expect(await faultOf('/odd')).toEqual([code, undefined]);
+  });
+
+  it('is not trusted hears nothing from us', async () => {
+    answers['/untrusted'] = directory('/order');
+    expect(await faultOf('/untrusted', null)).toEqual(['ca_unreachable', undefined]);
+  });
+
+  it('names an order over plain HTTP is not followed', async () => {
+    answers['/plain'] = {
+      status: 200,
+      body: JSON.stringify({
+        newNonce: `${scripted.base}/nonce`,
+        newAccount: 'x',
+        newOrder: 'http://localhost/order',
+      }),
+    };
+    expect(await faultOf('/plain')).toEqual(['ca_unreachable', undefined]);
+  });
+});

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { isCertificateFault } from '../../src/certificates/fault.ts';
+import { createVault } from '../../src/certificates/vault.ts';
+
+const kek = randomBytes(32);
+const row = 'certificate/9b2f';
+const secret = Buffer.from('-----BEGIN PRIVATE KEY-----');
+
+function codeOf(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    if (isCertificateFault(error)) return error.code;
+    throw error;
+  }
+  return 'opened';
+}
+
+describe('A private key in the database', () => {
+  it('comes back as it was, in its own row', () => {
+    const vault = createVault(kek);
+    expect(Buffer.from(vault.open(vault.seal(secret, row), row))).toEqual(secret);
+  });
+
+  it('opens in another process that has the same KEY_ENCRYPTION_KEY', () => {
+    const sealed = createVault(kek).seal(secret, row);
+    expect(Buffer.from(createVault(Uint8Array.from(kek)).open(sealed, row))).toEqual(secret);
+  });
+
+  it('may be of any length, none too', () => {
+    const vault = createVault(kek);
+    for (const length of [0, 1, 15, 16, 17, 100_000]) {
+      const key = randomBytes(length);
+      expect(Buffer.from(vault.open(vault.seal(key, row), row))).toEqual(key);
+    }
+  });
+
+  it('never looks the same twice and shows nothing of itself', () => {
+    const vault = createVault(kek);
+    const [one, two] = [vault.seal(secret, row), vault.seal(secret, row)];
+    expect(Buffer.from(one).equals(two)).toBe(false);
+    expect(Buffer.from(one).includes('PRIVATE')).toBe(false);
+  });
+
+  it('does not open when it was copied to another row', () => {
+    const vault = createVault(kek);
+    const sealed = vault.seal(secret, row);
+    expect(codeOf(() => vault.open(sealed, 'certificate/1c3d'))).toBe('vault_item_unreadable');
+  });
+
+  it('names the cause when KEY_ENCRYPTION_KEY is another one, and shows neither key', () => {
+    const sealed = createVault(kek).seal(secret, row);
+    const other = createVault(randomBytes(32));
+    expect(codeOf(() => other.open(sealed, row))).toBe('vault_key_unknown');
+    expect(() => other.open(sealed, row)).toThrow(
+      /^a stored private key was sealed with another KEY_ENCRYPTION_KEY$/,
+    );
+  });
+
+  it('does not open when any byte of it has changed', () => {
+    const vault = createVault(kek);
+    const sealed = vault.seal(secret, row);
+    for (let at = 0; at < sealed.length; at++) {
+      const damaged = Uint8Array.from(sealed);
+      damaged[at] = (damaged[at] ?? 0) ^ 1;
+      expect(codeOf(() => vault.open(damaged, row))).toMatch(
+        /^vault_(item_unreadable|key_unknown)$/,
+      );
+    }
+  });
+
+  it('does not open when it was cut off anywhere', () => {
+    const vault = createVault(kek);
+    const sealed = vault.seal(secret, row);
+    for (let length = 0; length < sealed.length; length++) {
+      expect(codeOf(() => vault.open(sealed.subarray(0, length), row))).toBe(
+        'vault_item_unreadable',
+      );
+    }
+  });
+
+  it('is not taken in hand with a KEY_ENCRYPTION_KEY of another length', () => {
+    expect(() => createVault(randomBytes(31))).toThrow(RangeError);
+  });
+});
