@@ -12,5 +12,5 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 USER node
-EXPOSE 3000 8080 8443
+EXPOSE 3000 80 443
 CMD ["node", "--enable-source-maps", "dist/src/main.js"]

@@ -14,7 +14,10 @@ import { startPageRoutes } from './http/routes/start-page.ts';
 /** The whole API, callable without a socket. */
 export function createSignpostApi(parts: Parts): Api {
   const { database, log, now } = parts;
-  const authenticate = createAuthenticate({ findKey: createApiKeyStore(database.prisma).find, now });
+  const authenticate = createAuthenticate({
+    findKey: createApiKeyStore(database.prisma).find,
+    now,
+  });
   return createApi({ routes: routesOf(parts), authenticate, log });
 }
 

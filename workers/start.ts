@@ -1,5 +1,12 @@
 /** Starts the workers: the only file that makes a BullMQ Worker, and the only one that knows its errors. */
-import { DelayedError, type IQueueBackend, Job, type JobProgress, UnrecoverableError, Worker } from 'bullmq';
+import {
+  DelayedError,
+  type IQueueBackend,
+  Job,
+  type JobProgress,
+  UnrecoverableError,
+  Worker,
+} from 'bullmq';
 import type { Logger } from 'pino';
 import type { QueueBackend } from '../src/queue/backend.ts';
 import { type DomainJob, type QueueName, queueNames } from '../src/queue/names.ts';
@@ -26,7 +33,14 @@ export type RunningWorkers = {
 };
 
 /** A worker on whichever backend the storage calls for. */
-type AnyWorker = Worker<StoredData, void, string, IQueueBackend, JobProgress, Record<string, never>>;
+type AnyWorker = Worker<
+  StoredData,
+  void,
+  string,
+  IQueueBackend,
+  JobProgress,
+  Record<string, never>
+>;
 type StoredData = DomainJob & { readonly faults?: number };
 type Run = (job: DomainJob) => Promise<JobResult>;
 /** A job with a record of the faults that it has met in a row. */

@@ -47,9 +47,12 @@ export type TestApi = TestDatabase & {
   readonly keyWith: (...scopes: readonly Scope[]) => Promise<string>;
 };
 
+/** Routes over the database and the clock that the API is tested with. */
+export type MakeRoutes = (prisma: PrismaClient, now: () => Date) => readonly Route[];
+
 /** The pets API, and `more` routes, over a fresh database. */
 export async function startTestApi(
-  more: readonly Route[] = [],
+  more: readonly Route[] | MakeRoutes = [],
   storage?: StorageName,
 ): Promise<TestApi> {
   const database = await openTestDatabase(storage);
@@ -63,7 +66,8 @@ export async function startTestApi(
     debug: () => {},
   };
   const authenticate = createAuthenticate({ findKey: keys.find, now });
-  const routes = [...petRoutes({ pets: createPetStore(prisma), now }), ...more];
+  const extra = typeof more === 'function' ? more(prisma, now) : more;
+  const routes = [...petRoutes({ pets: createPetStore(prisma), now }), ...extra];
   return {
     ...database,
     api: createApi({ routes, authenticate, log }),

@@ -1,0 +1,260 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { followUps } from '../../src/core/follow-ups.ts';
+import { createDomainStore } from '../../src/db/domains.ts';
+import { createProjectStore } from '../../src/db/projects.ts';
+import { domainRoutes } from '../../src/http/routes/domains.ts';
+import { projectRoutes } from '../../src/http/routes/projects.ts';
+import { createTargets } from '../../src/target.ts';
+import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
+
+const HOUR_MS = 3_600_000;
+const platformDomain = 'edge.signpost.test';
+const woken: string[] = [];
+const forgotten: number[] = [];
+let api: TestApi;
+let key: string;
+
+beforeAll(async () => {
+  api = await startTestApi((prisma, now) => {
+    const projects = createProjectStore(prisma);
+    return [
+      ...projectRoutes({ projects, now }),
+      ...domainRoutes({
+        projects,
+        domains: createDomainStore(prisma),
+        platformDomain,
+        windowMs: 48 * HOUR_MS,
+        targetFor: createTargets(new Uint8Array(32), platformDomain),
+        wake: async (domain) => void woken.push(...followUps(domain).map(({ queue }) => queue)),
+        forget: async ({ epoch }) => void forgotten.push(epoch),
+        now,
+      }),
+    ];
+  });
+  key = await api.keyWith('domains:read', 'domains:write');
+});
+
+afterAll(() => api.close());
+
+beforeEach(() => {
+  woken.length = 0;
+  forgotten.length = 0;
+});
+
+const call = (line: string, json?: unknown) =>
+  callApi(api.api, line, { key, ...(json !== undefined && { json }) });
+
+let projectCount = 0;
+
+/** A project that may publish, or lacks what `missing` says. Gives the path of its domains. */
+async function aProject(missing: 'nothing' | 'plan' | 'deploy' = 'nothing'): Promise<string> {
+  projectCount += 1;
+  const plan = missing === 'plan' ? 'free' : 'pro';
+  const project = { name: 'Docs', slug: `docs-${projectCount}`, plan };
+  const { id } = (await call('POST /v1/projects', project)).body as { id: string };
+  if (missing !== 'deploy') {
+    const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9' };
+    expect((await call(`POST /v1/projects/${id}/deploys`, deploy)).status).toBe(201);
+  }
+  return `/v1/projects/${id}/domains`;
+}
+
+describe('adding a domain', () => {
+  it('answers with the record to create, and wakes the workers', async () => {
+    const path = await aProject();
+    const { status, headers, body } = await call(`POST ${path}`, { hostname: 'docs.example.com' });
+    expect(status).toBe(201);
+    expect(headers['location']).toBe(`${path}/docs.example.com`);
+    expect(body).toMatchObject({
+      hostname: 'docs.example.com',
+      status: 'pending',
+      record: { type: 'CNAME', name: 'docs', ttl: 3600n },
+      findings: [],
+      checks: { attempts: 0n, windowEndsAt: '2026-11-22T12:00:00.000Z' },
+      verifiedAt: null,
+      certificate: { status: 'none' },
+      escalation: null,
+    });
+    expect(woken).toEqual(['check-dns']);
+    expect((await call(`GET ${path}`)).body).toEqual([body]);
+    expect((await call(`GET ${path}/docs.example.com`)).body).toEqual(body);
+  });
+
+  it('cleans what people paste, and shows both spellings', async () => {
+    const path = await aProject();
+    const { body } = await call(`POST ${path}`, { hostname: ' HTTPS://Bücher.Example.com./path ' });
+    expect(body).toMatchObject({
+      hostname: 'xn--bcher-kva.example.com',
+      unicodeHostname: 'bücher.example.com',
+    });
+  });
+
+  it('shows an ALIAS record for an apex', async () => {
+    const path = await aProject();
+    const { body } = await call(`POST ${path}`, { hostname: 'example.org' });
+    expect(body).toMatchObject({ record: { type: 'ALIAS', name: '@' } });
+  });
+
+  const refusals: readonly (readonly [string, number, string])[] = [
+    ['', 400, 'invalid_hostname'],
+    ['192.0.2.1', 400, 'invalid_hostname'],
+    ['a_b.example.com', 400, 'invalid_hostname'],
+    ['co.uk', 400, 'public_suffix'],
+    ['*.example.com', 400, 'wildcard_unsupported'],
+    [`x.${platformDomain}`, 400, 'platform_hostname'],
+  ];
+  it.each(refusals)('refuses %j with %d %s, and stores nothing', async (hostname, status, code) => {
+    const path = await aProject();
+    const answer = await call(`POST ${path}`, { hostname });
+    expect(answer).toMatchObject({ status, body: errorBody(status, code) });
+    expect((await call(`GET ${path}`)).body).toEqual([]);
+    expect(woken).toEqual([]);
+  });
+
+  it.each([
+    ['plan', 403, 'paid_plan_required'],
+    ['deploy', 409, 'deploy_required'],
+  ] as const)(
+    'needs a paid plan and a deploy: without the %s it is %d %s',
+    async (missing, status, code) => {
+      const path = await aProject(missing);
+      const answer = await call(`POST ${path}`, { hostname: 'docs.example.com' });
+      expect(answer).toMatchObject({ status, body: errorBody(status, code) });
+      expect((await call(`GET ${path}`)).body).toEqual([]);
+    },
+  );
+
+  it('refuses one that the project has, however it is spelt', async () => {
+    const path = await aProject();
+    await call(`POST ${path}`, { hostname: 'docs.example.com' });
+    const again = await call(`POST ${path}`, { hostname: 'DOCS.example.com.' });
+    expect(again).toMatchObject({ status: 409, body: errorBody(409, 'domain_exists') });
+  });
+
+  it('lets two projects wait for the same name', async () => {
+    const [one, other] = [await aProject(), await aProject()];
+    await call(`POST ${one}`, { hostname: 'docs.example.com' });
+    const second = await call(`POST ${other}`, { hostname: 'docs.example.com' });
+    expect(second.status).toBe(201);
+  });
+
+  it('names fields that it does not know', async () => {
+    const path = await aProject();
+    const answer = await call(`POST ${path}`, { host: 'docs.example.com' });
+    expect(answer.body).toEqual(errorBody(400, 'invalid_body', expect.stringContaining('host:')));
+  });
+
+  it('stops at 100 an hour, and says when it goes on', async () => {
+    const path = await aProject();
+    for (let index = 0; index < 100; index += 1) {
+      const { status } = await call(`POST ${path}`, { hostname: `d${index}.example.com` });
+      expect(status).toBe(201);
+    }
+    const answer = await call(`POST ${path}`, { hostname: 'one-too-many.example.com' });
+    expect(answer).toMatchObject({ status: 429, body: errorBody(429, 'too_many_domains') });
+    expect(answer.headers['retry-after']).toBe('3600');
+  });
+});
+
+describe('removing a domain', () => {
+  it('is idempotent, ends its jobs, and keeps its history', async () => {
+    const path = await aProject();
+    await call(`POST ${path}`, { hostname: 'docs.example.com' });
+    expect((await call(`DELETE ${path}/docs.example.com`)).status).toBe(204);
+    expect((await call(`DELETE ${path}/docs.example.com`)).status).toBe(204);
+    expect((await call(`DELETE ${path}/never-added.example.com`)).status).toBe(204);
+    expect(forgotten).toEqual([1]);
+    expect((await call(`GET ${path}/docs.example.com`)).status).toBe(404);
+    const timeline = (await call(`GET ${path}/docs.example.com/timeline`)).body as object[];
+    expect(timeline).toMatchObject([{ type: 'domain.removed' }, { type: 'domain.added' }]);
+  });
+
+  it('and adding it again asks for the same record', async () => {
+    const path = await aProject();
+    const first = await call(`POST ${path}`, { hostname: 'docs.example.com' });
+    await call(`DELETE ${path}/docs.example.com`);
+    const second = await call(`POST ${path}`, { hostname: 'docs.example.com' });
+    expect(second.status).toBe(201);
+    const recordOf = ({ body }: { body: unknown }) => (body as { record: unknown }).record;
+    expect(recordOf(second)).toEqual(recordOf(first));
+    expect((await call(`GET ${path}/docs.example.com/timeline`)).body).toHaveLength(3);
+  });
+});
+
+describe('verify', () => {
+  it('starts a new window with the same record, and looks at once', async () => {
+    const path = await aProject();
+    await call(`POST ${path}`, { hostname: 'docs.example.com' });
+    api.clock.now = new Date(api.clock.now.getTime() + HOUR_MS);
+    const answer = await call(`POST ${path}/docs.example.com/verify`);
+    expect(answer).toMatchObject({
+      status: 202,
+      body: {
+        status: 'pending',
+        checks: { attempts: 0n, nextCheckAt: api.clock.now.toISOString() },
+      },
+    });
+    expect(woken).toEqual(['check-dns', 'check-dns']);
+  });
+
+  it.each(['GET', 'POST'])('%s of a domain that is not there is 404', async (method) => {
+    const path = await aProject();
+    const line = `${method} ${path}/docs.example.com${method === 'POST' ? '/verify' : ''}`;
+    expect(await call(line)).toMatchObject({
+      status: 404,
+      body: errorBody(404, 'domain_not_found'),
+    });
+  });
+});
+
+describe('projects', () => {
+  it.each([
+    ['GET /v1/projects/nonsense', undefined],
+    ['GET /v1/projects/00000000-0000-4000-8000-00000000ffff', undefined],
+    ['PATCH /v1/projects/nonsense', { plan: 'pro' }],
+    [
+      'POST /v1/projects/00000000-0000-4000-8000-00000000ffff/deploys',
+      { status: 'failed', upstream: 'http://a.example' },
+    ],
+    ['POST /v1/projects/nonsense/domains', { hostname: 'docs.example.com' }],
+    ['DELETE /v1/projects/nonsense/domains/docs.example.com', undefined],
+  ])('%s is 404 project_not_found', async (line, json) => {
+    const answer = await call(line, json);
+    expect(answer).toMatchObject({ status: 404, body: errorBody(404, 'project_not_found') });
+  });
+
+  it('refuses a slug that is taken', async () => {
+    const project = { name: 'Docs', slug: 'taken' };
+    expect((await call('POST /v1/projects', project)).body).toMatchObject({ plan: 'free' });
+    expect(await call('POST /v1/projects', project)).toMatchObject({ status: 409 });
+  });
+
+  it.each([
+    'ftp://a.example',
+    'http://user:secret@a.example',
+    'http://a.example/?q=1',
+    'a.example',
+  ])('refuses %s as an upstream', async (upstream) => {
+    const path = (await aProject()).replace('/domains', '/deploys');
+    const answer = await call(`POST ${path}`, { status: 'succeeded', upstream });
+    expect(answer.body).toEqual(
+      errorBody(400, 'invalid_body', expect.stringContaining('upstream:')),
+    );
+  });
+
+  it('a failed deploy does not make a project publishable', async () => {
+    const path = await aProject('deploy');
+    const deploy = { status: 'failed', upstream: 'http://a.example' };
+    await call(`POST ${path.replace('/domains', '/deploys')}`, deploy);
+    expect(await call(`POST ${path}`, { hostname: 'docs.example.com' })).toMatchObject({
+      status: 409,
+    });
+  });
+
+  it('reading needs domains:read, changing needs domains:write', async () => {
+    const reader = await api.keyWith('domains:read');
+    const json = { name: 'Docs', slug: 'no' };
+    expect((await callApi(api.api, 'GET /v1/projects', { key: reader })).status).toBe(200);
+    expect((await callApi(api.api, 'POST /v1/projects', { key: reader, json })).status).toBe(403);
+  });
+});
