@@ -1,0 +1,138 @@
+/**
+ * Domain names between the wire (RFC 1035, 3.1 and 4.1.4) and the form used everywhere else: lower case, no
+ * trailing dot, and every byte outside [a-z0-9_*-] escaped (RFC 4343, 2.1), so that a label which contains a dot
+ * can never be mistaken for two labels. The root is ".".
+ */
+import { MalformedMessage } from './malformed.ts';
+
+const DOT = 0x2e;
+const BACKSLASH = 0x5c;
+
+/** RFC 1035, 2.3.4. */
+const LABEL_OCTETS = 63;
+const NAME_OCTETS = 255;
+
+/** A name has at most 127 labels, so an honest one never needs more pointers. */
+const POINTERS = 127;
+
+/** How each byte of a label is shown. Upper case is folded here: DNS compares ASCII without case (RFC 4343, 3). */
+const shown: readonly string[] = Array.from({ length: 256 }, (_, byte) => showByte(byte));
+
+/** A place in a message; reading moves `offset` on. */
+export type Reader = { readonly bytes: Uint8Array; offset: number };
+
+/**
+ * Writes a name at `start` and returns the offset behind it; `into` must have two octets more room than the text is long.
+ * Throws RangeError for what is no name: an empty or too long label, too many octets, an unescaped foreign character.
+ */
+export function encodeName(name: string, into: Uint8Array, start: number): number {
+  let at = start;
+  for (const label of labelsOf(name)) {
+    const length = encodeLabel(label, into, at + 1);
+    if (length < 1 || length > LABEL_OCTETS) throw new RangeError(`no label of a name: ${label}`);
+    into[at] = length;
+    at += length + 1;
+    // The octet of the root's empty label is still to come.
+    if (at - start > NAME_OCTETS - 1) throw new RangeError(`a name of over 255 octets: ${name}`);
+  }
+  into[at] = 0;
+  return at + 1;
+}
+
+/** Reads a name and moves the reader behind it. Throws MalformedMessage. */
+export function decodeName(reader: Reader): string {
+  const { bytes, offset } = reader;
+  const walk: Walk = { at: offset, segment: offset, after: -1, pointers: 0 };
+  let octets = 1;
+  let name = '';
+  for (let length = nextLength(bytes, walk); length > 0; length = nextLength(bytes, walk)) {
+    octets += length + 1;
+    const end = walk.at + 1 + length;
+    if (octets > NAME_OCTETS || end > bytes.length) throw new MalformedMessage('bad name');
+    if (name !== '') name += '.';
+    for (let at = walk.at + 1; at < end; at++) name += shown[byteAt(bytes, at)];
+    walk.at = end;
+  }
+  reader.offset = walk.after < 0 ? walk.at + 1 : walk.after;
+  return name === '' ? '.' : name;
+}
+
+/** The name without its first label; "." above a name of one label, undefined above the root. */
+export function parentOf(name: string): string | undefined {
+  if (name === '.') return undefined;
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
+    if (name.charCodeAt(dot - 1) !== BACKSLASH) return name.slice(dot + 1);
+  }
+  return '.';
+}
+
+/** Whether `name` is `zone` or below it. */
+export function isWithin(name: string, zone: string): boolean {
+  if (zone === '.' || name === zone) return true;
+  // A backslash before a dot always escapes it: a backslash of the label itself is written \092.
+  return name.endsWith(`.${zone}`) && name.charCodeAt(name.length - zone.length - 2) !== BACKSLASH;
+}
+
+function showByte(byte: number): string {
+  if (byte === DOT) return '\\.';
+  const char = String.fromCharCode(byte).toLowerCase();
+  return byte < 128 && /[a-z0-9_*-]/.test(char) ? char : escapeByte(byte);
+}
+
+/** A byte as `\DDD` (RFC 1035, 5.1). */
+export function escapeByte(byte: number): string {
+  return `\\${String(byte).padStart(3, '0')}`;
+}
+
+function labelsOf(name: string): readonly string[] {
+  if (name === '.') return [];
+  return name.includes('\\') ? name.split(/(?<!\\)\./) : name.split('.');
+}
+
+/** Writes a label's bytes and returns how many they are. */
+function encodeLabel(label: string, into: Uint8Array, start: number): number {
+  let at = start;
+  for (let i = 0; i < label.length; i++) {
+    const code = label.charCodeAt(i);
+    if (code <= 0x20 || code > 0x7e) throw new RangeError(`a foreign character in: ${label}`);
+    into[at++] = code === BACKSLASH ? escaped(label, i) : code;
+    if (code === BACKSLASH) i += label.charCodeAt(i + 1) === DOT ? 1 : 3;
+  }
+  return at - start;
+}
+
+function escaped(name: string, backslash: number): number {
+  if (name.charCodeAt(backslash + 1) === DOT) return DOT;
+  const digits = name.slice(backslash + 1, backslash + 4);
+  if (!/^\d{3}$/.test(digits) || Number(digits) > 255) {
+    throw new RangeError(`bad escape in the name: ${name}`);
+  }
+  return Number(digits);
+}
+
+/** Where reading a name has come to: `segment` began at the last pointer's goal, `after` is behind the first pointer. */
+type Walk = { at: number; segment: number; after: number; pointers: number };
+
+/** The length octet of the next label, pointers followed; 0 at the root. */
+function nextLength(bytes: Uint8Array, walk: Walk): number {
+  let length = byteAt(bytes, walk.at);
+  while (length > LABEL_OCTETS) {
+    // 01 and 10 are not in use (RFC 6891, 5).
+    if (length < 0xc0) throw new MalformedMessage('bad label');
+    const goal = ((length & 0x3f) << 8) | byteAt(bytes, walk.at + 1);
+    if (walk.after < 0) walk.after = walk.at + 2;
+    // "A prior occurrence of the same name" (RFC 1035, 4.1.4): strictly backwards, so there are no loops.
+    if (goal >= walk.segment || ++walk.pointers > POINTERS)
+      throw new MalformedMessage('bad pointer');
+    walk.at = goal;
+    walk.segment = goal;
+    length = byteAt(bytes, goal);
+  }
+  return length;
+}
+
+function byteAt(bytes: Uint8Array, at: number): number {
+  const byte = bytes[at];
+  if (byte === undefined) throw new MalformedMessage('the message ends too soon');
+  return byte;
+}

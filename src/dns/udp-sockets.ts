@@ -1,0 +1,103 @@
+/**
+ * The UDP sockets questions leave from: a few for each address family, each on a port drawn by the system, so that a
+ * forged answer must guess port and id (RFC 5452, 9.2). A socket is replaced after a number of uses.
+ */
+import { createSocket, type Socket } from 'node:dgram';
+
+/** The version of IP. */
+export type Family = 4 | 6;
+
+/** A socket and what waits for an answer on it, by id. */
+export type UdpSocket<Waiting> = {
+  readonly udp: Socket;
+  readonly waiting: Map<number, Waiting>;
+  uses: number;
+};
+
+/** Where a datagram came from. */
+export type Source = { readonly address: string; readonly port: number };
+
+export type UdpSocketsOptions<Waiting> = {
+  readonly socketsPerFamily: number;
+  readonly usesPerSocket: number;
+  readonly random16: () => number;
+  readonly onMessage: (socket: UdpSocket<Waiting>, bytes: Buffer, source: Source) => void;
+  /** The socket is gone, and with it whatever waited on it. */
+  readonly onLost: (socket: UdpSocket<Waiting>) => void;
+};
+
+export type UdpSockets<Waiting> = {
+  /** A socket to ask from, made when it is first needed; undefined where the host cannot make one. */
+  readonly pick: (family: Family) => UdpSocket<Waiting> | undefined;
+  /** Every socket that is open, also those on their way out. */
+  readonly all: () => Iterable<UdpSocket<Waiting>>;
+  /** Closes the sockets that are on their way out and that nobody waits on any more. */
+  readonly reap: () => void;
+  readonly close: () => void;
+};
+
+/** Room for a burst of answers in the kernel; what it does not grant, it caps. */
+const RECEIVE_BUFFER_BYTES = 1 << 20;
+
+/** Which socket a question leaves from is drawn, too. Nothing is opened before the first question. */
+export function createUdpSockets<Waiting>(
+  options: UdpSocketsOptions<Waiting>,
+): UdpSockets<Waiting> {
+  const current: Record<Family, (UdpSocket<Waiting> | undefined)[]> = { 4: [], 6: [] };
+  const open = new Set<UdpSocket<Waiting>>();
+  const retired = new Set<UdpSocket<Waiting>>();
+
+  function drop(socket: UdpSocket<Waiting>): void {
+    retired.delete(socket);
+    if (open.delete(socket)) socket.udp.close();
+  }
+
+  function make(family: Family): UdpSocket<Waiting> {
+    const socket = { udp: newSocket(family), waiting: new Map<number, Waiting>(), uses: 0 };
+    socket.udp.on('message', (bytes, source) => options.onMessage(socket, bytes, source));
+    // For example no more file descriptors, or a host without IPv6.
+    socket.udp.on('error', () => {
+      socket.uses = Number.POSITIVE_INFINITY;
+      drop(socket);
+      options.onLost(socket);
+    });
+    open.add(socket);
+    socket.udp.bind({ port: 0, exclusive: true });
+    return socket;
+  }
+
+  return {
+    pick(family) {
+      const slot = options.random16() % options.socketsPerFamily;
+      let socket = current[family][slot];
+      if (socket === undefined || socket.uses >= options.usesPerSocket) {
+        // Whoever still waits on the old one gets the answer; `reap` closes it after that.
+        if (socket !== undefined && open.has(socket)) retired.add(socket);
+        socket = make(family);
+        current[family][slot] = socket;
+      }
+      socket.uses++;
+      return open.has(socket) ? socket : undefined;
+    },
+    all: () => open,
+    reap: () => {
+      for (const socket of retired) if (socket.waiting.size === 0) drop(socket);
+    },
+    close: () => {
+      for (const socket of open) drop(socket);
+    },
+  };
+}
+
+function newSocket(family: Family): Socket {
+  const udp = createSocket({
+    type: family === 4 ? 'udp4' : 'udp6',
+    ipv6Only: family === 6,
+    recvBufferSize: RECEIVE_BUFFER_BYTES,
+    // Every address here is literal: nothing to look up.
+    lookup: (address, _options, done) => done(null, address, family),
+  });
+  // What waits keeps the process alive (wire.ts), not the socket.
+  udp.unref();
+  return udp;
+}

@@ -1,0 +1,168 @@
+/**
+ * All zones of a laboratory. Zones of one label above the declared ones are made up, so that a climb finds them.
+ * A zone below another (b.shop.test below shop.test) is served at the next loopback address and delegated to it, so
+ * that there is a real referral to follow.
+ */
+import { type LabRecord, parseZone, type Zone } from './zone.ts';
+import { type Found, searchZone } from './zone-search.ts';
+
+/** What goes into a response; the wire form is made in answers.ts. */
+export type Reply = {
+  readonly rcode: number;
+  readonly authoritative: boolean;
+  readonly answers: readonly LabRecord[];
+  readonly authority: readonly LabRecord[];
+  readonly additional: readonly LabRecord[];
+};
+
+/** A finished set of zones; a change grows a new one. */
+export type ZoneTree = {
+  /** How many addresses serve these zones; the zones of depth 0 are at the first one. */
+  readonly depths: number;
+  /** As an authority for the zones of one depth. */
+  readonly answer: (name: string, type: string, depth: number) => Reply;
+  /** As a recursive server over all of them. */
+  readonly resolve: (name: string, type: string) => Reply;
+};
+
+type Placed = { readonly zone: Zone; readonly depth: number };
+
+const [NOERROR, SERVFAIL, NXDOMAIN, REFUSED] = [0, 2, 3, 5];
+/** Where a recursive server gives an alias up, as for a circle: SERVFAIL. */
+const CHAIN_MAX = 16;
+
+/** Builds the tree; `addressAt` says where the zones of a depth are served. */
+export function growZones(
+  declared: ReadonlyMap<string, readonly string[]>,
+  addressAt: (depth: number) => string,
+): ZoneTree {
+  const placed = new Map<string, Placed>();
+  const place = (name: string, more: readonly string[]) => {
+    const depth = enclosing(name, declared).length;
+    const lines = [...(declared.get(name) ?? []), ...more];
+    placed.set(name, { zone: parseZone(name, lines, { serverAddress: addressAt(depth) }), depth });
+  };
+  for (const name of withTopLevels(declared.keys())) place(name, []);
+  for (const parent of declared.keys()) {
+    const children = [...declared.keys()].filter((name) => enclosing(name, declared)[0] === parent);
+    if (children.length > 0)
+      place(
+        parent,
+        children.flatMap((name) => delegation(name, placed)),
+      );
+  }
+  return {
+    depths: 1 + Math.max(0, ...[...placed.values()].map(({ depth }) => depth)),
+    answer: (name, type, depth) => answer(placed, name, type, depth),
+    resolve: (name, type) => resolve(placed, name, type),
+  };
+}
+
+function withTopLevels(names: Iterable<string>): ReadonlySet<string> {
+  return new Set([...names].flatMap((name) => [name, name.slice(name.lastIndexOf('.') + 1)]));
+}
+
+/** The declared zones a zone lies in, nearest first; one of a single label does not count: it shares its address. */
+function enclosing(name: string, declared: ReadonlyMap<string, unknown>): readonly string[] {
+  return ancestors(name).filter((above) => above.includes('.') && declared.has(above));
+}
+
+/** `c.b.a` gives `b.a` and `a`. */
+function ancestors(name: string): readonly string[] {
+  const labels = name.split('.');
+  return labels.slice(1).map((_, i) => labels.slice(i + 1).join('.'));
+}
+
+/** The NS records of a zone and their addresses, as its parent holds them. */
+function delegation(name: string, placed: ReadonlyMap<string, Placed>): readonly string[] {
+  const nodes = placed.get(name)?.zone.nodes;
+  return (nodes?.get(name)?.get('NS') ?? []).flatMap((record) => {
+    const server = record.type === 'NS' ? record.data : '';
+    const glue = (nodes?.get(server)?.get('A') ?? []).map(({ data }) => `${server}. A ${data}`);
+    return [`${name}. NS ${server}.`, ...glue];
+  });
+}
+
+/** The zone a name is in: the nearest one above it, or at it, that this depth serves. */
+function zoneOf(
+  placed: ReadonlyMap<string, Placed>,
+  name: string,
+  depth?: number,
+): Zone | undefined {
+  for (const above of [name, ...ancestors(name)]) {
+    const found = placed.get(above);
+    if (found !== undefined && (depth === undefined || found.depth === depth)) return found.zone;
+  }
+  return undefined;
+}
+
+/** Non-recursive: own zones only, the AA flag set, a referral below a zone cut (RFC 1034, 4.3.2). */
+function answer(
+  placed: ReadonlyMap<string, Placed>,
+  name: string,
+  type: string,
+  depth: number,
+): Reply {
+  const zone = zoneOf(placed, name, depth);
+  if (zone === undefined) return { ...empty, rcode: REFUSED };
+  const chain: LabRecord[] = [];
+  // An authority follows aliases as far as its zone reaches (RFC 1034, 4.3.2).
+  let at = name;
+  let found = searchZone(zone, at, type);
+  while (found.kind === 'alias' && chain.length < CHAIN_MAX) {
+    chain.push(found.record);
+    at = found.target;
+    if (at !== zone.name && !at.endsWith(`.${zone.name}`)) break;
+    found = searchZone(zone, at, type);
+  }
+  if (found.kind === 'delegated' && chain.length === 0) return referral(zone, found.servers);
+  return { ...toReply(zone, found, chain), authoritative: true };
+}
+
+/** Recursive: from zone to zone until the chain ends. What is in no zone does not exist. */
+function resolve(placed: ReadonlyMap<string, Placed>, name: string, type: string): Reply {
+  const chain: LabRecord[] = [];
+  let at = name;
+  while (chain.length < CHAIN_MAX) {
+    const zone = zoneOf(placed, at);
+    if (zone === undefined) return { ...empty, rcode: NXDOMAIN, answers: chain };
+    const found = searchZone(zone, at, type);
+    if (found.kind !== 'alias') return toReply(zone, found, chain);
+    chain.push(found.record);
+    at = found.target;
+  }
+  return { ...empty, rcode: SERVFAIL };
+}
+
+const empty: Reply = {
+  rcode: NOERROR,
+  authoritative: false,
+  answers: [],
+  authority: [],
+  additional: [],
+};
+
+/** "There is none" always comes with the SOA record (RFC 2308, 3). */
+function toReply(zone: Zone, found: Found, chain: readonly LabRecord[]): Reply {
+  const soa = zone.nodes.get(zone.name)?.get('SOA') ?? [];
+  switch (found.kind) {
+    case 'records':
+      return { ...empty, answers: [...chain, ...found.records] };
+    case 'alias':
+      return { ...empty, answers: chain };
+    case 'nodata':
+      return { ...empty, answers: chain, authority: soa };
+    case 'nxdomain':
+      return { ...empty, rcode: NXDOMAIN, answers: chain, authority: soa };
+    case 'delegated':
+      return { ...empty, rcode: SERVFAIL, answers: chain };
+  }
+}
+
+/** The servers of the zone below and, where this zone holds them, their addresses. */
+function referral(zone: Zone, servers: readonly LabRecord[]): Reply {
+  const glue = servers.flatMap((record) =>
+    record.type === 'NS' ? (zone.nodes.get(record.data)?.get('A') ?? []) : [],
+  );
+  return { ...empty, authority: servers, additional: glue };
+}

@@ -1,0 +1,222 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createAuthorities, registrableDomain } from '../../src/dns/authorities.ts';
+import { defaultLimits, startBudget } from '../../src/dns/budget.ts';
+import { systemServers } from '../../src/dns/recursive.ts';
+import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
+
+afterEach(closeAll);
+
+const target = 'p1.edge.test';
+const look = (hostname: string, apex = false) => ({ hostname, target, apex });
+const right = 'CNAME p1.edge.test.';
+
+describe('finding who is responsible for a name', () => {
+  it('asks the resolver for the zone and its servers, and the zone for the name', async () => {
+    const { dns, observer } = await openLaboratory({ 'shop.test': ['docs A 192.0.2.1'] });
+    await observer.observe(look('docs.shop.test'));
+    expect(asked(dns)).toEqual([
+      'shop.test NS rd',
+      'ns1.shop.test A rd',
+      'docs.shop.test A',
+      'docs.shop.test AAAA',
+    ]);
+  });
+
+  it.each([
+    ['a name that does not exist yet', 'new.shop.test', false],
+    ['a name in a domain that does not exist yet', 'docs.unsold.test', false],
+    ['a domain that does not exist yet', 'unsold.test', true],
+    ['the apex of a domain', 'shop.test', true],
+    ['a name in a zone of its own', 'b.shop.test', false],
+    ['a name with a CNAME', 'docs.shop.test', false],
+  ])('never asks a resolver about %s', async (_what, hostname, apex) => {
+    const { dns, observer } = await openLaboratory({
+      'shop.test': ['docs CNAME p1.edge.test.', '@ A 192.0.2.1'],
+      'b.shop.test': ['@ A 192.0.2.1'],
+      'edge.test': ['p1 A 192.0.2.1'],
+    });
+    const { servers } = await observer.observe(look(hostname, apex));
+    await observer.lookupCaa(hostname);
+    expect(servers[0].cname.kind).toMatch(/records|nodata|nxdomain/);
+    expect(
+      asked(dns).filter((one) => one.startsWith(`${hostname} `) && one.endsWith(' rd')),
+    ).toEqual([]);
+    expect(asked(dns)).toContain(`${hostname} A`);
+  });
+
+  it('says that an unsold domain does not exist, by the word of its registry', async () => {
+    const { observer } = await openLaboratory({ 'shop.test': [] });
+    const { servers } = await observer.observe(look('docs.unsold.test'));
+    expect(servers).toMatchObject([{ server: 'ns1.test', cname: { kind: 'nxdomain' } }]);
+  });
+
+  it('says that a name below an unknown top level does not exist, by the word of the resolver', async () => {
+    const { observer } = await openLaboratory({ 'shop.test': [] });
+    const { servers } = await observer.observe(look('docs.shop.nowhere'));
+    expect(servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: 'nxdomain' } }]);
+  });
+
+  it('follows referrals down, and remembers where they lead', async () => {
+    const { dns, observer } = await openLaboratory({
+      'shop.test': [],
+      'b.shop.test': [],
+      'c.b.shop.test': [`docs ${right}`],
+      'edge.test': [],
+    });
+    const { servers } = await observer.observe(look('docs.c.b.shop.test'));
+    expect(servers).toMatchObject([
+      { server: 'ns1.c.b.shop.test', cname: { kind: 'records', records: [target] } },
+    ]);
+    dns.forget();
+    await observer.observe(look('new.c.b.shop.test'));
+    expect(asked(dns)).toEqual(['new.c.b.shop.test A']);
+  });
+
+  it('asks for one zone once, however many names are looked at together', async () => {
+    const names = Array.from({ length: 30 }, (_, i) => `n${i}`);
+    const { dns, observer } = await openLaboratory({
+      'shop.test': names.map((name) => `${name} CNAME other.test.`),
+    });
+    await Promise.all(names.map((name) => observer.observe(look(`${name}.shop.test`))));
+    expect(asked(dns).filter((one) => one.endsWith(' rd'))).toEqual([
+      'shop.test NS rd',
+      'ns1.shop.test A rd',
+    ]);
+  });
+
+  it('looks at what the resolver says again after a zone could not tell', async () => {
+    const { dns, observer } = await openLaboratory({ 'shop.test': ['docs CNAME other.test.'] });
+    dns.fail('docs.shop.test', 'A', 'refused');
+    await observer.observe(look('docs.shop.test'));
+    dns.heal();
+    dns.forget();
+    await observer.observe(look('docs.shop.test'));
+    expect(asked(dns)).toEqual(['shop.test NS rd', 'docs.shop.test A']);
+  });
+});
+
+describe('a zone whose servers are not all well', () => {
+  const zone = (...lines: string[]) => ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', ...lines];
+
+  it('is asked at the next server when the first one cannot tell', async () => {
+    const lines = zone('ns2 A 127.0.0.2', `docs ${right}`);
+    const { dns, observer } = await openLaboratory({ 'shop.test': lines });
+    await openDns({ 'shop.test': lines }, dns.port, '127.0.0.2');
+    dns.fail('docs.shop.test', 'A', 'servfail');
+    const { servers } = await observer.observe(look('docs.shop.test'));
+    expect(servers).toMatchObject([{ server: 'ns2.shop.test', cname: { kind: 'records' } }]);
+  });
+
+  it('has a view for each server that could not tell when none could', async () => {
+    const { dns, observer } = await openLaboratory({ 'shop.test': zone('ns2 A 127.0.0.1') });
+    dns.fail('docs.shop.test', 'A', 'refused');
+    const { servers } = await observer.observe(look('docs.shop.test'));
+    expect(servers).toMatchObject([
+      { server: 'ns1.shop.test', cname: { kind: 'refused' } },
+      { server: 'ns2.shop.test', cname: { kind: 'refused' } },
+    ]);
+  });
+
+  it('is lame, so could not tell, where a server has no such zone', async () => {
+    const { observer } = await openLaboratory({
+      'shop.test': ['b NS ns1.b', 'ns1.b A 127.0.0.1'],
+    });
+    const { servers } = await observer.observe(look('docs.b.shop.test'));
+    // The server refers to itself: it does not know the zone it is listed for.
+    expect(servers).toMatchObject([{ server: 'ns1.b.shop.test', cname: { kind: 'refused' } }]);
+  });
+
+  it('is asked at four of its servers at most', async () => {
+    const numbers = [1, 2, 3, 4, 5, 6];
+    const lines = numbers.flatMap((n) => [`@ NS ns${n}`, `ns${n} A 127.0.0.1`]);
+    const { dns, observer } = await openLaboratory({ 'shop.test': lines });
+    dns.fail('docs.shop.test', 'A', 'servfail');
+    expect((await observer.observe(look('docs.shop.test'))).servers).toHaveLength(4);
+  });
+
+  it.each([
+    ['has no address', []],
+    ['has a private address', ['ns1 A 10.0.0.1']],
+    ['has a loopback address', ['ns1 A 127.0.0.1']],
+    ['has a link-local address', ['ns1 AAAA fe80::1']],
+    ['has an IPv4 address dressed as IPv6', ['ns1 AAAA ::ffff:10.0.0.1']],
+  ])('is never asked where its server %s', async (_what, lines) => {
+    const { dns, observer } = await openLaboratory(
+      { 'shop.test': ['@ NS ns1', ...lines, `docs ${right}`] },
+      { allowPrivate: false },
+    );
+    const { servers } = await observer.observe(look('docs.shop.test'));
+    expect(servers).toMatchObject([{ server: 'ns1.shop.test', cname: { kind: 'servfail' } }]);
+    expect(asked(dns).some((one) => one.startsWith('docs.'))).toBe(false);
+  });
+
+  it.each([
+    ['10.0.0.1', false, 'servfail'],
+    ['fd00::1', false, 'servfail'],
+    ['64:ff9b::a00:1', false, 'servfail'],
+    ['10.0.0.1', true, 'address'],
+    ['93.184.215.14', false, 'address'],
+  ])(
+    'at %s, which came with a referral, allowed private %s: %s',
+    async (address, allowPrivate, kind) => {
+      const recursive = { ask: () => Promise.reject(new Error('nobody should be asked')) };
+      const authorities = createAuthorities({ recursive, authorityPort: 53, allowPrivate });
+      const server = { name: 'ns1.b.shop.test', glue: [address] };
+      const found = await authorities.addressOf(server, startBudget(defaultLimits));
+      expect(found).toMatchObject({ kind });
+    },
+  );
+});
+
+describe('resolvers that could not tell', () => {
+  it.each(['servfail', 'refused', 'timeout'] as const)(
+    'are named with the reason: %s',
+    async (fault) => {
+      const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { timeoutMs: 50 });
+      dns.fail('shop.test', 'NS', fault);
+      const { servers } = await observer.observe(look('docs.shop.test'));
+      expect(servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: fault } }]);
+    },
+  );
+
+  it('are passed over for the next one', async () => {
+    const dns = await openDns({ 'shop.test': [`docs ${right}`] });
+    const deaf = await openDns({}, dns.port, '127.0.0.9');
+    deaf.fail('docs.shop.test', '*', 'refused');
+    const servers = [deaf, dns].map(({ address, port }) => ({ address, port }));
+    const { observer } = await openLaboratory({}, { servers, authoritative: false });
+    const seen = await observer.observe(look('docs.shop.test'));
+    expect(seen.servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: 'records' } }]);
+  });
+
+  it('by recursion, an alias whose target cannot be resolved is still seen', async () => {
+    const { dns, observer } = await openLaboratory(
+      { 'shop.test': [`docs ${right}`] },
+      { authoritative: false },
+    );
+    dns.fail('docs.shop.test', 'A', 'servfail');
+    const seen = await observer.observe(look('docs.shop.test'));
+    expect(seen.servers).toMatchObject([{ cname: { kind: 'records', records: [target] } }]);
+  });
+});
+
+it.each([
+  ['docs.example.co.uk', 'example.co.uk'],
+  ['a.b.github.io', 'github.io'],
+  ['_signpost.docs.example.com', 'example.com'],
+  ['co.uk', 'co.uk'],
+  ['docs.shop.test', 'shop.test'],
+  ['test', 'test'],
+])('the registrable domain of %s is %s', (name, domain) => {
+  expect(registrableDomain(name)).toBe(domain);
+});
+
+it('the system says its servers in four ways', () => {
+  const texts = ['192.0.2.1', '192.0.2.1:5353', '2001:db8::1', '[2001:db8::1]:5353', 'nonsense'];
+  expect(systemServers(texts)).toEqual([
+    { address: '192.0.2.1', port: 53 },
+    { address: '192.0.2.1', port: 5353 },
+    { address: '2001:db8::1', port: 53 },
+    { address: '2001:db8::1', port: 5353 },
+  ]);
+});

@@ -1,0 +1,178 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { CaaLevel } from '../../src/core/observation.ts';
+import { registrableDomain } from '../../src/dns/authorities.ts';
+import vectors from '../vectors/caa.json' with { type: 'json' };
+import { asked, closeAll, openLaboratory } from './laboratory.ts';
+
+afterEach(closeAll);
+
+const hostname = 'docs.shop.test';
+const issue = 'CAA 0 issue "ca.example"';
+const set = [{ flags: 0, tag: 'issue', value: 'ca.example' }];
+
+/** `docs.shop.test: nodata, shop.test: records`. */
+const shown = (levels: readonly CaaLevel[] | null) =>
+  levels?.map(({ name, answer }) => `${name}: ${answer.kind}`).join(', ');
+
+describe.each([true, false])('the climb (authoritative view: %s)', (authoritative) => {
+  const open = (zones: Record<string, string[]>, timeoutMs = 2_000) =>
+    openLaboratory(zones, { authoritative, timeoutMs });
+
+  it.each<[string, Record<string, string[]>, string]>([
+    [
+      'ends at a set of the name itself',
+      { 'shop.test': [`docs ${issue}`, `@ ${issue}`] },
+      'docs.shop.test: records',
+    ],
+    [
+      'goes up to the domain',
+      { 'shop.test': ['docs A 192.0.2.1', `@ ${issue}`] },
+      'docs.shop.test: nodata, shop.test: records',
+    ],
+    [
+      'goes up from a name that does not exist',
+      { 'shop.test': [`@ ${issue}`] },
+      'docs.shop.test: nxdomain, shop.test: records',
+    ],
+    [
+      'goes up to the top level, not the root',
+      { 'shop.test': [], test: [`@ ${issue}`] },
+      'docs.shop.test: nxdomain, shop.test: nodata, test: records',
+    ],
+    [
+      'may find nothing anywhere',
+      { 'shop.test': ['docs A 192.0.2.1'] },
+      'docs.shop.test: nodata, shop.test: nodata, test: nodata',
+    ],
+    [
+      'counts a set behind an alias as of the level',
+      { 'shop.test': ['docs CNAME p1.edge.test.', `@ ${issue}`], 'edge.test': [`p1 ${issue}`] },
+      'docs.shop.test: records',
+    ],
+    [
+      'counts a set behind two aliases',
+      { 'shop.test': ['docs CNAME mid', 'mid CNAME p1.edge.test.'], 'edge.test': [`p1 ${issue}`] },
+      'docs.shop.test: records',
+    ],
+    [
+      'never climbs from the target of an alias',
+      {
+        'shop.test': ['docs CNAME p1.edge.test.', `@ ${issue}`],
+        'edge.test': ['p1 A 192.0.2.1', '@ CAA 0 issue "other.example"'],
+      },
+      'docs.shop.test: nodata, shop.test: records',
+    ],
+    [
+      'goes on above an alias to nowhere',
+      { 'shop.test': ['docs CNAME gone.edge.test.', `@ ${issue}`], 'edge.test': [] },
+      'docs.shop.test: nxdomain, shop.test: records',
+    ],
+    [
+      'cannot tell for aliases in a circle',
+      { 'shop.test': ['docs CNAME a', 'a CNAME docs', `@ ${issue}`] },
+      'docs.shop.test: servfail',
+    ],
+    [
+      'cannot tell for a chain of nine aliases',
+      {
+        'shop.test': [
+          'docs CNAME n1',
+          ...Array.from({ length: 8 }, (_, i) => `n${i + 1} CNAME n${i + 2}`),
+          `n9 ${issue}`,
+        ],
+      },
+      'docs.shop.test: servfail',
+    ],
+  ])('%s', async (_title, zones, expected) => {
+    const { observer } = await open(zones);
+    const levels = await observer.lookupCaa(hostname);
+    expect(shown(levels)).toBe(expected);
+    const { answer } = levels.at(-1) ?? {};
+    if (answer?.kind === 'records') expect(answer.records).toEqual(set);
+  });
+
+  it.each([
+    ['servfail', 'servfail'],
+    ['refused', 'refused'],
+    ['garbage', 'servfail'],
+    ['timeout', 'timeout'],
+  ] as const)('stops at a level with the fault %s, as that may hide a set', async (fault, kind) => {
+    const { dns, observer } = await open({ 'shop.test': ['docs A 192.0.2.1', `@ ${issue}`] }, 50);
+    dns.fail(hostname, 'CAA', fault);
+    expect(shown(await observer.lookupCaa(hostname))).toBe(`docs.shop.test: ${kind}`);
+    expect(asked(dns).some((one) => one.startsWith('shop.test CAA'))).toBe(false);
+  });
+
+  it('does not care for what is broken above the set it found', async () => {
+    const { dns, observer } = await open({ 'shop.test': [`docs ${issue}`] });
+    dns.fail('shop.test', 'CAA', 'servfail');
+    expect(shown(await observer.lookupCaa(hostname))).toBe('docs.shop.test: records');
+  });
+
+  it('cannot tell where the top level itself does not exist', async () => {
+    const { observer } = await open({ 'shop.test': [] });
+    expect(shown(await observer.lookupCaa('shop.nowhere'))).toBe(
+      'shop.nowhere: nxdomain, nowhere: servfail',
+    );
+  });
+
+  it('reads flags, tags and values as they are published', async () => {
+    const lines = ['@ CAA 128 iSsUe "ca.example; policy=ev"', '@ CAA 0 iodef "mailto:ü@x"'];
+    const { observer } = await open({ 'shop.test': lines });
+    const [level] = await observer.lookupCaa('shop.test');
+    expect(level?.answer).toMatchObject({
+      records: [
+        { flags: 128, tag: 'iSsUe', value: 'ca.example; policy=ev' },
+        { flags: 0, tag: 'iodef', value: 'mailto:\\195\\188@x' },
+      ],
+    });
+  });
+
+  it('is part of a look only where the record is right', async () => {
+    const { observer } = await open({
+      'shop.test': ['docs CNAME p1.edge.test.', 'blog CNAME other.test.', `@ ${issue}`],
+      'edge.test': [],
+    });
+    const look = { target: 'p1.edge.test', apex: false };
+    const right = await observer.observe({ ...look, hostname });
+    expect(shown(right.caa)).toBe('docs.shop.test: nxdomain, shop.test: records');
+    const wrong = await observer.observe({ ...look, hostname: 'blog.shop.test' });
+    expect(wrong.caa).toBeNull();
+  });
+});
+
+type Shared = (typeof vectors.vectors)[number];
+
+/** The vectors' zones in the words of the laboratory, and what fails in them. */
+function laboratoryOf(vector: Shared) {
+  const zones: Record<string, string[]> = { [registrableDomain(vector.request)]: [] };
+  const faults: [string, 'servfail' | 'timeout'][] = [];
+  for (const [name, held] of Object.entries(vector.zone)) {
+    const zone = registrableDomain(name);
+    zones[zone] ??= [];
+    if (typeof held === 'string') faults.push([name, held === 'TIMEOUT' ? 'timeout' : 'servfail']);
+    else if (Array.isArray(held)) {
+      const lines = held.map(
+        (one) => `${name}. CAA ${one.flags} ${one.tag} ${JSON.stringify(one.value)}`,
+      );
+      zones[zone].push(...lines);
+    } else zones[zone].push(`${name}. CNAME ${held.cname}.`);
+  }
+  return { zones, faults };
+}
+
+describe('the shared vectors', () => {
+  it.each(vectors.vectors)('$id: the set is found at $foundAt', async (vector) => {
+    const { zones, faults } = laboratoryOf(vector);
+    const { dns, observer } = await openLaboratory(zones, {
+      timeoutMs: faults.length > 0 ? 50 : 2_000,
+    });
+    for (const [name, fault] of faults) dns.fail(name, 'CAA', fault);
+    const last = (await observer.lookupCaa(vector.request)).at(-1);
+    const foundAt = 'foundAt' in vector ? vector.foundAt : undefined;
+    if (foundAt !== undefined)
+      expect(last).toMatchObject({ name: foundAt, answer: { kind: 'records' } });
+    else if (vector.expect === 'unknown') expect(last?.answer.kind).toMatch(/servfail|timeout/);
+    else expect(last?.answer.kind).toBe('nodata');
+  });
+});

@@ -1,0 +1,61 @@
+/** A name server on loopback, a wire and an observer for one test; `closeAll` belongs into afterEach. */
+import type { Config } from '../../src/config.ts';
+import type { Limits } from '../../src/dns/budget.ts';
+import { createObserver } from '../../src/dns/observe.ts';
+import { createWire } from '../../src/dns/wire.ts';
+import { type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
+
+type Zones = Readonly<Record<string, readonly string[]>>;
+
+type Options = Partial<Config['dns']> & {
+  readonly limits?: Limits;
+  readonly platformAddresses?: readonly string[];
+  readonly timeoutMs?: number;
+};
+
+/** Nobody waits for it where everything answers; tests in which something does not answer set their own. */
+export const PATIENCE_MS = 2_000;
+
+const open: (() => unknown)[] = [];
+
+export async function closeAll(): Promise<void> {
+  for (const close of open.splice(0)) await close();
+}
+
+export function atTheEnd(close: () => unknown): void {
+  open.push(close);
+}
+
+export async function openDns(zones: Zones, port = 0, address?: string): Promise<LabDnsServer> {
+  const dns = await startDnsServer({ zones, port, ...(address ? { address } : {}) });
+  atTheEnd(dns.close);
+  return dns;
+}
+
+/** An observer whose only recursive server, and whose authorities, are the laboratory's. */
+export async function openLaboratory(zones: Zones, options: Options = {}) {
+  const dns = await openDns(zones);
+  const { limits, platformAddresses = [], timeoutMs = PATIENCE_MS, ...config } = options;
+  const wire = createWire({ timeoutMs });
+  atTheEnd(wire.close);
+  const observer = createObserver({
+    wire,
+    platformAddresses,
+    ...(limits ? { limits } : {}),
+    config: {
+      servers: [{ address: dns.address, port: dns.port }],
+      authoritative: true,
+      authorityPort: dns.port,
+      allowPrivate: true,
+      ...config,
+    },
+  });
+  return { dns, wire, observer };
+}
+
+/** What was asked, retries included: `name TYPE`, with `rd` where recursion was desired. */
+export function asked(dns: LabDnsServer): readonly string[] {
+  return dns.questions.map(
+    ({ name, type, recursionDesired }) => `${name} ${type}${recursionDesired ? ' rd' : ''}`,
+  );
+}

@@ -1,0 +1,193 @@
+import { type Answer, decode as decodeOther, encode as encodeOther } from 'dns-packet';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MalformedMessage } from '../../src/dns/malformed.ts';
+import { decodeMessage, encodeQuestion } from '../../src/dns/message.ts';
+import { typeCodes } from '../../src/dns/records.ts';
+
+const response = (answers: Answer[], flags = 0) =>
+  encodeOther({
+    type: 'response',
+    id: 7,
+    flags,
+    questions: [{ type: 'A', name: 'docs.shop.test' }],
+    answers,
+  });
+
+describe('a question', () => {
+  it.each(Object.keys(typeCodes) as (keyof typeof typeCodes)[])('%s is read by others', (type) => {
+    const question = { name: 'docs.shop.test', type, recursionDesired: true };
+    const packet = decodeOther(encodeQuestion(question, 4711, true));
+    expect(packet).toMatchObject({ id: 4711, type: 'query', flag_rd: true, rcode: 'NOERROR' });
+    expect(packet.questions).toEqual([{ name: 'docs.shop.test', type, class: 'IN' }]);
+    expect(packet.additionals).toMatchObject([{ type: 'OPT', udpPayloadSize: 1232 }]);
+  });
+
+  it('desires recursion and offers EDNS only where told to', () => {
+    const question = { name: 'shop.test', type: 'A', recursionDesired: false } as const;
+    const packet = decodeOther(encodeQuestion(question, 1, false));
+    expect(packet).toMatchObject({ flag_rd: false, additionals: [] });
+  });
+});
+
+describe('a response made by others', () => {
+  it.each<[Answer, object]>([
+    [{ type: 'A', name: 'x.test', ttl: 5, data: '192.0.2.1' }, { address: '192.0.2.1' }],
+    [{ type: 'AAAA', name: 'x.test', data: '2001:DB8:0:0:0:0:0:1' }, { address: '2001:db8::1' }],
+    [{ type: 'CNAME', name: 'x.test', data: 'P1.Edge.TEST' }, { target: 'p1.edge.test' }],
+    [{ type: 'NS', name: 'x.test', data: 'ns1.x.test' }, { target: 'ns1.x.test' }],
+    [{ type: 'TXT', name: 'x.test', data: ['a "b"', 'ü'] }, { texts: ['a "b"', '\\195\\188'] }],
+    [
+      { type: 'MX', name: 'x.test', data: { preference: 10, exchange: 'mail.x.test' } },
+      { preference: 10, exchange: 'mail.x.test' },
+    ],
+    [
+      { type: 'CAA', name: 'x.test', data: { flags: 128, tag: 'issue', value: 'ca.test; a=\n' } },
+      { flags: 128, tag: 'issue', value: 'ca.test; a=\\010' },
+    ],
+    [
+      {
+        type: 'SOA',
+        name: 'x.test',
+        data: { mname: 'ns1.x.test', rname: 'hm.x.test', serial: 4_000_000_000, minimum: 300 },
+      },
+      { mname: 'ns1.x.test', serial: 4_000_000_000, minimumSeconds: 300 },
+    ],
+    [
+      { type: 'PTR', name: 'x.test', data: 'y.test' },
+      { type: 'OTHER', typeCode: 12 },
+    ],
+  ])('says the same to us: $type', (answer, expected) => {
+    const [record] = decodeMessage(response([answer])).answers;
+    expect(record).toMatchObject({ type: answer.type, name: 'x.test', ...expected });
+  });
+
+  it('keeps its flags, its RCODE with the bits of EDNS, and its sections', () => {
+    const bytes = encodeOther({
+      type: 'response',
+      id: 7,
+      flags: 0x0400 | 0x0200 | 0x0100 | 0x0080 | 3,
+      questions: [{ type: 'CAA', name: 'Shop.Test' }],
+      authorities: [{ type: 'NS', name: 'shop.test', data: 'ns1.shop.test' }],
+      additionals: [
+        { type: 'A', name: 'ns1.shop.test', data: '192.0.2.1' },
+        { ...opt, extendedRcode: 1 },
+      ],
+    });
+    expect(decodeMessage(bytes)).toMatchObject({
+      id: 7,
+      response: true,
+      authoritative: true,
+      truncated: true,
+      recursionDesired: true,
+      recursionAvailable: true,
+      rcode: 19,
+      question: { name: 'shop.test', typeCode: 257 },
+      authority: [{ type: 'NS' }],
+      additional: [{ type: 'A' }, { type: 'OPT' }],
+    });
+  });
+
+  it('agrees for random records', () => {
+    const name = fc.domain().map((text) => text.toLowerCase());
+    const records = fc.array(
+      fc.oneof(
+        fc.record({ type: fc.constant('A' as const), name, data: fc.ipV4() }),
+        fc.record({ type: fc.constant('CNAME' as const), name, data: name }),
+        fc.record({ type: fc.constant('NS' as const), name, data: name }),
+      ),
+      { maxLength: 20 },
+    );
+    fc.assert(
+      fc.property(records, (answers) => {
+        const ours = decodeMessage(response(answers)).answers;
+        const shown = ours.map((record) => ({
+          type: record.type,
+          name: record.name,
+          data: 'address' in record ? record.address : 'target' in record ? record.target : '',
+        }));
+        expect(shown).toEqual(answers);
+      }),
+    );
+  });
+
+  it('with compressed names says the same', () => {
+    const whole = response([{ type: 'A', name: 'docs.shop.test', data: '192.0.2.1' }]);
+    const record = whole.subarray(12 + 16 + 4 + 16);
+    const compressed = Buffer.concat([
+      whole.subarray(0, 12 + 16 + 4),
+      Buffer.from([0xc0, 12]),
+      record,
+    ]);
+    expect(decodeMessage(compressed).answers).toEqual(decodeMessage(whole).answers);
+  });
+});
+
+const opt = {
+  type: 'OPT',
+  name: '.',
+  udpPayloadSize: 1232,
+  extendedRcode: 0,
+  ednsVersion: 0,
+  flags: 0,
+  flag_do: false,
+  options: [],
+} satisfies Answer;
+
+describe('whatever is no message', () => {
+  const good = response([
+    { type: 'CAA', name: 'x.test', data: { flags: 0, tag: 'issue', value: 'ca.test' } },
+    { type: 'TXT', name: 'x.test', data: ['hello', 'there'] },
+    { type: 'AAAA', name: 'x.test', data: '2001:db8::1' },
+  ]);
+
+  function onlyMalformed(bytes: Uint8Array): void {
+    try {
+      decodeMessage(bytes);
+    } catch (error) {
+      if (!(error instanceof MalformedMessage)) throw error;
+    }
+  }
+
+  it('random bytes are refused in one way only', () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 600 }), onlyMalformed), { numRuns: 3000 });
+  });
+
+  it('a good message with random damage is refused in one way only', () => {
+    const damage = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { maxLength: 8 });
+    fc.assert(
+      fc.property(damage, (places) => {
+        const bytes = Buffer.from(good);
+        for (const [at, byte] of places) bytes[at] = byte;
+        onlyMalformed(bytes);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('a message that ends too soon is refused wherever it ends', () => {
+    for (let length = 0; length < good.length; length++) {
+      expect(() => decodeMessage(good.subarray(0, length))).toThrow(MalformedMessage);
+    }
+  });
+
+  it('data longer or shorter than it says is refused, as the next record would be read from its middle', () => {
+    const bytes = response([{ type: 'CNAME', name: 'x.test', data: 'y.test' }]);
+    const lengthAt = bytes.length - 8 - 2;
+    for (const wrong of [7, 9]) {
+      const damaged = Buffer.concat([bytes, Buffer.alloc(4)]);
+      damaged.writeUInt16BE(wrong, lengthAt);
+      expect(() => decodeMessage(damaged)).toThrow(MalformedMessage);
+    }
+  });
+
+  it('64 KiB of pointers are read or refused in no time', () => {
+    const bytes = Buffer.alloc(65_535, 0xc0);
+    bytes.fill(0, 0, 12);
+    bytes.writeUInt16BE(0xffff, 6);
+    for (let at = 12; at < 16_000; at += 2) bytes.writeUInt16BE(0xc000 | Math.max(0, at - 2), at);
+    const begun = performance.now();
+    onlyMalformed(bytes);
+    expect(performance.now() - begun).toBeLessThan(250);
+  });
+});

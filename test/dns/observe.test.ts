@@ -1,0 +1,214 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Answer, ServerView } from '../../src/core/observation.ts';
+import { asked, closeAll, openLaboratory } from './laboratory.ts';
+
+afterEach(closeAll);
+
+const target = 'p1.edge.test';
+const hostname = 'docs.shop.test';
+const edge = ['p1 A 192.0.2.10', 'p1 A 192.0.2.11', 'p1 AAAA 2001:db8::10'];
+const subdomain = { hostname, target, apex: false };
+
+const records = (...list: [string, ...string[]]): Answer<string> => ({
+  kind: 'records',
+  records: list,
+  ttlSeconds: 60,
+});
+const [nodata, nxdomain] = [{ kind: 'nodata' }, { kind: 'nxdomain' }] as const;
+
+/** The questions about the host name itself, in the authoritative view. */
+const table: { title: string; zone: string[]; view: Partial<ServerView>; questions: string[] }[] = [
+  {
+    title: 'the right CNAME costs one question',
+    zone: ['docs CNAME p1.edge.test.'],
+    view: { cname: records(target), a: nodata, aaaa: nodata },
+    questions: ['A'],
+  },
+  {
+    title: 'a CNAME in capitals is shown in lower case',
+    zone: ['docs CNAME P1.Edge.TEST.'],
+    view: { cname: records(target), a: nodata, aaaa: nodata },
+    questions: ['A'],
+  },
+  {
+    title: 'a CNAME to a name that does not exist is still a CNAME',
+    zone: ['docs CNAME gone'],
+    view: { cname: records('gone.shop.test'), a: nodata, aaaa: nodata },
+    questions: ['A'],
+  },
+  {
+    title: 'addresses behind an alias are not those of the name',
+    zone: ['docs CNAME mid', 'mid A 192.0.2.1'],
+    view: { cname: records('mid.shop.test'), a: nodata, aaaa: nodata },
+    questions: ['A'],
+  },
+  {
+    title: 'a CNAME to a label with a dot in it is not the one with two labels',
+    zone: ['docs CNAME p1.edge.test'],
+    view: { cname: records('p1.edge.test.shop.test'), a: nodata, aaaa: nodata },
+    questions: ['A'],
+  },
+  {
+    title: 'a name that does not exist costs one question',
+    zone: ['www A 192.0.2.1'],
+    view: { cname: nxdomain, a: nxdomain, aaaa: nxdomain },
+    questions: ['A'],
+  },
+  {
+    title: 'a name that only has names below it exists',
+    zone: ['a.docs A 192.0.2.1'],
+    view: { cname: nodata, a: nodata, aaaa: nodata },
+    questions: ['A', 'AAAA'],
+  },
+  {
+    title: 'an old A record is shown, sorted',
+    zone: ['docs A 192.0.2.9', 'docs A 192.0.2.1'],
+    view: { cname: nodata, a: records('192.0.2.1', '192.0.2.9'), aaaa: nodata },
+    questions: ['A', 'AAAA'],
+  },
+  {
+    title: 'an old AAAA record is shown',
+    zone: ['docs AAAA 2001:DB8:0::1'],
+    view: { cname: nodata, a: nodata, aaaa: records('2001:db8::1') },
+    questions: ['A', 'AAAA'],
+  },
+  {
+    title: 'records of other types are none of ours',
+    zone: ['docs MX 10 mail', 'docs TXT "hello"'],
+    view: { cname: nodata, a: nodata, aaaa: nodata },
+    questions: ['A', 'AAAA'],
+  },
+  {
+    title: 'a forbidden A record beside the CNAME hides neither',
+    zone: ['docs CNAME p1.edge.test.', 'docs A 192.0.2.1'],
+    view: { cname: records(target), a: records('192.0.2.1'), aaaa: nodata },
+    questions: ['A', 'AAAA'],
+  },
+  {
+    title: 'a wildcard answers for the name',
+    zone: ['* CNAME p1.edge.test.'],
+    view: { cname: records(target), a: nodata, aaaa: nodata },
+    questions: ['A'],
+  },
+];
+
+describe.each(['authoritative', 'recursive'] as const)('by the %s view', (view) => {
+  const authoritative = view === 'authoritative';
+
+  it.each(table)('$title', async ({ zone, view: expected, questions }) => {
+    const { dns, observer } = await openLaboratory(
+      { 'shop.test': zone, 'edge.test': edge },
+      { authoritative },
+    );
+    const seen = await observer.observe(subdomain);
+    const server = authoritative ? 'ns1.shop.test' : '127.0.0.1';
+    expect(seen).toMatchObject({ hostname, view, targetAddresses: [] });
+    expect(seen.servers).toEqual([{ server, ...expected }]);
+    const rd = authoritative ? '' : ' rd';
+    expect(asked(dns).filter((one) => /^docs\.shop\.test A/.test(one))).toEqual(
+      questions.map((type) => `${hostname} ${type}${rd}`),
+    );
+  });
+
+  it.each([
+    ['servfail', 'servfail'],
+    ['refused', 'refused'],
+    ['garbage', 'servfail'],
+    ['wrong_id', 'timeout'],
+    ['timeout', 'timeout'],
+  ] as const)('a server with the fault %s could not tell: %s', async (fault, kind) => {
+    const { dns, observer } = await openLaboratory(
+      { 'shop.test': ['docs CNAME p1.edge.test.'] },
+      { authoritative, timeoutMs: 50 },
+    );
+    dns.fail(hostname, '*', fault);
+    const { servers, caa } = await observer.observe(subdomain);
+    expect(servers).toMatchObject([{ cname: { kind }, a: { kind }, aaaa: { kind } }]);
+    expect(caa).toBeNull();
+  });
+
+  it('a truncated answer is still the answer', async () => {
+    const { dns, observer } = await openLaboratory(
+      { 'shop.test': ['docs CNAME p1.edge.test.'], 'edge.test': edge },
+      { authoritative },
+    );
+    dns.fail(hostname, '*', 'truncate');
+    const { servers } = await observer.observe(subdomain);
+    expect(servers).toMatchObject([{ cname: { kind: 'records', records: [target] } }]);
+  });
+
+  it('a failing AAAA question leaves the A answer standing', async () => {
+    const { dns, observer } = await openLaboratory(
+      { 'shop.test': ['docs A 192.0.2.1'] },
+      { authoritative },
+    );
+    dns.fail(hostname, 'AAAA', 'servfail');
+    const { servers } = await observer.observe(subdomain);
+    expect(servers).toMatchObject([
+      { cname: nodata, a: { kind: 'records' }, aaaa: { kind: 'servfail' } },
+    ]);
+  });
+});
+
+describe('the apex of a domain', () => {
+  const apex = { hostname: 'shop.test', target, apex: true };
+  const zones = { 'shop.test': ['@ A 192.0.2.10'], 'edge.test': edge };
+
+  it('comes with what the target resolves to', async () => {
+    const { observer } = await openLaboratory(zones);
+    const seen = await observer.observe(apex);
+    expect(seen.targetAddresses).toEqual(['192.0.2.10', '192.0.2.11', '2001:db8::10']);
+    expect(seen.servers).toMatchObject([{ a: { kind: 'records', records: ['192.0.2.10'] } }]);
+    expect(seen.caa).not.toBeNull();
+  });
+
+  it('comes with the configured addresses where there are some, in one form', async () => {
+    const platformAddresses = ['192.0.2.77', '2001:DB8:0:0::77'];
+    const { dns, observer } = await openLaboratory(zones, { platformAddresses });
+    const seen = await observer.observe(apex);
+    expect(seen.targetAddresses).toEqual(['192.0.2.77', '2001:db8::77']);
+    expect(seen.caa).toBeNull();
+    expect(asked(dns).some((one) => one.startsWith(target))).toBe(false);
+  });
+
+  it.each([
+    ['one of its addresses is foreign', ['@ A 192.0.2.10', '@ A 198.51.100.1']],
+    ['an AAAA record is foreign', ['@ A 192.0.2.10', '@ AAAA 2001:db8::bad']],
+    ['it has no address', ['@ TXT "hello"']],
+  ])('is not right, so its CAA is not looked up, when %s', async (_why, zone) => {
+    const { observer } = await openLaboratory({ ...zones, 'shop.test': zone });
+    expect(await observer.observe(apex)).toMatchObject({ caa: null });
+  });
+});
+
+describe('the budget', () => {
+  it('a look costs no more questions than allowed, and the rest is a timeout', async () => {
+    const zones = { 'shop.test': ['docs CNAME p1.edge.test.'], 'edge.test': edge };
+    const limits = { questions: 4, ms: 7_000 };
+    const { dns, observer } = await openLaboratory(zones, { limits });
+    const { caa } = await observer.observe(subdomain);
+    expect(asked(dns)).toHaveLength(4);
+    expect(caa).toEqual([{ name: hostname, answer: { kind: 'timeout' } }]);
+  });
+
+  it('a look takes no longer than allowed, however slow the servers are', async () => {
+    const zones = { 'shop.test': ['docs A 192.0.2.1'] };
+    const limits = { questions: 32, ms: 150 };
+    const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: 60_000 });
+    dns.fail(hostname, '*', 'timeout');
+    const { servers } = await observer.observe(subdomain);
+    expect(servers).toMatchObject([{ cname: { kind: 'timeout' } }]);
+  });
+
+  it('a failure because the budget ran out is not remembered for others', async () => {
+    const zones = { 'shop.test': ['docs CNAME p1.edge.test.'], 'edge.test': edge };
+    const limits = { questions: 32, ms: 150 };
+    const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: 60_000 });
+    dns.fail('shop.test', 'NS', 'timeout');
+    const late = await observer.observe(subdomain);
+    expect(late.servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: 'timeout' } }]);
+    dns.heal();
+    const { servers } = await observer.observe(subdomain);
+    expect(servers).toMatchObject([{ server: 'ns1.shop.test', cname: { kind: 'records' } }]);
+  });
+});
