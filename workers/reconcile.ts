@@ -13,11 +13,13 @@ export type ReconcileDeps = {
   readonly waiting: WaitingStore;
   /** Jobs that will still run, in any state before their end. */
   jobsAlive(name: QueueName): Promise<number>;
-  ensure(name: QueueName, jobs: readonly QueuedJob[]): Promise<void>;
+  /** Adds the jobs that are not there; answers how many that were. */
+  ensure(name: QueueName, jobs: readonly QueuedJob[]): Promise<number>;
   now(): Date;
 };
 
-export type Reconciled = { readonly overdue: number; readonly walked: boolean };
+/** `repaired`: jobs that had been lost. Stays 0 while nothing goes wrong, however late a busy queue is. */
+export type Reconciled = { readonly repaired: number; readonly walked: boolean };
 
 /** How often one of the worker processes reconciles. */
 export const RECONCILE_EVERY_MS = 20_000;
@@ -32,10 +34,9 @@ export async function reconcile(deps: ReconcileDeps, everyMs: number): Promise<R
   if (!(await deps.waiting.takeTurn('reconcile', now, everyMs * 0.9))) return null;
   const grace = Math.min(GRACE_MS, everyMs);
   const overdue = await deps.waiting.overdue(new Date(now.getTime() - grace), PAGE);
-  await ensureJobs(deps, overdue);
+  const repaired = await ensureJobs(deps, overdue);
   const walked = await jobsAreMissing(deps);
-  if (walked) await walk(deps);
-  return { overdue: overdue.length, walked };
+  return { repaired: repaired + (walked ? await walk(deps) : 0), walked };
 }
 
 async function jobsAreMissing({ waiting, jobsAlive }: ReconcileDeps): Promise<boolean> {
@@ -47,15 +48,17 @@ async function jobsAreMissing({ waiting, jobsAlive }: ReconcileDeps): Promise<bo
   );
 }
 
-async function walk(deps: ReconcileDeps): Promise<void> {
+async function walk(deps: ReconcileDeps): Promise<number> {
+  let repaired = 0;
   let page = await deps.waiting.page(null, PAGE);
   while (page.length > 0) {
-    await ensureJobs(deps, page);
+    repaired += await ensureJobs(deps, page);
     page = await deps.waiting.page(page.at(-1)?.id ?? null, PAGE);
   }
+  return repaired;
 }
 
-async function ensureJobs(deps: ReconcileDeps, domains: readonly WaitingDomain[]): Promise<void> {
+async function ensureJobs(deps: ReconcileDeps, domains: readonly WaitingDomain[]): Promise<number> {
   const byQueue = new Map<FollowUp['queue'], QueuedJob[]>();
   for (const domain of domains) {
     for (const { queue, runAt } of followUps(domain)) {
@@ -65,5 +68,7 @@ async function ensureJobs(deps: ReconcileDeps, domains: readonly WaitingDomain[]
       byQueue.set(queue, jobs);
     }
   }
-  for (const [queue, jobs] of byQueue) await deps.ensure(queue, jobs);
+  let repaired = 0;
+  for (const [queue, jobs] of byQueue) repaired += await deps.ensure(queue, jobs);
+  return repaired;
 }

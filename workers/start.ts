@@ -128,8 +128,7 @@ function startReconciler({ reconcile: deps, reconcileEveryMs, log }: WorkerDeps)
     turn = turn.then(() =>
       reconcile(deps, reconcileEveryMs).then(
         (done) => {
-          if (done && (done.walked || done.overdue > 0))
-            log.warn(done, 'reconciler repaired the queue');
+          if (done && done.repaired > 0) log.warn(done, 'reconciler repaired the queue');
         },
         (fault: unknown) => log.error({ err: fault }, 'reconciler met a fault'),
       ),

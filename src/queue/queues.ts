@@ -21,8 +21,8 @@ export type JobCounts = {
 export type Queues = {
   /** Adds what is not there; a job that exists, in whatever state, is left as it is. */
   enqueue(name: QueueName, jobs: readonly QueuedJob[]): Promise<void>;
-  /** Like `enqueue`, but a job that has ended, failed or not, makes place for a new one. */
-  ensure(name: QueueName, jobs: readonly QueuedJob[]): Promise<void>;
+  /** Adds those that are not there or have ended, failed or not; answers how many that were. */
+  ensure(name: QueueName, jobs: readonly QueuedJob[]): Promise<number>;
   /** Runs a delayed job at once. Nothing happens where it is not there or not waiting for its time. */
   promote(name: QueueName, job: DomainJob): Promise<void>;
   /** Takes a job out. Nothing happens where it is not there, or a worker has it. */
@@ -83,10 +83,14 @@ export function openQueues(backend: QueueBackend): Queues {
     enqueue,
     async ensure(name, jobs) {
       const queue = await queueOf(name);
+      let added = 0;
       for (const batch of batches(jobs)) {
-        await Promise.all(batch.map(({ job }) => removeEnded(queue, jobId(job))));
-        await enqueue(name, batch);
+        const missing = await Promise.all(batch.map(({ job }) => makeWay(queue, jobId(job))));
+        const lost = batch.filter((_, index) => missing[index]);
+        await enqueue(name, lost);
+        added += lost.length;
       }
+      return added;
     },
     promote: async (name, job) => promote(await queueOf(name), jobId(job)),
     async remove(name, job) {
@@ -119,9 +123,16 @@ async function counts(queue: DomainQueue): Promise<JobCounts> {
   };
 }
 
-async function removeEnded(queue: DomainQueue, id: string): Promise<void> {
-  const state = await queue.getJobState(id);
-  if (state === 'failed' || state === 'completed') await queue.remove(id);
+/**
+ * Whether there is place for a new job with this id; one that has ended is removed. Not by `getJobState`, which
+ * reads the whole list of waiting jobs on Redis: thousands of calls would stall a queue that is merely late.
+ */
+async function makeWay(queue: DomainQueue, id: string): Promise<boolean> {
+  const job = await queue.getJob(id);
+  if (job === undefined) return true;
+  if (!(await job.isFailed()) && !(await job.isCompleted())) return false;
+  await queue.remove(id);
+  return true;
 }
 
 async function promote(queue: DomainQueue, id: string): Promise<void> {

@@ -41,6 +41,7 @@ function world({ domains, overdue = [], alive = {}, turn = true }: Situation) {
     jobsAlive: async (name) => alive[name] ?? 0,
     ensure: async (name, jobs) => {
       ensured.push(...jobs.map(({ job }) => `${name} ${job.domainId}`));
+      return jobs.length;
     },
     now: () => noon,
   };
@@ -53,13 +54,13 @@ describe('the reconciler', () => {
       domains: [pending('a'), verified('b')],
       alive: { 'check-dns': 1, 'issue-certificate': 1, 'escalate-certificate': 1 },
     });
-    expect(await reconcile(deps, EVERY_MS)).toEqual({ overdue: 0, walked: false });
+    expect(await reconcile(deps, EVERY_MS)).toEqual({ repaired: 0, walked: false });
     expect(ensured).toEqual([]);
   });
 
   it('gives every waiting domain its jobs again when the queue has been emptied', async () => {
     const { deps, ensured } = world({ domains: [pending('a'), pending('b'), verified('c')] });
-    expect(await reconcile(deps, EVERY_MS)).toEqual({ overdue: 0, walked: true });
+    expect(await reconcile(deps, EVERY_MS)).toEqual({ repaired: 4, walked: true });
     expect(ensured).toEqual([
       'check-dns a',
       'check-dns b',
@@ -71,7 +72,7 @@ describe('the reconciler', () => {
   it('gives an overdue domain its job again', async () => {
     const domains = [pending('a')];
     const { deps, ensured } = world({ domains, overdue: domains, alive: { 'check-dns': 1 } });
-    expect(await reconcile(deps, EVERY_MS)).toEqual({ overdue: 1, walked: false });
+    expect(await reconcile(deps, EVERY_MS)).toEqual({ repaired: 1, walked: false });
     expect(ensured).toEqual(['check-dns a']);
   });
 
