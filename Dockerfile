@@ -13,4 +13,5 @@ COPY --from=build /app/dist ./dist
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 USER node
 EXPOSE 3000 80 443
-CMD ["node", "--enable-source-maps", "dist/src/main.js"]
+# The larger young generation is worth a fifth of a worker's throughput (docs/performance.md).
+CMD ["node", "--enable-source-maps", "--max-semi-space-size=64", "dist/src/main.js"]

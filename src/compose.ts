@@ -109,6 +109,9 @@ export function composeWorkers(parts: Parts): WorkerDeps {
     escalateCertificate: escalateDeps(parts, issue),
     reconcile: { waiting, jobsAlive: (name) => jobsAlive(parts, name), ensure: queues.ensure, now },
     // A laboratory's short window makes everything quicker, the repairs too.
+    // A look waits for the network most of the time; many at once travel to the database together. A queue in
+    // PostgreSQL is slower than that, whatever the number.
+    looksAtOnce: config.storage.kind === 'postgres_redis' ? 500 : 50,
     reconcileEveryMs: Math.min(20_000, Math.max(1_000, config.verifyWindowMs / 200)),
   };
 }

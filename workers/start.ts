@@ -24,6 +24,8 @@ export type WorkerDeps = {
   readonly escalateCertificate: EscalateCertificateDeps;
   readonly reconcile: ReconcileDeps;
   readonly reconcileEveryMs: number;
+  /** How many DNS looks one process has under way. */
+  readonly looksAtOnce: number;
   readonly log: Logger;
 };
 
@@ -46,13 +48,11 @@ type Run = (job: DomainJob) => Promise<JobResult>;
 /** A job with a record of the faults that it has met in a row. */
 type StoredJob = Job<StoredData>;
 
-/** DNS checks wait for the network most of the time; an order holds memory and the authority's patience. */
-const concurrency: { readonly [N in QueueName]: number } = {
-  'check-dns': 200,
-  'issue-certificate': 10,
-  'escalate-certificate': 4,
-};
+/** An order holds memory and the authority's patience. */
+const concurrency = { 'issue-certificate': 10, 'escalate-certificate': 4 } as const;
 const KEEP_LOG_LINES = 50;
+/** Says nothing but that the job was put back: one for all, because a stack trace for each look costs as much as judging it. */
+const delayed = new DelayedError();
 const FAULT_WAIT_MS_MAX = 300_000;
 
 /** Starts a worker for each queue and the reconciler's timer. */
@@ -72,13 +72,15 @@ export function startWorkers(deps: WorkerDeps): RunningWorkers {
   };
 }
 
-function startWorker({ backend, log }: WorkerDeps, name: QueueName, run: Run): AnyWorker {
+function startWorker(deps: WorkerDeps, name: QueueName, run: Run): AnyWorker {
+  const { backend, log, looksAtOnce } = deps;
+  const atOnce = { 'check-dns': looksAtOnce, ...concurrency };
   const queueLog = log.child({ queue: name });
   const worker: AnyWorker = new Worker(
     name,
     async (job: StoredJob, token) =>
       settle(worker, job, token, await runGuarded(job, run, queueLog)),
-    { ...backend.workerOptions, concurrency: concurrency[name] },
+    { ...backend.workerOptions, concurrency: atOnce[name] },
     backend.factory,
   );
   keepFromSpinning(worker, queueLog);
@@ -103,7 +105,7 @@ async function settle(
         Job.addJobLog(worker, job.id ?? '', line, KEEP_LOG_LINES),
         job.moveToDelayed(result.at.getTime(), token),
       ]);
-      throw new DelayedError();
+      throw delayed;
     }
   }
 }

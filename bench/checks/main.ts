@@ -87,18 +87,19 @@ async function migrateAndFill(url: string): Promise<void> {
   const projectId = '00000000-0000-4000-8000-00000000000a';
   const now = new Date();
   await prisma.project.create({ data: { id: projectId, name: 'Bench', slug: 'bench' } });
-  await prisma.domain.createMany({
-    data: Array.from({ length: DOMAINS }, (_, index) => ({
-      id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
-      projectId,
-      hostname: hostnameOf(index),
-      target: 'x.edge.signpost.test',
-      status: 'pending',
-      addedAt: now,
-      pendingSince: now,
-      nextCheckAt: now,
-    })),
-  });
+  const rows = Array.from({ length: DOMAINS }, (_, index) => ({
+    id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+    projectId,
+    hostname: hostnameOf(index),
+    target: 'x.edge.signpost.test',
+    status: 'pending' as const,
+    addedAt: now,
+    pendingSince: now,
+    nextCheckAt: now,
+  }));
+  for (let from = 0; from < DOMAINS; from += 1_000) {
+    await prisma.domain.createMany({ data: rows.slice(from, from + 1_000) });
+  }
   await database.close();
 }
 

@@ -88,11 +88,19 @@ export function nextCheckAt(
 }
 
 function except(some: readonly Finding[], others: readonly Finding[]): Finding[] {
-  const known = new Set(others.map((finding) => fingerprint(finding)));
-  return some.filter((finding) => !known.has(fingerprint(finding)));
+  return some.filter((finding) => !others.some((other) => isSame(finding, other)));
 }
 
-/** The same for the same code and evidence, whatever order a database keeps the fields in. */
-function fingerprint(finding: Finding): string {
-  return JSON.stringify(Object.entries(finding).sort(([a], [b]) => (a < b ? -1 : 1)));
+/** Equal by value, whatever order a database keeps the fields in. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (!isObject(one) || !isObject(other)) return false;
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length && keys.every((key) => isSame(one[key], other[key]))
+  );
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }

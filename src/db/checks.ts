@@ -23,7 +23,7 @@ export type CheckStore = {
   save(check: CheckSave): Promise<MoveResult>;
 };
 
-const batches = { itemsMax: 200, concurrency: 2 } as const;
+const batches = { itemsMax: 500, concurrency: 2 } as const;
 
 export function createCheckStore(prisma: PrismaClient): CheckStore {
   const load = gather((ids: readonly string[]) => loadDomains(prisma, ids), batches);
@@ -64,7 +64,8 @@ async function saveStays(
         observation jsonb, at timestamptz, next_check_at timestamptz, changed jsonb)
     ), saved AS (
       UPDATE domain SET attempts = domain.attempts + 1, missed_at = look.missed_at,
-        findings = look.findings, observation = look.observation,
+        findings = COALESCE(look.findings, domain.findings),
+        observation = COALESCE(look.observation, domain.observation),
         last_checked_at = look.at, next_check_at = look.next_check_at
       FROM look
       WHERE domain.id = look.id AND domain.epoch = look.epoch AND domain.attempts = look.attempts
@@ -80,6 +81,7 @@ async function saveStays(
   return checks.map(({ domain }) => held.has(domain.id));
 }
 
+/** Most looks find what the one before found; then the findings and what they rest on stay as they are stored. */
 function toRow({ domain, observation, outcome, at }: CheckSave): Record<string, unknown> {
   const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
   return {
@@ -88,10 +90,12 @@ function toRow({ domain, observation, outcome, at }: CheckSave): Record<string, 
     attempts: domain.attempts,
     status: outcome.to.status,
     missed_at: outcome.to.status === 'live' ? outcome.to.missedAt : null,
-    findings: outcome.findings,
-    observation,
     at,
     next_check_at: outcome.nextCheckAt,
-    ...(changed && { changed: { appeared: changed.appeared, cleared: changed.cleared } }),
+    ...(changed && {
+      findings: outcome.findings,
+      observation,
+      changed: { appeared: changed.appeared, cleared: changed.cleared },
+    }),
   };
 }

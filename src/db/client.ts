@@ -31,7 +31,10 @@ const PROBE_MS = 2_000;
 /** `pg` waits for ever by default, also for a free connection of the pool. */
 const CONNECT_MS = 5_000;
 const IDLE_MS = 30_000;
-/** Longer than Prisma lets an interactive transaction live (5 s). */
+/** Embedded transactions run one after the other: a burst of fifty takes longer than Prisma's 2 s. */
+const TRANSACTION_WAIT_MS = 10_000;
+const TRANSACTION_MS = 10_000;
+/** Longer than a transaction may live. */
 const IDLE_IN_TRANSACTION_MS = 30_000;
 
 /**
@@ -49,7 +52,10 @@ export async function openDatabase(storage: Storage, log: Logger): Promise<Datab
     return pool;
   }
   const pool = openPool({ max: 10, statementTimeoutMs: 10_000 });
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) });
+  const prisma = new PrismaClient({
+    adapter: new PrismaPg(pool, { disposeExternalPool: false }),
+    transactionOptions: { maxWait: TRANSACTION_WAIT_MS, timeout: TRANSACTION_MS },
+  });
   let closing: Promise<void> | undefined;
 
   return {

@@ -3,7 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-export const command = ['node', '--enable-source-maps', 'dist/src/main.js'] as const;
+export const command = [
+  'node',
+  '--enable-source-maps',
+  '--max-semi-space-size=64',
+  'dist/src/main.js',
+] as const;
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
 const READY_MS = 30_000;

@@ -173,7 +173,7 @@ CREATE UNIQUE INDEX "project_slug_key" ON "project"("slug");
 CREATE INDEX "deploy_project_id_created_at_idx" ON "deploy"("project_id", "created_at" DESC);
 
 -- CreateIndex
-CREATE INDEX "domain_waiting_idx" ON "domain"("status", "next_check_at") WHERE (removed_at IS NULL AND next_check_at IS NOT NULL);
+CREATE INDEX "domain_waiting_idx" ON "domain"("status", "id") WHERE (removed_at IS NULL);
 
 -- CreateIndex
 CREATE UNIQUE INDEX "domain_project_id_hostname_key" ON "domain"("project_id", "hostname");

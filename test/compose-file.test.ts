@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { command } from './support/process.ts';
+
+const file = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
+
+describe('docker-compose.yml', () => {
+  const compose = file('docker-compose.yml');
+  const commands = [...compose.matchAll(/command: (\[.*\])/g)].map(([, json = '']) =>
+    JSON.parse(json),
+  );
+  const ours = commands.filter(([program]) => program === 'node');
+
+  it('runs api, worker and edge by the command that the tests run', () => {
+    expect(ours).toEqual([command, command, command]);
+    for (const role of ['api', 'worker', 'edge']) expect(compose).toContain(`ROLE: ${role}`);
+  });
+
+  it('is what the image and npm start run, too', () => {
+    expect(file('Dockerfile')).toContain(`CMD ${JSON.stringify(command).replaceAll(',', ', ')}`);
+    expect(file('package.json')).toContain(command.join(' '));
+  });
+
+  it('keeps Redis from evicting or forgetting jobs', () => {
+    const redis = commands.find(([program]) => program === 'redis-server');
+    expect(redis).toEqual([
+      'redis-server',
+      '--maxmemory-policy',
+      'noeviction',
+      '--appendonly',
+      'yes',
+    ]);
+  });
+});
