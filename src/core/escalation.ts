@@ -8,7 +8,8 @@ export type EscalationCause =
   | 'authority_refused'
   | 'authority_unreachable';
 
-const nextActions: { readonly [C in EscalationCause]: string } = {
+/** What happens next by itself, in words for operator and customer alike. */
+export const nextActions: { readonly [C in EscalationCause]: string } = {
   caa_unknown:
     'The CAA records are looked up again; the certificate is ordered as soon as they answer.',
   dns_unknown: 'The DNS is looked up again; the certificate is ordered as soon as it answers.',

@@ -1,35 +1,56 @@
 import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
+const readme = fileURLToPath(new URL('../../README.md', import.meta.url));
+const tourInReadme = /(?<=<!-- tour -->\n)[\s\S]*?(?=<!-- \/tour -->)/;
+
+/** What differs from run to run is left out: times, the target's label, the authority's name, the day. */
+function withoutChance(output: string): string {
+  return output
+    .replace(/^ *\d+\.\d s {2}/gm, '')
+    .replace(/[a-z2-7]{16}(?=\.edge\.signpost\.test)/g, 'k3jw5xqm2c7rtzna')
+    .replace(/(Signpost local authority) [0-9a-f]{8}/g, '$1')
+    .replace(/valid until .*/g, 'valid for 90 days');
+}
 
 describe('the tour', () => {
-  it('shows a domain going live past the classic mistakes, in under a minute', async () => {
+  it('shows a domain going live past the classic mistakes, in under a minute, as the README says', async () => {
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ['dist/src/cli/main.js', 'demo'],
       { cwd: projectRoot, timeout: 60_000, env: { PATH: process.env['PATH'], NO_COLOR: '1' } },
     );
+    const tour = `\`\`\`\n${withoutChance(stdout).trim()}\n\`\`\`\n`;
+    const text = readFileSync(readme, 'utf8');
+    if (process.env['UPDATE_README'] === '1') {
+      writeFileSync(
+        readme,
+        text.replace(tourInReadme, () => tour),
+      );
+    }
+    const shown = tourInReadme.exec(readFileSync(readme, 'utf8'))?.[0];
+    expect(shown).toBe(tour);
     const order = [
-      'The customer adds docs.shop.test',
-      '✗ record_missing',
-      '✓ record_missing is gone',
-      '✗ conflicting_a',
-      '✓ conflicting_a is gone',
-      '✗ cname_mismatch',
-      '✓ cname_mismatch is gone',
-      '✗ caa_blocks',
-      '✓ caa_blocks is gone',
-      '● domain.verified',
-      '● certificate.issued by ',
-      '● domain.live',
+      'record_missing:',
+      'record_missing is gone',
+      'conflicting_a:',
+      'conflicting_a is gone',
+      'cname_mismatch:',
+      'cname_mismatch is gone',
+      'caa_blocks:',
+      'caa_blocks is gone',
+      'domain.verified',
+      'certificate.issued',
+      'domain.live',
       'https://docs.shop.test/',
-      '200  Hello from the project’s deploy.',
+      '200  Hello',
     ];
     const places = order.map((line) => stdout.indexOf(line));
-    expect(places, stdout).toEqual([...places].sort((a, b) => a - b));
-    expect(Math.min(...places), stdout).toBeGreaterThanOrEqual(0);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
   });
 });

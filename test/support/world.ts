@@ -34,20 +34,19 @@ export type WorldOptions = {
   readonly storage: Storage;
   readonly ca: CaKind;
   readonly env?: Readonly<Record<string, string>>;
+  /** Where Pebble looks for challenges instead of at the edge; for tests in which they cannot be reached. */
+  readonly challengePort?: number;
   /** Seconds that Pebble takes before it validates; for tests that kill a worker meanwhile. */
   readonly pebbleSleepSeconds?: number;
 };
 
-export async function startWorld({
-  storage,
-  ca,
-  env = {},
-  pebbleSleepSeconds,
-}: WorldOptions): Promise<World> {
+export async function startWorld(options: WorldOptions): Promise<World> {
+  const { storage, ca, env = {} } = options;
   const laboratory = await startLaboratory();
   const [port, edgeHttpPort, edgeHttpsPort] = await freePorts();
+  const challengePort = options.challengePort ?? edgeHttpPort;
   const pebble =
-    ca === 'Pebble' ? await pebbleFor(edgeHttpPort, laboratory, pebbleSleepSeconds) : null;
+    ca === 'Pebble' ? await pebbleFor(challengePort, laboratory, options.pebbleSleepSeconds) : null;
   const apiKey = `test-${randomBytes(16).toString('hex')}`;
   return {
     hostname: `docs.${ZONE}`,

@@ -1,0 +1,71 @@
+/** Servers that go away under a running service, and come back: nothing acknowledged is lost, nobody restarts anything. */
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { startSignpost } from '../../src/start.ts';
+import { createClient } from '../support/client.ts';
+import { lacks } from '../support/programs.ts';
+import { startPostgres, startRedis } from '../support/servers.ts';
+import { startWorld, until } from '../support/world.ts';
+
+const closings: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closings.splice(0).reverse()) await close();
+});
+
+async function start() {
+  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+  closings.push(postgres.close, redis.close);
+  const world = await startWorld({
+    storage: { kind: 'postgres_redis', databaseUrl: postgres.url, redisUrl: redis.url },
+    ca: 'local authority',
+  });
+  closings.push(world.close);
+  const result = loadConfig(world.env);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
+  closings.push(() => signpost.close(10_000));
+  return { postgres, redis, world, client: createClient(world) };
+}
+
+const without =
+  lacks('postgres', 'outages of PostgreSQL') || lacks('redis-server', 'outages of Redis');
+
+describe.skipIf(without)('a service whose servers go away', () => {
+  it('takes a domain while Redis is gone, and goes on with it afterwards', async () => {
+    const { redis, world, client } = await start();
+    await redis.kill();
+    const { record, status } = await client.addDomain();
+    expect(status).toBe('pending');
+    await world.publish([`docs CNAME ${record.value}.`]);
+    await redis.restart();
+    await until('live', async () => (await client.domain()).status === 'live');
+  }, 90_000);
+
+  it('says 503 while PostgreSQL is gone, stays alive, and goes on afterwards', async () => {
+    const { postgres, world, client } = await start();
+    const { record } = await client.addDomain();
+    await until('the first finding', async () => (await client.domain()).findings.length > 0);
+    await postgres.stop();
+    const refused = await client.call('GET', client.domainPath);
+    expect(refused).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(refused.headers.get('retry-after')).toBe('5');
+    expect((await client.call('GET', '/readyz')).status).toBe(503);
+    expect((await client.call('GET', '/healthz')).status).toBe(200);
+    await world.publish([`docs CNAME ${record.value}.`]);
+    await postgres.restart();
+    await until('live', async () => {
+      const { status, body } = await client.call('GET', client.domainPath);
+      return status === 200 && (body as { status: string }).status === 'live';
+    });
+    expect(await client.story()).toEqual([
+      'domain.added',
+      '+record_missing',
+      '-record_missing',
+      'domain.verified',
+      'certificate.issued',
+      'domain.live',
+    ]);
+  }, 90_000);
+});

@@ -1,0 +1,111 @@
+/** What the clock does to a domain: the window that ends, and the 30 minutes without a certificate. */
+import { connect, createServer } from 'node:net';
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { startSignpost } from '../../src/start.ts';
+import { type Client, createClient } from '../support/client.ts';
+import { lacks } from '../support/programs.ts';
+import { freePort } from '../support/servers.ts';
+import { freshStorage } from '../support/storage.ts';
+import { startWorld, until, type World, type WorldOptions } from '../support/world.ts';
+
+const closings: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closings.splice(0).reverse()) await close();
+});
+
+type Env = Readonly<Record<string, string>>;
+
+async function start(
+  env: Env,
+  options: Pick<WorldOptions, 'ca' | 'challengePort'> = { ca: 'local authority' },
+): Promise<{ world: World; client: Client }> {
+  const { storage, close } = await freshStorage('embedded');
+  closings.push(close);
+  const world = await startWorld({ storage, env, ...options });
+  closings.push(world.close);
+  const result = loadConfig(world.env);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
+  closings.push(() => signpost.close(10_000));
+  return { world, client: createClient(world) };
+}
+
+const statusOf = (client: Client, status: string) =>
+  until(status, async () => {
+    const domain = await client.domain();
+    return domain.status === status && domain;
+  });
+
+describe('the window', () => {
+  it('ends a domain whose record never came, and verify gives it another with the same record', async () => {
+    const { world, client } = await start({ VERIFY_WINDOW: '3s' });
+    const { record } = await client.addDomain();
+    const failed = await statusOf(client, 'failed');
+    expect(failed.findings.map(({ code }) => code)).toEqual(['record_missing']);
+    expect(failed.checks).toMatchObject({ nextCheckAt: null, windowEndsAt: null });
+    expect(await client.story()).toEqual(['domain.added', '+record_missing', 'domain.failed']);
+
+    const again = await client.call('POST', `${client.domainPath}/verify`);
+    expect(again).toMatchObject({ status: 202, body: { status: 'pending', record } });
+    await world.publish([`docs CNAME ${record.value}.`]);
+    await statusOf(client, 'live');
+    expect((await client.story()).slice(3)).toEqual([
+      'domain.reverify_requested',
+      '-record_missing',
+      'domain.verified',
+      'certificate.issued',
+      'domain.live',
+    ]);
+  });
+});
+
+describe.skipIf(lacks('pebble', 'an escalation that a certificate ends'))('an escalation', () => {
+  it('is opened once when no certificate comes, and closed when the domain goes on', async () => {
+    // Nobody listens where the authority looks for the challenge.
+    const challengePort = await freePort();
+    const { world, client } = await start(
+      { ESCALATE_AFTER: '3s' },
+      { ca: 'Pebble', challengePort },
+    );
+    const { record } = await client.addDomain();
+    await world.publish([`docs CNAME ${record.value}.`]);
+    const waiting = await until('escalation', async () => {
+      const domain = await client.domain();
+      return domain.escalation !== null && domain;
+    });
+    expect(waiting).toMatchObject({
+      status: 'verified',
+      escalation: { cause: 'authority_refused', nextAction: expect.stringMatching(/\.$/) },
+      certificate: { problem: { type: 'connection' } },
+    });
+
+    await forward(challengePort, world.edgeHttpPort);
+    expect((await client.call('POST', `${client.domainPath}/verify`)).status).toBe(202);
+    expect(await statusOf(client, 'live')).toMatchObject({ escalation: null });
+    const story = await client.story();
+    expect(story.filter((event) => event.startsWith('escalation.'))).toEqual([
+      'escalation.opened',
+      'escalation.closed',
+    ]);
+    expect(story.slice(-4)).toEqual([
+      'domain.reverify_requested',
+      'domain.verified',
+      'certificate.issued',
+      'domain.live',
+    ]);
+  });
+});
+
+/** Passes on what comes to one port of loopback to another. */
+async function forward(from: number, to: number): Promise<void> {
+  const server = createServer((socket) => {
+    const onward = connect(to, '127.0.0.1');
+    for (const end of [socket, onward]) end.on('error', () => end.destroy());
+    socket.pipe(onward).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(from, '127.0.0.1', resolve));
+  closings.push(() => new Promise((resolve) => server.close(resolve)));
+}
