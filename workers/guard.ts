@@ -1,6 +1,6 @@
 /**
  * Keeps a worker from spinning while its queue is away. BullMQ 6 fetches again at once after most errors
- * (measured: 880 to 158,000 tries a second; docs/decisions/0004), so a burst of errors pauses the worker,
+ * (measured: 880 to 158,000 tries a second; docs/decisions/0005), so a burst of errors pauses the worker,
  * longer each time, until a minute has passed without one.
  */
 import type { Logger } from 'pino';
