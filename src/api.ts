@@ -10,6 +10,7 @@ import { healthRoutes } from './http/routes/health.ts';
 import { petRoutes } from './http/routes/pets.ts';
 import { projectRoutes } from './http/routes/projects.ts';
 import { startPageRoutes } from './http/routes/start-page.ts';
+import { forgetJobs } from './queue/queues.ts';
 
 /** The whole API, callable without a socket. */
 export function createSignpostApi(parts: Parts): Api {
@@ -35,7 +36,8 @@ export function routesOf(parts: Parts): readonly Route[] {
       platformDomain: config.platform.domain,
       windowMs: config.verifyWindowMs,
       wake: (domain) => quietly(log, 'wake', () => parts.wake(domain)),
-      forget: (domain) => quietly(log, 'forget', () => forget(queues, domain)),
+      forget: ({ id, epoch }) =>
+        quietly(log, 'forget', () => forgetJobs(queues, { domainId: id, epoch })),
     }),
     ...healthRoutes({ isReady: () => database.probe() }),
     ...startPageRoutes(),
@@ -49,14 +51,4 @@ async function quietly(log: Parts['log'], what: string, act: () => Promise<void>
   } catch (err) {
     log.warn({ err, what }, 'the queue is away; the reconciler will make good');
   }
-}
-
-async function forget(
-  queues: Parts['queues'],
-  { id, epoch }: { readonly id: string; readonly epoch: number },
-): Promise<void> {
-  const job = { domainId: id, epoch };
-  await queues.remove('check-dns', job);
-  await queues.remove('issue-certificate', job);
-  await queues.remove('escalate-certificate', job);
 }

@@ -5,6 +5,7 @@ import type { EscalateCertificateDeps } from '../workers/escalate-certificate.ts
 import type { IssueCertificateDeps } from '../workers/issue-certificate.ts';
 import type { WorkerDeps } from '../workers/start.ts';
 import { composeAuthority } from './certificates/compose.ts';
+import { isCertificateFault } from './certificates/fault.ts';
 import { generateCertificateKey, privateKeyFromPem, privateKeyToPem } from './certificates/keys.ts';
 import { createVault } from './certificates/vault.ts';
 import type { Config } from './config.ts';
@@ -26,7 +27,7 @@ import { createObserver } from './dns/observe.ts';
 import { createWire } from './dns/wire.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import type { QueueName } from './queue/names.ts';
-import { openQueues } from './queue/queues.ts';
+import { forgetJobs, openQueues } from './queue/queues.ts';
 import { createTargets } from './target.ts';
 
 export type Clock = () => Date;
@@ -122,7 +123,7 @@ async function jobsAlive({ queues }: Parts, name: QueueName): Promise<number> {
 }
 
 function issueDeps(parts: Parts): IssueCertificateDeps {
-  const { authority, certificates, checks, config, now, observer, vault } = parts;
+  const { authority, certificates, checks, config, now, observer, queues, vault } = parts;
   return {
     now,
     certificates,
@@ -140,8 +141,12 @@ function issueDeps(parts: Parts): IssueCertificateDeps {
         },
       }),
     rules: (at) => checkRules(config, at),
-    enqueueFollowUps: (domain, { to, nextCheckAt, escalateAt }) =>
-      parts.wake({ ...domain, status: to.status, nextCheckAt, escalateAt }),
+    async enqueueFollowUps({ id, epoch }, { to, nextCheckAt, escalateAt }) {
+      await parts.wake({ id, epoch, status: to.status, nextCheckAt, escalateAt });
+      // A way back to pending began a new life (src/db/moves.ts); the jobs of the one before only wait to end.
+      if (to.status === 'pending') await forgetJobs(queues, { domainId: id, epoch: epoch - 1 });
+    },
+    forgetEscalation: (job) => queues.remove('escalate-certificate', job),
     async newKey() {
       const id = randomUUID();
       const pem = Buffer.from(privateKeyToPem(generateCertificateKey()));
@@ -151,16 +156,22 @@ function issueDeps(parts: Parts): IssueCertificateDeps {
   };
 }
 
-function advance({ authority, certificates, vault }: Parts, certificate: Certificate) {
+async function advance({ authority, certificates, vault }: Parts, certificate: Certificate) {
   const { id, hostname, orderUrl, sealedKey } = certificate;
   const privateKey = privateKeyFromPem(vault.open(sealedKey, sealOf(id)));
-  return authority.advance(
-    { hostname, orderUrl, privateKey },
-    {
-      orderPlaced: (url) => certificates.orderPlaced(id, url),
-      publishChallenge: (challenge) => certificates.publishChallenge({ id, hostname }, challenge),
-    },
-  );
+  try {
+    return await authority.advance(
+      { hostname, orderUrl, privateKey },
+      {
+        orderPlaced: (url) => certificates.orderPlaced(id, url),
+        publishChallenge: (challenge) => certificates.publishChallenge({ id, hostname }, challenge),
+      },
+    );
+  } catch (fault) {
+    // An authority that is away is part of the plan, not a fault of the job.
+    if (!isCertificateFault(fault) || fault.code.startsWith('vault_')) throw fault;
+    return { kind: 'unavailable', retryAfter: fault.retryAfter } as const;
+  }
 }
 
 function escalateDeps(parts: Parts, issue: IssueCertificateDeps): EscalateCertificateDeps {

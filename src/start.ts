@@ -44,10 +44,7 @@ export async function startSignpost(
   const closings: Closing[] = [];
   const plays = (role: Config['role']) => config.role === 'all' || config.role === role;
   const api = createSignpostApi(parts);
-  const { created: firstKey } = await ensureApiKey(createApiKeyStore(opened.database.prisma), {
-    configured: config.apiKey,
-    now: now(),
-  });
+  const firstKey = plays('api') ? await makeFirstKey(opened) : null;
   // The edge first, so that no challenge is published before somebody answers it.
   const edge = plays('edge') ? await startEdge(parts, closings) : null;
   if (plays('worker')) {
@@ -61,12 +58,19 @@ export async function startSignpost(
     api,
     parts,
     async close(deadlineMs) {
-      for (const closing of closings.reverse()) await closing(deadlineMs);
+      const end = Date.now() + deadlineMs;
+      for (const closing of closings.reverse()) await closing(Math.max(0, end - Date.now()));
       await parts.close();
       await opened.backend.close();
       await opened.database.close();
     },
   };
+}
+
+async function makeFirstKey({ config, database, now }: Opened): Promise<string | null> {
+  const keys = createApiKeyStore(database.prisma);
+  const { created } = await ensureApiKey(keys, { configured: config.apiKey, now: now() });
+  return created;
 }
 
 async function open(config: Config, log: Logger, now: Clock): Promise<Opened> {

@@ -49,8 +49,9 @@ export async function escalateCertificate(
   const { lastProblem: problem, refusals } = work;
   const { cause, nextAction } = escalationCause(diagnosis, problem);
   const evidence = { findings: [...diagnosis.findings], problem, refusals };
-  if (await deps.openEscalation(domain, { cause, nextAction, evidence }, now)) {
-    await deps.attemptNow(job);
-  }
+  await deps.openEscalation(domain, { cause, nextAction, evidence }, now);
+  // Also where the case was open already: a worker may have died in between. Waking costs no order that the
+  // authority does not allow (mayOrderAt).
+  await deps.attemptNow(job);
   return done;
 }

@@ -6,7 +6,7 @@
  */
 
 import type { OrderResult } from '../src/certificates/authority.ts';
-import { nextAttemptAt } from '../src/core/certificate-plan.ts';
+import { mayOrderAt, nextAttemptAt, takeUpAgainAt } from '../src/core/certificate-plan.ts';
 import { judgeCheck } from '../src/core/check.ts';
 import type { CertificateStore, IssueWork } from '../src/db/certificates.ts';
 import type { LoadedDomain } from '../src/db/domain-row.ts';
@@ -15,12 +15,17 @@ import type { DomainJob } from '../src/queue/names.ts';
 import type { CheckDnsDeps } from './check-dns.ts';
 import { afresh, done, type JobResult } from './job.ts';
 
+/** The authority could not be asked or has not finished: the order stays open. */
+export type Unavailable = { readonly kind: 'unavailable'; readonly retryAfter: Date | null };
+
 export type IssueCertificateDeps = Omit<CheckDnsDeps, 'load'> & {
   readonly certificates: CertificateStore;
   /** A new P-256 key, sealed for the certificate it belongs to. */
   newKey(): Promise<{ id: string; sealedKey: Uint8Array }>;
   /** Takes the order as far as it goes; stores each step through the callbacks first. */
-  advance(certificate: Certificate): Promise<OrderResult>;
+  advance(certificate: Certificate): Promise<OrderResult | Unavailable>;
+  /** Drops the escalation's job, which nobody needs any more. */
+  forgetEscalation(domain: DomainJob): Promise<void>;
 };
 
 /** A certificate from before is good enough while this much of its life is left. */
@@ -39,11 +44,16 @@ export async function issueCertificate(
   if (obstacle !== null) return obstacle;
   if (work.usable !== null && lifeLeft(work.usable, deps.now()) > reusableShare) {
     await deps.certificates.reuse(work.domain, deps.now());
+    await deps.forgetEscalation(job);
     return done;
   }
+  const notBefore = mayOrderAt(work.recentRefusals);
+  if (work.order === null && notBefore > deps.now()) {
+    return postponed(deps, work.domain, notBefore, 'the authority allows no order yet');
+  }
   const order = work.order ?? (await deps.certificates.openOrder(work.domain, await deps.newKey()));
-  const result = await deps.advance(order);
-  return store(deps, work, order, result);
+  // Null: removed or verified anew since it was loaded.
+  return order === null ? done : conclude(deps, work, order, await deps.advance(order));
 }
 
 /** Orders cost the authority's budget: the DNS must be right, and CAA must allow, right before each. */
@@ -55,35 +65,57 @@ async function preflight(
   const now = deps.now();
   const diagnosis = await deps.diagnose(domain, observation);
   if (diagnosis.verdict === 'right') return null;
-  if (diagnosis.verdict === 'unknown') {
-    const at = nextAttemptAt(1, now, null);
-    await deps.certificates.postpone(domain, at);
-    return { kind: 'again', at, note: 'could not tell whether the DNS is still right' };
-  }
-  const outcome = judgeCheck(domain, diagnosis, deps.rules(now));
+  const judged = judgeCheck(domain, diagnosis, deps.rules(now));
+  const at = nextAttemptAt(1, now, null);
+  // Could not tell: it stays verified, shows what is unknown, and looks again in a minute.
+  const outcome = judged.kind === 'stayed' ? { ...judged, nextCheckAt: at } : judged;
   const result = await deps.save({ domain, observation, outcome, at: now });
   if (result.kind !== 'saved') return afresh(now);
+  if (outcome.kind === 'stayed') {
+    return { kind: 'again', at, note: 'could not tell whether the DNS is still right' };
+  }
   await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
   return done;
 }
 
-async function store(
+async function conclude(
   deps: IssueCertificateDeps,
   { domain, refusals }: IssueWork,
   order: Certificate,
-  result: OrderResult,
+  result: OrderResult | Unavailable,
 ): Promise<JobResult> {
   const now = deps.now();
-  if (result.kind === 'issued') {
-    const { chain, issuer, notBefore: issuedAt, notAfter: expiresAt } = result;
-    await deps.certificates.store(domain, order.id, { chain, issuer, issuedAt, expiresAt }, now);
-    return done;
+  switch (result.kind) {
+    case 'issued': {
+      const { chain, issuer, notBefore: issuedAt, notAfter: expiresAt } = result;
+      await deps.certificates.store(domain, order.id, { chain, issuer, issuedAt, expiresAt }, now);
+      await deps.forgetEscalation({ domainId: domain.id, epoch: domain.epoch });
+      return done;
+    }
+    case 'refused': {
+      const { type, detail, retryAfter } = result.problem;
+      const at = nextAttemptAt(refusals + 1, now, retryAfter);
+      const asked = retryAfter === null ? {} : { retryAfter: retryAfter.toISOString() };
+      const refusal = { problem: { type, detail, ...asked }, nextAttemptAt: at };
+      await deps.certificates.refuse(domain, order.id, refusal, now);
+      return { kind: 'again', at, note: `refused: ${type}` };
+    }
+    case 'unavailable': {
+      const since = domain.state.status === 'verified' ? domain.state.verifiedAt : now;
+      const at = takeUpAgainAt(since, now, result.retryAfter);
+      return postponed(deps, domain, at, 'the authority does not answer, or has not finished');
+    }
   }
-  const { type, detail, retryAfter } = result.problem;
-  const at = nextAttemptAt(refusals + 1, now, retryAfter);
-  const refusal = { problem: { type, detail }, nextAttemptAt: at };
-  await deps.certificates.refuse(domain, order.id, refusal, now);
-  return { kind: 'again', at, note: `refused: ${type}` };
+}
+
+async function postponed(
+  deps: IssueCertificateDeps,
+  domain: LoadedDomain,
+  at: Date,
+  note: string,
+): Promise<JobResult> {
+  await deps.certificates.postpone(domain, at);
+  return { kind: 'again', at, note };
 }
 
 function lifeLeft({ issuedAt, expiresAt }: Certificate, now: Date): number {

@@ -31,7 +31,7 @@ const PAGE = 1_000;
 export async function reconcile(deps: ReconcileDeps, everyMs: number): Promise<Reconciled | null> {
   const now = deps.now();
   // A tenth of slack, so that a timer that fires a moment early does not lose its turn.
-  if (!(await deps.waiting.takeTurn('reconcile', now, everyMs * 0.9))) return null;
+  if (!(await deps.waiting.takeTurn('reconcile', everyMs * 0.9))) return null;
   const grace = Math.min(GRACE_MS, everyMs);
   const overdue = await deps.waiting.overdue(new Date(now.getTime() - grace), PAGE);
   const repaired = await ensureJobs(deps, overdue);

@@ -112,13 +112,16 @@ async function settle(
 
 /** The one place that catches a job's faults: the job waits a little longer each time, and is never given up. */
 async function runGuarded(job: StoredJob, run: Run, log: Logger): Promise<JobResult> {
+  const { domainId, epoch, faults: before = 0 } = job.data;
   try {
-    return await run(job.data);
+    const result = await run({ domainId, epoch });
+    if (before > 0 && result.kind === 'again') await job.updateData({ domainId, epoch });
+    return result;
   } catch (fault) {
-    const faults = (job.data.faults ?? 0) + 1;
+    const faults = before + 1;
     const waitMs = Math.min(FAULT_WAIT_MS_MAX, 500 * 2 ** Math.min(faults, 10));
-    log.error({ err: fault, ...job.data, faults, waitMs }, 'job met a fault');
-    await job.updateData({ ...job.data, faults });
+    log.error({ err: fault, domainId, epoch, faults, waitMs }, 'job met a fault');
+    await job.updateData({ domainId, epoch, faults });
     return { kind: 'again', at: new Date(Date.now() + waitMs), note: `fault ${faults}` };
   }
 }
@@ -144,10 +147,10 @@ function startReconciler({ reconcile: deps, reconcileEveryMs, log }: WorkerDeps)
   };
 }
 
+/** What still runs at the deadline is left to run elsewhere: its lock ends, and it may run twice. */
 async function closeWithin(worker: AnyWorker, deadlineMs: number): Promise<void> {
-  const deadline = new Promise<'late'>((resolve) => {
-    setTimeout(() => resolve('late'), deadlineMs).unref();
+  const deadline = new Promise<void>((resolve) => {
+    setTimeout(resolve, deadlineMs).unref();
   });
-  const closed = worker.close().then(() => 'closed' as const);
-  if ((await Promise.race([closed, deadline])) === 'late') await worker.close(true);
+  await Promise.race([worker.close(), deadline]);
 }

@@ -57,9 +57,12 @@ async function saveStays(
   prisma: PrismaClient,
   checks: readonly CheckSave[],
 ): Promise<readonly boolean[]> {
+  // The same job twice at once: the first look of the batch counts, the second is stale.
+  const first = new Map(checks.toReversed().map((check) => [check.domain.id, check]));
+  const rows = [...first.values()].map(toRow);
   const saved = await prisma.$queryRaw<{ id: string }[]>`
     WITH look AS (
-      SELECT * FROM jsonb_to_recordset(${JSON.stringify(checks.map(toRow))}::jsonb) AS look (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS look (
         id uuid, epoch int, attempts int, status text, missed_at timestamptz, findings jsonb,
         observation jsonb, at timestamptz, next_check_at timestamptz, changed jsonb)
     ), saved AS (
@@ -78,7 +81,7 @@ async function saveStays(
     )
     SELECT id::text FROM saved`;
   const held = new Set(saved.map(({ id }) => id));
-  return checks.map(({ domain }) => held.has(domain.id));
+  return checks.map((check) => first.get(check.domain.id) === check && held.has(check.domain.id));
 }
 
 /** Most looks find what the one before found; then the findings and what they rest on stay as they are stored. */

@@ -1,13 +1,14 @@
 /** What people do with domains: add, look, verify, remove. Jobs load and save through checks.ts instead. */
 import { randomUUID } from 'node:crypto';
-import { transition } from '../core/lifecycle.ts';
+import { type Transition, transition } from '../core/lifecycle.ts';
+import { endOrders } from './certificates.ts';
 import { stateColumns, toState } from './domain-row.ts';
 import { closeEscalation } from './escalations.ts';
 import { type EventRow, loadTimeline, tell } from './events.ts';
 import type { Certificate, Domain, Escalation, Prisma, PrismaClient } from './generated/client.ts';
 
 export type DomainDetails = Domain & {
-  /** Newest first; at most the newest issued one and the newest of all. */
+  /** The open order first, then issued ones, then refused ones, each newest first; 5 at most. */
   readonly certificates: readonly Certificate[];
   /** The open one, if any. */
   readonly escalations: readonly Escalation[];
@@ -19,6 +20,9 @@ export type NewDomain = {
   readonly target: string;
 };
 
+/** The epoch that ended: its jobs change nothing any more. */
+export type EndedLife = { readonly id: string; readonly epoch: number };
+
 export type DomainStore = {
   list(projectId: string): Promise<DomainDetails[]>;
   find(projectId: string, hostname: string): Promise<DomainDetails | null>;
@@ -26,13 +30,13 @@ export type DomainStore = {
   add(domain: NewDomain, at: Date): Promise<DomainDetails | null>;
   /** How many the project added since, oldest first. */
   addedSince(projectId: string, since: Date): Promise<readonly Date[]>;
-  /** Null where there is no such domain. Starts a new window where the state allows it. */
+  /** Null where there is no such domain. Starts a new window where the state allows it; `ended` is the life before. */
   requestVerify(
     projectId: string,
     hostname: string,
     at: Date,
     windowMs: number,
-  ): Promise<DomainDetails | null>;
+  ): Promise<{ domain: DomainDetails; ended: EndedLife | null } | null>;
   /** The domain's id and the epoch that ended, or null where there was nothing to remove. */
   remove(
     projectId: string,
@@ -44,7 +48,8 @@ export type DomainStore = {
 };
 
 const details = {
-  certificates: { orderBy: { createdAt: 'desc' }, take: 5 },
+  // The enum's order: ordering, issued, failed.
+  certificates: { orderBy: [{ status: 'asc' }, { createdAt: 'desc' }], take: 5 },
   escalations: { where: { closedAt: null } },
 } as const satisfies Prisma.DomainInclude;
 
@@ -125,35 +130,39 @@ async function requestVerify(
   name: Name,
   at: Date,
   windowMs: number,
-): Promise<DomainDetails | null> {
+): Promise<{ domain: DomainDetails; ended: EndedLife | null } | null> {
   const row = await tx.domain.findFirst({ where: { ...name, removedAt: null } });
   if (row === null) return null;
   const step = transition(toState(row), { kind: 'verify_requested' }, { now: at, windowMs });
-  if (step.kind === 'moved') {
-    const { count } = await tx.domain.updateMany({
-      where: { id: row.id, epoch: row.epoch, status: row.status, removedAt: null },
-      data: {
-        ...stateColumns(step.to),
-        epoch: { increment: 1 },
-        attempts: 0,
-        nextCheckAt: at,
-        escalateAt: null,
-      },
-    });
-    if (count === 1) {
-      await endOrders(tx, row.id);
-      await closeEscalation(tx, row.id, at);
-      await tell(tx, row.id, [{ type: step.event }], at);
-    }
-  }
-  return tx.domain.findUniqueOrThrow({ where: { id: row.id }, include: details });
+  const ended = step.kind === 'moved' && (await startNewLife(tx, row, step, at));
+  const domain = await tx.domain.findUniqueOrThrow({ where: { id: row.id }, include: details });
+  return { domain, ended: ended ? { id: row.id, epoch: row.epoch } : null };
 }
 
-async function removeDomain(
+/** The open order stays: the new life continues it, rather than failing a validation half way. */
+async function startNewLife(
   tx: Tx,
-  name: Name,
+  row: Domain,
+  { to, event }: Extract<Transition, { kind: 'moved' }>,
   at: Date,
-): Promise<{ id: string; epoch: number } | null> {
+): Promise<boolean> {
+  const { count } = await tx.domain.updateMany({
+    where: { id: row.id, epoch: row.epoch, status: row.status, removedAt: null },
+    data: {
+      ...stateColumns(to),
+      epoch: { increment: 1 },
+      attempts: 0,
+      nextCheckAt: at,
+      escalateAt: null,
+    },
+  });
+  if (count === 0) return false;
+  await closeEscalation(tx, row.id, at);
+  await tell(tx, row.id, [{ type: event }], at);
+  return true;
+}
+
+async function removeDomain(tx: Tx, name: Name, at: Date): Promise<EndedLife | null> {
   const [removed] = await tx.domain.updateManyAndReturn({
     where: { ...name, removedAt: null },
     data: { removedAt: at, epoch: { increment: 1 }, nextCheckAt: null, escalateAt: null },
@@ -163,16 +172,4 @@ async function removeDomain(
   await closeEscalation(tx, removed.id, at);
   await tell(tx, removed.id, [{ type: 'domain.removed' }], at);
   return { id: removed.id, epoch: removed.epoch - 1 };
-}
-
-/** An order of an earlier life is not continued, and its challenges are no longer answered. */
-async function endOrders(tx: Tx, domainId: string): Promise<void> {
-  await tx.challenge.deleteMany({ where: { certificate: { domainId } } });
-  await tx.certificate.updateMany({
-    where: { domainId, status: 'ordering' },
-    data: {
-      status: 'failed',
-      problem: { type: 'superseded', detail: 'The domain was removed or verified anew.' },
-    },
-  });
 }

@@ -33,7 +33,10 @@ export function createEdgeLookups(prisma: PrismaClient): EdgeLookups {
       return rows[0] ?? null;
     },
     async findChallenge(token, hostname) {
-      const challenge = await prisma.challenge.findFirst({ where: { token, hostname } });
+      const certificate = { status: 'ordering', domain: { removedAt: null } } as const;
+      const challenge = await prisma.challenge.findFirst({
+        where: { token, hostname, certificate },
+      });
       return challenge?.keyAuthorization ?? null;
     },
     async loadCertificate(id) {

@@ -3,6 +3,7 @@ import type { CheckOutcome } from '../core/check.ts';
 import { transition } from '../core/lifecycle.ts';
 import type { Observation } from '../core/observation.ts';
 import { splitAtZone } from '../core/zone.ts';
+import { endOrders } from './certificates.ts';
 import { type LoadedDomain, stateColumns, toState } from './domain-row.ts';
 import { closeEscalation } from './escalations.ts';
 import { tell } from './events.ts';
@@ -82,8 +83,8 @@ async function takeName(tx: Tx, { domain, at }: Move): Promise<boolean> {
       { now: at, windowMs: 0 },
     );
     if (lost.kind !== 'moved') continue;
-    await tx.domain.update({
-      where: { id: holder.id },
+    const { count } = await tx.domain.updateMany({
+      where: { id: holder.id, epoch: holder.epoch, status: holder.status, removedAt: null },
       data: {
         ...stateColumns(lost.to),
         epoch: { increment: 1 },
@@ -92,6 +93,8 @@ async function takeName(tx: Tx, { domain, at }: Move): Promise<boolean> {
         escalateAt: null,
       },
     });
+    if (count === 0) throw new Stale();
+    await endOrders(tx, holder.id);
     await closeEscalation(tx, holder.id, at);
     await tell(tx, holder.id, [{ type: lost.event }], at);
   }

@@ -45,7 +45,8 @@ export function createProjectStore(prisma: PrismaClient): ProjectStore {
           await tx.project.update({ where: { id: projectId }, data: { deployedAt: at } });
         }
         return tx.deploy.create({
-          data: { id: randomUUID(), projectId, status, upstream, createdAt: at },
+          // createdAt is the database's: the newest deploy must not depend on whose clock is ahead.
+          data: { id: randomUUID(), projectId, status, upstream },
         });
       }),
   };

@@ -15,8 +15,8 @@ export type WaitingStore = {
   overdue(dueBefore: Date, limit: number): Promise<readonly WaitingDomain[]>;
   /** All that wait, by id, a page at a time. */
   page(afterId: string | null, limit: number): Promise<readonly WaitingDomain[]>;
-  /** Whether it is this caller's turn: true for one caller in `everyMs`. */
-  takeTurn(name: string, now: Date, everyMs: number): Promise<boolean>;
+  /** Whether it is this caller's turn: true for one caller in `everyMs`, by the database's clock. */
+  takeTurn(name: string, everyMs: number): Promise<boolean>;
 };
 
 const columns = {
@@ -62,12 +62,11 @@ export function createWaitingStore(prisma: PrismaClient): WaitingStore {
         take: limit,
         select: columns,
       }),
-    async takeTurn(name, now, everyMs) {
+    async takeTurn(name, everyMs) {
       const taken = await prisma.$queryRaw<unknown[]>`
-        INSERT INTO turn AS t (name, taken_at) VALUES (${name}, ${now})
-        ON CONFLICT (name) DO UPDATE SET taken_at = excluded.taken_at
-          WHERE t.taken_at <= excluded.taken_at - make_interval(secs => ${everyMs / 1000})
-             OR t.taken_at > excluded.taken_at
+        INSERT INTO turn AS t (name, taken_at) VALUES (${name}, now())
+        ON CONFLICT (name) DO UPDATE SET taken_at = now()
+          WHERE t.taken_at <= now() - make_interval(secs => ${everyMs / 1000})
         RETURNING name`;
       return taken.length === 1;
     },

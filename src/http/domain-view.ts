@@ -4,12 +4,13 @@ import type { Finding } from '../core/findings.ts';
 import { toUnicodeName } from '../core/idna.ts';
 import { recordFor } from '../core/instructions.ts';
 import { windowEnd } from '../core/ladder.ts';
+import { type Problem, SUPERSEDED } from '../db/certificates.ts';
 import type { DomainDetails } from '../db/domains.ts';
 import type { EventRow } from '../db/events.ts';
 import type { Certificate } from '../db/generated/client.ts';
 
 /** The Domain of docs/api.md. */
-export function domainView(domain: DomainDetails, windowMs: number) {
+export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   const { hostname, projectId, target, status } = domain;
   return {
     hostname,
@@ -25,7 +26,7 @@ export function domainView(domain: DomainDetails, windowMs: number) {
       windowEndsAt: status === 'pending' ? windowEnd(domain.pendingSince, windowMs) : null,
     },
     verifiedAt: domain.verifiedAt,
-    certificate: certificateView(domain),
+    certificate: certificateView(domain, now),
     escalation: escalationView(domain),
     createdAt: domain.addedAt,
   };
@@ -38,20 +39,27 @@ export function eventView({ id, type, data, at }: EventRow) {
   return { id, type, at, data: { appeared: appeared.map(explain), cleared: cleared.map(explain) } };
 }
 
-function certificateView({ certificates, status, nextCheckAt }: DomainDetails) {
-  const shown = certificates.find((one) => one.status === 'issued') ?? certificates[0];
+/** What the domain has, and beside it why the newest order was refused. */
+function certificateView({ certificates, status, nextCheckAt }: DomainDetails, now: Date) {
+  const shown =
+    certificates.find((one) => one.status === 'issued' && one.expiresAt && one.expiresAt > now) ??
+    certificates.find((one) => one.status === 'ordering');
+  const refused = certificates.find((one) => one.status === 'failed' && problemOf(one) !== null);
   return {
-    status: shown?.status ?? 'none',
+    status: shown?.status ?? refused?.status ?? 'none',
     issuedAt: shown?.issuedAt ?? null,
     expiresAt: shown?.expiresAt ?? null,
     issuer: shown?.issuer ?? null,
     nextAttemptAt: status === 'verified' ? nextCheckAt : null,
-    problem: problemOf(shown),
+    problem: shown?.status === 'issued' ? null : problemOf(refused),
   };
 }
 
+/** Null also for an order that ended because its domain was removed: nobody refused it. */
 function problemOf(certificate: Certificate | undefined) {
-  return certificate?.status === 'failed' ? certificate.problem : null;
+  const problem = (certificate?.problem ?? null) as Problem | null; // written by src/db/certificates.ts only
+  if (problem === null || problem.type === SUPERSEDED) return null;
+  return { type: problem.type, detail: problem.detail };
 }
 
 function escalationView({ escalations: [open] }: DomainDetails) {

@@ -1,7 +1,7 @@
 /** The producers' side of the queues: what is to happen when. Workers are made in workers/start.ts. */
 import { type IQueueBackend, Queue } from 'bullmq';
 import type { NoConnection, QueueBackend } from './backend.ts';
-import { type DomainJob, jobId, type QueueName } from './names.ts';
+import { type DomainJob, jobId, type QueueName, queueNames } from './names.ts';
 
 export type QueuedJob = {
   readonly job: DomainJob;
@@ -149,4 +149,9 @@ function batches(jobs: readonly QueuedJob[]): QueuedJob[][] {
   return Array.from({ length: Math.ceil(jobs.length / BATCH) }, (_, index) =>
     jobs.slice(index * BATCH, (index + 1) * BATCH),
   );
+}
+
+/** Takes a life's jobs out of every queue; those that a worker has end by themselves, fenced by their epoch. */
+export async function forgetJobs(queues: Queues, job: DomainJob): Promise<void> {
+  for (const name of queueNames) await queues.remove(name, job);
 }

@@ -4,7 +4,11 @@ import type { Diagnosis } from '../../src/core/diagnosis.ts';
 import type { CertificateStore, IssueWork } from '../../src/db/certificates.ts';
 import type { CheckSave } from '../../src/db/checks.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
-import { type IssueCertificateDeps, issueCertificate } from '../../workers/issue-certificate.ts';
+import {
+  type IssueCertificateDeps,
+  issueCertificate,
+  type Unavailable,
+} from '../../workers/issue-certificate.ts';
 import {
   aDomain,
   anObservation,
@@ -53,7 +57,7 @@ function aCertificate(parts: Partial<Certificate> = {}): Certificate {
 type Situation = {
   readonly work?: Partial<IssueWork>;
   readonly look?: Diagnosis;
-  readonly result?: OrderResult | Error;
+  readonly result?: OrderResult | Unavailable;
 };
 
 /** Everything that the job did to the world, in order. */
@@ -67,6 +71,7 @@ function world({ work = {}, look = right, result = issued }: Situation) {
     usable: null,
     refusals: 0,
     lastProblem: null,
+    recentRefusals: [],
     ...work,
   };
   const certificates: CertificateStore = {
@@ -94,10 +99,10 @@ function world({ work = {}, look = right, result = issued }: Situation) {
       return { kind: 'saved', epoch: 2 };
     },
     enqueueFollowUps: async ({ epoch }) => void did.push(`follow up epoch ${epoch}`),
+    forgetEscalation: async () => void did.push('forget the escalation'),
     newKey: async () => ({ id: 'new', sealedKey: new Uint8Array() }),
     advance: async ({ id }) => {
       did.push(`advance ${id === 'new' ? 'the new order' : 'the open order'}`);
-      if (result instanceof Error) throw result;
       return result;
     },
     rules: (now) => ({ now, windowMs: 2 * DAY, escalateAfterMs: 1, jitter: 0.5, eager: false }),
@@ -110,20 +115,20 @@ describe('the certificate of a verified domain', () => {
   it('is ordered and stored', async () => {
     const { deps, did } = world({});
     expect(await issueCertificate(deps, job)).toEqual({ kind: 'done' });
-    expect(did).toEqual(['open order', 'advance the new order', 'store']);
+    expect(did).toEqual(['open order', 'advance the new order', 'store', 'forget the escalation']);
   });
 
   it('comes from the order that is open, if one is', async () => {
     const { deps, did } = world({ work: { order: aCertificate() } });
     await issueCertificate(deps, job);
-    expect(did).toEqual(['advance the open order', 'store']);
+    expect(did).toEqual(['advance the open order', 'store', 'forget the escalation']);
   });
 
   it('is the one it had before, while more than a third of its life is left', async () => {
     const usable = aCertificate({ issuedAt: noon, expiresAt: later(noon, 90 * DAY) });
     const { deps, did } = world({ work: { usable } });
     await issueCertificate(deps, job);
-    expect(did).toEqual(['reuse']);
+    expect(did).toEqual(['reuse', 'forget the escalation']);
   });
 
   it('is ordered anew where the one before is about to end', async () => {
@@ -163,10 +168,46 @@ describe('the certificate of a verified domain', () => {
     expect(await issueCertificate(deps, job)).toMatchObject({ at: retryAfter });
   });
 
-  it('leaves the order open where the authority cannot be reached', async () => {
-    const { deps, did } = world({ result: new Error('unreachable') });
-    await expect(issueCertificate(deps, job)).rejects.toThrow('unreachable');
-    expect(did).toEqual(['open order', 'advance the new order']);
+  it('leaves the order open where the authority cannot be reached, and takes it up again', async () => {
+    const { deps, did } = world({ result: { kind: 'unavailable', retryAfter: null } });
+    expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, 15_000) });
+    expect(did).toEqual(['open order', 'advance the new order', 'postpone']);
+  });
+
+  it('waits as long as an authority that is busy asks for', async () => {
+    const retryAfter = later(noon, 60 * MINUTE);
+    const { deps } = world({ result: { kind: 'unavailable', retryAfter } });
+    expect(await issueCertificate(deps, job)).toMatchObject({ at: retryAfter });
+  });
+
+  it('is ordered at most four times an hour, however often verify is pressed', async () => {
+    const ago = (minutes: number) => ({ at: later(noon, -minutes * MINUTE), retryAfter: null });
+    const recentRefusals = [ago(1), ago(2), ago(3), ago(20), ago(50)];
+    const { deps, did } = world({ work: { recentRefusals } });
+    expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, 40 * MINUTE) });
+    expect(did).toEqual(['postpone']);
+  });
+
+  it('is not ordered while the authority has asked to wait, even in a new life', async () => {
+    const retryAfter = later(noon, 3 * DAY);
+    const recentRefusals = [{ at: later(noon, -MINUTE), retryAfter }];
+    const { deps, did } = world({ work: { recentRefusals } });
+    expect(await issueCertificate(deps, job)).toMatchObject({ at: retryAfter });
+    expect(did).toEqual(['postpone']);
+  });
+
+  it('but an order that is open already goes on', async () => {
+    const recentRefusals = [{ at: noon, retryAfter: later(noon, DAY) }];
+    const { deps, did } = world({ work: { recentRefusals, order: aCertificate() } });
+    await issueCertificate(deps, job);
+    expect(did).toEqual(['advance the open order', 'store', 'forget the escalation']);
+  });
+
+  it('is not ordered for a domain that was removed meanwhile', async () => {
+    const { deps, did } = world({});
+    deps.certificates.openOrder = async () => null;
+    expect(await issueCertificate(deps, job)).toEqual({ kind: 'done' });
+    expect(did).toEqual([]);
   });
 
   it('is not ordered where the DNS has changed: the domain waits for its DNS again', async () => {
@@ -179,7 +220,12 @@ describe('the certificate of a verified domain', () => {
   it('waits a minute where nobody could tell whether the DNS is right', async () => {
     const { deps, did, saves } = world({ look: unknown });
     expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, MINUTE) });
-    expect([did, saves]).toEqual([['postpone'], []]);
+    expect(did).toEqual([]);
+    expect(saves[0]?.outcome).toMatchObject({
+      kind: 'stayed',
+      findings: unknown.findings,
+      nextCheckAt: later(noon, MINUTE),
+    });
   });
 });
 

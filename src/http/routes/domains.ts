@@ -48,7 +48,7 @@ function listDomains(deps: DomainRoutesDeps): Route {
       const project = await findProject(deps.projects, params.projectId);
       if (project === null) return refuse('project_not_found');
       const rows = await deps.domains.list(project.id);
-      return { status: 200, body: rows.map((row) => domainView(row, deps.windowMs)) };
+      return { status: 200, body: rows.map((row) => domainView(row, deps.windowMs, deps.now())) };
     },
   });
 }
@@ -86,9 +86,11 @@ function verifyDomain(deps: DomainRoutesDeps): Route {
     handle: ({ params }) =>
       withName(deps, params, async (projectId, hostname) => {
         const { domains, now, windowMs } = deps;
-        const domain = await domains.requestVerify(projectId, hostname, now(), windowMs);
-        if (domain !== null) await deps.wake(domain);
-        return answer(deps, domain, 202);
+        const verify = await domains.requestVerify(projectId, hostname, now(), windowMs);
+        if (verify === null) return refuse('domain_not_found');
+        if (verify.ended !== null) await deps.forget(verify.ended);
+        await deps.wake(verify.domain);
+        return answer(deps, verify.domain, 202);
       }),
   });
 }
@@ -173,5 +175,5 @@ async function withName(
 function answer(deps: DomainRoutesDeps, domain: DomainDetails | null, status: number): ApiResponse {
   return domain === null
     ? refuse('domain_not_found')
-    : { status, body: domainView(domain, deps.windowMs) };
+    : { status, body: domainView(domain, deps.windowMs, deps.now()) };
 }

@@ -1,0 +1,86 @@
+/** Domains in a real database, brought to the state that a test begins with. */
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { judgeCheck } from '../../src/core/check.ts';
+import type { Diagnosis } from '../../src/core/diagnosis.ts';
+import { createCheckStore } from '../../src/db/checks.ts';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { createDomainStore } from '../../src/db/domains.ts';
+import { createProjectStore } from '../../src/db/projects.ts';
+import { anObservation, noon, right } from './builders.ts';
+import { freshStorage, type StorageName } from './storage.ts';
+
+const HOUR = 3_600_000;
+
+export type StoredDomains = {
+  readonly database: Database;
+  /** A pending domain of a project of its own. */
+  pending(hostname: string): Promise<LoadedDomain>;
+  /** The same, its DNS right. */
+  verified(hostname: string): Promise<LoadedDomain>;
+  load(id: string): Promise<LoadedDomain>;
+  /** Saves a look at it, as a worker that loaded it like this would. */
+  look(
+    domain: LoadedDomain,
+    look: Diagnosis,
+    at?: Date,
+  ): ReturnType<ReturnType<typeof createCheckStore>['save']>;
+  /** The types of its events, oldest first. */
+  events(domain: LoadedDomain): Promise<string[]>;
+  close(): Promise<void>;
+};
+
+export async function openStoredDomains(name: StorageName): Promise<StoredDomains> {
+  const fresh = await freshStorage(name);
+  const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
+  const { prisma } = database;
+  const checks = createCheckStore(prisma);
+
+  async function load(id: string): Promise<LoadedDomain> {
+    const domain = await checks.load(id);
+    if (domain === undefined) throw new Error('no such domain');
+    return domain;
+  }
+
+  async function pending(hostname: string): Promise<LoadedDomain> {
+    const slug = `p-${randomUUID()}`;
+    const project = await createProjectStore(prisma).create({ name: 'P', slug, plan: 'pro' });
+    const projectId = project?.id ?? '';
+    const domain = { projectId, hostname, target: `${slug}.edge.test` };
+    const added = await createDomainStore(prisma).add(domain, noon);
+    return load(added?.id ?? '');
+  }
+
+  const look: StoredDomains['look'] = (domain, { verdict, findings }, at = noon) => {
+    const rules = {
+      now: at,
+      windowMs: 48 * HOUR,
+      escalateAfterMs: HOUR,
+      jitter: 0.5,
+      eager: false,
+    };
+    const outcome = judgeCheck(domain, { verdict, findings }, rules);
+    return checks.save({ domain, observation: anObservation(), outcome, at });
+  };
+
+  return {
+    database,
+    load,
+    pending,
+    look,
+    async verified(hostname) {
+      const domain = await pending(hostname);
+      await look(domain, right);
+      return load(domain.id);
+    },
+    async events({ id }) {
+      const rows = await prisma.event.findMany({ where: { domainId: id }, orderBy: { id: 'asc' } });
+      return rows.map(({ type }) => type);
+    },
+    async close() {
+      await database.close();
+      await fresh.close();
+    },
+  };
+}
