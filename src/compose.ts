@@ -58,6 +58,7 @@ export function compose(opened: Opened) {
     queues,
     vault,
     lookups,
+    keys,
     /** The local authority's root in PEM, once it has signed something. */
     rootCertificate: async () => (await keys.loadRoot())?.certificate ?? null,
     observer: createObserver({

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import { startWorkers } from '../workers/start.ts';
 import { createSignpostApi } from './api.ts';
-import { type Clock, compose, composeWorkers, type Opened, type Parts, sealOf } from './compose.ts';
+import { type Clock, compose, composeWorkers, type Parts, sealOf } from './compose.ts';
 import type { Config } from './config.ts';
 import { createApiKeyStore } from './db/api-keys.ts';
 import { openDatabase } from './db/client.ts';
@@ -33,52 +33,79 @@ export type Signpost = {
 
 type Closing = (deadlineMs: number) => Promise<void>;
 
-/** Starts one process. Waits for a database server that is not up yet. */
+const FAILED_START_DEADLINE_MS = 1_000;
+
+/** Starts one process, or nothing of it. Waits for a database server that is not up yet. */
 export async function startSignpost(
   config: Config,
   log: Logger,
   now: Clock = () => new Date(),
 ): Promise<Signpost> {
-  const opened = await open(config, log, now);
-  const parts = compose(opened);
   const closings: Closing[] = [];
-  const plays = (role: Config['role']) => config.role === 'all' || config.role === role;
-  const api = createSignpostApi(parts);
-  const firstKey = plays('api') ? await makeFirstKey(opened) : null;
+  try {
+    const parts = await openParts(config, log, now, closings);
+    const api = createSignpostApi(parts);
+    const addresses = await startRoles(parts, api, closings);
+    // Last: a key made by a start that fails would never be shown.
+    const firstKey = addresses.http === null ? null : await makeFirstKey(parts);
+    const close = (deadlineMs: number) => closeAll(closings, deadlineMs);
+    return { addresses, firstKey, api, parts, close };
+  } catch (fault) {
+    await closeAll(closings, FAILED_START_DEADLINE_MS);
+    throw fault;
+  }
+}
+
+async function startRoles(parts: Parts, api: Api, closings: Closing[]): Promise<Addresses> {
+  const { role } = parts.config;
+  const plays = (one: Config['role']) => role === 'all' || role === one;
   // The edge first, so that no challenge is published before somebody answers it.
   const edge = plays('edge') ? await startEdge(parts, closings) : null;
+  const http = plays('api') ? await startApi(parts, api, closings) : null;
   if (plays('worker')) {
     const workers = startWorkers(composeWorkers(parts));
     closings.push((deadlineMs) => workers.close(deadlineMs));
   }
-  const http = plays('api') ? await startApi(parts, api, closings) : null;
-  return {
-    addresses: { http, edge },
-    firstKey,
-    api,
-    parts,
-    async close(deadlineMs) {
-      const end = Date.now() + deadlineMs;
-      for (const closing of closings.reverse()) await closing(Math.max(0, end - Date.now()));
-      await parts.close();
-      await opened.backend.close();
-      await opened.database.close();
-    },
-  };
+  return { http, edge };
 }
 
-async function makeFirstKey({ config, database, now }: Opened): Promise<string | null> {
+/** In the opposite order, all within one deadline. */
+async function closeAll(closings: readonly Closing[], deadlineMs: number): Promise<void> {
+  const end = Date.now() + deadlineMs;
+  for (const closing of closings.toReversed()) await closing(Math.max(0, end - Date.now()));
+}
+
+/** With another key nothing stored could be opened; better not to start than to fail at every order and handshake. */
+async function refuseForeignKey({ keys, vault }: Parts): Promise<void> {
+  const sealed = await keys.anySealedKey();
+  if (sealed === null || vault.knows(sealed)) return;
+  throw new Error(
+    'KEY_ENCRYPTION_KEY is not the one that the stored private keys were encrypted with',
+  );
+}
+
+async function makeFirstKey({ config, database, now }: Parts): Promise<string | null> {
   const keys = createApiKeyStore(database.prisma);
   const { created } = await ensureApiKey(keys, { configured: config.apiKey, now: now() });
   return created;
 }
 
-async function open(config: Config, log: Logger, now: Clock): Promise<Opened> {
+async function openParts(
+  config: Config,
+  log: Logger,
+  now: Clock,
+  closings: Closing[],
+): Promise<Parts> {
   const keyEncryptionKey = await loadKeyEncryptionKey(config);
   const database = await openDatabase(config.storage, log);
+  closings.push(() => database.close());
   await untilUp(log, () => migrate(database.pool));
   const backend = await openQueueBackend(config.storage, database, log);
-  return { config, database, backend, keyEncryptionKey, log, now };
+  closings.push(() => backend.close());
+  const parts = compose({ config, database, backend, keyEncryptionKey, log, now });
+  closings.push(() => parts.close());
+  await refuseForeignKey(parts);
+  return parts;
 }
 
 /** A database server may start after us; an embedded one that fails is broken for good. */

@@ -23,6 +23,8 @@ export type Vault = {
   readonly seal: (plaintext: Uint8Array, boundTo: string) => Uint8Array<ArrayBuffer>;
   /** Decrypts; throws `vault_key_unknown` or `vault_item_unreadable`. The caller zeroes what it no longer needs. */
   readonly open: (sealed: Uint8Array, boundTo: string) => Uint8Array<ArrayBuffer>;
+  /** Whether an item was sealed with this KEK, without opening it. */
+  readonly knows: (sealed: Uint8Array) => boolean;
 };
 
 /** A vault over one KEK of 32 bytes, which is copied; another length throws a RangeError. */
@@ -58,6 +60,8 @@ export function createVault(kek: Uint8Array): Vault {
         dataKey.fill(0);
       }
     },
+
+    knows: (sealed) => header.equals(sealed.subarray(0, HEADER_BYTES)),
   };
 }
 

@@ -118,7 +118,7 @@ function fromLive(state: In<'live'>, occurrence: Occurrence, { now }: Rules): Tr
     case 'claimed_elsewhere':
       return pendingAgain(now, 'domain.claimed_elsewhere');
     case 'verify_requested':
-      // Re-verify never takes a served domain down: it is looked at, at once, where it stands.
+      // Re-verify never takes a served domain down.
       return { kind: 'stayed', to: state };
   }
 }

@@ -4,6 +4,8 @@ import type { PrismaClient } from './generated/client.ts';
 type Bytes = Uint8Array<ArrayBuffer>;
 
 export type AuthorityKeyStore = {
+  /** Any sealed key that is stored, the newest certificate's first; null where there is none yet. */
+  anySealedKey(): Promise<Bytes | null>;
   loadAccount(
     directoryUrl: string,
   ): Promise<{ sealedKey: Bytes; accountUrl: string | null } | null>;
@@ -26,6 +28,14 @@ const ROOT = 'root';
 
 export function createAuthorityKeyStore(prisma: PrismaClient): AuthorityKeyStore {
   return {
+    async anySealedKey() {
+      const [newest, account, root] = await Promise.all([
+        prisma.certificate.findFirst({ orderBy: { createdAt: 'desc' } }),
+        prisma.acmeAccount.findFirst(),
+        prisma.localAuthority.findFirst(),
+      ]);
+      return (newest ?? account ?? root)?.sealedKey ?? null;
+    },
     loadAccount: (directoryUrl) => prisma.acmeAccount.findUnique({ where: { directoryUrl } }),
     async keepAccountKey(directoryUrl, sealedKey) {
       await prisma.acmeAccount.createMany({
