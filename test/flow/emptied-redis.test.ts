@@ -5,8 +5,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { startSignpost } from '../../src/start.ts';
 import { createClient } from '../support/client.ts';
+import { lacks } from '../support/programs.ts';
 import { freshStorage, storages } from '../support/storage.ts';
-import { startWorld, until } from '../support/world.ts';
+import { type CaKind, startWorld, until } from '../support/world.ts';
 
 const closings: (() => Promise<unknown>)[] = [];
 
@@ -14,36 +15,55 @@ afterEach(async () => {
   for (const close of closings.splice(0).reverse()) await close();
 });
 
+const story = [
+  'domain.added',
+  '+record_missing',
+  '-record_missing',
+  'domain.verified',
+  'certificate.issued',
+  'domain.live',
+];
+
+async function start(ca: CaKind) {
+  const { storage, redis, close } = await freshStorage('postgres_redis');
+  closings.push(close);
+  const world = await startWorld({ storage, ca, pebbleSleepSeconds: 3 });
+  closings.push(world.close);
+  const result = loadConfig(world.env);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
+  closings.push(() => signpost.close(10_000));
+  const operator = new Redis(redis?.url ?? '');
+  closings.push(() => operator.quit());
+  const client = createClient(world);
+  const { record } = await client.addDomain();
+  await until('the first finding', async () => (await client.domain()).findings.length > 0);
+  const repair = () => world.publish([`docs CNAME ${record.value}.`]);
+  return { client, operator, repair, prisma: signpost.parts.database.prisma };
+}
+
 const onRedis = storages.find(({ name }) => name === 'postgres_redis');
+const withoutPebble = lacks('pebble', 'Redis emptied during an order');
 
 describe.skipIf(!onRedis?.available)('Redis emptied half way', () => {
   it('does not keep a waiting domain from going live', async () => {
-    const { storage, redis, close } = await freshStorage('postgres_redis');
-    closings.push(close);
-    const world = await startWorld({ storage, ca: 'local authority' });
-    closings.push(world.close);
-    const result = loadConfig(world.env);
-    if (!result.ok) throw new Error(JSON.stringify(result.problems));
-    const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
-    closings.push(() => signpost.close(10_000));
-    const operator = new Redis(redis?.url ?? '');
-    closings.push(() => operator.quit());
-
-    const client = createClient(world);
-    const { record } = await client.addDomain();
-    await until('the first finding', async () => (await client.domain()).findings.length > 0);
+    const { client, operator, repair } = await start('local authority');
     await operator.flushall();
-    await world.publish([`docs CNAME ${record.value}.`]);
+    await repair();
     await until('verified or live', async () => (await client.domain()).status !== 'pending');
     await operator.flushall();
     await until('live', async () => (await client.domain()).status === 'live');
-    expect(await client.story()).toEqual([
-      'domain.added',
-      '+record_missing',
-      '-record_missing',
-      'domain.verified',
-      'certificate.issued',
-      'domain.live',
-    ]);
+    expect(await client.story()).toEqual(story);
+  });
+
+  it.skipIf(withoutPebble)('in the middle of an order, neither loses nor doubles it', async () => {
+    const { client, operator, repair, prisma } = await start('Pebble');
+    await repair();
+    await until('the challenge', () => prisma.challenge.findFirst());
+    await operator.flushall();
+    await until('live', async () => (await client.domain()).status === 'live');
+    // The job that was lost and the one in its place have both ended by now, or will find nothing to do.
+    expect(await client.story()).toEqual(story);
+    expect(await prisma.certificate.count()).toBe(1);
   });
 });
