@@ -12,18 +12,18 @@ import { projectRoutes } from './http/routes/projects.ts';
 import { startPageRoutes } from './http/routes/start-page.ts';
 import { forgetJobs } from './queue/queues.ts';
 
-/** The whole API, callable without a socket. */
-export function createSignpostApi(parts: Parts): Api {
+/** The whole API, callable without a socket. `dropTraffic` ends what an edge in this process serves under a name. */
+export function createSignpostApi(parts: Parts, dropTraffic: (hostname: string) => void): Api {
   const { database, log, now } = parts;
   const authenticate = createAuthenticate({
     findKey: createApiKeyStore(database.prisma).find,
     now,
   });
-  return createApi({ routes: routesOf(parts), authenticate, log });
+  return createApi({ routes: routesOf(parts, dropTraffic), authenticate, log });
 }
 
 /** Every route there is; docs/api.md describes the same ones. */
-export function routesOf(parts: Parts): readonly Route[] {
+export function routesOf(parts: Parts, dropTraffic: (hostname: string) => void): readonly Route[] {
   const { config, database, domains, log, now, projects, queues, targetFor } = parts;
   return [
     ...petRoutes({ pets: createPetStore(database.prisma), now }),
@@ -32,6 +32,7 @@ export function routesOf(parts: Parts): readonly Route[] {
       projects,
       domains,
       targetFor,
+      dropTraffic,
       now,
       platformDomain: config.platform.domain,
       windowMs: config.verifyWindowMs,

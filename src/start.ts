@@ -44,8 +44,7 @@ export async function startSignpost(
   const closings: Closing[] = [];
   try {
     const parts = await openParts(config, log, now, closings);
-    const api = createSignpostApi(parts);
-    const addresses = await startRoles(parts, api, closings);
+    const { api, addresses } = await startRoles(parts, closings);
     // Last: a key made by a start that fails would never be shown.
     const firstKey = addresses.http === null ? null : await makeFirstKey(parts);
     const close = (deadlineMs: number) => closeAll(closings, deadlineMs);
@@ -56,17 +55,21 @@ export async function startSignpost(
   }
 }
 
-async function startRoles(parts: Parts, api: Api, closings: Closing[]): Promise<Addresses> {
+async function startRoles(
+  parts: Parts,
+  closings: Closing[],
+): Promise<{ api: Api; addresses: Addresses }> {
   const { role } = parts.config;
   const plays = (one: Config['role']) => role === 'all' || role === one;
   // The edge first, so that no challenge is published before somebody answers it.
   const edge = plays('edge') ? await startEdge(parts, closings) : null;
+  const api = createSignpostApi(parts, (hostname) => edge?.drop(hostname));
   const http = plays('api') ? await startApi(parts, api, closings) : null;
   if (plays('worker')) {
     const workers = startWorkers(composeWorkers(parts));
     closings.push((deadlineMs) => workers.close(deadlineMs));
   }
-  return { http, edge };
+  return { api, addresses: { http, edge: edge?.ports ?? null } };
 }
 
 /** In the opposite order, all within one deadline. */
@@ -151,5 +154,6 @@ async function startEdge(parts: Parts, closings: Closing[]) {
     },
   });
   closings.push((deadlineMs) => edge.close(deadlineMs));
-  return edge.listen({ host: config.http.host, ...config.edge });
+  const ports = await edge.listen({ host: config.http.host, ...config.edge });
+  return { ports, drop: edge.drop };
 }

@@ -21,7 +21,8 @@ export type EdgeDeps = {
   readonly findChallenge: (token: string, hostname: string) => Promise<string | null>;
   /**
    * Null: unknown, removed, or not held. Asked at every handshake and request and never remembered, so that a removed
-   * domain's traffic stops with the next request.
+   * domain's traffic stops with the next request; asked again every second while connections to a name are open, so
+   * that what is under way stops, too.
    */
   readonly findRoute: (hostname: string) => Promise<EdgeRoute | null>;
   /** What an id stands for never changes: a renewal has an id of its own. Null: there is none such (any more). */
@@ -40,10 +41,12 @@ export type EdgeLimits = {
   readonly requestMs: number;
   /** Between two requests on one connection. */
   readonly keepAliveMs: number;
-  /** Silence of an upstream before the first byte of its answer. */
+  /** From the last byte of a request that an upstream took to its answer; interim responses are none. */
   readonly firstByteMs: number;
   /** Silence within an answer; event streams send a comment more often. */
   readonly silenceMs: number;
+  /** Between two looks at the routes of the names that have open connections. */
+  readonly recheckMs: number;
 };
 
 export const edgeLimits: EdgeLimits = {
@@ -53,4 +56,5 @@ export const edgeLimits: EdgeLimits = {
   keepAliveMs: 15_000,
   firstByteMs: 30_000,
   silenceMs: 120_000,
+  recheckMs: 1_000,
 };

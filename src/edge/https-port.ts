@@ -1,5 +1,6 @@
 /** The HTTPS port: one certificate per name (SNI, RFC 6066, 3), then the project's deploy. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { EdgeDeps } from './deps.ts';
 import { pages, sendPage } from './pages.ts';
@@ -28,7 +29,8 @@ export async function handleHttps(
   const target = requestTarget(request);
   if (target === null) return sendPage(response, pages.badRequest());
   // RFC 9110, 15.5.20 and 7.4: a connection speaks for the name its certificate was asked for.
-  if (target.hostname !== serverNameOf(request)) return sendPage(response, pages.misdirected());
+  if (target.hostname !== serverNameOf(request.socket))
+    return sendPage(response, pages.misdirected());
 
   const route = await findRoute(target.hostname);
   if (route === null) return sendPage(response, pages.unknownHost(target.hostname));
@@ -36,8 +38,8 @@ export async function handleHttps(
   proxy.pass({ request, response, target, upstream: route.upstream });
 }
 
-/** What the client asked for in its handshake. */
-function serverNameOf({ socket }: IncomingMessage): string | null {
+/** What the client asked for in its handshake; null: no domain. */
+export function serverNameOf(socket: Socket): string | null {
   // A TLSSocket's property that @types/node leaves out.
   const name = 'servername' in socket ? socket.servername : null;
   return typeof name === 'string' ? canonicalHostname(name) : null;

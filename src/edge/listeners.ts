@@ -1,4 +1,5 @@
 /** Servers with explicit limits against slow clients, and an orderly end. */
+import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import {
   createServer as createHttpServer,
@@ -10,10 +11,20 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
+import { serverNameOf } from './https-port.ts';
+import type { OpenConnections } from './open-connections.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 /** The certificate for a name, or null to refuse the handshake. */
 type FindContext = (serverName: string) => Promise<SecureContext | null>;
+
+type TlsParts = {
+  readonly handle: Handle;
+  readonly findContext: FindContext;
+  /** Is given every connection whose handshake is done. */
+  readonly connections: Pick<OpenConnections, 'add'>;
+  readonly log: EdgeDeps['log'];
+};
 
 export type Listener = {
   /** Resolves to the port; rejects where it cannot be had. */
@@ -32,16 +43,17 @@ export function plainListener(handle: Handle, limits: EdgeLimits): Listener {
 
 /** A server for TLS 1.2 and newer, HTTP/1.1 only; a failed handshake is the client's affair and only logged. */
 export function tlsListener(
-  handle: Handle,
-  findContext: FindContext,
+  { handle, findContext, connections, log }: TlsParts,
   limits: EdgeLimits,
-  log: EdgeDeps['log'],
 ): Listener {
   const server = createHttpsServer({
     ...limitOptions(limits),
     handshakeTimeout: limits.handshakeMs,
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
+    // No resumption: it would skip the look-up below, and a removal must count at the next handshake. Without tickets
+    // there is none, because Node keeps no sessions by itself. Tickets would have to be bound to the route.
+    secureOptions: constants.SSL_OP_NO_TICKET,
     SNICallback: (serverName, decide) => {
       findContext(serverName).then(
         // Without a context the server, which has no certificate of its own, refuses the handshake with an alert.
@@ -52,6 +64,10 @@ export function tlsListener(
         },
       );
     },
+  });
+  server.on('secureConnection', (socket) => {
+    const hostname = serverNameOf(socket);
+    if (hostname !== null) connections.add(hostname, socket);
   });
   server.on('tlsClientError', (error) => log.debug({ err: error }, 'a handshake failed'));
   return listener(server, handle, limits);

@@ -27,33 +27,46 @@ export type UpstreamProxy = {
 
 /** A proxy with connections of its own. */
 export function createProxy(limits: EdgeLimits, log: EdgeDeps['log']): UpstreamProxy {
-  const upstreams = createUpstreams(limits.firstByteMs);
+  const upstreams = createUpstreams();
 
   function attempt(exchange: Exchange, mayRepeat: boolean): void {
     const { request, response, target, upstream } = exchange;
     const outgoing = upstreams.open(upstream, target, request);
-    let timedOut = false;
+    let isLate = false;
+    // Not the socket's own timeout, which interim responses (RFC 9110, 15.2) put off as often as an upstream likes.
+    const patience = setTimeout(() => {
+      isLate = true;
+      outgoing.destroy();
+    }, limits.firstByteMs);
     const abort = () => outgoing.destroy();
     response.once('close', abort); // the client has left, or has its answer
-    outgoing.on('timeout', () => {
-      timedOut = true;
-      outgoing.destroy();
+    outgoing.once('close', () => clearTimeout(patience));
+    outgoing.once('response', (incoming) => {
+      clearTimeout(patience);
+      outgoing.setTimeout(limits.silenceMs, abort);
+      answer(exchange, incoming);
     });
-    outgoing.once('response', (incoming) => answer(exchange, incoming, limits.silenceMs));
+    // RFC 9110, 15.2.2: 101 is for those who asked to upgrade, and no request that we pass on does.
+    outgoing.once('upgrade', (_incoming, socket) => {
+      socket.destroy();
+      giveUp(exchange, pages.upstreamUnreachable);
+    });
     outgoing.on('error', (error) => {
       response.off('close', abort);
-      if (mayRepeat && outgoing.reusedSocket && !timedOut && !response.headersSent) {
+      if (hasLeft(exchange)) return;
+      if (mayRepeat && outgoing.reusedSocket && !isLate && !response.headersSent) {
         attempt(exchange, false);
         return;
       }
       log.debug({ err: error, hostname: target.hostname }, 'the upstream failed');
-      giveUp(exchange, timedOut ? pages.upstreamSlow : pages.upstreamUnreachable);
+      giveUp(exchange, isLate ? pages.upstreamSlow : pages.upstreamUnreachable);
     });
-    sendBody(request, outgoing);
+    sendBody(request, outgoing, patience);
   }
 
   return {
     pass(exchange) {
+      if (hasLeft(exchange)) return; // or was cut off, while the route was looked up
       if (isLoop(exchange.request.headers)) giveUp(exchange, pages.loop);
       else attempt(exchange, isRepeatable(exchange.request));
     },
@@ -62,11 +75,13 @@ export function createProxy(limits: EdgeLimits, log: EdgeDeps['log']): UpstreamP
 }
 
 /** The upstream's answer to the client; one cut short ends the client's connection too. */
-function answer(exchange: Exchange, incoming: IncomingMessage, silenceMs: number): void {
-  incoming.socket.setTimeout(silenceMs);
+function answer(exchange: Exchange, incoming: IncomingMessage): void {
   const { response } = exchange;
+  const { statusCode = 0 } = incoming;
   try {
-    response.writeHead(incoming.statusCode ?? 502, clientHeaders(incoming));
+    // Node takes a 101 that names no protocol for an answer. To a visitor it would mean: the connection is yours.
+    if (statusCode < 200) throw new RangeError('no final status code');
+    response.writeHead(statusCode, clientHeaders(incoming));
   } catch {
     incoming.destroy(); // a status code or a field that HTTP does not have
     giveUp(exchange, pages.upstreamUnreachable);
@@ -82,9 +97,23 @@ function giveUp({ request, response, target }: Exchange, page: (hostname: string
   sendPage(response, { ...page(target.hostname), close: !request.complete });
 }
 
-function sendBody(request: IncomingMessage, outgoing: ClientRequest): void {
-  if (hasBody(request)) request.pipe(outgoing);
-  else outgoing.end();
+/** While the body goes out the upstream need not answer: `patience` counts from its last part. */
+function sendBody(
+  request: IncomingMessage,
+  outgoing: ClientRequest,
+  patience: NodeJS.Timeout,
+): void {
+  if (!hasBody(request)) {
+    outgoing.end();
+    return;
+  }
+  request.on('data', () => patience.refresh()); // of a cleared timer this does nothing
+  request.pipe(outgoing);
+}
+
+/** Whether there is nobody to answer any more. */
+function hasLeft({ request, response }: Exchange): boolean {
+  return request.socket.destroyed || response.destroyed;
 }
 
 /** RFC 9112, 6: a request has a body where one of the two fields says so. */

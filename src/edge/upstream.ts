@@ -16,8 +16,8 @@ export type Upstreams = {
   readonly close: () => void;
 };
 
-/** `silenceMs`: when the request emits `timeout`, counted from before the connection is made. */
-export function createUpstreams(silenceMs: number): Upstreams {
+/** Connections of their own; how long an answer may take is the caller's to say. */
+export function createUpstreams(): Upstreams {
   const http = new HttpAgent({ keepAlive: true });
   const https = new HttpsAgent({ keepAlive: true });
   return {
@@ -30,7 +30,6 @@ export function createUpstreams(silenceMs: number): Upstreams {
         port: url.port,
         path: url.pathname.replace(/\/$/, '') + target.path,
         headers: upstreamHeaders(from, target.authority),
-        timeout: silenceMs,
       };
       if (url.protocol !== 'https:') return httpRequest({ ...options, agent: http });
       // Without this Node would ask the deploy for the customer's domain, which stands in Host.

@@ -103,13 +103,21 @@ describe('An edge without its database', () => {
 });
 
 describe('An edge whose port is taken', () => {
-  it('does not start, and leaves the other port alone', async () => {
+  it.each([
+    ['EDGE_HTTP_PORT', 'httpPort'],
+    ['EDGE_HTTPS_PORT', 'httpsPort'],
+  ] as const)('does not start, names %s, and opens neither port', async (variable, name) => {
     const second = await startEdgeFixture();
     await second.close();
-    const { httpsPort } = second.ports;
-    const taken = { host: '127.0.0.1', httpPort: edge.ports.httpPort, httpsPort };
-    await expect(second.edge.listen(taken)).rejects.toThrow(/EADDRINUSE/);
+    const taken = edge.ports[name];
+    const ports = { ...second.ports, [name]: taken };
+    const message = `${variable} ${taken} on 127.0.0.1 is in use (EADDRINUSE)`;
+    await expect(second.edge.listen({ host: '127.0.0.1', ...ports })).rejects.toMatchObject({
+      message,
+      cause: { code: 'EADDRINUSE' },
+    });
     await expect(second.https({ hostname: 'docs.acme.test' })).rejects.toThrow(/ECONNREFUSED/);
+    await expect(second.http({ hostname: 'docs.acme.test' })).rejects.toThrow(/ECONNREFUSED/);
   });
 });
 

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { Agent } from 'node:https';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EdgeFixture, replyTo, startDeploy, startEdgeFixture } from './support/fixture.ts';
+import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
 
 type Deploy = Awaited<ReturnType<typeof startDeploy>>;
 
@@ -246,19 +245,22 @@ describe('A deploy in trouble', () => {
     await asked;
     await gone;
   });
-});
 
-describe('A removed domain', () => {
-  it('is gone with the next request, on a connection that is open already too', async () => {
-    await publishDeploy((_request, response) => response.end('hello'));
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    expect((await edge.https({ hostname, agent })).body).toBe('hello');
-    edge.routes.delete(hostname);
-    const request = edge.openHttps({ hostname, agent });
-    const { status, headers } = await replyTo(request);
-    expect(request.reusedSocket).toBe(true);
-    expect([status, headers.connection]).toEqual([404, 'close']);
-    agent.destroy();
+  it('is not asked once more for a visitor who has gone', async () => {
+    const urls: unknown[] = [];
+    const deploy = await publishDeploy(({ url }, response) => {
+      urls.push(url);
+      if (url !== '/held') response.end();
+    });
+    await edge.https({ hostname, path: '/first' }); // leaves a kept connection to the deploy
+    const arrived = once(deploy.server, 'request');
+    const request = edge.openHttps({ hostname, path: '/held' }).on('error', () => {});
+    request.end();
+    const [, held] = await arrived;
+    request.destroy();
+    await once(held, 'close');
+    await edge.https({ hostname, path: '/last' });
+    expect(urls).toEqual(['/first', '/held', '/last']);
   });
 });
 

@@ -11,6 +11,7 @@ const HOUR_MS = 3_600_000;
 const platformDomain = 'edge.signpost.test';
 const woken: string[] = [];
 const forgotten: number[] = [];
+const dropped: string[] = [];
 let api: TestApi;
 let key: string;
 
@@ -27,6 +28,7 @@ beforeAll(async () => {
         targetFor: createTargets(new Uint8Array(32), platformDomain),
         wake: async (domain) => void woken.push(...followUps(domain).map(({ queue }) => queue)),
         forget: async ({ epoch }) => void forgotten.push(epoch),
+        dropTraffic: (hostname) => void dropped.push(hostname),
         now,
       }),
     ];
@@ -39,6 +41,7 @@ afterAll(() => api.close());
 beforeEach(() => {
   woken.length = 0;
   forgotten.length = 0;
+  dropped.length = 0;
 });
 
 const call = (line: string, json?: unknown) =>
@@ -164,6 +167,7 @@ describe('removing a domain', () => {
     expect((await call(`DELETE ${path}/docs.example.com`)).status).toBe(204);
     expect((await call(`DELETE ${path}/never-added.example.com`)).status).toBe(204);
     expect(forgotten).toEqual([1]);
+    expect(dropped).toEqual(['docs.example.com']);
     expect((await call(`GET ${path}/docs.example.com`)).status).toBe(404);
     const timeline = (await call(`GET ${path}/docs.example.com/timeline`)).body as object[];
     expect(timeline).toMatchObject([{ type: 'domain.removed' }, { type: 'domain.added' }]);

@@ -17,6 +17,8 @@ export type DomainRoutesDeps = {
   targetFor(projectId: string, hostname: string): string;
   /** Makes sure that a domain's jobs exist; a queue that is away is not the caller's trouble. */
   wake(domain: DomainDetails): Promise<void>;
+  /** Ends at once what this process's edge is serving under a name. */
+  dropTraffic(hostname: string): void;
   /** Drops the jobs of a life that has ended. */
   forget(domain: { id: string; epoch: number }): Promise<void>;
   now(): Date;
@@ -104,7 +106,9 @@ function removeDomain(deps: DomainRoutesDeps): Route {
     handle: ({ params }) =>
       withName(deps, params, async (projectId, hostname) => {
         const removed = await deps.domains.remove(projectId, hostname, deps.now());
-        if (removed !== null) await deps.forget(removed);
+        if (removed === null) return { status: 204 };
+        deps.dropTraffic(hostname);
+        await deps.forget(removed);
         return { status: 204 };
       }),
   });

@@ -1,5 +1,5 @@
 /** A real edge over a store in memory, with certificates of the local authority, and visitors to it. */
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { createServer, request as httpRequest, type RequestListener } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
@@ -30,7 +30,9 @@ export type EdgeFixture = Awaited<ReturnType<typeof startEdgeFixture>>;
 
 export async function startEdgeFixture(limits: Partial<EdgeLimits> = {}) {
   const routes = new Map<string, EdgeRoute>();
-  const database = { isUp: true };
+  /** `answers`: what a look-up of a route waits for. */
+  const database = { isUp: true, answers: Promise.resolve() };
+  const lookups = new EventEmitter();
   const challenges = new Map<string, string>();
   const certificates = new Map<string, EdgeCertificate>();
   const authority = createLocalAuthority({
@@ -42,6 +44,8 @@ export async function startEdgeFixture(limits: Partial<EdgeLimits> = {}) {
   const edge = createEdge({
     findChallenge: async (token, hostname) => challenges.get(`${hostname}/${token}`) ?? null,
     async findRoute(hostname) {
+      lookups.emit('route', hostname);
+      await database.answers;
       if (!database.isUp) throw new Error('the database is gone');
       return routes.get(hostname) ?? null;
     },
@@ -84,6 +88,8 @@ export async function startEdgeFixture(limits: Partial<EdgeLimits> = {}) {
     ports,
     root,
     database,
+    /** Emits `route`, with the name, whenever one is looked up. */
+    lookups,
     routes,
     challenges,
     certificates,
