@@ -1,12 +1,9 @@
 /** The whole life, on each storage and with each authority: from the request that adds the domain to a verified handshake. */
-import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { type Signpost, startSignpost } from '../../src/start.ts';
-import { type Client, createClient } from '../support/client.ts';
 import { lacks } from '../support/programs.ts';
+import { type Service, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storages } from '../support/storage.ts';
-import { type CaKind, startWorld, until, visitDomain, type World } from '../support/world.ts';
+import { type CaKind, until, visitDomain } from '../support/world.ts';
 
 const cas: readonly CaKind[] = ['local authority', 'Pebble'];
 const codes = [
@@ -22,22 +19,16 @@ afterEach(async () => {
   for (const close of closings.splice(0).reverse()) await close();
 });
 
-type Running = { readonly world: World; readonly client: Client; readonly signpost: Signpost };
-
-async function start(name: StorageName, ca: CaKind): Promise<Running> {
+async function start(name: StorageName, ca: CaKind): Promise<Service> {
   const { storage, close } = await freshStorage(name);
   closings.push(close);
-  const world = await startWorld({ storage, ca });
-  closings.push(world.close);
-  const result = loadConfig(world.env);
-  if (!result.ok) throw new Error(JSON.stringify(result.problems));
-  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
-  closings.push(() => signpost.close(10_000));
-  return { world, client: createClient(world), signpost };
+  const service = await startService({ storage, ca });
+  closings.push(service.close);
+  return service;
 }
 
 /** Publishes records and waits until exactly these findings are shown. */
-async function publish({ world, client }: Running, records: string[], codes: string[]) {
+async function publish({ world, client }: Service, records: string[], codes: string[]) {
   await world.publish(records);
   return until(`findings ${codes.join()}`, async () => {
     const domain = await client.domain();

@@ -1,11 +1,9 @@
 /** Two projects, one name: the DNS decides, the loser is told, and visitors see who won. */
-import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { startSignpost } from '../../src/start.ts';
 import { createClient } from '../support/client.ts';
+import { startService } from '../support/service.ts';
 import { freshStorage } from '../support/storage.ts';
-import { startWorld, until, visitDomain } from '../support/world.ts';
+import { until, visitDomain } from '../support/world.ts';
 
 const closings: (() => Promise<unknown>)[] = [];
 
@@ -17,13 +15,10 @@ describe('a name that two projects add', () => {
   it('goes to the one that its record points to, and moves when the record does', async () => {
     const { storage, close } = await freshStorage('embedded');
     closings.push(close);
-    const world = await startWorld({ storage, ca: 'local authority' });
-    closings.push(world.close);
-    const result = loadConfig(world.env);
-    if (!result.ok) throw new Error(JSON.stringify(result.problems));
-    const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
-    closings.push(() => signpost.close(10_000));
-    const [one, other] = [createClient(world), createClient(world)];
+    const service = await startService({ storage, ca: 'local authority' });
+    closings.push(service.close);
+    const { world, signpost } = service;
+    const [one, other] = [service.client, createClient(world)];
     const first = await one.addDomain();
     const second = await other.addDomain();
     expect(second.record.value).not.toBe(first.record.value);

@@ -1,13 +1,10 @@
 /** The queue is the alarm clock, the database the truth: whoever empties Redis half way delays a domain, and loses nothing. */
 import { Redis } from 'ioredis';
-import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { startSignpost } from '../../src/start.ts';
-import { createClient } from '../support/client.ts';
 import { lacks } from '../support/programs.ts';
+import { startService } from '../support/service.ts';
 import { freshStorage, storages } from '../support/storage.ts';
-import { type CaKind, startWorld, until } from '../support/world.ts';
+import { type CaKind, until } from '../support/world.ts';
 
 const closings: (() => Promise<unknown>)[] = [];
 
@@ -27,15 +24,11 @@ const story = [
 async function start(ca: CaKind) {
   const { storage, redis, close } = await freshStorage('postgres_redis');
   closings.push(close);
-  const world = await startWorld({ storage, ca, pebbleSleepSeconds: 3 });
-  closings.push(world.close);
-  const result = loadConfig(world.env);
-  if (!result.ok) throw new Error(JSON.stringify(result.problems));
-  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
-  closings.push(() => signpost.close(10_000));
+  const service = await startService({ storage, ca, pebbleSleepSeconds: 3 });
+  closings.push(service.close);
+  const { world, client, signpost } = service;
   const operator = new Redis(redis?.url ?? '');
   closings.push(() => operator.quit());
-  const client = createClient(world);
   const { record } = await client.addDomain();
   await until('the first finding', async () => (await client.domain()).findings.length > 0);
   const repair = () => world.publish([`docs CNAME ${record.value}.`]);

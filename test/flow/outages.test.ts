@@ -1,12 +1,9 @@
 /** Servers that go away under a running service, and come back: nothing acknowledged is lost, nobody restarts anything. */
-import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { startSignpost } from '../../src/start.ts';
-import { createClient } from '../support/client.ts';
 import { lacks } from '../support/programs.ts';
 import { startPostgres, startRedis } from '../support/servers.ts';
-import { startWorld, until } from '../support/world.ts';
+import { startService } from '../support/service.ts';
+import { until } from '../support/world.ts';
 
 const closings: (() => Promise<unknown>)[] = [];
 
@@ -17,16 +14,12 @@ afterEach(async () => {
 async function start() {
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
   closings.push(postgres.close, redis.close);
-  const world = await startWorld({
+  const service = await startService({
     storage: { kind: 'postgres_redis', databaseUrl: postgres.url, redisUrl: redis.url },
     ca: 'local authority',
   });
-  closings.push(world.close);
-  const result = loadConfig(world.env);
-  if (!result.ok) throw new Error(JSON.stringify(result.problems));
-  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
-  closings.push(() => signpost.close(10_000));
-  return { postgres, redis, world, client: createClient(world) };
+  closings.push(service.close);
+  return { postgres, redis, ...service };
 }
 
 const without =

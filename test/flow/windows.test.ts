@@ -1,14 +1,12 @@
 /** What the clock does to a domain: the window that ends, and the 30 minutes without a certificate. */
 import { connect, createServer } from 'node:net';
-import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { startSignpost } from '../../src/start.ts';
-import { type Client, createClient } from '../support/client.ts';
+import type { Client } from '../support/client.ts';
 import { lacks } from '../support/programs.ts';
 import { freePort } from '../support/servers.ts';
+import { type Service, startService } from '../support/service.ts';
 import { freshStorage } from '../support/storage.ts';
-import { startWorld, until, type World, type WorldOptions } from '../support/world.ts';
+import { until, type WorldOptions } from '../support/world.ts';
 
 const closings: (() => Promise<unknown>)[] = [];
 
@@ -21,16 +19,12 @@ type Env = Readonly<Record<string, string>>;
 async function start(
   env: Env,
   options: Pick<WorldOptions, 'ca' | 'challengePort'> = { ca: 'local authority' },
-): Promise<{ world: World; client: Client }> {
+): Promise<Service> {
   const { storage, close } = await freshStorage('embedded');
   closings.push(close);
-  const world = await startWorld({ storage, env, ...options });
-  closings.push(world.close);
-  const result = loadConfig(world.env);
-  if (!result.ok) throw new Error(JSON.stringify(result.problems));
-  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
-  closings.push(() => signpost.close(10_000));
-  return { world, client: createClient(world) };
+  const service = await startService({ storage, env, ...options });
+  closings.push(service.close);
+  return service;
 }
 
 const statusOf = (client: Client, status: string) =>
