@@ -6,7 +6,7 @@ import { type Finding, type FindingCode, severities } from './findings.ts';
 import { recordFor } from './instructions.ts';
 import type { Verdict } from './lifecycle.ts';
 import type { Observation } from './observation.ts';
-import { ownAddresses, type Pointing, pointingOf } from './pointing.ts';
+import { ownAddresses, type Pointing, pointingOf, pointingOfAll } from './pointing.ts';
 
 /** What the look is measured against. */
 export type Expected = {
@@ -15,7 +15,10 @@ export type Expected = {
   readonly ca: CaaAuthority;
 };
 
-/** `findings[0]` is the headline: the first one that blocks, where any does. */
+/**
+ * `findings[0]` is the headline: the first one that blocks, where any does. A verdict other than `right` always has
+ * one: nobody waits without being told what for.
+ */
 export type Diagnosis = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
 
 /** Judges one look at a host name. Pure; never throws. */
@@ -33,7 +36,7 @@ type Look = {
   readonly servers: readonly { readonly server: string; readonly pointing: Pointing }[];
   readonly isOwn: (address: string) => boolean;
   readonly pointing: Verdict;
-  /** Null while the pointing is not right, or where nobody asked. */
+  /** Null while the pointing is not right. */
   readonly caa: CaaVerdict | null;
 };
 
@@ -63,11 +66,10 @@ const bearings: { readonly [C in FindingCode]: 'wrong' | 'unknown' | null } = {
   dns_unknown: 'unknown',
 };
 
-function verdictOf({ pointing, caa }: Look, findings: readonly Finding[]): Verdict {
+function verdictOf({ pointing }: Look, findings: readonly Finding[]): Verdict {
   const borne = findings.map(({ code }) => bearings[code]);
   if (borne.includes('wrong')) return 'wrong';
-  // Right only by a climb that was made: a missing one is no permission.
-  return pointing === 'right' && caa !== null && !borne.includes('unknown') ? 'right' : 'unknown';
+  return pointing === 'right' && !borne.includes('unknown') ? 'right' : 'unknown';
 }
 
 function prepare(observation: Observation, expected: Expected): Look {
@@ -78,18 +80,15 @@ function prepare(observation: Observation, expected: Expected): Look {
     pointing: pointingOf(view, record, targetAddresses),
   }));
   const pointing = pointingOfAll(servers.map((server) => server.pointing));
-  const caa =
-    pointing === 'right' && observation.caa !== null
-      ? judgeCaa(observation.caa, expected.ca, { wildcard: false })
-      : null;
+  const caa = pointing === 'right' ? climbVerdict(observation, expected.ca) : null;
   return { expected, servers, isOwn: ownAddresses(targetAddresses), pointing, caa };
 }
 
-/** One server that conclusively shows something wrong outweighs the others; one that is right outweighs silence. */
-function pointingOfAll(all: readonly Pointing[]): Verdict {
-  const kinds = new Set(all.map(({ kind }) => kind));
-  if (kinds.has('elsewhere') || kinds.has('missing')) return 'wrong';
-  return kinds.has('right') ? 'right' : 'unknown';
+/** A climb that was not made cannot tell: it may have ended at a set that forbids. No answer came, so: a timeout. */
+function climbVerdict({ hostname, caa }: Observation, ca: CaaAuthority): CaaVerdict {
+  return caa === null || caa.length === 0
+    ? { kind: 'unknown', name: hostname, outcome: 'timeout' }
+    : judgeCaa(caa, ca, { wildcard: false });
 }
 
 function conflicting(

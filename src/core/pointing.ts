@@ -2,6 +2,7 @@
 import ipaddr from 'ipaddr.js';
 import type { Outcome } from './findings.ts';
 import type { DnsRecord } from './instructions.ts';
+import type { Verdict } from './lifecycle.ts';
 import { isConclusive, recordsOf, type ServerView } from './observation.ts';
 
 /** What one server shows, measured against the record that should be there. */
@@ -49,6 +50,13 @@ export function pointingOf(
     // No CNAME should stand at an apex, but one to the target does bring visitors here.
     (aliases.length > 0 ? { kind: 'right' } : byAddresses(view))
   );
+}
+
+/** One server that conclusively shows something wrong outweighs the others; one that is right outweighs silence. */
+export function pointingOfAll(all: readonly Pointing[]): Verdict {
+  const kinds = new Set(all.map(({ kind }) => kind));
+  if (kinds.has('elsewhere') || kinds.has('missing')) return 'wrong';
+  return kinds.has('right') ? 'right' : 'unknown';
 }
 
 function elsewhere(

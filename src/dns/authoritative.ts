@@ -1,6 +1,6 @@
 /** A question to the name servers of the zone a name is in, referrals followed downwards. */
 import type { Authorities, Zone } from './authorities.ts';
-import { askWithin, type Budget } from './budget.ts';
+import type { Budget } from './budget.ts';
 import type { Message } from './message.ts';
 import type { RecordType } from './records.ts';
 import {
@@ -23,9 +23,7 @@ type Answered = {
 export type AuthorityAnswer =
   | Answered
   /** Nobody could tell: each server that was tried, and why. */
-  | { readonly kind: 'failed'; readonly tried: readonly [Tried, ...Tried[]] }
-  /** `server`, a recursive one, says that not even the top level exists. */
-  | { readonly kind: 'nxdomain'; readonly server: string };
+  | { readonly kind: 'failed'; readonly tried: readonly [Tried, ...Tried[]] };
 
 /** A server's name, or the resolver's address where not even the zone's servers could be found. */
 export type Tried = { readonly server: string; readonly failure: Failure };
@@ -45,7 +43,6 @@ const REFERRALS_MAX = 7;
 export function createAuthoritative(wire: Wire, authorities: Authorities): Authoritative {
   async function ask(name: string, type: RecordType, budget: Budget): Promise<AuthorityAnswer> {
     const start = await authorities.zoneFor(name, budget);
-    if (start.kind === 'nxdomain') return { kind: 'nxdomain', server: start.server };
     if (start.kind !== 'zone') {
       return { kind: 'failed', tried: [{ server: start.server, failure: { kind: start.kind } }] };
     }
@@ -94,7 +91,7 @@ async function askServer(
   if (address.kind !== 'address') return address;
   const askOnce = async (one: RecordType) => {
     const question = { name, type: one, recursionDesired: false };
-    return judgeAuthority(await askWithin(wire, budget, question, address.at), zone.name, name);
+    return judgeAuthority(await wire.ask(question, address.at, { budget }), zone.name, name);
   };
   const reply = await askOnce(type);
   if (reply.kind !== 'message') return reply;

@@ -1,12 +1,13 @@
 /**
  * Host name → the zone it is in and that zone's name servers. No recursive server is ever asked about the host name
  * itself: it would remember "there is none" for as long as the zone likes (RFC 2308, 5), and tell everybody.
+ * A recursive server says where to ask, never what is not there: one that filters or is broken denies names that
+ * exist, and a domain must not lose its standing by that. Only a registry's or a zone's own servers can deny.
  */
 import ipaddr from 'ipaddr.js';
 import { getDomain } from 'tldts';
 import type { SocketAddress } from '../config.ts';
 import type { Budget } from './budget.ts';
-import { rcodes } from './message.ts';
 import { parentOf } from './name.ts';
 import type { Recursive } from './recursive.ts';
 import type { Failure, NameServer, Referral } from './reply.ts';
@@ -20,14 +21,14 @@ export type Zone = {
   readonly servers: readonly NameServer[];
 };
 
-/** No zone: the name's top level does not exist, or `server`, a recursive one, could not tell. */
+/** `server`, a recursive one, could not tell. */
 export type NoZone = {
-  readonly kind: 'nxdomain' | Failure['kind'];
+  readonly kind: Failure['kind'];
   readonly server: string;
 };
 
-/** What is remembered of a name: `nodata` and `nxdomain` say that no zone begins there. */
-type Cut = Zone | NoZone | { readonly kind: 'nodata'; readonly server: string };
+/** What is remembered of a name; `none`: a recursive server says that no zone begins there. */
+type Cut = Zone | NoZone | { readonly kind: 'none'; readonly server: string };
 
 export type Authorities = {
   /** The deepest zone known for a name. Its servers may refer further down: tell `delegated` then. */
@@ -78,13 +79,16 @@ export function createAuthorities({
   async function zoneFor(name: string, budget: Budget): Promise<Zone | NoZone> {
     const known = deepestKnown(name);
     if (known !== undefined) return known;
-    let last: Cut = { kind: 'servfail', server: '' };
+    let server = '';
     for (const candidate of startingPoints(name)) {
-      last = await zones.get(candidate, budget, () => lookUpZone(recursive, candidate, budget));
-      if (last.kind !== 'nodata' && last.kind !== 'nxdomain') return last;
+      const cut = await zones.get(candidate, budget, () =>
+        lookUpZone(recursive, candidate, budget),
+      );
+      if (cut.kind !== 'none') return cut;
+      server = cut.server;
     }
-    // A top level that exists and has no servers cannot be.
-    return last.kind === 'nodata' ? { kind: 'servfail', server: last.server } : last;
+    // No servers for a top level that the suffix list has (core/zone.ts): that resolver knows nothing.
+    return { kind: 'servfail', server };
   }
 
   /** Zones above the registrable domain do not count here: they only know whom to refer to. */
@@ -146,12 +150,7 @@ async function lookUpZone(
   const { server, reply } = await recursive.ask(name, 'NS', budget);
   if (reply.kind !== 'message') return failed({ kind: reply.kind, server });
   const records = recordsAt(reply.message.answers, name, 'NS');
-  if (records.length === 0) {
-    return failed({
-      kind: reply.message.rcode === rcodes.NXDOMAIN ? 'nxdomain' : 'nodata',
-      server,
-    });
-  }
+  if (records.length === 0) return failed({ kind: 'none', server });
   const servers = chosen(records.map(({ target }) => ({ name: target, glue: [] })));
   return {
     value: { kind: 'zone', name, servers },

@@ -1,20 +1,11 @@
 /** The climb for CAA records (RFC 8659, 3), as far as the first level that has some or cannot tell. */
 import { type Answer, type CaaLevel, type CaaRecord, isConclusive } from '../core/observation.ts';
-import type { Message } from './message.ts';
+import { type AskName, followAliases } from './aliases.ts';
 import { parentOf } from './name.ts';
-import type { Failure } from './reply.ts';
-import { ALIASES_MAX, aliasChain, answerAt } from './select.ts';
-
-/** A server's word on the CAA records of a name. `whole`: it has followed an alias to its end itself. */
-export type CaaReply =
-  | { readonly kind: 'message'; readonly message: Message; readonly whole: boolean }
-  | { readonly kind: 'nxdomain' }
-  | Failure;
-
-export type AskCaa = (name: string) => Promise<CaaReply>;
+import { answerAt } from './select.ts';
 
 /** From the host name up to its top level, never the root; one question after the other, as most climbs are short. */
-export async function climbForCaa(hostname: string, ask: AskCaa): Promise<readonly CaaLevel[]> {
+export async function climbForCaa(hostname: string, ask: AskName): Promise<readonly CaaLevel[]> {
   const levels: CaaLevel[] = [];
   for (let name = hostname; ; ) {
     const answer = await lookUpSet(name, ask);
@@ -29,24 +20,10 @@ export async function climbForCaa(hostname: string, ask: AskCaa): Promise<readon
 
 /**
  * The set of one level. Behind an alias it counts as the level's own, and there is no climbing from the alias's
- * target (RFC 8659, 3). A chain that is too long or a circle cannot tell.
+ * target (RFC 8659, 3).
  */
-async function lookUpSet(level: string, ask: AskCaa): Promise<Answer<CaaRecord>> {
-  const seen = new Set<string>();
-  for (let at = level; seen.size <= ALIASES_MAX && !seen.has(at); ) {
-    seen.add(at);
-    const reply = await ask(at);
-    if (reply.kind !== 'message') return reply;
-    const chain = aliasChain(reply.message, at);
-    if (chain === undefined) return { kind: 'servfail' };
-    const [target] = chain;
-    if (target === undefined || reply.whole) return setAt(reply.message, chain.at(-1) ?? at);
-    // An authority's word ends with the alias: whoever is responsible for the target is asked about it.
-    at = target;
-  }
-  return { kind: 'servfail' };
-}
-
-function setAt(message: Message, name: string): Answer<CaaRecord> {
-  return answerAt(message, name, 'CAA', ({ flags, tag, value }) => ({ flags, tag, value }));
+async function lookUpSet(level: string, ask: AskName): Promise<Answer<CaaRecord>> {
+  const end = await followAliases(level, ask);
+  if (end.kind !== 'message') return end;
+  return answerAt(end.message, end.at, 'CAA', ({ flags, tag, value }) => ({ flags, tag, value }));
 }

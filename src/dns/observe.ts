@@ -1,19 +1,24 @@
 /** One look at a host name: what its servers show and, where that is right, which CAA records apply. */
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
+import { recordFor } from '../core/instructions.ts';
 import {
+  type Answer,
   type CaaLevel,
+  isConclusive,
   type Observation,
   recordsOf,
-  type ServerView,
 } from '../core/observation.ts';
+import { pointingOf, pointingOfAll } from '../core/pointing.ts';
+import { type AskName, followAliases, type NameReply } from './aliases.ts';
 import { type Authoritative, createAuthoritative } from './authoritative.ts';
 import { createAuthorities, registrableDomain } from './authorities.ts';
 import { type Budget, defaultLimits, type Limits, startBudget } from './budget.ts';
-import { type AskCaa, type CaaReply, climbForCaa } from './caa.ts';
+import { climbForCaa } from './caa.ts';
 import { isWithin } from './name.ts';
+import type { RecordType } from './records.ts';
 import { createRecursive, type Recursive } from './recursive.ts';
-import { addressesOf, aliasChain } from './select.ts';
+import { recordsAt, textsAt } from './select.ts';
 import { allOf, viewAfterFailure, viewFrom } from './view.ts';
 import type { Wire } from './wire.ts';
 
@@ -21,7 +26,7 @@ export type Look = {
   /** Lower case A-labels, as core/hostname.ts gives them. */
   readonly hostname: string;
   readonly target: string;
-  /** Judged by addresses, as no CNAME may stand there. */
+  /** Judged by addresses, as no CNAME should stand there: those of the target are looked up. */
   readonly apex: boolean;
 };
 
@@ -76,15 +81,15 @@ async function observe(
   const servers = await (authoritative ? zoneViews : recursiveViews)(parts, hostname, budget);
   // Asked after the name itself: where nobody answers for that, the rest of the budget matters little.
   const targetAddresses = apex ? await addressesOfTarget(parts, target, budget) : [];
-  // CAA is looked up only where it decides something next: most looks end before this line.
-  const right = servers.every((view) =>
-    apex ? showsOnly(view, targetAddresses) : pointsTo(view, target),
-  );
+  // CAA is looked up only where it decides something next, by the judgement that `diagnose` makes: most looks end here.
+  const record = recordFor({ hostname, target });
+  const pointing = pointingOfAll(servers.map((view) => pointingOf(view, record, targetAddresses)));
   return {
     hostname,
     view: authoritative ? 'authoritative' : 'recursive',
     servers,
-    caa: right ? await climbForCaa(hostname, askCaaFor(parts, hostname, budget)) : null,
+    caa:
+      pointing === 'right' ? await climbForCaa(hostname, askCaaFor(parts, hostname, budget)) : null,
     targetAddresses,
   };
 }
@@ -95,8 +100,6 @@ async function zoneViews(parts: Parts, hostname: string, budget: Budget): Promis
   switch (answer.kind) {
     case 'answered':
       return [await viewFrom(answer.server, hostname, answer.message, answer.askAgain)];
-    case 'nxdomain':
-      return [allOf(answer.server, { kind: 'nxdomain' })];
     case 'failed': {
       const [first, ...rest] = answer.tried;
       const failures = rest.map(({ server, failure }) => allOf(server, failure));
@@ -113,66 +116,78 @@ async function recursiveViews(parts: Parts, hostname: string, budget: Budget): P
     : [await viewAfterFailure(server, hostname, reply, askAgain)];
 }
 
-/** The target is the platform's own name, so a recursive server may be asked about it. */
+/**
+ * All addresses of the target, or none where one of the two answers is missing: by half a set, our own addresses
+ * would be foreign ones at the customer's.
+ */
 async function addressesOfTarget(
-  { platform, recursive }: Parts,
+  parts: Parts,
   target: string,
   budget: Budget,
 ): Promise<readonly string[]> {
-  if (platform.length > 0) return platform;
-  const name = target.toLowerCase();
+  if (parts.platform.length > 0) return parts.platform;
   const types = ['A', 'AAAA'] as const;
-  const answers = await Promise.all(types.map((type) => recursive.ask(name, type, budget)));
-  const found = answers.flatMap(({ reply }) => {
-    if (reply.kind !== 'message') return [];
-    const end = aliasChain(reply.message, name)?.at(-1) ?? name;
-    return addressesOf(reply.message.answers, end);
-  });
-  return found.toSorted();
+  const answers = await Promise.all(
+    types.map((type) => addressesBehind(parts, target.toLowerCase(), type, budget)),
+  );
+  return answers.every(isConclusive) ? answers.flatMap(recordsOf).toSorted() : [];
+}
+
+/** A resolver that hides IPv6, or sends us to a page of its own, must not decide what is foreign: the zone is asked. */
+async function addressesBehind(
+  parts: Parts,
+  name: string,
+  type: 'A' | 'AAAA',
+  budget: Budget,
+): Promise<Answer<string>> {
+  const ask = parts.config.authoritative ? askZone : askRecursively;
+  const end = await followAliases(name, (at) => ask(parts, at, type, budget));
+  return end.kind === 'message' ? textsAt(end.message, end.at, type) : end;
 }
 
 /**
- * Levels of the customer's own domain are asked where they are published. Those above it, and alias targets outside,
- * are asked of the recursive servers.
+ * Levels of the customer's own domain and alias targets are asked where they are published. Those above it belong to
+ * registries, which hardly ever have a set, and every climb ends there: they are asked of the recursive servers.
  */
-function askCaaFor(parts: Parts, hostname: string, budget: Budget): AskCaa {
+function askCaaFor(parts: Parts, hostname: string, budget: Budget): AskName {
+  if (!parts.config.authoritative) return (name) => askRecursively(parts, name, 'CAA', budget);
   const own = registrableDomain(hostname);
-  return (name) =>
-    parts.config.authoritative && isWithin(name, own)
-      ? askCaaOfZone(parts, name, budget)
-      : askCaaRecursively(parts, name, budget);
+  const isAbove = (name: string) => isWithin(hostname, name) && !isWithin(name, own);
+  return (name) => (isAbove(name) ? askAbove : askZone)(parts, name, 'CAA', budget);
+}
+
+/** That there is none can only permit. A set may forbid, so the registry's own servers are to confirm it. */
+async function askAbove(
+  parts: Parts,
+  name: string,
+  type: 'CAA',
+  budget: Budget,
+): Promise<NameReply> {
+  const reply = await askRecursively(parts, name, type, budget);
+  const none =
+    reply.kind !== 'message' || recordsAt(reply.message.answers, name, type).length === 0;
+  return none ? reply : askZone(parts, name, type, budget);
 }
 
 /** The zone's own word. It ends with an alias, so `whole` is false. */
-async function askCaaOfZone(
+async function askZone(
   { authoritative }: Parts,
   name: string,
+  type: RecordType,
   budget: Budget,
-): Promise<CaaReply> {
-  const answer = await authoritative.ask(name, 'CAA', budget);
+): Promise<NameReply> {
+  const answer = await authoritative.ask(name, type, budget);
   if (answer.kind === 'failed') return answer.tried[0].failure;
-  if (answer.kind === 'nxdomain') return { kind: 'nxdomain' };
   return { kind: 'message', message: answer.message, whole: false };
 }
 
 /** A resolver follows an alias to its end. */
-async function askCaaRecursively(
+async function askRecursively(
   { recursive }: Parts,
   name: string,
+  type: RecordType,
   budget: Budget,
-): Promise<CaaReply> {
-  const { reply } = await recursive.ask(name, 'CAA', budget);
+): Promise<NameReply> {
+  const { reply } = await recursive.ask(name, type, budget);
   return reply.kind === 'message' ? { ...reply, whole: true } : reply;
-}
-
-/** One CNAME, and it is the target: "the CNAME value must match … exactly" (interface document, part 1). */
-function pointsTo({ cname }: ServerView, target: string): boolean {
-  const targets = recordsOf(cname);
-  return targets.length === 1 && targets[0] === target.toLowerCase();
-}
-
-/** At least one address, and no foreign one: a certificate authority may try any of them. */
-function showsOnly({ a, aaaa }: ServerView, ours: readonly string[]): boolean {
-  const shown = [...recordsOf(a), ...recordsOf(aaaa)];
-  return shown.length > 0 && shown.every((address) => ours.includes(address));
 }

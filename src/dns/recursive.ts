@@ -2,7 +2,7 @@
 import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
 import type { SocketAddress } from '../config.ts';
-import { askWithin, type Budget } from './budget.ts';
+import type { Budget } from './budget.ts';
 import type { RecordType } from './records.ts';
 import { judgeRecursive, type Reply } from './reply.ts';
 import type { Wire } from './wire.ts';
@@ -28,7 +28,7 @@ export function createRecursive(wire: Wire, configured: readonly SocketAddress[]
 
   async function askOne(name: string, type: RecordType, server: SocketAddress, budget: Budget) {
     return judgeRecursive(
-      await askWithin(wire, budget, { name, type, recursionDesired: true }, server),
+      await wire.ask({ name, type, recursionDesired: true }, server, { budget }),
     );
   }
 

@@ -5,6 +5,7 @@
 import { setMaxListeners } from 'node:events';
 import { isIPv6 } from 'node:net';
 import type { SocketAddress } from '../config.ts';
+import { type Budget, isCutOff, takeBytes, takeQuestion, unlimited } from './budget.ts';
 import {
   type Exchange,
   isAnswer,
@@ -23,8 +24,8 @@ import { createUdpSockets, type Source, type UdpSocket, type UdpSockets } from '
 export type AskOptions = {
   /** How long to wait for each of the two UDP tries; the wire's own `timeoutMs` otherwise. */
   readonly timeoutMs?: number;
-  /** When to give up altogether, on the clock of performance.now(). */
-  readonly deadline?: number;
+  /** What it may cost: each message sent and each byte received is taken off. Spent: a timeout. */
+  readonly budget?: Budget;
   readonly signal?: AbortSignal;
 };
 
@@ -51,11 +52,11 @@ export type WireOptions = {
   readonly usesPerSocket?: number;
 };
 
-/** A question whose answer has not come. `dueAt` and `deadline` are on the clock of performance.now(). */
+/** A question whose answer has not come. `dueAt` is on the clock of performance.now(). */
 type Waiting = {
   readonly exchange: Exchange;
   readonly timeoutMs: number;
-  readonly deadline: number;
+  readonly budget: Budget;
   readonly signal: AbortSignal | undefined;
   readonly settle: (answer: WireAnswer) => void;
   dueAt: number;
@@ -108,11 +109,10 @@ function start(
   state: State,
   question: Question,
   server: SocketAddress,
-  { timeoutMs = state.options.timeoutMs, deadline = Number.POSITIVE_INFINITY, signal }: AskOptions,
+  { timeoutMs = state.options.timeoutMs, budget = unlimited, signal }: AskOptions,
   resolve: (answer: WireAnswer) => void,
 ): void {
-  const now = performance.now();
-  const over = state.closing.signal.aborted || signal?.aborted || now >= deadline;
+  const over = state.closing.signal.aborted || signal?.aborted || !takeQuestion(budget);
   const socket = over ? undefined : state.sockets.pick(isIPv6(server.address) ? 6 : 4);
   if (socket === undefined) {
     resolve(TIMEOUT);
@@ -122,20 +122,24 @@ function start(
   const waiting: Waiting = {
     exchange: newExchange(question, server, id),
     timeoutMs,
-    deadline,
+    budget,
     signal,
     settle: (answer) => {
       // After TCP the id may be another question's already.
       if (socket.waiting.get(id) === waiting) socket.waiting.delete(id);
       resolve(answer);
     },
-    dueAt: Math.min(now + timeoutMs, deadline),
+    dueAt: dueAfter(timeoutMs, budget),
     retried: false,
   };
   socket.waiting.set(id, waiting);
   send(socket, waiting, waiting.exchange.encoded);
   // This timer, not the sockets, keeps the process alive while a question waits.
   state.sweeper ??= setInterval(() => sweep(state), SWEEP_MS);
+}
+
+function dueAfter(timeoutMs: number, { deadline }: Budget): number {
+  return Math.min(performance.now() + timeoutMs, deadline);
 }
 
 /** An id that nobody waits for on this socket, so that it alone finds the question again. */
@@ -159,8 +163,12 @@ function send(socket: UdpSocket<Waiting>, waiting: Waiting, bytes: Buffer): void
  */
 function retry(socket: UdpSocket<Waiting>, waiting: Waiting): void {
   const { question, id } = waiting.exchange;
+  if (!takeQuestion(waiting.budget)) {
+    waiting.settle(TIMEOUT);
+    return;
+  }
   waiting.retried = true;
-  waiting.dueAt = Math.min(performance.now() + waiting.timeoutMs, waiting.deadline);
+  waiting.dueAt = dueAfter(waiting.timeoutMs, waiting.budget);
   send(socket, waiting, encodeQuestion(question, id, false));
 }
 
@@ -169,22 +177,37 @@ function receive(state: State, socket: UdpSocket<Waiting>, bytes: Buffer, source
   if (bytes.length < HEADER_OCTETS) return;
   const waiting = socket.waiting.get(bytes.readUInt16BE(0));
   if (waiting === undefined || !isFrom(source, waiting.exchange)) return;
-  if (!isAnswer(bytes, waiting.exchange)) return;
+  // Also what is no answer costs: a server could send nonsense for as long as we wait.
+  if (!takeBytes(waiting.budget, bytes.length)) waiting.settle(TIMEOUT);
+  else if (isAnswer(bytes, waiting.exchange)) useAnswer(state, socket, waiting, bytes);
+}
+
+function useAnswer(
+  state: State,
+  socket: UdpSocket<Waiting>,
+  waiting: Waiting,
+  bytes: Buffer,
+): void {
   if (isFormatError(bytes) && !waiting.retried) retry(socket, waiting);
   else if (isTruncated(bytes)) fetchWhole(state, socket, waiting);
   else waiting.settle(readAnswer(bytes, 'udp'));
 }
 
 function fetchWhole(state: State, socket: UdpSocket<Waiting>, waiting: Waiting): void {
+  if (!takeQuestion(waiting.budget)) {
+    waiting.settle(TIMEOUT);
+    return;
+  }
   socket.waiting.delete(waiting.exchange.id); // from here on TCP has its own timer
   void overTcp(state, waiting).then(waiting.settle);
 }
 
 /** A truncated answer is to be ignored: without the whole one there is none (RFC 2181, 9). */
 async function overTcp({ options, closing }: State, waiting: Waiting): Promise<WireAnswer> {
-  const { exchange } = waiting;
+  const { exchange, budget } = waiting;
   const bytes = await askOverTcp(exchange.encoded, exchange.server, {
-    timeoutMs: Math.min(options.tcpTimeoutMs, waiting.deadline - performance.now()),
+    timeoutMs: Math.min(options.tcpTimeoutMs, budget.deadline - performance.now()),
+    take: (octets) => takeBytes(budget, octets),
     signal: waiting.signal ? AbortSignal.any([closing.signal, waiting.signal]) : closing.signal,
   });
   if (bytes === undefined) return TIMEOUT;
@@ -204,7 +227,7 @@ function sweep(state: State): void {
 }
 
 function check(socket: UdpSocket<Waiting>, waiting: Waiting, now: number): void {
-  const over = now >= waiting.deadline || waiting.signal?.aborted === true;
+  const over = isCutOff(waiting.budget, now) || waiting.signal?.aborted === true;
   if (over || (waiting.retried && now >= waiting.dueAt)) waiting.settle(TIMEOUT);
   else if (now >= waiting.dueAt) retry(socket, waiting);
 }

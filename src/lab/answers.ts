@@ -3,8 +3,20 @@ import { type Answer, type DecodedPacket, decode, encode } from 'dns-packet';
 import type { Handler, Transport } from './listener.ts';
 import type { Reply, ZoneTree } from './zone-tree.ts';
 
-/** `timeout` says nothing; `truncate` only over UDP; `garbage` repeats id and question, then nonsense. */
-export type LabFault = 'servfail' | 'refused' | 'timeout' | 'truncate' | 'garbage' | 'wrong_id';
+/**
+ * `nxdomain` and `nodata` deny what is there; `timeout` says nothing; `truncate` only over UDP; `garbage` repeats id and
+ * question, then nonsense; `flood` is truncated over UDP, and garbage of 40,000 octets over TCP.
+ */
+export type LabFault =
+  | 'servfail'
+  | 'refused'
+  | 'nxdomain'
+  | 'nodata'
+  | 'timeout'
+  | 'truncate'
+  | 'garbage'
+  | 'flood'
+  | 'wrong_id';
 
 /** One query as it arrived, the name in lower case; a retry is a query of its own. */
 export type LabQuestion = {
@@ -36,6 +48,7 @@ type Prepared = {
 /** Bounds for a laboratory that a benchmark leaves running. */
 const QUESTIONS_KEPT = 100_000;
 const PREPARED_KEPT = 200_000;
+const [GARBAGE_OCTETS, FLOOD_OCTETS] = [40, 40_000];
 const UDP_OCTETS = 512; // without EDNS (RFC 1035, 2.3.4)
 // RFC 1035, 4.1.1.
 const [FLAG_AA, FLAG_TC, FLAG_RD, FLAG_RA] = [0x0400, 0x0200, 0x0100, 0x0080];
@@ -101,8 +114,19 @@ function toBytes(
       return encodeReply(query, { ...failure, rcode: 2 });
     case 'refused':
       return encodeReply(query, { ...failure, rcode: 5 });
+    case 'nxdomain':
+    case 'nodata':
+      return encodeReply(query, {
+        ...failure,
+        rcode: fault === 'nxdomain' ? 3 : 0,
+        authoritative: !query.flag_rd,
+      });
     case 'garbage':
-      return garbage(query);
+      return garbage(query, GARBAGE_OCTETS);
+    case 'flood':
+      return transport === 'tcp'
+        ? garbage(query, FLOOD_OCTETS)
+        : fitting(query, reply, transport, true);
     case 'truncate':
     case 'wrong_id':
     case undefined:
@@ -122,10 +146,10 @@ function fitting(query: DecodedPacket, reply: Reply, transport: Transport, cut: 
 }
 
 /** Passes every check of who answers what, and cannot be read. */
-function garbage(query: DecodedPacket): Buffer {
+function garbage(query: DecodedPacket, octets: number): Buffer {
   const bytes = encodeReply({ ...query, additionals: [] }, { ...failure, rcode: 0 });
   bytes.writeUInt16BE(3, 6); // three answers are announced, and none can be read
-  return Buffer.concat([bytes, Buffer.alloc(40, 0xff)]);
+  return Buffer.concat([bytes, Buffer.alloc(octets, 0xff)]);
 }
 
 /** EDNS is answered with EDNS (RFC 6891, 7). */

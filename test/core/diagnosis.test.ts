@@ -248,8 +248,11 @@ describe('CAA', () => {
     });
   });
 
-  it('that nobody asked for is no permission', () => {
-    expect(judged([right], null)).toEqual({ verdict: 'unknown', findings: [] });
+  it.each([null, []])('that nobody asked for is no permission: %j', (caa) => {
+    expect(judged([right], caa)).toEqual({
+      verdict: 'unknown',
+      findings: [{ code: 'caa_unknown', hostname: SUB, name: SUB, outcome: 'timeout' }],
+    });
   });
 
   it('does not matter while the name does not point here', () => {

@@ -50,12 +50,6 @@ describe('finding who is responsible for a name', () => {
     expect(servers).toMatchObject([{ server: 'ns1.test', cname: { kind: 'nxdomain' } }]);
   });
 
-  it('says that a name below an unknown top level does not exist, by the word of the resolver', async () => {
-    const { observer } = await openLaboratory({ 'shop.test': [] });
-    const { servers } = await observer.observe(look('docs.shop.nowhere'));
-    expect(servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: 'nxdomain' } }]);
-  });
-
   it('follows referrals down, and remembers where they lead', async () => {
     const { dns, observer } = await openLaboratory({
       'shop.test': [],

@@ -2,6 +2,7 @@ import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { decode, encode } from 'dns-packet';
 import { afterEach, describe, expect, it } from 'vitest';
+import { defaultLimits, startBudget } from '../../src/dns/budget.ts';
 import { createWire } from '../../src/dns/wire.ts';
 import { asked, atTheEnd, closeAll, openDns, PATIENCE_MS } from './laboratory.ts';
 
@@ -167,8 +168,8 @@ describe('a server that does not answer', () => {
 
   it('costs nothing at all once the deadline has passed', async () => {
     const dns = await openDns(zones);
-    const late = { deadline: performance.now() - 1 };
-    expect(await openWire().ask(question, dns, late)).toEqual({ kind: 'timeout' });
+    const late = startBudget({ ...defaultLimits, ms: -1 });
+    expect(await openWire().ask(question, dns, { budget: late })).toEqual({ kind: 'timeout' });
     expect(asked(dns)).toEqual([]);
   });
 

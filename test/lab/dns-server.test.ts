@@ -161,6 +161,9 @@ describe('while it runs', () => {
     ['refused', 'EREFUSED'],
     ['timeout', 'ETIMEOUT'],
     ['garbage', 'EBADRESP'],
+    ['flood', 'EBADRESP'],
+    ['nxdomain', 'ENOTFOUND'],
+    ['nodata', 'ENODATA'],
   ] as const)('a name can be made to fail with %s, and heals', async (fault, code) => {
     const dns = await openDns(zones);
     dns.fail('www.shop.test', 'A', fault);

@@ -1,0 +1,36 @@
+/** From a name to the end of its aliases, each of them asked of whoever may tell. */
+import type { Message } from './message.ts';
+import type { Failure } from './reply.ts';
+import { ALIASES_MAX, aliasChain } from './select.ts';
+
+/** A server's word about a name. `whole`: it has followed an alias to its end itself. */
+export type NameReply =
+  | { readonly kind: 'message'; readonly message: Message; readonly whole: boolean }
+  | Failure;
+
+export type AskName = (name: string) => Promise<NameReply>;
+
+/** The message that speaks about the last name of a chain, `at`: the name itself where it is no alias. */
+export type ChainEnd =
+  | { readonly kind: 'message'; readonly message: Message; readonly at: string }
+  | Failure;
+
+/** A chain that is too long or a circle cannot tell. */
+export async function followAliases(name: string, ask: AskName): Promise<ChainEnd> {
+  const seen = new Set<string>();
+  for (let at = name; seen.size <= ALIASES_MAX && !seen.has(at); ) {
+    seen.add(at);
+    const reply = await ask(at);
+    if (reply.kind !== 'message') return reply;
+    const { message } = reply;
+    const chain = aliasChain(message, at);
+    if (chain === undefined) return { kind: 'servfail' };
+    const [target] = chain;
+    if (target === undefined || reply.whole) {
+      return { kind: 'message', message, at: chain.at(-1) ?? at };
+    }
+    // An authority's word ends with the alias: whoever is responsible for the target is asked about it.
+    at = target;
+  }
+  return { kind: 'servfail' };
+}

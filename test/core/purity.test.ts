@@ -1,0 +1,144 @@
+/** The rules that keep src/core pure, tried on code that breaks them: a rule that never fires protects nothing. */
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..', '..');
+const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
+
+type Row = readonly [what: string, code: string];
+
+const foreign: readonly Row[] = [
+  ['a library that is installed', "import { jwtVerify } from 'jose';"],
+  ['another one', "import { LRUCache } from 'lru-cache';"],
+  ['a library with a scope', "import { PrismaClient } from '@prisma/client';"],
+  ['a library nobody has heard of', "import anything from 'left-pad';"],
+  ['the inside of an allowed library', "import inside from 'tldts/inside';"],
+  ['Node', "import { readFile } from 'node:fs';"],
+  ['Node without its prefix', "import fs from 'fs';"],
+  ['another folder', "import { parse } from '../config.ts';"],
+  ['the type of another folder', "import type { Config } from '../config.ts';"],
+  ['a folder below', "import { deep } from './below/deep.ts';"],
+  ['something for its side effects', "import 'jose';"],
+  ['something to pass on', "export { jwtVerify } from 'jose';"],
+  ['something later', "export const later = () => import('jose');"],
+];
+
+const impure: readonly Row[] = [
+  ['the global object', 'export const one = globalThis.process;'],
+  ['the process', 'export const one = process.env;'],
+  ['require', "export const one = require('jose');"],
+  ['randomness of the platform', 'export const one = crypto.getRandomValues(new Uint8Array(1));'],
+  ['a random id', 'export const one = crypto.randomUUID();'],
+  ['the fine clock', 'export const one = performance.now();'],
+  ['where the fine clock starts', 'export const one = performance.timeOrigin;'],
+  ['the time as a text', 'export const one = Date();'],
+  ['the time as a text, with arguments that do not count', 'export const one = Date(5);'],
+  ['the time', 'export const one = new Date();'],
+  ['the time without parentheses', 'export const one = new Date;'],
+  ['the time in milliseconds', 'export const one = Date.now();'],
+  ['the clock to call later', 'export const one = Date.now;'],
+  ['the clock in brackets', "export const one = Date['now']();"],
+  ['the clock under its own name', 'export const { now } = Date;'],
+  ['the clock under another name', 'export const Clock = Date;'],
+  ['a die', 'export const one = Math.random();'],
+  ['a die to throw later', 'export const one = Math.random;'],
+  ['a die in brackets', "export const one = Math['random']();"],
+  ['a die under its own name', 'export const { random } = Math;'],
+  ['a die under another name', 'export const Dice = Math;'],
+  ['where the file is', 'export const one = import.meta.url;'],
+  ['the place and language of the host', 'export const one = new Intl.DateTimeFormat();'],
+  ['the network', "export const one = fetch('https://example.com');"],
+  ['a timer', 'export const one = setTimeout(() => {}, 1);'],
+  ['a timer with another name', 'export const one = AbortSignal.timeout(1);'],
+  ['the console', "console.log('here');"],
+  ['code from text', "export const one = new Function('return 1');"],
+  ['bytes as only Node has them', "export const one = Buffer.from('a');"],
+];
+
+const allowed: readonly Row[] = [
+  ['a neighbour', "import { parse } from './hostname.ts';"],
+  ['tldts', "import { parse } from 'tldts';"],
+  ['tr46', "import { toASCII } from 'tr46';"],
+  ['ipaddr.js', "import ipaddr from 'ipaddr.js';"],
+  ['a time it is given', 'export const later = (now: Date) => new Date(now.getTime() + 1);'],
+  ['arithmetic', 'export const one = Math.max(1, 2);'],
+  ['whether something is a time', 'export const is = (one: unknown) => one instanceof Date;'],
+];
+
+const ruleNames = ['lint/style/noRestrictedImports', 'lint/style/noRestrictedGlobals', 'plugin'];
+
+let folder: string;
+/** The files a rule of purity fired at, as `rule file`. */
+let fired: ReadonlySet<string>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'purity-'));
+  const core = join(folder, 'src', 'core');
+  await mkdir(core, { recursive: true });
+  for (const file of ['biome.json', 'pure-core.grit']) {
+    await copyFile(join(root, file), join(folder, file));
+  }
+  const rows = Object.entries({ foreign, impure, allowed });
+  for (const [kind, list] of rows) {
+    for (const [i, [, code]] of list.entries()) {
+      await writeFile(join(core, `${kind}-${i}.ts`), `${code}\n`);
+    }
+  }
+  for (const file of await readdir(join(root, 'src', 'core'))) {
+    await copyFile(join(root, 'src', 'core', file), join(core, `real-${file}`));
+  }
+  fired = await lint(folder);
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs the linter as `npm run lint` does, over a folder outside any repository. */
+async function lint(where: string): Promise<ReadonlySet<string>> {
+  const options = ['--vcs-enabled=false', '--max-diagnostics=none', '--reporter=github'];
+  const report = await new Promise<string>((resolve) => {
+    execFile(
+      process.execPath,
+      [biome, 'lint', ...options, 'src/core'],
+      { cwd: where, maxBuffer: 1 << 26 },
+      // It ends with an error, as it finds some.
+      (_error, stdout) => resolve(stdout),
+    );
+  });
+  // A pattern that is broken makes the plugin fail at every file, which is no finding of its own.
+  expect(report).not.toContain('errored');
+  const found = [...report.matchAll(/title=([^,]+),file=[^,]*?([^/,]+)\.ts,/g)];
+  return new Set(found.map(([, rule, file]) => `${rule} ${file}`));
+}
+
+const firedAt = (file: string) => ruleNames.filter((rule) => fired.has(`${rule} ${file}`));
+const numbered = (rows: readonly Row[]) => rows.map(([what, code], i) => [what, code, i] as const);
+
+describe('the core is refused', () => {
+  it.each(numbered(foreign))('an import of %s: %s', (_what, _code, i) => {
+    expect(firedAt(`foreign-${i}`)).toEqual(['lint/style/noRestrictedImports']);
+  });
+
+  it.each(numbered(impure))('%s: %s', (_what, _code, i) => {
+    expect(firedAt(`impure-${i}`)).not.toEqual([]);
+  });
+});
+
+describe('the core may use', () => {
+  it.each(numbered(allowed))('%s: %s', (_what, _code, i) => {
+    expect(firedAt(`allowed-${i}`)).toEqual([]);
+  });
+});
+
+it('the core itself breaks none of the rules, and switches none off', async () => {
+  const files = await readdir(join(root, 'src', 'core'));
+  expect(files.length).toBeGreaterThan(10);
+  for (const file of files) {
+    expect([file, firedAt(`real-${file.replace(/\.ts$/, '')}`)]).toEqual([file, []]);
+    const text = await readFile(join(root, 'src', 'core', file), 'utf8');
+    expect([file, /biome-ignore|@ts-(ignore|expect-error)/.test(text)]).toEqual([file, false]);
+  }
+});
