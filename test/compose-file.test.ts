@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { variableNames } from '../src/config.ts';
 import { command } from './support/process.ts';
 
 const file = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
@@ -16,9 +17,19 @@ describe('docker-compose.yml', () => {
     for (const role of ['api', 'worker', 'edge']) expect(compose).toContain(`ROLE: ${role}`);
   });
 
+  it('passes on every variable that an operator may set', () => {
+    const ofEachRole = ['ROLE', 'HOST', 'PORT', 'EDGE_HTTP_PORT', 'EDGE_HTTPS_PORT', 'DATA_DIR'];
+    for (const name of variableNames.filter((one) => !ofEachRole.includes(one))) {
+      expect(compose).toContain(`    ${name}: `);
+    }
+  });
+
   it('is what the image and npm start run, too', () => {
     expect(file('Dockerfile')).toContain(`CMD ${JSON.stringify(command).replaceAll(',', ', ')}`);
-    expect(file('package.json')).toContain(command.join(' '));
+    // npm start adds the set-up, in the same process.
+    const start = command.join(' ').replace('dist/src/main.js', 'scripts/start.mjs');
+    expect(file('package.json')).toContain(`"start": "${start}"`);
+    expect(file('scripts/start.mjs')).toContain("import('../dist/src/main.js')");
   });
 
   it('keeps Redis from evicting or forgetting jobs', () => {

@@ -20,7 +20,7 @@ export const pages = {
     text:
       hostname === null
         ? 'The request does not say which domain it is for.'
-        : `${hostname} is not published here. If it is yours, add it to your project first.`,
+        : `${hostname} is not published here. If it is yours, your project says what is still missing.`,
     close: true,
   }),
   certificatePending: (hostname: string): Page => ({

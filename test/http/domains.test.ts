@@ -166,6 +166,7 @@ describe('removing a domain', () => {
     expect((await call(`DELETE ${path}/docs.example.com`)).status).toBe(204);
     expect((await call(`DELETE ${path}/docs.example.com`)).status).toBe(204);
     expect((await call(`DELETE ${path}/never-added.example.com`)).status).toBe(204);
+    expect((await call(`DELETE ${path}/co.uk`)).status).toBe(204);
     expect(forgotten).toEqual([1]);
     expect(dropped).toEqual(['docs.example.com']);
     expect((await call(`GET ${path}/docs.example.com`)).status).toBe(404);

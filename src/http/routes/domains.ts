@@ -103,14 +103,17 @@ function removeDomain(deps: DomainRoutesDeps): Route {
     path: domainPath,
     scope: 'domains:write',
     operationId: 'removeDomain',
-    handle: ({ params }) =>
-      withName(deps, params, async (projectId, hostname) => {
+    handle: async ({ params }) => {
+      const remove = async (projectId: string, hostname: string): Promise<ApiResponse> => {
         const removed = await deps.domains.remove(projectId, hostname, deps.now());
         if (removed === null) return { status: 204 };
         deps.dropTraffic(hostname);
         await deps.forget(removed);
         return { status: 204 };
-      }),
+      };
+      // Idempotent: what could never be added is not there either.
+      return withName(deps, params, remove, { status: 204 });
+    },
   });
 }
 
@@ -169,11 +172,12 @@ async function withName(
   deps: DomainRoutesDeps,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
   act: (projectId: string, hostname: string) => Promise<ApiResponse>,
+  noSuchName: ApiResponse = refuse('domain_not_found'),
 ): Promise<ApiResponse> {
   const project = await findProject(deps.projects, projectId);
   if (project === null) return refuse('project_not_found');
   const parsed = parseHostname(hostname, deps.platformDomain);
-  return parsed.ok ? act(project.id, parsed.hostname.ascii) : refuse('domain_not_found');
+  return parsed.ok ? act(project.id, parsed.hostname.ascii) : noSuchName;
 }
 
 function answer(deps: DomainRoutesDeps, domain: DomainDetails | null, status: number): ApiResponse {
