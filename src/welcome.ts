@@ -24,15 +24,16 @@ const storageWords = {
 } as const;
 
 function placesOf(url: string): string {
-  return `  Dashboard   ${url}/\n  API         ${url}/v1`;
+  return `  Dashboard   ${url}/  (a plain page for now)\n  API         ${url}/v1`;
 }
 
 function thingsToTry(url: string, firstKey: string | null): string {
+  // In double quotes, or the shell would send the variable's name.
   const key = firstKey ?? '$SIGNPOST_KEY';
   return [
     '  Try:\n',
-    `    curl -s ${url}/v1/pets -H 'Authorization: Bearer ${key}'`,
-    `    curl -s ${url}/v1/pets -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":1}'`,
+    `    curl -s ${url}/v1/pets -H "Authorization: Bearer ${key}"`,
+    `    curl -s ${url}/v1/pets -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":1}'`,
     '    npm run demo     # a customer’s domain goes live, in under a minute',
     '',
   ].join('\n');

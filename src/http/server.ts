@@ -46,16 +46,17 @@ type Context = {
   closing: boolean;
 };
 
-/** Listens, and settles once the address is bound; rejects where it cannot be. */
+/** Listens, and settles once the address is bound. Where it cannot be, it rejects and names the variable that chose it. */
 export async function listen(api: Api, options: ListenOptions): Promise<HttpServer> {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const context: Context = { api, timeouts, connections: new WeakMap(), closing: false };
   const server = createServer(serverOptions(timeouts));
   attach(server, context);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    const fail = (cause: NodeJS.ErrnoException) => reject(listenFault(options, cause));
+    server.once('error', fail);
     server.listen(options.port, options.host, () => {
-      server.off('error', reject);
+      server.off('error', fail);
       resolve();
     });
   });
@@ -66,6 +67,18 @@ export async function listen(api: Api, options: ListenOptions): Promise<HttpServ
       return closeServer(server, deadlineMs);
     },
   };
+}
+
+const listenReasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use',
+  EACCES: 'needs a permission that this user does not have',
+  EADDRNOTAVAIL: 'cannot be opened: HOST is no address of this machine',
+  ENOTFOUND: 'cannot be opened: HOST is no address and no known name',
+};
+
+function listenFault({ host, port }: ListenOptions, cause: NodeJS.ErrnoException): Error {
+  const reason = listenReasons[cause.code ?? ''] ?? 'cannot be opened';
+  return new Error(`PORT ${port} on ${host} ${reason} (${cause.code})`, { cause });
 }
 
 function serverOptions(timeouts: Timeouts): ServerOptions {

@@ -103,11 +103,18 @@ describe('close', () => {
     await server.close(50);
     expect((await answers).answers).toEqual([]);
   });
+});
 
-  test('an address that is taken is told to whoever wants to listen', async () => {
-    const server = await listenForTest(t.api);
-    onTestFinished(() => server.close(500));
-    const again = listen(t.api, { host: '127.0.0.1', port: server.address.port });
-    await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' });
+describe('an address that cannot be had', () => {
+  const refused: readonly [why: string, host: string, said: string][] = [
+    ['because it is taken', '127.0.0.1', 'is in use (EADDRINUSE)'],
+    ['because HOST is elsewhere', '192.0.2.1', 'HOST is no address of this machine'], // RFC 5737
+  ];
+  test.each(refused)('%s is refused, and PORT and the port are named', async (_why, host, said) => {
+    const first = await listenForTest(t.api);
+    onTestFinished(() => first.close(500));
+    const { port } = first.address;
+    await expect(listen(t.api, { host, port })).rejects.toThrow(`PORT ${port} on ${host}`);
+    await expect(listen(t.api, { host, port })).rejects.toThrow(said);
   });
 });

@@ -1,6 +1,7 @@
 /** Signpost as a process of its own, by the command that docker-compose.yml runs (test/compose-file.test.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 export const command = [
@@ -11,13 +12,21 @@ export const command = [
 ] as const;
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
-const READY_MS = 30_000;
+const PATIENCE_MS = 30_000;
 
 export type SignpostProcess = {
+  readonly pid: number | undefined;
+  /** Waits until it has written `text`. Rejects, with everything that it wrote, where it ends before that. */
+  printed(text: string): Promise<void>;
+  signal(name: NodeJS.Signals): void;
+  /** Its exit code, or null where a signal ended it; by then everything that it wrote has arrived. */
+  readonly ended: Promise<number | null>;
   /** Ends it as a crash would: no handler runs. */
   kill(): Promise<void>;
   /** Ends it as an operator would, and gives its exit code. */
   stop(): Promise<number | null>;
+  stdout(): string;
+  stderr(): string;
   /** Everything that it has written, for a failure's message. */
   output(): string;
 };
@@ -26,44 +35,80 @@ export type SignpostProcess = {
 export async function startProcess(
   env: Readonly<Record<string, string>>,
 ): Promise<SignpostProcess> {
+  const started = launchProcess(env);
+  try {
+    await started.printed('Signpost is ready');
+    return started;
+  } catch (fault) {
+    await started.kill();
+    throw fault;
+  }
+}
+
+/** Starts a process as `startProcess` does, without waiting for anything. It does not outlive this one. */
+export function launchProcess(env: Readonly<Record<string, string>>): SignpostProcess {
   const [, ...args] = command;
-  const child = spawn(process.execPath, args, {
-    cwd: projectRoot,
+  const child = spawn(process.execPath, args.map(inProject), {
+    cwd: tmpdir(), // not the project, where a developer may have an .env
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (chunk: string) => {
-      output += chunk;
-    });
-  }
-  await untilReady(child, () => output);
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  const output = () => stdout() + stderr();
+  const killAtExit = () => child.kill('SIGKILL');
+  process.once('exit', killAtExit);
+  const ended = once(child, 'close').then(() => {
+    process.off('exit', killAtExit);
+    return child.exitCode;
+  });
+  const signal = (name: NodeJS.Signals) => void child.kill(name);
   return {
-    kill: async () => void (await end(child, 'SIGKILL')),
-    stop: () => end(child, 'SIGTERM'),
-    output: () => output,
+    pid: child.pid,
+    printed: (text) => untilPrinted(child, text, output),
+    signal,
+    ended,
+    async kill() {
+      signal('SIGKILL');
+      await ended;
+    },
+    stop() {
+      signal('SIGTERM');
+      return ended;
+    },
+    stdout,
+    stderr,
+    output,
   };
 }
 
-async function untilReady(child: ChildProcess, output: () => string): Promise<void> {
-  const ready = new Promise<void>((resolve) => {
-    child.stdout?.on('data', () => output().includes('Signpost is ready') && resolve());
-  });
-  const ended = once(child, 'exit').then(() => 'ended' as const);
-  const late = new Promise<'late'>((resolve) =>
-    setTimeout(() => resolve('late'), READY_MS).unref(),
-  );
-  const outcome = await Promise.race([ready, ended, late]);
-  if (outcome === undefined) return;
-  child.kill('SIGKILL');
-  throw new Error(`the process did not become ready (${outcome}):\n${output()}`);
+function inProject(argument: string): string {
+  return argument.startsWith('-') ? argument : `${projectRoot}${argument}`;
 }
 
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-  const exited = once(child, 'exit');
-  child.kill(signal);
-  await exited;
-  return child.exitCode;
+function collect(stream: NodeJS.ReadableStream): () => string {
+  let text = '';
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  return () => text;
+}
+
+function untilPrinted(child: ChildProcess, text: string, output: () => string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const give = (why: string) => () =>
+      reject(new Error(`the process ${why} before it printed "${text}":\n${output()}`));
+    const late = setTimeout(give('took too long'), PATIENCE_MS);
+    const look = () => {
+      if (!output().includes(text)) return;
+      clearTimeout(late);
+      resolve();
+    };
+    child.stdout?.on('data', look);
+    child.stderr?.on('data', look);
+    child.once('close', () => {
+      clearTimeout(late);
+      give('ended')();
+    });
+    look();
+  });
 }

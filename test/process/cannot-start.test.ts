@@ -1,0 +1,129 @@
+/** A start that cannot succeed ends at once, and says in one place what has to be changed. */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { launchProcess, startProcess } from '../support/process.ts';
+import { freePort } from '../support/servers.ts';
+import { anyPorts, quickStorage, takenPort } from './support.ts';
+
+const closings: (() => Promise<unknown>)[] = [];
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'signpost-start-'));
+  closings.push(() => rm(folder, { recursive: true, force: true }));
+});
+afterEach(async () => {
+  for (const close of closings.splice(0).reverse()) await close();
+});
+
+/** Starts with a data directory that is not there yet, and waits until the process ends by itself. */
+async function failToStart(env: Readonly<Record<string, string>>) {
+  const started = launchProcess({ ...anyPorts, DATA_DIR: join(folder, 'data'), ...env });
+  closings.push(started.kill);
+  const code = await started.ended;
+  return { code, stdout: started.stdout(), stderr: started.stderr() };
+}
+
+describe('wrong variables', () => {
+  const wrong = {
+    PORT: 'http',
+    EDGE_HTTPS_PORT: '65536',
+    REDIS_URL: 'redis://127.0.0.1',
+    DNS_SERVERS: 'resolver.example',
+    KEY_ENCRYPTION_KEY: 'not-so-secret',
+    VERIFY_WINDOW: '2 days',
+    LOG_LEVEL: 'loud',
+  };
+
+  it('are named, all of them at once, with exit code 2, and nothing is created', async () => {
+    const { code, stdout, stderr } = await failToStart(wrong);
+    expect([code, stdout]).toEqual([2, '']);
+    const [first, ...lines] = stderr.trimEnd().split('\n');
+    expect(first).toBe('Signpost cannot start: some variables are wrong.');
+    expect(lines.map((line) => line.trim().split(' ')[0]).sort()).toEqual(
+      Object.keys(wrong).sort(),
+    );
+    expect(stderr).not.toContain(wrong.KEY_ENCRYPTION_KEY);
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('a port that cannot be had', () => {
+  let storage: Readonly<Record<string, string>>;
+  beforeEach(async () => {
+    const fresh = await quickStorage();
+    closings.push(fresh.close);
+    storage = fresh.env;
+  });
+  const failWith = (env: Readonly<Record<string, string>>) => failToStart({ ...storage, ...env });
+
+  const ports = ['PORT', 'EDGE_HTTP_PORT', 'EDGE_HTTPS_PORT'] as const;
+  it.each(ports)('because another program has it: one line names %s', async (variable) => {
+    const { port, close } = await takenPort();
+    closings.push(close);
+    expect(await failWith({ [variable]: port })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `Signpost cannot start: ${variable} ${port} on 127.0.0.1 is in use (EADDRINUSE)\n`,
+    });
+  });
+
+  it('because two variables ask for it: one line names both', async () => {
+    const port = String(await freePort());
+    const { code, stderr } = await failWith({ PORT: port, EDGE_HTTP_PORT: port });
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `Signpost cannot start: PORT and EDGE_HTTP_PORT are the same, ${port}: each needs a port of its own\n`,
+    );
+  });
+
+  it('costs nobody the first key: the start that succeeds shows it', async () => {
+    const { port, close } = await takenPort();
+    closings.push(close);
+    expect((await failWith({ PORT: port })).code).toBe(1);
+    const started = await startProcess({ ...anyPorts, ...storage });
+    closings.push(started.kill);
+    expect(started.stdout()).toContain('Your first key');
+  });
+
+  it('shows where it was noticed at LOG_LEVEL=debug only', async () => {
+    const { port, close } = await takenPort();
+    closings.push(close);
+    const { code, stderr } = await failWith({ PORT: port, LOG_LEVEL: 'debug' });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Signpost cannot start: PORT ${port} on 127.0.0.1 is in use`);
+    expect(stderr).toMatch(/EADDRINUSE.*\n +at /);
+  });
+});
+
+describe('a folder that cannot be used', () => {
+  const places: readonly [why: string, inFolder: readonly string[]][] = [
+    ['is a file', ['file']],
+    ['is below a file', ['file', 'data']],
+  ];
+  it.each(places)('because it %s: one line names DATA_DIR', async (_why, inFolder) => {
+    await writeFile(join(folder, 'file'), 'kept');
+    const DATA_DIR = join(folder, ...inFolder);
+    const { code, stdout, stderr } = await failToStart({ DATA_DIR });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^Signpost cannot start: .*\n$/);
+    expect(stderr).toContain(`DATA_DIR ${DATA_DIR} cannot be used`);
+    expect(await readdir(folder)).toEqual(['file']);
+  });
+
+  it('because another process has it: one line names that one, which goes on and frees it', async () => {
+    const DATA_DIR = join(folder, 'data');
+    const first = await startProcess({ ...anyPorts, DATA_DIR });
+    closings.push(first.kill);
+    const { code, stdout, stderr } = await failToStart({ DATA_DIR });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^Signpost cannot start: .*\n$/);
+    expect(stderr).toContain(`${DATA_DIR} is in use by process ${first.pid}`);
+    const [, dashboard = ''] = /Dashboard +(\S+)/.exec(first.stdout()) ?? [];
+    expect((await fetch(dashboard)).status).toBe(200);
+    expect(await first.stop()).toBe(0);
+    expect(await readdir(DATA_DIR)).not.toContain('signpost.lock');
+  }, 60_000);
+});

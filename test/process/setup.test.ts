@@ -1,0 +1,158 @@
+/**
+ * The set-up that `npm start` and `npm test` begin with: in this checkout, and in a small project of its own, where it
+ * starts from nothing: the real npm and the real compiler, and a stand-in for Prisma.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const checkout = fileURLToPath(new URL('../../', import.meta.url));
+let root: string;
+
+type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string };
+
+/** Runs the set-up of the project in `folder`. */
+function setUp(folder: string): Promise<Outcome> {
+  // Nothing is fetched: what npm would only say or ask of its own accord is off.
+  const npm = { offline: 'true', audit: 'false', fund: 'false', update_notifier: 'false' };
+  const settings = Object.entries(npm).map(([name, value]) => [`npm_config_${name}`, value]);
+  const env = { ...process.env, ...Object.fromEntries(settings) };
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [join(folder, 'scripts', 'setup.mjs')],
+      { cwd: tmpdir(), env, timeout: 60_000 },
+      (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    );
+  });
+}
+
+/** The steps that were announced, without their times. */
+const steps = ({ stdout }: Outcome) =>
+  stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.replace(/ … [\d.]+ s$/, ''));
+
+const nothing: Outcome = { code: 0, stdout: '', stderr: '' };
+
+async function write(path: string, content: string): Promise<void> {
+  await mkdir(dirname(join(root, path)), { recursive: true });
+  await writeFile(join(root, path), content);
+}
+
+const read = (path: string) => readFile(join(root, path), 'utf8');
+const compiler = pathToFileURL(join(checkout, 'node_modules/typescript/bin/tsc'));
+const linked = { typescript: 'file:packages/typescript', prisma: 'file:packages/prisma' };
+
+const projectFiles: Readonly<Record<string, unknown>> = {
+  'package.json': { name: 'small', version: '1.0.0', type: 'module', dependencies: linked },
+  'package-lock.json': {
+    name: 'small',
+    version: '1.0.0',
+    lockfileVersion: 3,
+    packages: {
+      '': { name: 'small', version: '1.0.0', dependencies: linked },
+      'node_modules/prisma': { resolved: 'packages/prisma', link: true },
+      'node_modules/typescript': { resolved: 'packages/typescript', link: true },
+      'packages/prisma': { version: '1.0.0' },
+      'packages/typescript': { version: '1.0.0' },
+    },
+  },
+  'packages/typescript/package.json': { name: 'typescript', version: '1.0.0', type: 'module' },
+  'packages/typescript/bin/tsc': `await import(${JSON.stringify(compiler)});\n`,
+  'packages/prisma/package.json': { name: 'prisma', version: '1.0.0', type: 'module' },
+  'packages/prisma/build/index.js': `
+    import { mkdirSync, writeFileSync } from 'node:fs';
+    mkdirSync('src/db/generated', { recursive: true });
+    writeFileSync('src/db/generated/client.ts', 'export const client = 1;');`,
+  'tsconfig.json': {},
+  'tsconfig.build.json': {
+    compilerOptions: {
+      module: 'nodenext',
+      target: 'es2023',
+      types: [],
+      rootDir: '.',
+      outDir: 'dist',
+    },
+    include: ['src', 'workers'],
+  },
+  'prisma/schema.prisma': '// the first one',
+  'src/main.ts': 'export const answer: number = 41;\n',
+  'src/old.ts': 'export const old = true;\n',
+  'workers/start.ts': 'export const started = true;\n',
+  'src/db/embedded/make-template.ts': `
+    // @ts-expect-error: this small project has no types of Node's
+    const { mkdirSync, writeFileSync } = await import('node:fs');
+    mkdirSync('node_modules/.signpost/postgres', { recursive: true });
+    writeFileSync('node_modules/.signpost/postgres/PG_VERSION', '17');
+    export {};`,
+};
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'signpost-setup-'));
+  for (const [path, content] of Object.entries(projectFiles)) {
+    await write(path, typeof content === 'string' ? content : JSON.stringify(content));
+  }
+  await mkdir(join(root, 'scripts'));
+  await cp(join(checkout, 'scripts', 'setup.mjs'), join(root, 'scripts', 'setup.mjs'));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+describe('on a fresh clone, the set-up', () => {
+  it('does everything, once, however many ask for it at the same time', async () => {
+    const both = await Promise.all([setUp(root), setUp(root)]);
+    expect(both.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+    ]);
+    expect(both.flatMap(steps)).toEqual([
+      'Installing the dependencies',
+      'Generating the database client',
+      'Compiling',
+      'Making an empty database',
+    ]);
+    expect(await read('dist/src/main.js')).toContain('answer = 41');
+  }, 60_000);
+
+  it('then does nothing and prints nothing', async () => {
+    expect(await setUp(root)).toEqual(nothing);
+  });
+});
+
+describe('a later set-up', () => {
+  it('compiles what was edited, and forgets what was removed', async () => {
+    await write('src/main.ts', 'export const answer: number = 42;\n');
+    await rm(join(root, 'src/old.ts'));
+    expect(steps(await setUp(root))).toEqual(['Compiling']);
+    expect(await read('dist/src/main.js')).toContain('answer = 42');
+    await expect(read('dist/src/old.js')).rejects.toThrow('ENOENT');
+    expect(await setUp(root)).toEqual(nothing);
+  });
+
+  it('generates the client of a schema that was edited', async () => {
+    await write('prisma/schema.prisma', '// the second one');
+    expect(steps(await setUp(root))).toEqual(['Generating the database client', 'Compiling']);
+    expect(await setUp(root)).toEqual(nothing);
+  });
+
+  it('that fails says why, with exit code 1, and is done again', async () => {
+    await write('src/main.ts', "export const answer: number = 'forty-two';\n");
+    for (const _time of ['first', 'second']) {
+      const { code, stdout, stderr } = await setUp(root);
+      expect([code, stdout]).toEqual([1, 'Compiling … failed\n']);
+      expect(stderr).toContain('src/main.ts(1,14): error TS2322');
+    }
+    await write('src/main.ts', 'export const answer: number = 42;\n');
+    expect(steps(await setUp(root))).toEqual(['Compiling']);
+    expect(await setUp(root)).toEqual(nothing);
+  }, 60_000);
+});
+
+it('where `npm test` has done everything, another set-up does nothing and prints nothing', async () => {
+  await setUp(checkout); // nothing to do either, unless Vitest was started without `npm test`
+  expect(await setUp(checkout)).toEqual(nothing);
+}, 60_000);
