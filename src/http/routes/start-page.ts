@@ -1,4 +1,4 @@
-/** The page at `/`: what runs here and what to try. The dashboard takes its place (docs/roadmap in the README). */
+/** The page at `/`: what runs here and what to try, until the dashboard takes its place. */
 import { type Route, route } from '../route.ts';
 
 const page = `<!doctype html>
