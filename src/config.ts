@@ -10,9 +10,22 @@ export type Storage =
   | { readonly kind: 'postgres'; readonly databaseUrl: string }
   | { readonly kind: 'postgres_redis'; readonly databaseUrl: string; readonly redisUrl: string };
 
+export type ApiConfig = {
+  /** Where clients reach the API; ends in `/v1`. Missing: relative to where its document is read. */
+  readonly baseUrl: string | undefined;
+  readonly stagingUrl: string | undefined;
+  /** Origins whose pages may call the API; `https://shop.example`, without a path. */
+  readonly corsOrigins: readonly string[];
+  /** Addresses and networks whose `X-Forwarded-For` is believed; `10.0.0.0/8`. */
+  readonly trustedProxies: readonly string[];
+  /** Requests a minute. */
+  readonly rateLimits: { readonly perKey: number; readonly perAddress: number };
+};
+
 export type Config = {
   readonly role: 'all' | 'api' | 'worker' | 'edge';
   readonly http: { readonly host: string; readonly port: number };
+  readonly api: ApiConfig;
   readonly edge: { readonly httpPort: number; readonly httpsPort: number };
   readonly storage: Storage;
   /** An administrator's key to accept from the start. */
@@ -81,6 +94,26 @@ const url = (protocols: readonly string[]) =>
       `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
     );
 
+/** A path that ends in `v1` is the interface document's (part 1). */
+const baseUrl = url(['http:', 'https:']).refine(
+  (text) => /^https?:\/\/[^/?#@]+(\/[^?#]*)?\/v1$/.test(text),
+  'must end in /v1, without credentials, query or fragment',
+);
+
+const origin = z
+  .string()
+  .refine(
+    (text) => URL.canParse(text) && new URL(text).origin === text,
+    'must be origins such as https://shop.example, comma separated',
+  );
+
+const network = z.string().refine(isNetwork, 'must be addresses or networks, comma separated');
+
+const perMinute = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, 'must be a number of requests a minute, 1 or more')
+  .transform(Number);
+
 const address = z
   .string()
   .refine((text) => isIP(text) !== 0, 'must be IP addresses, comma separated');
@@ -111,6 +144,12 @@ const variables = z.object({
   REDIS_URL: url(['redis:', 'rediss:']).optional(),
   DATA_DIR: z.string().default('.data'),
   API_KEY: apiKey.optional(),
+  BASE_URL: baseUrl.optional(),
+  STAGING_URL: baseUrl.optional(),
+  CORS_ORIGINS: list(origin).default([]),
+  TRUSTED_PROXIES: list(network).default([]),
+  RATE_LIMIT_PER_KEY: perMinute.default(6_000),
+  RATE_LIMIT_PER_ADDRESS: perMinute.default(12_000),
   PLATFORM_DOMAIN: hostName.default('edge.signpost.test'),
   PLATFORM_ADDRESSES: list(address).default([]),
   DNS_SERVERS: list(z.string().transform(socketAddress)).default([]),
@@ -178,6 +217,13 @@ function toConfig(v: Variables): Config {
     role: v.ROLE,
     http: { host: v.HOST, port: v.PORT },
     edge: { httpPort: v.EDGE_HTTP_PORT, httpsPort: v.EDGE_HTTPS_PORT },
+    api: {
+      baseUrl: v.BASE_URL,
+      stagingUrl: v.STAGING_URL,
+      corsOrigins: v.CORS_ORIGINS,
+      trustedProxies: v.TRUSTED_PROXIES,
+      rateLimits: { perKey: v.RATE_LIMIT_PER_KEY, perAddress: v.RATE_LIMIT_PER_ADDRESS },
+    },
     storage: storageOf(v),
     apiKey: v.API_KEY,
     platform: { domain: v.PLATFORM_DOMAIN, addresses: v.PLATFORM_ADDRESSES },
@@ -218,6 +264,13 @@ function list<Item extends z.ZodType<unknown, string>>(item: Item) {
     .string()
     .transform((text) => text.split(',').map((part) => part.trim()))
     .pipe(z.array(item));
+}
+
+/** `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`. */
+function isNetwork(text: string): boolean {
+  const [, host = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(host);
+  return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
 }
 
 /** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. */
