@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Storage } from '../config.ts';
 import { openEmbedded } from './embedded/stream.ts';
 import { PrismaClient } from './generated/client.ts';
+import { joinTransactions } from './transaction.ts';
 
 export type PoolOptions = {
   /** Connections at most. */
@@ -17,6 +18,7 @@ export type PoolOptions = {
 };
 
 export type Database = {
+  /** Joins the transaction of its caller (src/db/transaction.ts). */
   readonly prisma: PrismaClient;
   readonly pool: pg.Pool;
   /** Another pool on the same database. Whoever opens it may end it; `close` ends it otherwise. */
@@ -52,10 +54,12 @@ export async function openDatabase(storage: Storage, log: Logger): Promise<Datab
     return pool;
   }
   const pool = openPool({ max: 10, statementTimeoutMs: 10_000 });
-  const prisma = new PrismaClient({
-    adapter: new PrismaPg(pool, { disposeExternalPool: false }),
-    transactionOptions: { maxWait: TRANSACTION_WAIT_MS, timeout: TRANSACTION_MS },
-  });
+  const prisma = joinTransactions(
+    new PrismaClient({
+      adapter: new PrismaPg(pool, { disposeExternalPool: false }),
+      transactionOptions: { maxWait: TRANSACTION_WAIT_MS, timeout: TRANSACTION_MS },
+    }),
+  );
   let closing: Promise<void> | undefined;
 
   return {
@@ -107,7 +111,8 @@ function limits({ max, statementTimeoutMs, searchPath }: PoolOptions): pg.PoolCo
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     application_name: 'signpost',
-    ...(searchPath === undefined ? {} : { options: `-c search_path=${searchPath}` }),
+    // adapter-pg sends times without an offset, so the session's zone must be the one that they are in.
+    options: `-c TimeZone=UTC${searchPath === undefined ? '' : ` -c search_path=${searchPath}`}`,
   };
 }
 
