@@ -1,9 +1,10 @@
 /** One request and its answer on the wire. With server.ts the only file that touches requests and responses. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { RawResponse } from './api.ts';
 import { type BodyRead, MAX_BODY_BYTES } from './body.ts';
 import type { Refusal } from './errors.ts';
+import type { RawResponse } from './render.ts';
 
 const MAX_LINGER_BYTES = 1_048_576; // our choice: what a refused upload may still send while it reads the answer
 
@@ -43,22 +44,51 @@ export function readBody(exchange: Exchange): Promise<BodyRead> {
   });
 }
 
-/** Settles when the answer has left, or its client has. */
+export type SendTimeouts = {
+  /** What a client may still send while it reads a refusal. */
+  readonly lingerMs: number;
+  /** A client that has not read its answer by then is cut off. */
+  readonly sendMs: number;
+};
+
+export type SendOptions = {
+  /** Whether this is the connection's last answer. */
+  readonly close: boolean;
+  readonly timeouts: SendTimeouts;
+};
+
+/** Calls `ended` once, when the answer has left or its client has. Throws where the answer is none. */
 export function send(
   { req, res, broken }: Exchange,
   { status, headers, body }: RawResponse,
-  { close, lingerMs }: { readonly close: boolean; readonly lingerMs: number },
-): Promise<void> {
-  return new Promise((resolve) => {
-    res.once('close', resolve);
-    const unread = !req.complete && !isSmall(req);
-    if (close || unread || broken !== null) res.setHeader('connection', 'close');
-    res.writeHead(status, headers);
-    if (!unread || broken !== null) return void res.end(body ?? undefined);
+  { close, timeouts: { lingerMs, sendMs } }: SendOptions,
+  ended: () => void,
+): void {
+  if (res.destroyed) {
+    ended();
+    return;
+  }
+  res.once('close', ended);
+  const unread = !req.complete && !isSmall(req);
+  if (close || unread || broken !== null) res.setHeader('connection', 'close');
+  res.writeHead(status, headers);
+  if (unread && broken === null) {
     if (body === null) res.flushHeaders();
     else res.write(body);
-    linger(req, lingerMs, () => res.end());
-  });
+    linger(req, lingerMs, () => finish(res, null, sendMs));
+  } else {
+    finish(res, body, sendMs);
+  }
+}
+
+/** Ends an answer. What the system does not take at once waits for its client, for a bounded time. */
+function finish(res: ServerResponse, rest: string | null, sendMs: number): void {
+  const { socket, writableEnded } = res;
+  if (writableEnded) return;
+  res.end(rest ?? undefined);
+  if (socket === null || socket.writableLength === 0) return;
+  const timer = setTimeout(() => socket.destroy(), sendMs);
+  res.once('close', () => clearTimeout(timer));
 }
 
 /** Whether the rest of a body that nobody wanted is quickly read, so that the connection can be kept. */
@@ -96,4 +126,11 @@ export function writeRaw(
   socket.once('close', () => clearTimeout(timer));
   socket.on('error', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body ?? ''}`);
+}
+
+/** Answers a connection from which nothing has been read; what it sends meanwhile is dropped unseen. */
+export function turnAway(socket: Socket, response: RawResponse, lingerMs: number): void {
+  socket.removeAllListeners('data'); // the parser of node:http
+  socket.on('data', () => {}); // and takes the socket back from it
+  writeRaw(socket, response, lingerMs);
 }

@@ -1,16 +1,17 @@
 /** node:http in front of the API, with every limit explicit. */
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Api } from './api.ts';
+import { trustedProxies } from './client-address.ts';
+import {
+  type ConnectionCount,
+  type ConnectionLimits,
+  countConnections,
+  defaultConnectionLimits,
+} from './connections.ts';
 import { type Refusal, refuse } from './errors.ts';
-import { type BrokenCode, type Exchange, readBody, send, writeRaw } from './exchange.ts';
+import { turnAway } from './exchange.ts';
+import { accept, answerRaw, onClientError, type Pipelines } from './pipeline.ts';
 
 export type HttpServer = {
   readonly address: AddressInfo;
@@ -23,6 +24,9 @@ export type ListenOptions = {
   /** 0: any free port. */
   readonly port: number;
   readonly timeouts?: Partial<Timeouts>;
+  readonly connections?: Partial<ConnectionLimits>;
+  /** Addresses and networks that may open more connections than others; `10.0.0.0/8`. */
+  readonly trustedProxies?: readonly string[];
 };
 
 type Timeouts = typeof defaultTimeouts;
@@ -31,27 +35,25 @@ const defaultTimeouts = {
   requestMs: 30_000,
   checkIntervalMs: 2_000,
   keepAliveMs: 65_000, // longer than the usual 60 s of a load balancer, so that it closes first
+  sendMs: 30_000, // our choice: an answer may take as long to leave as its request to arrive
   lingerMs: 1_000,
 };
 
 const MAX_HEADER_BYTES = 16_384;
 const MAX_HEADERS = 100;
-
-/** `last` settles when the newest exchange has ended; `receiving` is that exchange; `failed`: nothing more is read. */
-type Connection = { last: Promise<void>; receiving: Exchange | null; failed: boolean };
-type Context = {
-  readonly api: Api;
-  readonly timeouts: Timeouts;
-  readonly connections: WeakMap<Duplex, Connection>;
-  closing: boolean;
-};
+/** Our choice: as many as this may take `lingerMs` to read that they are too many; others are closed behind the answer. */
+const MAX_TURNED_AWAY = 200;
+const RETRY_AFTER_SECONDS = '5';
 
 /** Listens, and settles once the address is bound. Where it cannot be, it rejects and names the variable that chose it. */
 export async function listen(api: Api, options: ListenOptions): Promise<HttpServer> {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
-  const context: Context = { api, timeouts, connections: new WeakMap(), closing: false };
+  const limits = { ...defaultConnectionLimits, ...options.connections };
+  const count = countConnections(limits, trustedProxies(options.trustedProxies ?? []));
+  const pipelines: Pipelines = { api, timeouts, connections: new WeakMap(), closing: false };
   const server = createServer(serverOptions(timeouts));
-  attach(server, context);
+  attach(server, pipelines);
+  limitConnections(server, pipelines, count);
   await new Promise<void>((resolve, reject) => {
     const fail = (cause: NodeJS.ErrnoException) => reject(listenFault(options, cause));
     server.once('error', fail);
@@ -63,7 +65,7 @@ export async function listen(api: Api, options: ListenOptions): Promise<HttpServ
   return {
     address: server.address() as AddressInfo, // a server that listens on a host has one
     close: (deadlineMs) => {
-      context.closing = true;
+      pipelines.closing = true;
       return closeServer(server, deadlineMs);
     },
   };
@@ -105,17 +107,20 @@ function closeServer(server: Server, deadlineMs: number): Promise<void> {
   });
 }
 
-function attach(server: Server, context: Context): void {
+function attach(server: Server, pipelines: Pipelines): void {
   server.maxHeadersCount = MAX_HEADERS + 1; // node drops the rest in silence; one more shows that there was a rest
-  server.on('request', (req, res) => accept(context, req, res, false, transportRefusal(req)));
-  server.on('checkContinue', (req, res) => accept(context, req, res, true, transportRefusal(req)));
+  server.on('request', (req, res) => accept(pipelines, req, res, false, transportRefusal(req)));
+  server.on('checkContinue', (req, res) =>
+    accept(pipelines, req, res, true, transportRefusal(req)),
+  );
   server.on('checkExpectation', (req, res) =>
-    accept(context, req, res, false, refuse('expectation_failed')),
+    accept(pipelines, req, res, false, refuse('expectation_failed')),
   );
-  server.on('clientError', (error, socket) => onClientError(context, error, socket));
-  server.on('connect', (_req, socket) =>
-    answerRaw(context, socket, refuse('bad_request', 'CONNECT is not served here.')),
-  );
+  server.on('clientError', (error, socket) => onClientError(pipelines, error, socket));
+  server.on('connect', (_req, socket) => {
+    socket.on('error', () => socket.destroy()); // node:http has let go of it
+    answerRaw(pipelines, socket, refuse('bad_request', 'CONNECT is not served here.'));
+  });
 }
 
 function transportRefusal(req: IncomingMessage): Refusal | null {
@@ -127,85 +132,22 @@ function transportRefusal(req: IncomingMessage): Refusal | null {
   return null;
 }
 
-function connectionOf({ connections }: Context, socket: Duplex): Connection {
-  const known = connections.get(socket);
-  if (known !== undefined) return known;
-  const connection = { last: Promise.resolve(), receiving: null, failed: false };
-  connections.set(socket, connection);
-  return connection;
-}
-
-/** Exchanges of one connection run one after the other: RFC 9112, 9.3.2 lets only safe ones overlap. */
-function accept(
-  context: Context,
-  req: IncomingMessage,
-  res: ServerResponse,
-  expectsContinue: boolean,
-  refusal: Refusal | null,
-): void {
-  const connection = connectionOf(context, req.socket);
-  const exchange = { req, res, expectsContinue, refusal, broken: null, onBroken: () => {} };
-  connection.receiving = exchange;
-  connection.last = connection.last
-    .then(() => serve(context, exchange))
-    .catch(() => void req.socket.destroy());
-}
-
-async function serve(context: Context, exchange: Exchange): Promise<void> {
-  const { api, timeouts } = context;
-  const { req, refusal } = exchange;
-  if (req.socket.destroyed) return;
-  const response =
-    refusal !== null
-      ? api.reject(refusal)
-      : await api.handle({
-          method: req.method ?? '',
-          target: req.url ?? '',
-          // Duplicates are joined, so only set-cookie, which no request has, could be a list.
-          headers: req.headers as Readonly<Record<string, string | undefined>>,
-          readBody: () => readBody(exchange),
-          remoteAddress: req.socket.remoteAddress,
-        });
-  await send(exchange, response, { close: context.closing, lingerMs: timeouts.lingerMs });
-}
-
-/** The parser's codes (llhttp's HPE_… among them); every other one is bad_request. */
-const parserCodes: Readonly<Record<string, BrokenCode | 'headers_too_large'>> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-};
-
-/** What the parser refuses: it ends the request that it broke, or gets an answer of its own. */
-function onClientError(context: Context, error: NodeJS.ErrnoException, socket: Duplex): void {
-  const connection = connectionOf(context, socket);
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  if (connection.failed) return;
-  connection.failed = true;
-  const code = parserCodes[error.code ?? ''] ?? 'bad_request';
-  const { receiving } = connection;
-  if (receiving === null || receiving.req.complete) answerRaw(context, socket, refuse(code));
-  else breakOff(receiving, code, socket);
-}
-
-function breakOff(
-  exchange: Exchange,
-  code: BrokenCode | 'headers_too_large',
-  socket: Duplex,
-): void {
-  // The headers were fine, so what was too large are its trailers.
-  exchange.broken = code === 'headers_too_large' ? 'bad_request' : code;
-  exchange.onBroken(exchange.broken);
-  // Answered already, and never to be complete.
-  if (exchange.res.writableEnded) socket.end(() => void socket.destroy());
-}
-
-/** Answers what never became a request, after the requests that came before it. */
-function answerRaw(context: Context, socket: Duplex, refusal: Refusal): void {
-  void connectionOf(context, socket).last.then(() =>
-    writeRaw(socket, context.api.reject(refusal), context.timeouts.lingerMs),
-  );
+/** Answers a connection that is one too many 503 and closes it, before anything of it is read. */
+function limitConnections(server: Server, pipelines: Pipelines, count: ConnectionCount): void {
+  const { api, timeouts } = pipelines;
+  let turnedAway = 0;
+  server.on('connection', (socket) => {
+    const leave = count.admit(socket.remoteAddress);
+    if (leave !== null) {
+      socket.once('close', leave);
+      return;
+    }
+    turnedAway += 1;
+    socket.once('close', () => {
+      turnedAway -= 1;
+    });
+    const headers = { 'retry-after': RETRY_AFTER_SECONDS };
+    const answer = api.reject(refuse('too_many_connections', undefined, headers));
+    turnAway(socket, answer, turnedAway <= MAX_TURNED_AWAY ? timeouts.lingerMs : 0);
+  });
 }

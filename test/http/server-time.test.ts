@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Api } from '../../src/http/api.ts';
 import { listen } from '../../src/http/server.ts';
 import { startTestApi, type TestApi } from './support.ts';
-import { listenForTest, talk } from './wire.ts';
+import { listenForTest, parseAnswers, talk } from './wire.ts';
 
 let t: TestApi;
 let key: string;
@@ -18,6 +18,19 @@ const statuses = async (port: number, pieces: Iterable<string>) =>
     ({ status, body }) => `${status} ${JSON.parse(body).code ?? ''}`,
   );
 
+/** Sends `first`, then an octet every few milliseconds, and the statuses that came before the server closed. */
+async function drip(port: number, first: string): Promise<readonly number[]> {
+  const socket = connect(port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  socket.on('error', () => {}); // it may still send when the server closes
+  socket.write(first);
+  const dripping = setInterval(() => socket.write('x'), 10);
+  await new Promise((resolve) => socket.once('close', resolve));
+  clearInterval(dripping);
+  return parseAnswers(Buffer.concat(chunks).toString('latin1')).map(({ status }) => status);
+}
+
 describe('a client that takes its time', () => {
   const short = { headersMs: 150, requestMs: 300, checkIntervalMs: 30 };
   async function patientServer(): Promise<number> {
@@ -26,9 +39,40 @@ describe('a client that takes its time', () => {
     return server.address.port;
   }
 
+  test('over its first word is answered 408', async () => {
+    const port = await patientServer();
+    expect(await statuses(port, [])).toEqual(['408 request_timeout']);
+  });
+
   test('over its headers is answered 408', async () => {
     const port = await patientServer();
     expect(await statuses(port, ['GET /v1/pets HT'])).toEqual(['408 request_timeout']);
+  });
+
+  test('over the headers of its second request is answered 408', async () => {
+    const port = await patientServer();
+    const sent = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/pets HT';
+    expect(await statuses(port, [sent])).toEqual(['404 not_found', '408 request_timeout']);
+  });
+
+  const head = 'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+  const drips: readonly [what: string, first: () => string][] = [
+    ['headers', () => `${head}X: `],
+    [
+      'a body',
+      () => `${head}Authorization: Bearer ${key}\r\nContent-Length: 4000\r\n\r\n{"name":"`,
+    ],
+  ];
+  test.each(drips)('and sends %s octet by octet is answered 408', async (_what, first) => {
+    const port = await patientServer();
+    expect(await drip(port, first())).toEqual([408]);
+  });
+
+  test('between two requests is let go', async () => {
+    const server = await listenForTest(t.api, { keepAliveMs: 50 });
+    const sent = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n';
+    expect(await statuses(server.address.port, [sent])).toEqual(['404 not_found']);
+    await server.close(500);
   });
 
   test('over its body is answered 408, and nothing is stored', async () => {
