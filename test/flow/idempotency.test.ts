@@ -1,0 +1,218 @@
+/** Requests that are sent again: after an answer that was lost, to another process, after a crash at the worst moment. */
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startProcess } from '../support/process.ts';
+import { lacks } from '../support/programs.ts';
+import { freePort } from '../support/servers.ts';
+import { startService } from '../support/service.ts';
+import { freshStorage, storages } from '../support/storage.ts';
+import { startWorld, until, type World } from '../support/world.ts';
+
+const closings: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closings.splice(0).reverse()) await close();
+});
+
+type Answer = {
+  readonly status: number;
+  readonly text: string;
+  readonly replayed: boolean;
+  readonly headers: Headers;
+};
+
+/** `post('/v1/pets', {…}, key)` at one address of the service. */
+function poster({ apiKey }: World, url: string) {
+  return async (path: string, body: unknown, key: string): Promise<Answer> => {
+    const answer = await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'idempotency-key': `"${key}"`,
+      },
+      body: JSON.stringify(body),
+    });
+    const { status, headers } = answer;
+    const replayed = headers.has('idempotency-replayed');
+    return { status, headers, replayed, text: await answer.text() };
+  };
+}
+
+const idOf = ({ text }: Answer) => (JSON.parse(text) as { id: string }).id;
+
+describe.each(storages)('on $name, every POST', ({ name, available }) => {
+  it.skipIf(!available)(
+    'has its effect once, and its answer as often as it is sent',
+    async () => {
+      const { storage, close } = await freshStorage(name);
+      closings.push(close);
+      const { world, client, close: stop } = await startService({ storage, ca: 'local authority' });
+      closings.push(stop);
+      const post = poster(world, world.apiUrl);
+      /** Sends it twice; gives the first answer. */
+      const twice = async (path: string, body: unknown): Promise<Answer> => {
+        const key = randomUUID();
+        const first = await post(path, body, key);
+        expect(first.replayed).toBe(false);
+        const second = await post(path, body, key);
+        expect(second).toMatchObject({ replayed: true, status: first.status });
+        expect(second.headers.get('location')).toBe(first.headers.get('location'));
+        if (!path.startsWith('/v1/keys')) expect(second.text).toBe(first.text);
+        else expect(JSON.parse(second.text)).toEqual({ ...JSON.parse(first.text), key: null });
+        return first;
+      };
+
+      const pet = await twice('/v1/pets', { name: 'Rex', categoryId: 1 });
+      expect(pet.status).toBe(201);
+      expect((await client.call('GET', '/v1/pets')).body).toEqual([JSON.parse(pet.text)]);
+
+      const project = await twice('/v1/projects', { name: 'P', slug: 'p', plan: 'pro' });
+      const path = `/v1/projects/${idOf(project)}`;
+      await twice(`${path}/deploys`, { status: 'succeeded', upstream: world.upstream });
+      const added = await twice(`${path}/domains`, { hostname: world.hostname });
+      expect(added.status).toBe(201);
+      // The queue was woken: somebody looks at the DNS.
+      const domain = `${path}/domains/${world.hostname}`;
+      await until('a look', async () => {
+        const { body } = await client.call('GET', domain);
+        return (body as { checks: { attempts: number } }).checks.attempts > 0;
+      });
+      expect((await twice(`${domain}/verify`, {})).status).toBe(202);
+      const again = await twice(`${path}/domains`, { hostname: world.hostname });
+      expect(again).toMatchObject({ status: 409 });
+
+      const key = await twice('/v1/keys', { name: 'K', scopes: ['pets:read'] });
+      expect(key.status).toBe(201);
+      const rotated = await twice(`/v1/keys/${idOf(key)}/rotate`, { graceSeconds: 60 });
+      expect(rotated.status).toBe(201);
+    },
+    90_000,
+  );
+});
+
+const HELD = 7_367_004; // any number that no advisory lock of the service has
+
+/** Where a transaction can be held up, by whoever holds the test's lock, and how it shows there. */
+const moments = {
+  'after its effect': {
+    prepare: '',
+    hold: 'BEGIN; LOCK TABLE idempotent_answer IN SHARE MODE',
+    letGo: 'ROLLBACK',
+    isHeld: `SELECT 1 FROM pg_locks WHERE relation = 'idempotent_answer'::regclass AND NOT granted`,
+  },
+  'in its commit': {
+    prepare: `
+      CREATE FUNCTION held() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_advisory_xact_lock_shared(${HELD}); RETURN NULL; END';
+      CREATE CONSTRAINT TRIGGER held AFTER INSERT ON idempotent_answer
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION held()`,
+    hold: `SELECT pg_advisory_lock(${HELD})`,
+    letGo: `SELECT pg_advisory_unlock(${HELD})`,
+    isHeld: `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = ${HELD} AND NOT granted`,
+  },
+} as const;
+
+const without = lacks('postgres', 'requests that are sent again to another process');
+
+describe.skipIf(without)('a POST that is sent again', () => {
+  it('is refused by another process while it runs, and replayed by it afterwards', async () => {
+    const { here, there, hold } = await startTwo();
+    const held = await hold('after its effect');
+    const key = randomUUID();
+    const first = here.post('/v1/pets', { name: 'Rex', categoryId: 1 }, key);
+    await held.reached();
+    const meanwhile = await there.post('/v1/pets', { name: 'Rex', categoryId: 1 }, key);
+    expect(meanwhile).toMatchObject({ status: 409 });
+    expect(meanwhile.text).toContain('"idempotency_key_in_use"');
+    expect(meanwhile.headers.get('retry-after')).toBe('1');
+    await held.letGo();
+    const { status, text } = await first;
+    expect(status).toBe(201);
+    const again = await there.post('/v1/pets', { name: 'Rex', categoryId: 1 }, key);
+    expect(again).toMatchObject({ status: 201, text, replayed: true });
+    const other = await there.post('/v1/pets', { name: 'Max', categoryId: 1 }, key);
+    expect(other.status).toBe(422);
+  }, 60_000);
+
+  it.each([
+    ['after its effect', 'has left nothing, and runs then', false],
+    ['in its commit', 'is answered as it would have been', true],
+  ] as const)(
+    'to a process that was killed %s %s',
+    async (moment, _, replayed) => {
+      const { world, here, there, hold, count } = await startTwo();
+      const project = await here.post('/v1/projects', { name: 'P', slug: 'p', plan: 'pro' }, 'p');
+      const path = `/v1/projects/${idOf(project)}`;
+      const deploy = { status: 'succeeded', upstream: world.upstream };
+      await here.post(`${path}/deploys`, deploy, 'd');
+      const held = await hold(moment);
+      const key = randomUUID();
+      const add = (post: typeof here.post) =>
+        post(`${path}/domains`, { hostname: world.hostname }, key);
+      const lost = add(here.post).catch(() => 'lost');
+      await held.reached();
+      // Nobody sees it before it is committed, the queue neither.
+      expect([await count('domain'), await count('bullmq.job')]).toEqual([0, 0]);
+      await here.kill();
+      expect(await lost).toBe('lost');
+      await held.letGo();
+      const answer = await until('an answer', async () => {
+        const each = await add(there.post);
+        return each.status !== 409 && each; // PostgreSQL has not noticed yet that the process is gone
+      });
+      expect(answer).toMatchObject({ status: 201, replayed });
+      expect([await count('domain'), await count('event')]).toEqual([1, 1]);
+      // What was to come after the commit died with the process; the reconciler makes good for it.
+      expect(await count('bullmq.job')).toBe(replayed ? 0 : 1);
+      const worker = await startProcess({ ...world.env, ROLE: 'worker' });
+      closings.push(worker.stop);
+      await until('a look', () => count('domain', 'attempts > 0'));
+    },
+    90_000,
+  );
+});
+
+/** Two processes of the API on one PostgreSQL. */
+async function startTwo() {
+  const { storage, close } = await freshStorage('postgres');
+  closings.push(close);
+  const world = await startWorld({ storage, ca: 'local authority' });
+  closings.push(world.close);
+  const [here, there] = [await startApi(world), await startApi(world)];
+  const url = world.env['DATABASE_URL'];
+  const database = new pg.Client(url);
+  const blocker = new pg.Client(url);
+  for (const client of [database, blocker]) {
+    await client.connect();
+    closings.push(() => client.end());
+  }
+  return {
+    world,
+    here,
+    there,
+    async count(table: string, where = 'true'): Promise<number> {
+      const counted = `SELECT count(*)::int AS rows FROM ${table} WHERE ${where}`;
+      return (await database.query<{ rows: number }>(counted)).rows[0]?.rows ?? 0;
+    },
+    /** Holds up the transactions that get to this moment. */
+    async hold(moment: keyof typeof moments) {
+      const { prepare, hold, letGo, isHeld } = moments[moment];
+      await database.query(prepare);
+      await blocker.query(hold);
+      return {
+        reached: () =>
+          until(moment, async () => (await database.query(isHeld)).rows.length > 0, 10_000),
+        letGo: () => blocker.query(letGo),
+      };
+    },
+  };
+}
+
+async function startApi(world: World) {
+  const port = await freePort();
+  const { stop, kill } = await startProcess({ ...world.env, PORT: String(port), ROLE: 'api' });
+  closings.push(stop);
+  return { post: poster(world, `http://127.0.0.1:${port}`), kill };
+}
