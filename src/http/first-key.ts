@@ -2,6 +2,9 @@
 import { digestOf, MAX_TOKEN_LENGTH, mintKey, parseKey } from './api-key.ts';
 import type { Scope } from './route.ts';
 
+/** The id of API_KEY, which has none in it that could be read. */
+export const CONFIGURED_KEY_ID = 'configured';
+
 type FirstKey = {
   readonly id: string;
   readonly name: string;
@@ -29,7 +32,7 @@ export async function ensureApiKey(
   if (configured !== undefined) {
     const problem = apiKeyProblem(configured);
     if (problem !== null) throw new Error(`API_KEY ${problem}`);
-    await keys.put(adminKey('configured', 'API_KEY', configured, now));
+    await keys.put(adminKey(CONFIGURED_KEY_ID, 'API_KEY', configured, now));
     return { created: null };
   }
   const { id, token } = mintKey();

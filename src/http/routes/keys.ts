@@ -1,0 +1,189 @@
+/** Keys that are made, seen, rotated and revoked by whoever holds an admin key. */
+import type { ApiKeyStore } from '../../db/api-keys.ts';
+import type { RotationResult } from '../../db/key-line.ts';
+import { digestOf, mintKey } from '../api-key.ts';
+import { type Refusal, refuse } from '../errors.ts';
+import {
+  key,
+  keyExample,
+  keyList,
+  mintedKey,
+  mintedKeyExample,
+  newKey,
+  rotation,
+} from '../key-schemas.ts';
+import { keyView } from '../key-view.ts';
+import { type ApiResponse, type Route, route } from '../route.ts';
+
+export type KeyRoutesDeps = {
+  readonly keys: ApiKeyStore;
+  /** Has this process look a key up again at its next use (src/http/auth.ts); the others do so within 5 s. */
+  readonly forget: (keyId: string) => void;
+  readonly now: () => Date;
+};
+
+const MAX_LIFE_YEARS = 100; // our choice: a time that every calendar knows; for longer there is no end at all
+
+const mintedHeaders = { location: 'The path of the new key' };
+const inCommon = { tag: 'Keys', scope: 'admin', stability: 'beta' } as const;
+
+export function keyRoutes(deps: KeyRoutesDeps): readonly Route[] {
+  return [listKeys(deps), createKey(deps), getKey(deps), rotateKey(deps), revokeKey(deps)];
+}
+
+function listKeys({ keys, now }: KeyRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: '/v1/keys',
+    operationId: 'listKeys',
+    summary: 'List keys',
+    description: 'All keys, oldest first, those that have ended among them.',
+    success: { status: 200, description: 'All keys', schema: keyList, example: [keyExample] },
+    handle: async () => {
+      const at = now();
+      return { status: 200, body: (await keys.list()).map((one) => keyView(one, at)) };
+    },
+  });
+}
+
+function createKey({ keys, now }: KeyRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'POST',
+    path: '/v1/keys',
+    operationId: 'createKey',
+    summary: 'Make a key',
+    description:
+      'The answer shows the token, once: only a digest of it is stored. A replay for an Idempotency-Key has null in its place.',
+    body: newKey,
+    bodyExample: { name: keyExample.name, scopes: keyExample.scopes },
+    success: {
+      status: 201,
+      description: 'The key was made',
+      schema: mintedKey,
+      example: mintedKeyExample,
+      headers: mintedHeaders,
+    },
+    handle: async ({ body: { name, scopes, expiresAt = null } }) => {
+      const at = now();
+      if (expiresAt !== null && !liesAhead(expiresAt, at)) {
+        return refuse('invalid_body', 'expiresAt: must be in the future, and within 100 years');
+      }
+      const { id, token } = mintKey();
+      const digest = digestOf(token);
+      const made = await keys.create({ id, name, digest, scopes, createdAt: at, expiresAt });
+      return minted(keyView(made, at), token);
+    },
+  });
+}
+
+function getKey({ keys, now }: KeyRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: '/v1/keys/:keyId',
+    operationId: 'getKey',
+    summary: 'Show a key',
+    success: { status: 200, description: 'The key', schema: key, example: keyExample },
+    refusals: ['key_not_found'],
+    handle: async ({ params }) => {
+      const found = await keys.get(params.keyId);
+      return found === null
+        ? refuse('key_not_found')
+        : { status: 200, body: keyView(found, now()) };
+    },
+  });
+}
+
+function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'POST',
+    path: '/v1/keys/:keyId/rotate',
+    operationId: 'rotateKey',
+    summary: 'Replace a key with a new one',
+    description:
+      'The successor has the same name and scopes and as long a life. Both work until the grace is over; of a key and all its successors at most two work at once. The answer shows the token, once; a replay for an Idempotency-Key has null in its place.',
+    body: rotation,
+    bodyExample: { graceSeconds: 86_400 },
+    bodyIsOptional: true,
+    success: {
+      status: 201,
+      description: 'The successor',
+      schema: mintedKey,
+      example: mintedKeyExample,
+      headers: mintedHeaders,
+    },
+    refusals: ['key_not_found', 'key_ended', 'key_rotated', 'rotation_under_way', 'last_admin_key'],
+    handle: async ({ params: { keyId }, body: { graceSeconds } }) => {
+      const at = now();
+      const { id, token } = mintKey();
+      const successor = { id, digest: digestOf(token) };
+      const graceMs = graceSeconds * 1_000;
+      const result = await keys.rotate(keyId, { successor, graceMs, now: at });
+      if (result.kind !== 'rotated') return refuseRotation(result);
+      const forgetOld = async () => forget(keyId);
+      return { ...minted(keyView(result.successor, at), token), afterCommit: forgetOld };
+    },
+  });
+}
+
+function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'DELETE',
+    path: '/v1/keys/:keyId',
+    operationId: 'revokeKey',
+    summary: 'Revoke a key',
+    description:
+      'It is refused everywhere within 5 seconds. Revoking again changes nothing. An id of no key is 404: who mistypes the id of a leaked key must not believe that it is revoked.',
+    success: { status: 204, description: 'The key is revoked' },
+    refusals: ['key_not_found', 'last_admin_key'],
+    handle: async ({ params: { keyId } }) => {
+      const result = await keys.revoke(keyId, now());
+      if (result === 'not_found') return refuse('key_not_found');
+      if (result === 'last_admin') return refuse('last_admin_key');
+      return { status: 204, afterCommit: async () => forget(keyId) };
+    },
+  });
+}
+
+/** The token leaves with this answer alone: what is stored for a replay does without it. */
+function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
+  return {
+    status: 201,
+    body: { ...view, key: token },
+    replayBody: { ...view, key: null },
+    headers: { location: `/v1/keys/${view.id}` },
+  };
+}
+
+function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): Refusal {
+  switch (result.kind) {
+    case 'not_found':
+      return refuse('key_not_found');
+    case 'ended':
+      return refuse('key_ended');
+    case 'has_successor':
+      return refuse('key_rotated');
+    case 'last_admin':
+      return refuse(
+        'last_admin_key',
+        'This is the last key that may manage keys: leave it a grace, as nobody could help where this answer is lost.',
+      );
+    case 'predecessor_live': {
+      const { predecessorId, endsAt } = result;
+      return refuse(
+        'rotation_under_way',
+        `Its predecessor ${predecessorId} works until ${endsAt.toISOString()}: revoke that one, or rotate with graceSeconds 0.`,
+      );
+    }
+  }
+}
+
+function liesAhead(time: Date, now: Date): boolean {
+  const furthest = new Date(now);
+  furthest.setUTCFullYear(now.getUTCFullYear() + MAX_LIFE_YEARS);
+  return time > now && time <= furthest;
+}
