@@ -1,27 +1,64 @@
-/** The command line: `signpost <command>`. */
-import { runDemo } from './demo/demo.ts';
+#!/usr/bin/env node
+/** The command line: `signpost <command>`. Ends with 0, with 1 where it failed, with 2 where it was not understood. */
+import { existsSync } from 'node:fs';
+import { type Command, done, type Io, listing, type Outcome, wrongUsage } from './command.ts';
 
-const commands: Readonly<Record<string, () => Promise<void>>> = {
-  // A person reads along; a pipe does not.
-  demo: () =>
-    runDemo((line) => process.stdout.write(`${line}\n`), process.stdout.isTTY ? 2_000 : 0),
+/** Each is loaded when it is asked for: the demo brings the whole service with it. */
+const commands: Readonly<Record<string, Command>> = {
+  demo: {
+    synopsis: '',
+    summary: 'a customer’s domain goes live on this machine, with the classic mistakes on the way',
+    async run(_args, { out }) {
+      const { runDemo } = await import('./demo/demo.ts');
+      // A person reads along; a pipe does not.
+      await runDemo((line) => out(`${line}\n`), process.stdout.isTTY ? 2_000 : 0);
+      return done;
+    },
+  },
+  keys: {
+    synopsis: '<command>',
+    summary: 'list, make, rotate and revoke the API keys of a running service',
+    async run(args, io) {
+      if (existsSync('.env')) process.loadEnvFile('.env'); // as the service does, for its API_KEY
+      const { runKeys } = await import('./keys/keys.ts');
+      return runKeys(args, io);
+    },
+  },
+  help: {
+    synopsis: '',
+    summary: 'this text; `signpost keys help` says more',
+    async run(_args, { out }) {
+      out(usage());
+      return done;
+    },
+  },
 };
 
-const usage = `Usage: signpost <command>
+function usage(): string {
+  return `Usage: signpost <command>\n\n${listing('', commands)}`;
+}
 
-  demo    a customer's domain goes live on this machine, with the classic mistakes on the way
-`;
+async function run([name = '', ...args]: readonly string[], io: Io): Promise<Outcome> {
+  const wanted = ['--help', '-h'].includes(name) ? 'help' : name;
+  const command = Object.hasOwn(commands, wanted) ? commands[wanted] : undefined;
+  if (command !== undefined) return command.run(args, io);
+  io.err(usage());
+  return wrongUsage(name === '' ? 'which command?' : `there is no command ${name}`);
+}
 
-const name = process.argv[2] ?? '';
-const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-if (command === undefined) {
-  process.stderr.write(usage);
-  process.exitCode = 2;
-} else {
-  try {
-    await command();
-  } catch (fault) {
-    process.stderr.write(`${fault instanceof Error ? fault.message : String(fault)}\n`);
-    process.exitCode = 1;
-  }
+const exitCodes: Readonly<Record<Outcome['kind'], number>> = { done: 0, failed: 1, wrong_usage: 2 };
+
+const io: Io = {
+  env: process.env,
+  now: () => new Date(),
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+};
+try {
+  const outcome = await run(process.argv.slice(2), io);
+  if (outcome.kind !== 'done') io.err(`signpost: ${outcome.problem}\n`);
+  process.exitCode = exitCodes[outcome.kind];
+} catch (fault) {
+  io.err(`signpost: ${fault instanceof Error ? fault.message : String(fault)}\n`);
+  process.exitCode = 1;
 }

@@ -1,0 +1,64 @@
+/** What the commands of the command line have in common: where they write, how they end, how they read their options. */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+
+/** The world of a command, so that it is called in a test as it is in a shell. */
+export type Io = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly now: () => Date;
+  /** Results, and nothing else: `$(…)` of a shell takes them as they are. */
+  readonly out: (text: string) => void;
+  /** What a person wants to read. */
+  readonly err: (text: string) => void;
+};
+
+/** `failed`: the service refused or could not be reached; `wrong_usage`: the command cannot be understood. */
+export type Outcome =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly problem: string }
+  | { readonly kind: 'wrong_usage'; readonly problem: string };
+
+export type Command = {
+  /** What may follow the name. */
+  readonly synopsis: string;
+  readonly summary: string;
+  readonly run: (args: readonly string[], io: Io) => Promise<Outcome>;
+};
+
+export const done: Outcome = { kind: 'done' };
+
+export function failed(problem: string): Outcome & { readonly kind: 'failed' } {
+  return { kind: 'failed', problem };
+}
+
+export function wrongUsage(problem: string): Outcome & { readonly kind: 'wrong_usage' } {
+  return { kind: 'wrong_usage', problem };
+}
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** Options by name and exactly `count` other arguments, or what is wrong with them in one sentence. */
+export function parseOptions<const T extends Options>(
+  args: readonly string[],
+  options: T,
+  { count }: { readonly count: number },
+) {
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    if (positionals.length === count) return { ok: true, values, positionals } as const;
+    const problem = positionals.length < count ? 'something is missing' : 'that is too much';
+    return { ok: false, refusal: wrongUsage(problem) } as const;
+  } catch (fault) {
+    // parseArgs throws for the user's mistakes only, with advice after the first sentence.
+    const [sentence = ''] = String(fault instanceof Error ? fault.message : fault).split('. ');
+    return { ok: false, refusal: wrongUsage(sentence) } as const;
+  }
+}
+
+/** A command's name and what may follow, then what it does: one line each, aligned. */
+export function listing(prefix: string, commands: Readonly<Record<string, Command>>): string {
+  const rows = Object.entries(commands).map(([name, { synopsis, summary }]) => {
+    return [`${prefix}${name} ${synopsis}`.trimEnd(), summary] as const;
+  });
+  const width = Math.max(...rows.map(([call]) => call.length));
+  return rows.map(([call, summary]) => `  ${call.padEnd(width)}  ${summary}\n`).join('');
+}

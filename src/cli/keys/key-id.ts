@@ -1,0 +1,14 @@
+/** The key that a command is about. */
+import { type Outcome, wrongUsage } from '../command.ts';
+
+export type KeyId =
+  | { readonly ok: true; readonly id: string }
+  | { readonly ok: false; readonly refusal: Outcome };
+
+/** An id, or the prefix of a key. Anything longer may be a key, which does not belong into the arguments of a command. */
+export function keyIdOf(argument = ''): KeyId {
+  const [, id] = /^(?:signpost_)?([0-9A-Za-z]{1,64})$/.exec(argument) ?? [];
+  if (id !== undefined) return { ok: true, id };
+  const problem = 'give the id of a key: the part after signpost_, up to the next _';
+  return { ok: false, refusal: wrongUsage(problem) };
+}

@@ -1,0 +1,67 @@
+/** `signpost keys list`: every key, for people. */
+import { z } from 'zod';
+import { printable } from '../../core/printable.ts';
+import { type Command, done, parseOptions } from '../command.ts';
+import { connect } from './client.ts';
+import { notUnderstood, type ShownKey, shownKey } from './shown.ts';
+
+const MAX_NAME_LENGTH = 40;
+
+export const list: Command = {
+  synopsis: '[--json]',
+  summary: 'show all keys, oldest first',
+  async run(args, io) {
+    const options = { url: { type: 'string' }, json: { type: 'boolean' } } as const;
+    const parsed = parseOptions(args, options, { count: 0 });
+    if (!parsed.ok) return parsed.refusal;
+    const { url, json } = parsed.values;
+    const connection = connect(url, io.env);
+    if (!connection.ok) return connection.refusal;
+    const answer = await connection.call('GET', '/v1/keys');
+    if (!answer.ok) return answer.refusal;
+    const keys = z.array(shownKey).safeParse(answer.body);
+    if (!keys.success) return notUnderstood();
+    io.out(json ? `${answer.text}\n` : table([headings, ...keys.data.map(rowOf)]));
+    return done;
+  },
+};
+
+const headings = [
+  'ID',
+  'NAME',
+  'STATUS',
+  'SCOPES',
+  'CREATED',
+  'EXPIRES',
+  'LAST USED',
+  'SUCCESSOR',
+  'DEPRECATED CALLS',
+];
+
+function rowOf(key: ShownKey): readonly string[] {
+  const calls = key.deprecatedUses.map(({ operationId, count }) => `${operationId} ${count}`);
+  return [
+    key.id,
+    printable(key.name, MAX_NAME_LENGTH),
+    key.status,
+    key.scopes.join(','),
+    ...[key.createdAt, key.expiresAt, key.lastUsedAt].map(toSeconds),
+    key.successorId ?? '-',
+    calls.join(', ') || '-',
+  ];
+}
+
+/** `2026-11-20T12:00:00Z` */
+function toSeconds(time: string | null): string {
+  return time?.replace(/\.\d+(?=Z$)/, '') ?? '-';
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = headings.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return rows.map((row) => `${line(row)}\n`).join('');
+}

@@ -1,0 +1,22 @@
+/** The command line as a shell runs it. */
+import { execFile } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const program = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+
+export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string };
+
+/** Runs `signpost …` with nothing in its environment but `env`, in a folder without an .env; never rejects. */
+export function signpost(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = tmpdir(),
+): Promise<Ran> {
+  return new Promise((resolve) => {
+    const options = { cwd, env: { PATH: process.env['PATH'], ...env } };
+    execFile(process.execPath, [program, ...args], options, (fault, stdout, stderr) => {
+      resolve({ code: fault === null ? 0 : Number(fault.code), stdout, stderr });
+    });
+  });
+}

@@ -1,0 +1,225 @@
+/** `signpost keys` against a running service. */
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mintKey, parseKey } from '../../src/http/api-key.ts';
+import { anyPorts, quickStorage } from '../process/support.ts';
+import { type SignpostProcess, startProcess } from '../support/process.ts';
+import { freePort } from '../support/servers.ts';
+import { signpost } from './cli.ts';
+
+const apiKey = mintKey().token;
+let storage: Awaited<ReturnType<typeof quickStorage>>;
+let service: SignpostProcess;
+let env: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  storage = await quickStorage();
+  service = await startProcess({ ...storage.env, ...anyPorts, API_KEY: apiKey });
+  const url = /API +(\S+)\/v1/.exec(service.stdout())?.[1] ?? '';
+  env = { SIGNPOST_API_KEY: apiKey, SIGNPOST_URL: url };
+});
+afterAll(async () => {
+  await service.stop();
+  await storage.close();
+});
+
+const keys = (...args: readonly string[]) => signpost(['keys', ...args], env);
+const statusWith = async (key: string) => {
+  const headers = { authorization: `Bearer ${key}` };
+  return (await fetch(`${env['SIGNPOST_URL']}/v1/pets`, { headers })).status;
+};
+const idOf = (key: string) => key.split('_')[1] ?? '';
+
+/** A new key, as a shell's `$(…)` takes it. */
+async function created(...args: readonly string[]): Promise<string> {
+  const { code, stdout } = await keys('create', '--name', 'shop', ...args);
+  expect(code).toBe(0);
+  return stdout.trimEnd();
+}
+
+describe('signpost keys create', () => {
+  it('prints the token alone to standard output, and about it to the other one', async () => {
+    const scopes = ['--scope', 'pets:read, pets:write', '--scope', 'ops:read'];
+    const { code, stdout, stderr } = await keys('create', '--name', 'the shop', ...scopes);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^signpost_\w+\n$/);
+    const key = stdout.trimEnd();
+    expect(parseKey(key)).toEqual({ kind: 'ours', id: idOf(key) });
+    expect(stderr).toBe(
+      `Key ${idOf(key)} (the shop) may pets:read, pets:write, ops:read, without an end.\nIts token is shown only now:\n`,
+    );
+    expect(await statusWith(key)).toBe(200);
+  });
+
+  it.each(['90d', '2160h', '129600m', '7776000s'])('makes a key that ends in %s', async (span) => {
+    const before = Date.now();
+    const args = ['--name', 'a', '--scope', 'pets:read', '--expires', span, '--json'];
+    const { expiresAt } = JSON.parse((await keys('create', ...args)).stdout);
+    const left = Date.parse(expiresAt) - 90 * 86_400_000;
+    expect(left).toBeGreaterThanOrEqual(before);
+    expect(left).toBeLessThanOrEqual(Date.now());
+  });
+
+  it('makes a key that ends at a time', async () => {
+    const end = '2099-01-01T00:00:00+01:00';
+    const args = ['--name', 'a', '--scope', 'pets:read', '--expires', end, '--json'];
+    const { stdout } = await keys('create', ...args);
+    expect(JSON.parse(stdout)).toMatchObject({
+      expiresAt: '2098-12-31T23:00:00.000Z',
+      key: expect.stringMatching(/^signpost_/),
+    });
+  });
+});
+
+describe('signpost keys list', () => {
+  it('shows every key in a table, without anything that steers a terminal', async () => {
+    const name = 'red \u001b[31m\nshop';
+    await keys(
+      'create',
+      '--name',
+      name,
+      '--scope',
+      'pets:read',
+      '--expires',
+      '2099-01-01T00:00:00Z',
+    );
+    const { code, stdout, stderr } = await keys('list');
+    expect([code, stderr]).toEqual([0, '']);
+    const [head = '', configured, ...rows] = stdout.trimEnd().split('\n');
+    expect(head.split(/ {2,}/)).toEqual([
+      ...['ID', 'NAME', 'STATUS', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'SUCCESSOR'],
+      'DEPRECATED CALLS',
+    ]);
+    expect(configured).toMatch(/^configured +API_KEY +active +admin +\d{4}-\d\d-\d\dT[\d:]+Z +- +/);
+    const [row = ''] = rows.slice(-1);
+    expect(row.slice(head.indexOf('NAME'), head.indexOf('STATUS')).trim()).toBe(
+      'red \\u{1b}[31m\\u{a}shop',
+    );
+    expect(row.slice(head.indexOf('EXPIRES'))).toMatch(/^2099-01-01T00:00:00Z +- +- +-$/);
+  });
+
+  it('gives the service’s own answer with --json', async () => {
+    const { code, stdout } = await keys('list', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)[0]).toMatchObject({ id: 'configured', prefix: null });
+  });
+
+  it('takes the url and the key from elsewhere, too', async () => {
+    const { SIGNPOST_URL: url = '' } = env;
+    for (const given of [url, `${url}/`, `${url}/v1`, `${url}/v1/`]) {
+      const { code } = await signpost(['keys', 'list', '--url', given], { API_KEY: apiKey });
+      expect(code).toBe(0);
+    }
+  });
+});
+
+describe('an .env file', () => {
+  it('has the key and the url where the environment has not, as for the service', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'signpost-cli-'));
+    try {
+      const { SIGNPOST_URL: url = '' } = env;
+      await writeFile(join(folder, '.env'), `API_KEY=${apiKey}\nSIGNPOST_URL=${url}\n`);
+      expect((await signpost(['keys', 'list'], {}, folder)).code).toBe(0);
+      const other = await signpost(['keys', 'list'], { API_KEY: 'of somebody else' }, folder);
+      expect(other.stderr).toContain('(unauthorized)');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('signpost keys rotate and revoke', () => {
+  it('prints the successor’s token; both work, until one is revoked', async () => {
+    const old = await created('--scope', 'pets:read');
+    const { code, stdout, stderr } = await keys('rotate', idOf(old), '--grace', '2h');
+    const next = stdout.trimEnd();
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      `It replaces ${idOf(old)}, which works for 2h more, or until its own end.\n`,
+    );
+    expect([await statusWith(old), await statusWith(next)]).toEqual([200, 200]);
+    const revoked = await keys('revoke', `signpost_${idOf(old)}`);
+    expect(revoked).toEqual({ code: 0, stdout: '', stderr: `Key ${idOf(old)} is revoked.\n` });
+    expect([await statusWith(old), await statusWith(next)]).toEqual([401, 200]);
+  });
+
+  it('with no grace ends the old key', async () => {
+    const old = await created('--scope', 'pets:read');
+    const { stderr } = await keys('rotate', idOf(old), '--grace', '0');
+    expect(stderr).toContain(`It replaces ${idOf(old)}, which has ended.\n`);
+    expect(await statusWith(old)).toBe(401);
+  });
+});
+
+describe('what does not work is said in one line', () => {
+  const refusals: readonly (readonly [args: readonly string[], problem: RegExp])[] = [
+    [['revoke', 'configured'], /^This is the last key .* \(last_admin_key\)$/],
+    [['revoke', 'nobody'], /^There is no key with this ID\. \(key_not_found\)$/],
+    [['rotate', 'nobody'], /\(key_not_found\)$/],
+    [
+      ['create', '--name', 'a', '--scope', 'pets:eat'],
+      /^scopes\[0\]: must be one of .*invalid_body\)$/,
+    ],
+    [
+      ['create', '--name', 'a', '--scope', 'admin', '--expires', '2001-01-01'],
+      /^expiresAt: must be/,
+    ],
+    [['rotate', 'configured', '--grace', '31d'], /^graceSeconds: must be .* 0 to 2592000/],
+  ];
+  it.each(refusals)('%j: %s', async (args, problem) => {
+    const { code, stdout, stderr } = await keys(...args);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^signpost: [^\n]+\n$/);
+    expect(stderr.trim().replace('signpost: ', '')).toMatch(problem);
+  });
+
+  it('a key that is not valid', async () => {
+    const ran = await signpost(['keys', 'list'], {
+      ...env,
+      SIGNPOST_API_KEY: 'nobody’s'.slice(0, 6),
+    });
+    expect(ran).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'signpost: The API key is not valid. (unauthorized)\n',
+    });
+  });
+
+  it('a service that is not there', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { code, stderr } = await signpost(['keys', 'list', '--url', url], env);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^signpost: http:\S+ cannot be reached: connect ECONNREFUSED \S+\n$/);
+  });
+
+  it('another service, which is not shown the key a second time', async () => {
+    const asked: string[] = [];
+    const other = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      if (request.url === '/v1/keys') response.writeHead(302, { location: '/elsewhere' }).end();
+      else response.end('<h1>Hello\u001b[31m</h1>');
+    });
+    other.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    try {
+      const { port } = other.address() as AddressInfo; // it listens on TCP
+      const base = `http://127.0.0.1:${port}`;
+      const redirected = await signpost(['keys', 'list', '--url', base], env);
+      expect(redirected).toMatchObject({ code: 1, stdout: '' });
+      expect(asked).toEqual(['/v1/keys']);
+      const page = await signpost(['keys', 'list', '--url', `${base}/app`], env);
+      expect(page).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `signpost: ${base}/app does not answer as Signpost does (status 200)\n`,
+      });
+    } finally {
+      other.closeAllConnections();
+      other.close();
+    }
+  });
+});
