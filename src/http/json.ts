@@ -81,6 +81,12 @@ function countNames(value: unknown): number {
   return Object.values(value).reduce((sum: number, part) => sum + countNames(part), own);
 }
 
+/**
+ * What a schema's values look like to a client, in JSON Schema, wherever zod cannot tell: a limit in a query is a number to
+ * the client and text to us. Inherited by what `.meta()` and `.refine()` make of the schema; src/http/openapi/ reads it.
+ */
+export const wireTypes = z.registry<z.core.JSONSchema.BaseSchema>();
+
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
@@ -90,17 +96,38 @@ export function int64() {
   return z
     .bigint({ error: inTheseWords(words) })
     .min(INT64_MIN, { error: words, abort: true })
-    .max(INT64_MAX, words);
+    .max(INT64_MAX, words)
+    .register(wireTypes, { type: 'integer', format: 'int64' });
 }
 
+type Bounds = { readonly min: number; readonly max: number };
+
 /** A whole number within bounds (both within ±2^53), as a number. */
-export function wholeNumber({ min, max }: { readonly min: number; readonly max: number }) {
+export function wholeNumber({ min, max }: Bounds) {
   const words = `must be a whole number from ${min} to ${max}`;
   return z
     .bigint({ error: inTheseWords(words) })
     .min(BigInt(min), words)
     .max(BigInt(max), words)
-    .transform(Number);
+    .transform(Number)
+    .register(wireTypes, { type: 'integer', minimum: min, maximum: max });
+}
+
+/** A whole number in a query, within bounds (0 to 2^53) and written in digits alone, as a number. */
+export function queryInteger({ min, max, default: value }: Bounds & { readonly default: number }) {
+  const isWithin = (text: string) =>
+    /^(0|[1-9]\d{0,15})$/.test(text) && Number(text) >= min && Number(text) <= max;
+  return z
+    .string()
+    .refine(isWithin, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .default(value)
+    .register(wireTypes, { type: 'integer', minimum: min, maximum: max, default: value });
+}
+
+/** A time as answers write it: RFC 3339 in UTC. */
+export function time() {
+  return z.iso.datetime().register(wireTypes, { type: 'string', format: 'date-time' });
 }
 
 /**
@@ -114,7 +141,13 @@ export function text({ max }: { readonly max: number }) {
     .refine(
       (value) => value !== '' && isWithin(value, max) && !/[\0\p{Surrogate}]/u.test(value),
       words,
-    );
+    )
+    .register(wireTypes, {
+      type: 'string',
+      minLength: 1,
+      maxLength: max,
+      pattern: '^[^\\u0000]*$',
+    });
 }
 
 function isWithin(value: string, max: number): boolean {

@@ -1,14 +1,15 @@
-/** The servers that tests run copies of, and what was not run because one is missing. */
+/** The programs that tests run copies of, and what was not run because one is missing. */
 import { accessSync, appendFileSync, constants, existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-export type ProgramName = 'redis-server' | 'postgres' | 'initdb' | 'pebble';
+export type ProgramName = 'redis-server' | 'postgres' | 'initdb' | 'pebble' | 'chromium';
 
 const debianPackages: { readonly [N in ProgramName]: string } = {
   'redis-server': 'redis-server',
   postgres: 'postgresql',
   initdb: 'postgresql',
   pebble: 'pebble',
+  chromium: 'chromium',
 };
 
 /** Where Debian keeps PostgreSQL's own programs, which are not on PATH. */

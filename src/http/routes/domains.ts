@@ -1,10 +1,12 @@
 /** Custom domains of a project: add, look, verify, remove. */
-import { z } from 'zod';
 import { parseHostname } from '../../core/hostname.ts';
 import type { DomainDetails, DomainStore } from '../../db/domains.ts';
 import type { ProjectStore } from '../../db/projects.ts';
+import { docsDomain, docsEvents } from '../domain-examples.ts';
+import { domain, domainList, newDomain } from '../domain-schemas.ts';
 import { domainView, eventView } from '../domain-view.ts';
 import { type Refusal, refuse } from '../errors.ts';
+import { eventList } from '../event-schemas.ts';
 import { type ApiResponse, type Route, route } from '../route.ts';
 import { findProject } from './projects.ts';
 
@@ -29,23 +31,32 @@ const ADDS_PER_HOUR = 100;
 const HOUR_MS = 3_600_000;
 const TIMELINE_LENGTH = 200;
 
-const newDomain = z.strictObject({ hostname: z.string().max(2_048, 'is too long') });
-
 export function domainRoutes(deps: DomainRoutesDeps): readonly Route[] {
   return [listDomains, addDomain, getDomain, verifyDomain, removeDomain, getTimeline].map((make) =>
     make(deps),
   );
 }
 
+const inCommon = { tag: 'Domains', stability: 'beta' } as const;
 const domainsPath = '/v1/projects/:projectId/domains';
 const domainPath = '/v1/projects/:projectId/domains/:hostname';
 
 function listDomains(deps: DomainRoutesDeps): Route {
   return route({
+    ...inCommon,
     method: 'GET',
     path: domainsPath,
     scope: 'domains:read',
     operationId: 'listDomains',
+    summary: "List a project's domains",
+    description: 'Every domain of the project, the oldest first.',
+    success: {
+      status: 200,
+      description: 'The domains',
+      schema: domainList,
+      example: [docsDomain],
+    },
+    refusals: ['project_not_found'],
     handle: async ({ params }) => {
       const project = await findProject(deps.projects, params.projectId);
       if (project === null) return refuse('project_not_found');
@@ -57,10 +68,33 @@ function listDomains(deps: DomainRoutesDeps): Route {
 
 function addDomain(deps: DomainRoutesDeps): Route {
   return route({
+    ...inCommon,
     method: 'POST',
     path: domainsPath,
     scope: 'domains:write',
     operationId: 'addDomain',
+    summary: 'Add a domain',
+    description:
+      'Attaches a host name to the project. The answer has the DNS record to create; the DNS is looked at until it is right, for 48 hours. Of several refusals the first in this order is given: no such project, a name that does not fit, a free plan, no deploy, too many domains, attached already.',
+    bodyExample: { hostname: 'docs.example.com' },
+    success: {
+      status: 201,
+      description: 'The domain was added',
+      schema: domain,
+      example: docsDomain,
+      headers: { location: 'The path of the domain' },
+    },
+    refusals: [
+      'project_not_found',
+      'invalid_hostname',
+      'wildcard_unsupported',
+      'platform_hostname',
+      'public_suffix',
+      'paid_plan_required',
+      'deploy_required',
+      'too_many_domains',
+      'domain_exists',
+    ],
     body: newDomain,
     handle: ({ params, body }) => add(deps, params.projectId, body.hostname),
   });
@@ -68,10 +102,15 @@ function addDomain(deps: DomainRoutesDeps): Route {
 
 function getDomain(deps: DomainRoutesDeps): Route {
   return route({
+    ...inCommon,
     method: 'GET',
     path: domainPath,
     scope: 'domains:read',
     operationId: 'getDomain',
+    summary: 'Get one domain',
+    description: 'Where it stands, what is wrong, what to do about it and what happens next.',
+    success: { status: 200, description: 'The domain', schema: domain, example: docsDomain },
+    refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ params }) =>
       withName(deps, params, async (projectId, hostname) =>
         answer(deps, await deps.domains.find(projectId, hostname), 200),
@@ -81,35 +120,60 @@ function getDomain(deps: DomainRoutesDeps): Route {
 
 function verifyDomain(deps: DomainRoutesDeps): Route {
   return route({
+    ...inCommon,
     method: 'POST',
     path: `${domainPath}/verify`,
     scope: 'domains:write',
     operationId: 'verifyDomain',
+    summary: 'Verify or re-verify a domain',
+    description:
+      'A pending, verified or failed domain starts a new window with the same record and is looked at at once; an open order is continued. A live or drifted one stays as it is.',
+    success: {
+      status: 202,
+      description: 'The domain as it stands; the look is under way',
+      schema: domain,
+      example: docsDomain,
+    },
+    refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ params }) =>
       withName(deps, params, async (projectId, hostname) => {
         const { domains, now, windowMs } = deps;
         const verify = await domains.requestVerify(projectId, hostname, now(), windowMs);
         if (verify === null) return refuse('domain_not_found');
-        if (verify.ended !== null) await deps.forget(verify.ended);
-        await deps.wake(verify.domain);
-        return answer(deps, verify.domain, 202);
+        const { domain: verified, ended } = verify;
+        return {
+          ...answer(deps, verified, 202),
+          afterCommit: async () => {
+            if (ended !== null) await deps.forget(ended);
+            await deps.wake(verified);
+          },
+        };
       }),
   });
 }
 
 function removeDomain(deps: DomainRoutesDeps): Route {
   return route({
+    ...inCommon,
     method: 'DELETE',
     path: domainPath,
     scope: 'domains:write',
     operationId: 'removeDomain',
+    summary: 'Remove a domain',
+    description: 'Traffic has stopped when this answers. Also 204 where there is no such domain.',
+    success: { status: 204, description: 'The project does not have the domain' },
+    refusals: ['project_not_found'],
     handle: async ({ params }) => {
       const remove = async (projectId: string, hostname: string): Promise<ApiResponse> => {
         const removed = await deps.domains.remove(projectId, hostname, deps.now());
         if (removed === null) return { status: 204 };
-        deps.dropTraffic(hostname);
-        await deps.forget(removed);
-        return { status: 204 };
+        return {
+          status: 204,
+          afterCommit: async () => {
+            deps.dropTraffic(hostname);
+            await deps.forget(removed);
+          },
+        };
       };
       // Idempotent: what could never be added is not there either.
       return withName(deps, params, remove, { status: 204 });
@@ -119,10 +183,15 @@ function removeDomain(deps: DomainRoutesDeps): Route {
 
 function getTimeline(deps: DomainRoutesDeps): Route {
   return route({
+    ...inCommon,
     method: 'GET',
     path: `${domainPath}/timeline`,
     scope: 'domains:read',
     operationId: 'getDomainTimeline',
+    summary: 'What happened to a domain',
+    description: 'The newest 200 events, the newest first; also of a domain that was removed.',
+    success: { status: 200, description: 'The events', schema: eventList, example: docsEvents },
+    refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ params }) =>
       withName(deps, params, async (projectId, hostname) => {
         const events = await deps.domains.timeline(projectId, hostname, TIMELINE_LENGTH);
@@ -145,12 +214,12 @@ async function add(deps: DomainRoutesDeps, projectId: string, typed: string): Pr
 
   const hostname = parsed.hostname.ascii;
   const target = deps.targetFor(project.id, hostname);
-  const domain = await deps.domains.add({ projectId: project.id, hostname, target }, deps.now());
-  if (domain === null) return refuse('domain_exists');
-  await deps.wake(domain);
+  const added = await deps.domains.add({ projectId: project.id, hostname, target }, deps.now());
+  if (added === null) return refuse('domain_exists');
   return {
-    ...answer(deps, domain, 201),
+    ...answer(deps, added, 201),
     headers: { location: `/v1/projects/${project.id}/domains/${hostname}` },
+    afterCommit: () => deps.wake(added),
   };
 }
 
@@ -180,8 +249,8 @@ async function withName(
   return parsed.ok ? act(project.id, parsed.hostname.ascii) : noSuchName;
 }
 
-function answer(deps: DomainRoutesDeps, domain: DomainDetails | null, status: number): ApiResponse {
-  return domain === null
+function answer(deps: DomainRoutesDeps, found: DomainDetails | null, status: number): ApiResponse {
+  return found === null
     ? refuse('domain_not_found')
-    : { status, body: domainView(domain, deps.windowMs, deps.now()) };
+    : { status, body: domainView(found, deps.windowMs, deps.now()) };
 }

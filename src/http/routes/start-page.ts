@@ -8,7 +8,7 @@ const page = `<!doctype html>
 <title>Signpost</title>
 <h1>Signpost is running</h1>
 <p>The API is at <code>/v1</code>; every call needs <code>Authorization: Bearer &lt;key&gt;</code>.
-The first key was printed when the service started.</p>
+The first key was printed when the service started. <a href="docs">Read about the API and try it</a>.</p>
 <ul>
 <li><code>GET /v1/pets</code>, <code>POST /v1/pets</code>: the store's animals</li>
 <li><code>POST /v1/projects</code>, then <code>POST /v1/projects/{projectId}/deploys</code>: something to publish</li>
@@ -26,6 +26,15 @@ export function startPageRoutes(): readonly Route[] {
       path: '/',
       scope: null,
       operationId: 'getStartPage',
+      tag: 'Service',
+      summary: 'The start page',
+      stability: 'experimental',
+      success: {
+        status: 200,
+        description: 'What runs here and what to try',
+        mediaType: 'text/html',
+        example: '<!doctype html>…',
+      },
       handle: async () => ({
         status: 200,
         text: page,

@@ -1,0 +1,130 @@
+/** One operation of the page: what it does, what it takes, what it answers, how to call it. */
+import { stringify } from 'lossless-json';
+import type { OpenApiDocument, Operation, Parameter, Ref } from '../model.ts';
+import { curlOf, examplePath } from './curl.ts';
+import { type Html, html, joined } from './html.ts';
+import { prose } from './prose.ts';
+import { responsesTable } from './responses-table.ts';
+import { described, fieldsOf, referred } from './schema-section.ts';
+import { tryForm } from './try-form.ts';
+
+export type Listed = {
+  readonly verb: string;
+  /** As people write it: `/v1/pets/{petId}`. */
+  readonly path: string;
+  /** The same, relative to the page: wherever the page is read, its own service is called. */
+  readonly local: string;
+  /** What its path is relative to, for a shell: `https://api.example`, or null where that is not known. */
+  readonly origin: string | null;
+  readonly operation: Operation;
+};
+
+/** `before` are the operations above it: what they show already is not shown once more. */
+export function operationSection(
+  listed: Listed,
+  before: readonly Listed[],
+  document: OpenApiDocument,
+): Html {
+  const { verb, path, local, operation } = listed;
+  const { operationId, summary, description } = operation;
+  const parameters = operation.parameters.map((one) => parameterOf(one, document));
+  const { schemas } = document.components;
+  return html`<article id="${operationId}" aria-label="${summary}">
+<h3><a href="#${operationId}">${summary}</a></h3>
+<p class="line"><span class="method ${verb}">${verb.toUpperCase()}</span> <code class="path">${brokenAtSlashes(path)}</code></p>
+<p>${badges(operation)}</p>
+${prose(description)}
+${parametersPart(operation)}
+${bodyPart(operation, document)}
+<h4>Responses</h4>
+${responsesTable(operation, document)}
+${exampleOf(operation, before)}
+<h4>From a shell</h4>
+${command(listed, parameters)}
+${tryForm({ verb, path: local, operation, parameters, schemas })}
+</article>
+`;
+}
+
+function badges(operation: Operation): Html {
+  const stability = operation['x-stability'];
+  const scope = operation['x-required-scope'];
+  return joined(
+    [
+      html`<span class="badge ${stability}">${stability}</span>`,
+      ...(operation.deprecated ? [html`<span class="badge deprecated">deprecated</span>`] : []),
+      html`<span class="badge">${scope === undefined ? 'no key' : html`scope ${scope}`}</span>`,
+      ...(operation['x-addition'] ? [html`<span class="badge">addition</span>`] : []),
+    ],
+    ' ',
+  );
+}
+
+function parametersPart({ parameters }: Operation): Html | null {
+  const own = parameters.flatMap((one) => ('$ref' in one ? [] : [one]));
+  const shared = parameters.flatMap((one) => ('$ref' in one ? [referred(one.$ref)] : []));
+  if (parameters.length === 0) return null;
+  const links = joined(
+    shared.map((name) => html`<a href="#header-${name}"><code>${name}</code></a>`),
+    ', ',
+  );
+  const last = html`<tr><th><small>header, addition</small></th><td>${links}</td></tr>
+`;
+  return html`<h4>Parameters</h4>
+<table><tbody>${own.map(parameterRow)}${shared.length > 0 ? last : null}</tbody></table>`;
+}
+
+/** A parameter as a row: its name, where it stands, what it is. */
+export function parameterRow(one: Parameter): Html {
+  const about = `${one.in}${one.required ? ', required' : ''}${one['x-addition'] ? ', addition' : ''}`;
+  const anchor = one.in === 'header' ? html` id="header-${one.name}"` : null;
+  return html`<tr${anchor}><th><code>${one.name}</code> <small>${about}</small></th><td>${described(one.description, one.schema)}</td></tr>
+`;
+}
+
+function bodyPart({ requestBody }: Operation, { components }: OpenApiDocument): Html | null {
+  if (requestBody === undefined) return null;
+  const { schema } = requestBody.content['application/json'];
+  const { $ref } = schema;
+  const optional = requestBody.required ? null : html` <small>optional</small>`;
+  if ($ref === undefined) return html`<h4>Body${optional}</h4>${fieldsOf(schema)}`;
+  const name = referred($ref);
+  return html`<h4 id="schema-${name}">Body: <code>${name}</code>${optional}</h4>
+${fieldsOf(components.schemas[name] ?? {})}`;
+}
+
+function exampleOf(operation: Operation, before: readonly Listed[]): Html | null {
+  const json = answerOf(operation);
+  if (json?.example === undefined) return null;
+  const shown = JSON.stringify(json.schema);
+  const earlier = before.find((one) => JSON.stringify(answerOf(one.operation)?.schema) === shown);
+  if (earlier !== undefined) {
+    const { operationId, summary } = earlier.operation;
+    return html`<p>An example is at <a href="#${operationId}">${summary}</a>.</p>`;
+  }
+  return html`<details><summary>Example answer</summary>
+<pre tabindex="0"><code>${stringify(json.example, null, 2) ?? ''}</code></pre></details>`;
+}
+
+function answerOf({ responses }: Operation) {
+  const [success] = Object.values(responses);
+  if (success === undefined || '$ref' in success) return undefined;
+  return success.content?.['application/json'];
+}
+
+function command({ verb, path, origin, operation }: Listed, parameters: readonly Parameter[]) {
+  const where = origin ?? html`<span data-origin>http://localhost:3000</span>`;
+  const rest = curlOf(verb, operation, parameters).map((part) => ` \\\n  ${part}`);
+  return html`<pre tabindex="0"><code>curl ${where}${examplePath(path, parameters)}${rest.join('')}</code></pre>`;
+}
+
+function brokenAtSlashes(path: string): Html {
+  return joined(path.split(/(?=\/)/), html`<wbr>`);
+}
+
+function parameterOf(one: Parameter | Ref, { components }: OpenApiDocument): Parameter {
+  if (!('$ref' in one)) return one;
+  const found = components.parameters[referred(one.$ref)];
+  if (found === undefined) throw new Error(`${one.$ref} is not in the document`);
+  return found;
+}

@@ -1,0 +1,139 @@
+/** Schemas for people: a type in a few words, the fields of an object, the named schemas at the end of the page. */
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonSchema } from '../model.ts';
+import { type Html, html, joined } from './html.ts';
+import { words } from './prose.ts';
+
+type Maybe = JsonSchema | boolean | undefined;
+
+/** `integer int64, 1 to 100, default 20`, with links to named schemas. */
+export function typeOf(schema: Maybe): Html {
+  if (schema === undefined || typeof schema === 'boolean') return html`anything`;
+  return joined([nameOf(schema), ...rulesOf(schema).map((rule) => html`, ${rule}`)]);
+}
+
+/** What it says, and what it is. */
+export function described(description: string, schema: Maybe): Html {
+  const type = typeOf(schema);
+  return description === '' ? html`<i>${type}</i>` : html`${words(description)} <i>· ${type}</i>`;
+}
+
+/** A row for each field; nothing where the schema has none. */
+export function fieldsOf(schema: JsonSchema): Html {
+  const fields = Object.entries(schema.properties ?? {});
+  if (fields.length === 0) return html``;
+  return html`<table><tbody>${fields.map(([name, field]) => fieldRow(name, field, schema))}</tbody></table>`;
+}
+
+/** The named schemas, each with its anchor. */
+export function schemaSections(schemas: Readonly<Record<string, JsonSchema>>): Html {
+  return html`${Object.entries(schemas).map(
+    ([name, schema]) => html`<section aria-labelledby="schema-${name}">
+<h3 id="schema-${name}"><a href="#schema-${name}">${name}</a></h3>
+<p>${words(schema.description ?? '')}</p>
+${bodyOf(schema)}</section>
+`,
+  )}`;
+}
+
+/** The name at the end of a reference. */
+export function referred(ref: string): string {
+  return ref.slice(ref.lastIndexOf('/') + 1);
+}
+
+function nameOf(schema: JsonSchema): Html {
+  const { $ref, type, format, items, enum: values, anyOf, oneOf } = schema;
+  if ($ref !== undefined) {
+    const name = referred($ref);
+    return html`<a href="#schema-${name}">${name}</a>`;
+  }
+  const choices = anyOf ?? oneOf;
+  if (choices !== undefined) return joined(choices.map(typeOf), ' or ');
+  if (schema.const !== undefined) return html`<code>${String(schema.const)}</code>`;
+  if (values !== undefined) {
+    return joined(
+      values.map((value) => html`<code>${String(value)}</code>`),
+      ' or ',
+    );
+  }
+  if (type === 'array' && typeof items === 'object' && !Array.isArray(items)) {
+    return html`array of ${typeOf(items)}`;
+  }
+  const types = Array.isArray(type) ? type.join(' or ') : String(type ?? 'anything');
+  return html`${types}${format === undefined ? null : html` ${format}`}`;
+}
+
+function rulesOf(schema: JsonSchema): readonly string[] {
+  const { minimum, maximum, minLength, maxLength, default: value } = schema;
+  return [
+    ...range(minimum, maximum, ''),
+    ...range(minLength, maxLength, ' characters'),
+    ...(value === undefined ? [] : [`default ${String(value)}`]),
+  ];
+}
+
+function range(least: number | undefined, most: number | undefined, unit: string): string[] {
+  if (least !== undefined && most !== undefined) return [`${least} to ${most}${unit}`];
+  if (most !== undefined) return [`at most ${most}${unit}`];
+  return least === undefined || unit !== '' ? [] : [`at least ${least}`];
+}
+
+function fieldRow(name: string, field: JsonSchema | boolean, { required = [] }: JsonSchema): Html {
+  const description = typeof field === 'object' ? (field.description ?? '') : '';
+  const optional = required.includes(name) ? null : html` <small>optional</small>`;
+  return html`<tr><th><code>${name}</code>${optional}</th><td>${explained(field) ?? described(description, field)}${inner(field)}</td></tr>
+`;
+}
+
+/** An enumeration whose values say what they mean, where it has no name to look it up by. */
+function explained(field: JsonSchema | boolean): Html | null {
+  if (typeof field === 'boolean' || field['x-enumDescriptions'] === undefined) return null;
+  return valuesOf((field.enum ?? []).map(String), field);
+}
+
+/** The fields of an object that has no name of its own. */
+function inner(field: JsonSchema | boolean): Html | null {
+  if (typeof field === 'boolean') return null;
+  const objects = [field, ...(field.anyOf ?? [])].filter(
+    (one) => typeof one === 'object' && one.type === 'object',
+  ) as JsonSchema[];
+  return objects.length === 0 ? null : html`${objects.map(fieldsOf)}`;
+}
+
+function bodyOf(schema: JsonSchema): Html {
+  const { enum: values, oneOf, properties } = schema;
+  if (values !== undefined) return valuesOf(values.map(String), schema);
+  if (oneOf !== undefined) {
+    return choices(oneOf as readonly JsonSchema[]);
+  }
+  if (properties !== undefined) return fieldsOf(schema);
+  return html`<p>${typeOf(schema)}</p>`;
+}
+
+/** Objects of several kinds: the first in full, of the others what differs. */
+function choices(kinds: readonly JsonSchema[]): Html {
+  const [first] = kinds;
+  return html`${kinds.map((kind) => {
+    const fields = Object.entries(kind.properties ?? {}).filter(
+      ([name, field]) => kind === first || !isDeepStrictEqual(field, first?.properties?.[name]),
+    );
+    return html`<div class="choice">${fieldsOf({ ...kind, properties: Object.fromEntries(fields) })}</div>
+`;
+  })}`;
+}
+
+function valuesOf(values: readonly string[], schema: JsonSchema): Html {
+  // Ours alone (src/http/schemas.ts); also read by Redocly's pages.
+  const explained = (schema['x-enumDescriptions'] ?? {}) as Readonly<Record<string, string>>;
+  const known = values.filter((value) => explained[value] !== undefined);
+  if (known.length === 0) {
+    return html`<p>${joined(
+      values.map((value) => html`<code>${value}</code>`),
+      ' ',
+    )}</p>`;
+  }
+  return html`<dl>${known.map(
+    (value) => html`<dt><code>${value}</code></dt><dd>${words(explained[value] ?? '')}</dd>
+`,
+  )}</dl>`;
+}

@@ -1,0 +1,57 @@
+/** The form that sends a request; script.ts shows it and sends it, without a script it stays hidden. */
+import { stringify } from 'lossless-json';
+import type { JsonSchema, Operation, Parameter } from '../model.ts';
+import { type Html, html } from './html.ts';
+import { referred } from './schema-section.ts';
+
+export type TryForm = {
+  readonly verb: string;
+  /** Relative to the page. */
+  readonly path: string;
+  readonly operation: Operation;
+  readonly parameters: readonly Parameter[];
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
+};
+
+export function tryForm({ verb, path, operation, parameters, schemas }: TryForm): Html {
+  const { operationId, requestBody } = operation;
+  return html`<form class="try" hidden autocomplete="off" data-method="${verb.toUpperCase()}" data-path="${path}" aria-label="Try ${operationId}">
+<h4>Try it</h4>
+${parameters.map((parameter) => field(operationId, parameter, schemas))}
+${requestBody ? bodyField(operationId, requestBody.content['application/json'].example) : null}
+<p><button>Send</button></p>
+<div class="answer" aria-live="polite"></div>
+</form>`;
+}
+
+function field(operationId: string, parameter: Parameter, schemas: TryForm['schemas']): Html {
+  const { name, required, in: place } = parameter;
+  const id = `${operationId}-${name}`;
+  const must = required ? html` required` : null;
+  const values = valuesOf(parameter.schema, schemas);
+  const control =
+    values === undefined
+      ? html`<input id="${id}" name="${name}" data-in="${place}"${must}${filled(parameter)}>`
+      : html`<select id="${id}" name="${name}" data-in="${place}"><option></option>${values.map(
+          (value) => html`<option>${value}</option>`,
+        )}</select>`;
+  return html`<p><label for="${id}">${name}</label> ${control}</p>
+`;
+}
+
+/** Path parameters alone are filled in: the others change what is asked for. */
+function filled({ in: place, example }: Parameter): Html | null {
+  return place === 'path' ? html` value="${String(example)}"` : null;
+}
+
+function bodyField(operationId: string, example: unknown): Html {
+  const text = stringify(example, null, 2) ?? '';
+  const id = `${operationId}-body`;
+  return html`<p><label for="${id}">body</label> <textarea id="${id}" rows="${text.split('\n').length}">${text}</textarea></p>
+`;
+}
+
+function valuesOf(schema: JsonSchema, schemas: TryForm['schemas']): readonly string[] | undefined {
+  const named = schema.$ref === undefined ? schema : schemas[referred(schema.$ref)];
+  return named?.enum?.map(String);
+}

@@ -1,0 +1,155 @@
+/** The answers of an operation: what it is for, 304 for a read, and every refusal with its codes. */
+import { type ErrorCode, errors } from '../errors.ts';
+import type { Route, Success } from '../route.ts';
+import { error } from '../schemas.ts';
+import { type HeaderName, headerRefs, headerTitle } from './headers.ts';
+import type { SchemaWriter } from './json-schema.ts';
+import type { Example, Header, MediaType, Ref, Response } from './model.ts';
+import { anywhere, refusalsOf, takesIdempotencyKey } from './refusals.ts';
+
+type Responses = Readonly<Record<string, Response | Ref>>;
+
+const always = ['X-Request-Id', 'traceparent', 'RateLimit-Policy', 'RateLimit'] as const;
+
+/** Beside those of every answer. */
+const headersByStatus: Readonly<Record<string, readonly HeaderName[]>> = {
+  401: ['WWW-Authenticate'],
+  409: ['Retry-After'],
+  415: ['Accept'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+  default: ['Allow'],
+};
+
+/** Refusals that many operations share, by the names of their components. The interface document lists the first alone. */
+const shared: Readonly<Record<string, readonly [status: string, codes: readonly ErrorCode[]]>> = {
+  Unauthorized: ['401', ['unauthorized']],
+  BadRequest: ['400', ['bad_request', 'invalid_query']],
+  Forbidden: ['403', ['insufficient_scope']],
+  IdempotencyKeyInUse: ['409', ['idempotency_key_in_use']],
+  BodyTooLarge: ['413', ['body_too_large']],
+  UnsupportedMediaType: ['415', ['unsupported_media_type']],
+  IdempotencyKeyReused: ['422', ['idempotency_key_reused']],
+  RateLimited: ['429', ['rate_limited']],
+  Unavailable: ['503', ['too_many_connections', 'unavailable']],
+  TooManyConnections: ['503', ['too_many_connections']],
+  Otherwise: ['default', anywhere],
+};
+
+export function responsesOf(route: Route, schemas: SchemaWriter): Responses {
+  const refusals = [...refusalsOf(route)].map(
+    ([status, codes]) => [status, refusalOf(route, String(status), codes, schemas)] as const,
+  );
+  return Object.fromEntries<Response | Ref>([
+    [route.success.status, successOf(route, schemas)],
+    ...(route.method === 'GET' ? [[304, responseRef('NotModified')] as const] : []),
+    ...refusals,
+    ['default', responseRef('Otherwise')],
+  ]);
+}
+
+/** What `responsesOf` refers to. */
+export function sharedResponses(schemas: SchemaWriter): Readonly<Record<string, Response>> {
+  const refusals = Object.entries(shared).map(([name, [status, codes]]) => {
+    const response = refusal(status, codes, schemas);
+    return [name, name === 'Unauthorized' ? response : addition(response)] as const;
+  });
+  return { NotModified: notModified, ...Object.fromEntries(refusals) };
+}
+
+/** One example a code, for components. */
+export function errorExamples(): Readonly<Record<string, Example>> {
+  return Object.fromEntries(
+    Object.entries(errors).map(([code, [status, message]]) => [
+      code,
+      { value: { code, message, status } },
+    ]),
+  );
+}
+
+const notModified = addition({
+  description: 'Not changed since the version that `If-None-Match` names; no body',
+  headers: headerRefs(...always, 'ETag'),
+});
+
+function successOf(route: Route, schemas: SchemaWriter): Response {
+  const { success } = route;
+  const headers = headerRefs(
+    ...always,
+    ...(route.method === 'GET' ? (['ETag'] as const) : []),
+    ...(takesIdempotencyKey(route) ? (['Idempotency-Replayed'] as const) : []),
+  );
+  const content = contentOf(success, schemas);
+  return {
+    description: success.description,
+    headers: { ...headers, ...ownHeaders(route) },
+    ...(content && { content }),
+  };
+}
+
+function contentOf(success: Success, schemas: SchemaWriter): Response['content'] {
+  const { schema, mediaType, example } = success;
+  if (schema !== undefined) {
+    return { 'application/json': media({ schema: schemas.output(schema), example }) };
+  }
+  return mediaType && { [mediaType]: media({ schema: { type: 'string' }, example }) };
+}
+
+function media({ schema, example }: MediaType): MediaType {
+  return { schema, ...(example !== undefined && { example }) };
+}
+
+function refusalOf(
+  route: Route,
+  status: string,
+  codes: readonly ErrorCode[],
+  schemas: SchemaWriter,
+): Response | Ref {
+  const isListed = route.original?.statuses.includes(Number(status));
+  const name = Object.keys(shared).find((known) => isShared(known, status, codes));
+  if (name !== undefined && (!isListed || name === 'Unauthorized')) return responseRef(name);
+  const plain = refusal(status, codes, schemas);
+  const isOwn = route.refusals?.some((code) => codes.includes(code));
+  const response =
+    route.deprecated && isOwn
+      ? { ...plain, headers: { ...plain.headers, ...ownHeaders(route) } }
+      : plain;
+  return route.original === undefined || isListed ? response : addition(response);
+}
+
+function isShared(name: string, status: string, codes: readonly ErrorCode[]): boolean {
+  const [sharedStatus, sharedCodes = []] = shared[name] ?? [];
+  return status === sharedStatus && codes.join() === sharedCodes.join();
+}
+
+function refusal(status: string, codes: readonly ErrorCode[], schemas: SchemaWriter): Response {
+  const examples = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const);
+  return {
+    description: codes.map((code) => `- \`${code}\`: ${errors[code][1]}`).join('\n'),
+    headers: headerRefs(...always, ...(headersByStatus[status] ?? [])),
+    content: {
+      'application/json': {
+        schema: schemas.output(error),
+        examples: Object.fromEntries(examples),
+      },
+    },
+  };
+}
+
+/** The interface document lists no header at all. */
+function ownHeaders({ success, original }: Route): Readonly<Record<string, Header>> {
+  return Object.fromEntries(
+    Object.entries(success.headers ?? {}).map(([name, description]) => {
+      const header = { description, schema: { type: 'string' } } as const;
+      return [headerTitle(name), original === undefined ? header : addition(header)];
+    }),
+  );
+}
+
+function addition<T extends Response | Header>(thing: T): T {
+  return { ...thing, 'x-addition': true };
+}
+
+function responseRef(name: string): Ref {
+  return { $ref: `#/components/responses/${name}` };
+}

@@ -1,0 +1,29 @@
+/** What the OpenAPI document says about the API as a whole; docs/api.md says it at length. */
+import type { Tag } from '../route.ts';
+
+export const tagDescriptions = {
+  Pets: "The store's animals.",
+  Projects: 'What domains are attached to: its plan and its deploys.',
+  Domains: "Customers' own domains, from the record to create to the certificate.",
+  Keys: 'Who may call the API, and what they may do.',
+  Service: 'Probes, this document and the pages that show it.',
+} as const satisfies Readonly<Record<Tag, string>>;
+
+export const keyDescription =
+  'An API key: `Authorization: Bearer <key>`. A key has scopes; `admin` implies all the others.';
+
+export const apiDescription = `
+Every body is JSON in UTF-8; times are RFC 3339 in UTC.
+
+**Whole numbers** marked int64 are exact from -9223372036854775808 to 9223372036854775807. Read them with a parser that keeps them so: JavaScript's \`JSON.parse\` does not, beyond 2^53.
+
+**Errors** have one shape, \`{code, message, status}\`. Decide by \`code\`; messages may change. An answer may get fields that are not listed here; a body and a query may not have any.
+
+**Again.** A \`POST\` with an \`Idempotency-Key\` has its effect once, however often it is sent. A \`GET\` with \`If-None-Match\` is answered 304 while nothing has changed. \`HEAD\` works wherever \`GET\` does; \`OPTIONS\` says what a path takes.
+
+**Limits.** Every answer carries \`RateLimit\`; 429 and 503 say in \`Retry-After\` when to try again. A body may have 64 KiB and nest 32 levels, a request target 8 KiB.
+
+**Which request.** Every answer carries \`X-Request-Id\`: yours, if you sent one of 1 to 64 letters, digits, dots, hyphens and underscores. Quote it when you ask about an answer. \`traceparent\` (W3C Trace Context) is taken up.
+
+**Stability.** Every operation says how much of it may change: *stable* not before \`/v2\`, *beta* after a notice in the changelog, *experimental* at any time. What is marked as an addition (\`x-addition\`) goes beyond the interface document of the pets API.
+`.trim();

@@ -1,0 +1,123 @@
+/** The OpenAPI document and the page that shows it, both made once from the other routes. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { ApiConfig } from '../../config.ts';
+import { projectRoot } from '../../db/root.ts';
+import { renderJson } from '../json.ts';
+import { buildDocument } from '../openapi/document.ts';
+import { renderPage } from '../openapi/page/page.ts';
+import { style } from '../openapi/page/style.ts';
+import { type ApiResponse, type Route, route } from '../route.ts';
+
+/** Nothing from elsewhere, nothing in line, no frame around it; `img-src` is for the icon, which is in the page. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Where the build puts it: a browser cannot read what src/http/openapi/page/script.ts is written in. */
+const SCRIPT_FILE = 'dist/src/http/openapi/page/script.js';
+
+type Texts = { readonly json: string; readonly page: string; readonly script: string };
+
+/** Routes that describe `others` and themselves. Throws where a route cannot be described. */
+export function openApiRoutes(
+  others: readonly Route[],
+  addresses: Pick<ApiConfig, 'baseUrl' | 'stagingUrl'>,
+): readonly Route[] {
+  const own = [
+    documentRoute(() => texts.json),
+    pageRoute(() => texts.page),
+    styleRoute(),
+    scriptRoute(() => texts.script),
+  ];
+  const document = buildDocument([...others, ...own], addresses);
+  const texts: Texts = {
+    json: renderJson(document),
+    page: renderPage(document),
+    script: readFileSync(new URL(SCRIPT_FILE, projectRoot), 'utf8').replace(/\n\/\/# source.*/, ''),
+  };
+  return own;
+}
+
+const anOpenApiDocument = z
+  .looseObject({
+    openapi: z.literal('3.1.0'),
+    info: z.looseObject({ title: z.string(), version: z.string() }),
+    paths: z.looseObject({}),
+  })
+  .meta({ id: 'OpenApiDocument', description: 'A description of an API (OpenAPI 3.1)' });
+
+const inCommon = { method: 'GET', scope: null, tag: 'Service', stability: 'stable' } as const;
+
+function documentRoute(json: () => string): Route {
+  return route({
+    ...inCommon,
+    path: '/openapi.json',
+    operationId: 'getOpenApiDocument',
+    summary: 'This document',
+    success: {
+      status: 200,
+      description: 'OpenAPI 3.1',
+      schema: anOpenApiDocument,
+      example: { openapi: '3.1.0', info: { title: 'Signpost', version: '1.0.0' }, paths: {} },
+    },
+    handle: async () => ({ status: 200, text: json() }),
+  });
+}
+
+function pageRoute(page: () => string): Route {
+  return route({
+    ...inCommon,
+    path: '/docs',
+    operationId: 'getDocsPage',
+    summary: 'The page that shows this document',
+    description: 'Reads without a script; with one, every call can be tried.',
+    success: {
+      status: 200,
+      description: 'The page',
+      mediaType: 'text/html',
+      example: '<!doctype html>…',
+    },
+    handle: async () => served(page(), 'text/html', { 'content-security-policy': PAGE_POLICY }),
+  });
+}
+
+function styleRoute(): Route {
+  return route({
+    ...inCommon,
+    stability: 'experimental',
+    path: '/docs/style.css',
+    operationId: 'getDocsStyle',
+    summary: 'The style of the page',
+    success: { status: 200, description: 'CSS', mediaType: 'text/css', example: ':root {…}' },
+    handle: async () => served(style, 'text/css'),
+  });
+}
+
+function scriptRoute(script: () => string): Route {
+  return route({
+    ...inCommon,
+    stability: 'experimental',
+    path: '/docs/script.js',
+    operationId: 'getDocsScript',
+    summary: 'The script of the page',
+    success: {
+      status: 200,
+      description: 'JavaScript',
+      mediaType: 'text/javascript',
+      example: 'const KEY = …',
+    },
+    handle: async () => served(script(), 'text/javascript'),
+  });
+}
+
+function served(
+  text: string,
+  mediaType: string,
+  headers: Readonly<Record<string, string>> = {},
+): ApiResponse {
+  return {
+    status: 200,
+    text,
+    headers: { 'content-type': `${mediaType}; charset=utf-8`, ...headers },
+  };
+}

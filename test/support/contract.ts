@@ -1,0 +1,81 @@
+/** Whether an answer is one that the OpenAPI document lists: its status, its type, and its body field by field. */
+import { expect } from 'vitest';
+import { type ErrorBody, type ErrorCode, errors } from '../../src/http/errors.ts';
+import { parseJson, renderJson } from '../../src/http/json.ts';
+import { anywhere, refusalsOf } from '../../src/http/openapi/refusals.ts';
+import type { Route } from '../../src/http/route.ts';
+import { createRouter } from '../../src/http/router.ts';
+import { error } from '../../src/http/schemas.ts';
+
+export type Answered = {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as it was sent, empty where there is none. */
+  readonly text: string;
+};
+
+/** What any request can be answered, before there is an operation to ask. */
+const beforeRouting: readonly ErrorCode[] = [
+  ...anywhere,
+  'bad_request',
+  'rate_limited',
+  'unavailable',
+  'too_many_connections',
+];
+
+/** Fails where the answer to `line` (`GET /v1/pets?limit=1`) is not one that the document of `routes` lists. */
+export function expectDocumented(routes: readonly Route[], line: string, answer: Answered): void {
+  const [method = '', target = ''] = line.split(' ');
+  const found = createRouter(routes)(method, target);
+  const route = found.kind === 'route' ? found.route : null;
+  const { status, text } = answer;
+  if (method === 'HEAD' || status === 304) expect(text, `${line}: the body`).toBe('');
+  else if (status >= 400) expectRefusal(route, line, answer);
+  else if (route === null) expect([method, status, text]).toEqual(['OPTIONS', 204, '']);
+  else expectSuccess(route, line, answer);
+  if (status === 304) expect(['GET', 'HEAD']).toContain(method);
+}
+
+function expectSuccess(
+  { success }: Route,
+  line: string,
+  { status, headers, text }: Answered,
+): void {
+  expect(status, line).toBe(success.status);
+  const { schema, mediaType = 'application/json' } = success;
+  if (schema === undefined && success.mediaType === undefined) {
+    expect(text, line).toBe('');
+    return;
+  }
+  expect(headers['content-type'], line).toBe(`${mediaType}; charset=utf-8`);
+  if (schema === undefined) return;
+  expectShape(schema, line, text);
+}
+
+function expectRefusal(
+  route: Route | null,
+  line: string,
+  { status, headers, text }: Answered,
+): void {
+  expect(headers['content-type'], line).toBe('application/json; charset=utf-8');
+  const { code } = expectShape(error, line, text) as ErrorBody; // what `error` lets through
+  const own = route === null ? [] : [...refusalsOf(route).values()].flat();
+  const documented = route === null ? beforeRouting : [...own, ...anywhere];
+  expect(documented, `${line}: the codes that the document lists`).toContain(code);
+  expect(status, line).toBe(errors[code][0]);
+}
+
+/** The parsed value. A field that the schema does not name is dropped by parsing, and so is missing afterwards. */
+function expectShape(schema: NonNullable<Route['body']>, line: string, text: string): unknown {
+  const sent = parsedText(text);
+  const parsed = schema.safeParse(sent);
+  if (!parsed.success) expect.fail(`${line}: ${parsed.error.message}\n${text}`);
+  expect(sent, line).toEqual(parsedText(renderJson(parsed.data)));
+  return parsed.data;
+}
+
+function parsedText(text: string): unknown {
+  const parsed = parseJson(new TextEncoder().encode(text));
+  return parsed.ok ? parsed.value : expect.fail(`not JSON: ${text}`);
+}
