@@ -1,48 +1,96 @@
-/** The API role: every route of the service, and the process's HTTP listener. */
+/** The API role: every route of the service, and everything that stands between a request and its route. */
 import type { Parts } from './compose.ts';
 import { createApiKeyStore } from './db/api-keys.ts';
+import { createIdempotentAnswerStore } from './db/idempotent-answers.ts';
+import { createKeyUsageStore } from './db/key-usage.ts';
 import { createPetStore } from './db/pets.ts';
 import { type Api, createApi } from './http/api.ts';
 import { createAuthenticate } from './http/auth.ts';
+import { addressGroup, clientAddress, trustedProxies } from './http/client-address.ts';
+import { createCors } from './http/cors.ts';
+import { createIdempotency } from './http/idempotency.ts';
+import { createKeyUsage } from './http/key-usage.ts';
+import { openRateLimiters } from './http/rate-limit.ts';
 import type { Route } from './http/route.ts';
 import { domainRoutes } from './http/routes/domains.ts';
 import { healthRoutes } from './http/routes/health.ts';
+import { keyRoutes } from './http/routes/keys.ts';
+import { openApiRoutes } from './http/routes/openapi.ts';
 import { petRoutes } from './http/routes/pets.ts';
 import { projectRoutes } from './http/routes/projects.ts';
 import { startPageRoutes } from './http/routes/start-page.ts';
 import { forgetJobs } from './queue/queues.ts';
 
-/** The whole API, callable without a socket. `dropTraffic` ends what an edge in this process serves under a name. */
-export function createSignpostApi(parts: Parts, dropTraffic: (hostname: string) => void): Api {
-  const { database, log, now } = parts;
-  const authenticate = createAuthenticate({
-    findKey: createApiKeyStore(database.prisma).find,
-    now,
+/** What the process's edge and the API have to tell each other. */
+export type RoutesDeps = Parts & {
+  /** Ends what an edge in this process serves under a name. */
+  readonly dropTraffic: (hostname: string) => void;
+  /** Has a key looked up again at its next use. */
+  readonly forgetKey: (keyId: string) => void;
+};
+
+export type SignpostApi = {
+  /** Callable without a socket. */
+  readonly api: Api;
+  /** Writes what was counted, and lets go of the counters. Close it before the database. */
+  close(): Promise<void>;
+};
+
+export function createSignpostApi(
+  parts: Parts,
+  dropTraffic: (hostname: string) => void,
+): SignpostApi {
+  const { config, database, log, now } = parts;
+  const { prisma } = database;
+  const authenticate = createAuthenticate({ findKey: createApiKeyStore(prisma).find, now });
+  const limits = openRateLimiters({ config, database, log, now });
+  const usage = createKeyUsage({ store: createKeyUsageStore(prisma), log, now });
+  const answers = createIdempotentAnswerStore(prisma);
+  const trusted = trustedProxies(config.api.trustedProxies);
+  const api = createApi({
+    routes: routesOf({ ...parts, dropTraffic, forgetKey: authenticate.forget }),
+    authenticate,
+    limits,
+    usage,
+    addressOf: (remoteAddress, headers) =>
+      addressGroup(clientAddress(remoteAddress, headers['x-forwarded-for'], trusted)),
+    idempotency: createIdempotency({ prisma, answers, now }),
+    cors: createCors(config.api.corsOrigins),
+    log,
   });
-  return createApi({ routes: routesOf(parts, dropTraffic), authenticate, log });
+  return {
+    api,
+    async close() {
+      await Promise.all([usage.close(), limits.close()]);
+    },
+  };
 }
 
 /** Every route there is; docs/api.md describes the same ones. */
-export function routesOf(parts: Parts, dropTraffic: (hostname: string) => void): readonly Route[] {
-  const { config, database, domains, log, now, projects, queues, targetFor } = parts;
-  return [
-    ...petRoutes({ pets: createPetStore(database.prisma), now }),
+export function routesOf(deps: RoutesDeps): readonly Route[] {
+  const { config, database, domains, log, now, projects, queues, targetFor } = deps;
+  // Embedded storage runs one statement at a time.
+  const concurrency = config.storage.kind === 'embedded' ? 1 : 2;
+  const routes = [
+    ...petRoutes({ pets: createPetStore(database, { concurrency }), now }),
     ...projectRoutes({ projects, now }),
     ...domainRoutes({
       projects,
       domains,
       targetFor,
-      dropTraffic,
+      dropTraffic: deps.dropTraffic,
       now,
       platformDomain: config.platform.domain,
       windowMs: config.verifyWindowMs,
-      wake: (domain) => quietly(log, 'wake', () => parts.wake(domain)),
+      wake: (domain) => quietly(log, 'wake', () => deps.wake(domain)),
       forget: ({ id, epoch }) =>
         quietly(log, 'forget', () => forgetJobs(queues, { domainId: id, epoch })),
     }),
+    ...keyRoutes({ keys: createApiKeyStore(database.prisma), forget: deps.forgetKey, now }),
     ...healthRoutes({ isReady: () => database.probe() }),
     ...startPageRoutes(),
   ];
+  return [...routes, ...openApiRoutes(routes, config.api)];
 }
 
 /** What was committed is safe without the queue: the reconciler makes good within a minute. */

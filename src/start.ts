@@ -24,8 +24,8 @@ export type Signpost = {
   readonly addresses: Addresses;
   /** Made because there was none; shown once. */
   readonly firstKey: string | null;
-  /** Callable without a socket, whatever the role. */
-  readonly api: Api;
+  /** Callable without a socket; null in a process that does not play the role. */
+  readonly api: Api | null;
   readonly parts: Parts;
   /** Stops taking work, lets what is under way finish for at most `deadlineMs`, and lets go of everything. */
   close(deadlineMs: number): Promise<void>;
@@ -58,18 +58,19 @@ export async function startSignpost(
 async function startRoles(
   parts: Parts,
   closings: Closing[],
-): Promise<{ api: Api; addresses: Addresses }> {
+): Promise<{ api: Api | null; addresses: Addresses }> {
   const { role } = parts.config;
   const plays = (one: Config['role']) => role === 'all' || role === one;
   // The edge first, so that no challenge is published before somebody answers it.
   const edge = plays('edge') ? await startEdge(parts, closings) : null;
-  const api = createSignpostApi(parts, (hostname) => edge?.drop(hostname));
-  const http = plays('api') ? await startApi(parts, api, closings) : null;
+  const dropTraffic = (hostname: string) => edge?.drop(hostname);
+  const http = plays('api') ? await startApi(parts, dropTraffic, closings) : null;
   if (plays('worker')) {
     const workers = startWorkers(composeWorkers(parts));
     closings.push((deadlineMs) => workers.close(deadlineMs));
   }
-  return { api, addresses: { http, edge: edge?.ports ?? null } };
+  const addresses = { http: http?.address ?? null, edge: edge?.ports ?? null };
+  return { api: http?.api ?? null, addresses };
 }
 
 /** In the opposite order, all within one deadline. */
@@ -133,11 +134,19 @@ function isConnectionFault(fault: unknown): boolean {
   );
 }
 
-async function startApi(parts: Parts, api: Api, closings: Closing[]): Promise<string> {
+async function startApi(
+  parts: Parts,
+  dropTraffic: (hostname: string) => void,
+  closings: Closing[],
+): Promise<{ api: Api; address: string }> {
+  const { api, close } = createSignpostApi(parts, dropTraffic);
+  closings.push(close);
   const { host, port } = parts.config.http;
-  const server = await listen(api, { host, port });
+  const { trustedProxies } = parts.config.api;
+  const server = await listen(api, { host, port, trustedProxies });
   closings.push((deadlineMs) => server.close(deadlineMs));
-  return `http://${host.includes(':') ? `[${host}]` : host}:${server.address.port}`;
+  const name = host.includes(':') ? `[${host}]` : host;
+  return { api, address: `http://${name}:${server.address.port}` };
 }
 
 async function startEdge(parts: Parts, closings: Closing[]) {

@@ -1,15 +1,18 @@
 /**
  * The API without a socket: a raw request in, a raw answer out. Every request goes
- * route → key → scope → body → handler (which validates), and leaves through one exit.
+ * address → route → key → scope → body → validation → handler, and leaves through one exit.
  */
-import { randomUUID } from 'node:crypto';
-import { type Authenticate, allows, forbidden, unauthorized } from './auth.ts';
+import { createHash } from 'node:crypto';
+import { type Admission, type AdmissionDeps, admit, countAddress } from './admission.ts';
 import { type BodyRead, readJson } from './body.ts';
+import type { Cors } from './cors.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { isUnavailable } from './faults.ts';
-import { renderJson } from './json.ts';
+import { type Idempotency, idempotencyKeyOf } from './idempotency.ts';
+import { type RawResponse, render } from './render.ts';
 import type { ApiKeyIdentity, ApiResponse, Headers, Route } from './route.ts';
-import { createRouter } from './router.ts';
+import { createRouter, type Found } from './router.ts';
+import { type Trace, traceOf } from './trace.ts';
 
 export type RawRequest = {
   readonly method: string;
@@ -21,13 +24,6 @@ export type RawRequest = {
   readonly remoteAddress: string | undefined;
 };
 
-export type RawResponse = {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Null: no body, as for HEAD and 204. */
-  readonly body: string | null;
-};
-
 export type Api = {
   /** Answers every request, and never rejects. */
   readonly handle: (raw: RawRequest) => Promise<RawResponse>;
@@ -36,79 +32,123 @@ export type Api = {
 };
 
 /** The part of a pino logger that the API uses. */
-export type ApiLog = {
-  readonly error: (fields: Readonly<Record<string, unknown>>, message: string) => void;
-  readonly debug: (fields: Readonly<Record<string, unknown>>, message: string) => void;
-};
+export type ApiLog = Readonly<
+  Record<
+    'error' | 'info' | 'debug',
+    (fields: Readonly<Record<string, unknown>>, message: string) => void
+  >
+>;
 
-export type ApiDeps = {
+export type ApiDeps = AdmissionDeps & {
   readonly routes: readonly Route[];
-  readonly authenticate: Authenticate;
+  readonly idempotency: Idempotency;
+  readonly cors: Cors;
   readonly log: ApiLog;
 };
 
+type RouteFound = Extract<Found, { kind: 'route' }>;
+type Passed = RouteFound & { readonly key: ApiKeyIdentity | null; readonly requestId: string };
+
 const RETRY_AFTER_SECONDS = '5';
 
-/** Answers come with these unless a route says otherwise: nothing here is to be cached, framed or sniffed. */
-const standardHeaders = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-} as const;
-
-/** Builds the API. Rate limits belong before `authenticate`, idempotency keys around `route.handle`. */
-export function createApi({ routes, authenticate, log }: ApiDeps): Api {
-  const find = createRouter(routes);
-
-  async function answer(raw: RawRequest, requestId: string): Promise<ApiResponse> {
-    const found = find(raw.method, raw.target);
-    if (found.kind === 'answer') return found.answer;
-    const { route, params } = found;
-    const admitted = await admit(route, raw.headers['authorization']);
-    if (!admitted.ok) return admitted.refusal;
-    const query = once(found.query);
-    if (!query.ok) return query.refusal;
-    const body = route.body && (await readJson(raw.headers, raw.readBody));
-    if (body?.ok === false) return body.refusal;
-    return route.handle({
-      params,
-      query: query.value,
-      headers: raw.headers,
-      body: body?.value,
-      key: admitted.key,
-      requestId,
-    });
-  }
-
-  async function admit(route: Route, authorization: string | undefined): Promise<Admission> {
-    if (route.scope === null) return { ok: true, key: null };
-    const who = await authenticate(authorization);
-    if (who.kind !== 'ok') return { ok: false, refusal: unauthorized(who.kind) };
-    if (!allows(who.key, route.scope)) return { ok: false, refusal: forbidden(route.scope) };
-    return { ok: true, key: who.key };
-  }
+export function createApi(deps: ApiDeps): Api {
+  const { cors, log } = deps;
+  const find = createRouter(deps.routes);
 
   /** The only place of the API that catches faults. */
   async function handle(raw: RawRequest): Promise<RawResponse> {
-    const requestId = requestIdOf(raw.headers['x-request-id']);
+    const startedAt = performance.now();
+    const trace = traceOf(raw.headers['x-request-id'], raw.headers['traceparent']);
+    const found = find(raw.method, raw.target);
+    const route = found.kind === 'route' ? found.route : null;
+    let admission: Admission = { refusal: null, key: null, headers: {} };
+    const rendered = (answer: ApiResponse) =>
+      render(answer, raw, trace, { ...admission.headers, ...corsHeaders(cors, raw, answer) });
+    let response: RawResponse;
     try {
-      const response = render(await answer(raw, requestId), requestId, raw.method);
-      log.debug({ requestId, method: raw.method, status: response.status }, 'answered');
-      return response;
+      const address = countAddress(deps, raw.remoteAddress, raw.headers);
+      admission = await admit(deps, route, raw.headers['authorization'], address);
+      response = rendered(await answer(raw, found, admission, trace));
     } catch (fault) {
       const refusal = refusalOf(fault);
-      log.error({ err: fault, requestId, method: raw.method, code: refusal.body.code }, 'fault');
-      return render(refusal, requestId, raw.method);
+      const { code } = refusal.body;
+      log.error({ err: fault, code, ...about(trace, route, admission, raw.method) }, 'fault');
+      response = rendered(refusal);
     }
+    const ms = Math.round((performance.now() - startedAt) * 100) / 100;
+    const line = { ...about(trace, route, admission, raw.method), status: response.status, ms };
+    // Probes come every few seconds and say nothing while all is well.
+    if (route?.tag === 'Service' && response.status < 400) log.debug(line, 'answered');
+    else log.info(line, 'answered');
+    return response;
   }
 
-  return { handle, reject: (refusal) => render(refusal, randomUUID(), 'GET') };
+  async function answer(
+    raw: RawRequest,
+    found: Found,
+    { refusal, key }: Admission,
+    { requestId }: Trace,
+  ): Promise<ApiResponse> {
+    if (refusal !== null) return refusal;
+    if (found.kind === 'answer') return found.answer;
+    return perform(deps, raw, { ...found, key, requestId });
+  }
+
+  const nobody = { method: 'GET', headers: {} };
+  return {
+    handle,
+    reject: (refusal) => render(refusal, nobody, traceOf(undefined, undefined), {}),
+  };
 }
 
-type Admission =
-  | { readonly ok: true; readonly key: ApiKeyIdentity | null }
-  | { readonly ok: false; readonly refusal: Refusal };
+/** What a line of the log says of a request: never its path, query, headers or body, where a key could be. */
+function about(trace: Trace, route: Route | null, { key }: Admission, method: string) {
+  const { requestId, traceId } = trace;
+  return { requestId, traceId, method, operationId: route?.operationId, keyId: key?.id };
+}
+
+function corsHeaders(cors: Cors, { method, headers }: RawRequest, answer: ApiResponse) {
+  const allow = method === 'OPTIONS' ? answer.headers?.['allow'] : undefined;
+  return allow === undefined ? cors.answerHeaders(headers) : cors.preflightHeaders(headers, allow);
+}
+
+/** Reads and validates what was admitted, and runs it: once, where it brings an Idempotency-Key. */
+async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<ApiResponse> {
+  const { route, params, key, requestId } = passed;
+  const query = once(passed.query);
+  if (!query.ok) return query.refusal;
+  const body =
+    route.body && (await readJson(raw.headers, raw.readBody, route.bodyIsOptional === true));
+  if (body?.ok === false) return body.refusal;
+  const prepared = route.prepare({
+    params,
+    query: query.value,
+    headers: raw.headers,
+    body: body?.value,
+    key,
+    requestId,
+  });
+  if (!prepared.ok) return prepared.refusal;
+  if (route.method === 'POST' && key !== null) {
+    const given = idempotencyKeyOf(raw.headers);
+    if (!given.ok) return given.refusal;
+    if (given.key !== null) {
+      const fingerprint = fingerprintOf(raw, body?.bytes);
+      const { operationId } = route;
+      const attempt = { apiKeyId: key.id, operationId, key: given.key, fingerprint };
+      return deps.idempotency(attempt, prepared.run);
+    }
+  }
+  const answer = await prepared.run();
+  await answer.afterCommit?.();
+  return answer;
+}
+
+/** What makes a request the same request: its method, its target and its body, byte by byte. */
+function fingerprintOf({ method, target }: RawRequest, body: Uint8Array = new Uint8Array()) {
+  const digest = createHash('sha256').update(`${method} ${target}\n`).update(body).digest();
+  return new Uint8Array(digest);
+}
 
 /** What a fault looks like from outside: never its detail. */
 function refusalOf(fault: unknown): Refusal {
@@ -128,24 +168,4 @@ function once(query: URLSearchParams): Query {
   return repeated === undefined
     ? { ok: true, value: Object.fromEntries(query) }
     : { ok: false, refusal: refuse('invalid_query', `${repeated}: is given more than once`) };
-}
-
-/** The client's own id where it has a harmless one, else a new one. */
-function requestIdOf(given: string | undefined): string {
-  return given !== undefined && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
-}
-
-function render(answer: ApiResponse, requestId: string, method: string): RawResponse {
-  const text = answer.text ?? (answer.body === undefined ? null : renderJson(answer.body));
-  const about = text === null ? {} : contentHeaders(text);
-  const headers = { ...standardHeaders, ...about, ...answer.headers, 'x-request-id': requestId };
-  // RFC 9110, 9.3.2: HEAD has the headers of GET, content-length too, and no body.
-  return { status: answer.status, headers, body: method === 'HEAD' ? null : text };
-}
-
-function contentHeaders(text: string): Readonly<Record<string, string>> {
-  return {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': String(Buffer.byteLength(text)),
-  };
 }

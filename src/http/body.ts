@@ -15,13 +15,17 @@ export type BodyRead =
     };
 
 export type JsonBody =
-  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: true; readonly value: unknown; readonly bytes: Uint8Array }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Reads a required JSON body. What the headers alone rule out is refused before a byte is asked for. */
+/**
+ * Reads a JSON body; where it is optional, none is `{}`. What the headers alone rule out is refused before a byte is
+ * asked for.
+ */
 export async function readJson(
   headers: Headers,
   readBody: () => Promise<BodyRead>,
+  isOptional: boolean,
 ): Promise<JsonBody> {
   if (!isIdentity(headers['content-encoding'])) {
     const message = 'The body must not be compressed.';
@@ -32,10 +36,11 @@ export async function readJson(
   const read = await readBody();
   if (read.kind === 'too_large') return no(refuse('body_too_large'));
   if (read.kind === 'broken') return no(refuse(read.code));
+  if (read.bytes.length === 0 && isOptional) return { ok: true, value: {}, bytes: read.bytes };
   if (read.bytes.length === 0) return no(refuse('invalid_body', 'A JSON body is required.'));
   if (type === undefined) return no(unsupportedType());
   const parsed = parseJson(read.bytes);
-  return parsed.ok ? parsed : no(refuse(parsed.code, parsed.problem));
+  return parsed.ok ? { ...parsed, bytes: read.bytes } : no(refuse(parsed.code, parsed.problem));
 }
 
 function no(refusal: Refusal): JsonBody {

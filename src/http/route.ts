@@ -1,6 +1,7 @@
 /** A route is a value; a handler takes a parsed request and returns an answer, so both are called without a socket. */
 import { z } from 'zod';
-import { refuse } from './errors.ts';
+import { type ErrorCode, type Refusal, refuse } from './errors.ts';
+import type { ParamName } from './params.ts';
 import { validate } from './validate.ts';
 
 /** What a key may do; `admin` implies all the others. */
@@ -50,18 +51,66 @@ export type ApiResponse = {
   readonly body?: unknown;
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What is still to be done once the effect is committed, before the answer leaves. */
+  readonly afterCommit?: () => Promise<void>;
+  /** `body` as it is replayed for an Idempotency-Key, where it must not be stored as it is. */
+  readonly replayBody?: unknown;
 };
 
-/** A route as the API sees it: `handle` validates query and body first, and refuses what does not fit. */
-export type Route = {
+/** How much may change: stable not before `/v2`, beta after a notice in the changelog, experimental at any time. */
+export type Stability = 'stable' | 'beta' | 'experimental';
+
+/** What an operation answers when it does what was asked; the OpenAPI document shows it. */
+export type Success = {
+  readonly status: 200 | 201 | 202 | 204;
+  readonly description: string;
+  /** Missing: no body, or one that is no JSON (`mediaType`). */
+  readonly schema?: z.ZodType;
+  readonly mediaType?: 'text/html' | 'text/css' | 'text/javascript';
+  readonly example?: unknown;
+  /** Header names, and what each says. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** What the OpenAPI document says about an operation beyond what its schemas say. */
+export type RouteDocs = {
+  readonly operationId: string;
+  readonly tag: Tag;
+  readonly summary: string;
+  readonly description?: string;
+  readonly stability: Stability;
+  readonly deprecated?: true;
+  readonly success: Success;
+  /** The refusals of this operation alone; those that any operation can have are added (src/http/openapi/). */
+  readonly refusals?: readonly ErrorCode[];
+  readonly bodyExample?: unknown;
+  /** No body is the same as `{}`. */
+  readonly bodyIsOptional?: true;
+  /** What the interface document lists of it; everything else is marked as an addition. */
+  readonly original?: {
+    readonly statuses: readonly number[];
+    readonly parameters: readonly string[];
+  };
+};
+
+export const tags = ['Pets', 'Projects', 'Domains', 'Keys', 'Service'] as const;
+export type Tag = (typeof tags)[number];
+
+/** What passed validation, ready to be run; running is what has effects. */
+export type Prepared =
+  | { readonly ok: true; readonly run: () => Promise<ApiResponse> }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** A route as the API sees it. */
+export type Route = RouteDocs & {
   readonly method: Method;
   readonly path: string;
   /** Null: anybody may call it, without a key. */
   readonly scope: Scope | null;
-  readonly operationId: string;
   readonly query: z.ZodType | undefined;
   readonly body: z.ZodType | undefined;
-  readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
+  /** Validates query and body, and refuses what does not fit. Never throws. */
+  readonly prepare: (request: ApiRequest) => Prepared;
 };
 
 /** `'/v1/projects/:projectId/domains/:hostname'` gives `'projectId' | 'hostname'`. */
@@ -73,11 +122,11 @@ type ParamNames<Path extends string> = Path extends `${string}:${infer Name}/${i
 
 type PathParams<Path extends string> = Readonly<Record<ParamNames<Path>, string>>;
 
-type Declaration<Path extends string, Body, Query> = {
+type Declaration<Path extends string, Body, Query> = RouteDocs & {
   readonly method: Method;
-  readonly path: Path;
+  /** Every parameter is one that src/http/params.ts describes. */
+  readonly path: ParamNames<Path> extends ParamName ? Path : never;
   readonly scope: Scope | null;
-  readonly operationId: string;
   /** Of a strict object of strings; without it, every query parameter is refused. */
   readonly query?: z.ZodType<Query>;
   /** Without it, a body is neither read nor parsed. */
@@ -91,25 +140,27 @@ const noQuery = z.strictObject({});
 export function route<const Path extends string, Body = undefined, Query = undefined>(
   declared: Declaration<Path, Body, Query>,
 ): Route {
-  const { method, path, scope, operationId } = declared;
+  const { handle, query, body, ...rest } = declared;
   // Where a declaration leaves a schema out, Query or Body is inferred as undefined and never looked at.
-  const querySchema = (declared.query ?? noQuery) as z.ZodType<Query>;
-  const bodySchema = (declared.body ?? z.unknown()) as z.ZodType<Body>;
+  const querySchema = (query ?? noQuery) as z.ZodType<Query>;
+  const bodySchema = (body ?? z.unknown()) as z.ZodType<Body>;
   return {
-    method,
-    path,
-    scope,
-    operationId,
-    query: declared.query,
-    body: declared.body,
-    handle: async (request) => {
-      const query = validate(querySchema, request.query);
-      if (!query.ok) return refuse('invalid_query', query.problems);
-      const body = validate(bodySchema, request.body);
-      if (!body.ok) return refuse('invalid_body', body.problems);
+    ...rest,
+    query,
+    body,
+    prepare(request) {
+      const parsedQuery = validate(querySchema, request.query);
+      if (!parsedQuery.ok) return no('invalid_query', parsedQuery.problems);
+      const parsedBody = validate(bodySchema, request.body);
+      if (!parsedBody.ok) return no('invalid_body', parsedBody.problems);
       // The router fills exactly the parameters that the path names.
       const params = request.params as PathParams<Path>;
-      return declared.handle({ ...request, params, query: query.value, body: body.value });
+      const parsed = { ...request, params, query: parsedQuery.value, body: parsedBody.value };
+      return { ok: true, run: () => handle(parsed) };
     },
   };
+}
+
+function no(code: ErrorCode, problems: string): Prepared {
+  return { ok: false, refusal: refuse(code, problems) };
 }

@@ -26,6 +26,13 @@ export function createRouter(routes: readonly Route[]): Router {
   const paths = FindMyWay({ maxParamLength: MAX_TARGET_LENGTH });
   for (const route of routes) paths.on(route.method, route.path, () => {}, route);
   return (method, target) => {
+    // RFC 9110, 9.3.7: asks about the server as a whole.
+    if (method === 'OPTIONS' && target === '*') {
+      return {
+        kind: 'answer',
+        answer: otherwise(method, [...methods, 'HEAD', 'OPTIONS'].join(', ')),
+      };
+    }
     const url = split(target);
     if (!url.ok) return { kind: 'answer', answer: url.refusal };
     const wanted = methods.find((known) => known === (method === 'HEAD' ? 'GET' : method));

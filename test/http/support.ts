@@ -1,18 +1,29 @@
 /** What the tests of src/http share: a database of their own, an API over it, and calls without a socket. */
 import { pino } from 'pino';
 import { createApiKeyStore } from '../../src/db/api-keys.ts';
-import { openDatabase } from '../../src/db/client.ts';
+import { type Database, openDatabase } from '../../src/db/client.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
+import { createIdempotentAnswerStore } from '../../src/db/idempotent-answers.ts';
+import { createKeyUsageStore } from '../../src/db/key-usage.ts';
 import { createPetStore } from '../../src/db/pets.ts';
-import { type Api, type ApiLog, createApi } from '../../src/http/api.ts';
+import { type Api, type ApiDeps, type ApiLog, createApi } from '../../src/http/api.ts';
 import { digestOf, mintKey } from '../../src/http/api-key.ts';
 import { createAuthenticate } from '../../src/http/auth.ts';
+import { createCors } from '../../src/http/cors.ts';
+import { createIdempotency } from '../../src/http/idempotency.ts';
 import { parseJson, renderJson } from '../../src/http/json.ts';
+import { createKeyUsage, type KeyUsage } from '../../src/http/key-usage.ts';
+import { createRateLimiter } from '../../src/http/rate-limit.ts';
 import type { Headers, Route, Scope } from '../../src/http/route.ts';
+import { createRouter } from '../../src/http/router.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
+import { expectDocumented } from '../support/contract.ts';
 import { freshStorage, type StorageName, storages } from '../support/storage.ts';
+import { isPlain } from './plain-route.ts';
 
-export type TestDatabase = { readonly prisma: PrismaClient; readonly close: () => Promise<void> };
+export type TestDatabase = Pick<Database, 'prisma' | 'pool'> & {
+  readonly close: () => Promise<void>;
+};
 
 /** The databases at hand: PostgreSQL first where it is installed, because a fresh one is made sooner. */
 export const databases: readonly StorageName[] = (['postgres', 'embedded'] as const).filter(
@@ -25,6 +36,7 @@ export async function openTestDatabase(storage = databases[0]): Promise<TestData
   const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
   return {
     prisma: database.prisma,
+    pool: database.pool,
     close: async () => {
       await database.close();
       await fresh.close();
@@ -40,8 +52,11 @@ export type TestClock = { now: Date };
 
 export type TestApi = TestDatabase & {
   readonly api: Api;
+  readonly usage: KeyUsage;
   /** What was logged as an error, oldest first. */
   readonly errors: LogLine[];
+  /** What was logged of requests, oldest first. */
+  readonly lines: LogLine[];
   readonly clock: TestClock;
   /** A new key with these scopes. */
   readonly keyWith: (...scopes: readonly Scope[]) => Promise<string>;
@@ -61,17 +76,30 @@ export async function startTestApi(
   const now = () => clock.now;
   const keys = createApiKeyStore(prisma);
   const errors: LogLine[] = [];
+  const lines: LogLine[] = [];
   const log: ApiLog = {
     error: (fields, message) => void errors.push({ fields, message }),
+    info: (fields, message) => void lines.push({ fields, message }),
     debug: () => {},
   };
   const authenticate = createAuthenticate({ findKey: keys.find, now });
   const extra = typeof more === 'function' ? more(prisma, now) : more;
-  const routes = [...petRoutes({ pets: createPetStore(prisma), now }), ...extra];
+  const routes = [...petRoutes({ pets: createPetStore(database), now }), ...extra];
+  const usage = createKeyUsage({
+    store: createKeyUsageStore(prisma),
+    now,
+    log: { warn: () => {} },
+  });
   return {
     ...database,
-    api: createApi({ routes, authenticate, log }),
+    api: documented(composeApi({ routes, authenticate, usage, log, prisma, now }), routes),
+    usage,
+    close: async () => {
+      await usage.close();
+      await database.close();
+    },
     errors,
+    lines,
     clock,
     keyWith: async (...scopes) => {
       const { id, token } = mintKey();
@@ -80,6 +108,45 @@ export async function startTestApi(
       return token;
     },
   };
+}
+
+type Composed = Pick<ApiDeps, 'routes' | 'authenticate' | 'usage' | 'log'> & {
+  readonly prisma: PrismaClient;
+  readonly now: () => Date;
+};
+
+/** The pipeline as src/api.ts composes it, with limits that nobody reaches. */
+export function composeApi({ prisma, now, ...deps }: Composed): Api {
+  return createApi({
+    ...deps,
+    limits: { perKey: limiter('key', now), perAddress: limiter('address', now) },
+    addressOf: (address) => address ?? '',
+    idempotency: createIdempotency({ prisma, answers: createIdempotentAnswerStore(prisma), now }),
+    cors: createCors(['https://shop.example']),
+  });
+}
+
+/** Fails the test that gets an answer which the OpenAPI document of these routes does not list. */
+function documented(api: Api, routes: readonly Route[]): Api {
+  const find = createRouter(routes);
+  return {
+    ...api,
+    async handle(raw) {
+      const answer = await api.handle(raw);
+      const found = find(raw.method, raw.target);
+      if (found.kind === 'route' && isPlain(found.route)) return answer;
+      expectDocumented(routes, `${raw.method} ${raw.target}`, {
+        ...answer,
+        text: answer.body ?? '',
+      });
+      return answer;
+    },
+  };
+}
+
+/** More than any test asks for; test/http/rate-limit.test.ts has the tight ones. */
+function limiter(name: 'key' | 'address', now: () => Date) {
+  return createRateLimiter({ name, quota: 1_000_000, windowSeconds: 60 }, now);
 }
 
 export type CallOptions = {

@@ -4,11 +4,10 @@ import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PrismaClient } from '../../src/db/generated/client.ts';
 import { createPetStore } from '../../src/db/pets.ts';
-import { createApi } from '../../src/http/api.ts';
-import { createAuthenticate } from '../../src/http/auth.ts';
+import { joinTransactions } from '../../src/db/transaction.ts';
 import { isUnavailable } from '../../src/http/faults.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
-import { callApi, errorBody } from './support.ts';
+import { callApi, composeApi, errorBody } from './support.ts';
 
 /** A database server of another kind: it does what it is told with each connection. */
 async function badServer(onConnection: Parameters<typeof createServer>[1]): Promise<number> {
@@ -21,14 +20,16 @@ async function badServer(onConnection: Parameters<typeof createServer>[1]): Prom
 
 function apiOver(pool: pg.Pool) {
   pool.on('error', () => {});
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  const prisma = joinTransactions(new PrismaClient({ adapter: new PrismaPg(pool) }));
   onTestFinished(() => prisma.$disconnect());
   const now = () => new Date();
-  const key = { id: 'k', scopes: ['admin'], expiresAt: null, revokedAt: null };
-  return createApi({
-    routes: petRoutes({ pets: createPetStore(prisma), now }),
-    authenticate: createAuthenticate({ findKey: async () => key, now }),
-    log: { error: () => {}, debug: () => {} },
+  return composeApi({
+    routes: petRoutes({ pets: createPetStore({ prisma, pool }), now }),
+    authenticate: async () => ({ kind: 'ok', key: { id: 'k', scopes: ['admin'] } }),
+    usage: { used: () => {}, deprecated: () => {} },
+    log: { error: () => {}, info: () => {}, debug: () => {} },
+    prisma,
+    now,
   });
 }
 

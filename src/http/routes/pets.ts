@@ -1,103 +1,130 @@
 /** The pets API: listPets, createPet and the deprecated getPet of the interface document. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { PetStore } from '../../db/pets.ts';
-import { cursorAfter, idOfCursor } from '../cursor.ts';
+import { cursorAfter } from '../cursor.ts';
 import { refuse } from '../errors.ts';
-import { int64, int64Of, text } from '../json.ts';
+import { int64Of } from '../json.ts';
+import { listQuery, newPet, pet, petList, rex } from '../pet-schemas.ts';
 import { type ApiResponse, type Route, route } from '../route.ts';
 
 export type PetRoutesDeps = { readonly pets: PetStore; readonly now: () => Date };
 
-const DEFAULT_LIMIT = 20;
-const petStatus = z.enum(['available', 'pending', 'sold']);
-
-/** NewPet. A status that is left out is `available`: the document shows none, so this is our choice. */
-const newPet = z.strictObject({
-  name: text({ max: 255 }),
-  categoryId: int64(),
-  status: petStatus.default('available'),
-});
-
-const listQuery = z.strictObject({
-  limit: z
-    .string()
-    .regex(/^([1-9]\d?|100)$/, 'must be a whole number from 1 to 100')
-    .transform(Number)
-    .default(DEFAULT_LIMIT),
-  status: petStatus.optional(),
-  cursor: z
-    .string()
-    .transform(idOfCursor)
-    .refine((id) => id !== null, 'must be one that a list of animals linked to')
-    .optional(),
-});
-
-export function petRoutes({ pets, now }: PetRoutesDeps): readonly Route[] {
-  return [
-    route({
-      method: 'GET',
-      path: '/v1/pets',
-      scope: 'pets:read',
-      operationId: 'listPets',
-      query: listQuery,
-      handle: ({ query }) => listPets(pets, query),
-    }),
-    route({
-      method: 'POST',
-      path: '/v1/pets',
-      scope: 'pets:write',
-      operationId: 'createPet',
-      body: newPet,
-      handle: async ({ body }) => {
-        const pet = await pets.create(body);
-        return { status: 201, body: pet, headers: { location: `/v1/pets/${pet.id}` } };
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/v1/pets/:petId',
-      scope: 'pets:read',
-      operationId: 'getPet',
-      handle: async ({ params }) => withEnd(await getPet(pets, params.petId, now())),
-    }),
-  ];
+export function petRoutes(deps: PetRoutesDeps): readonly Route[] {
+  return [listPets(deps), createPet(deps), getPet(deps)];
 }
 
-/** One animal more than asked for is read: it tells whether there is a next page. */
-async function listPets(pets: PetStore, query: z.infer<typeof listQuery>): Promise<ApiResponse> {
-  const { limit, status, cursor } = query;
-  const found = await pets.list({
-    after: cursor ?? null,
-    status: status ?? null,
-    limit: limit + 1,
+function listPets({ pets }: PetRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/pets',
+    scope: 'pets:read',
+    operationId: 'listPets',
+    tag: 'Pets',
+    summary: 'List animals',
+    description: 'A paginated list of animals, in the order of their ids.',
+    stability: 'stable',
+    original: { statuses: [200, 401], parameters: ['limit', 'status'] },
+    query: listQuery,
+    success: {
+      status: 200,
+      description: 'A page of animals',
+      schema: petList,
+      example: [rex],
+      headers: { link: 'Where more animals follow: the next page, as `rel="next"`' },
+    },
+    handle: ({ query }) => page(pets, query),
   });
-  const page = found.slice(0, limit);
-  const last = page.at(-1);
-  if (found.length <= limit || last === undefined) return { status: 200, body: page };
-  const next = new URLSearchParams({ limit: String(limit), ...(status && { status }) });
-  next.set('cursor', cursorAfter(last.id));
-  return { status: 200, body: page, headers: { link: `</v1/pets?${next}>; rel="next"` } };
+}
+
+function createPet({ pets }: PetRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/v1/pets',
+    scope: 'pets:write',
+    operationId: 'createPet',
+    tag: 'Pets',
+    summary: 'Add an animal',
+    stability: 'stable',
+    original: { statuses: [201, 400, 401], parameters: [] },
+    body: newPet,
+    bodyExample: { name: rex.name, categoryId: rex.categoryId },
+    success: {
+      status: 201,
+      description: 'The animal was added',
+      schema: pet,
+      example: rex,
+      headers: { location: 'The path of the animal' },
+    },
+    handle: async ({ body }) => {
+      const { id, json } = await pets.create(body);
+      return { status: 201, text: json, headers: { location: `/v1/pets/${id}` } };
+    },
+  });
 }
 
 const DEPRECATED_AT = Date.UTC(2026, 10, 20); // our choice: the day version 1.0.0 came out
 const REMOVED_AT = Date.UTC(2030, 11, 5); // interface document, part 9
-
-async function getPet(pets: PetStore, petId: string, now: Date): Promise<ApiResponse> {
-  if (now.getTime() >= REMOVED_AT) {
-    return refuse('gone', 'getPet was removed on 5 December 2030; use GET /v1/pets.');
-  }
-  const id = int64Of(petId);
-  const pet = id === null ? null : await pets.get(id);
-  return pet === null ? refuse('pet_not_found') : { status: 200, body: pet };
-}
-
-/** Every answer of getPet says that it is deprecated, until when it works, and what replaces it. */
-function withEnd(answer: ApiResponse): ApiResponse {
-  return { ...answer, headers: { ...answer.headers, ...endHeaders } };
-}
 
 const endHeaders = {
   deprecation: `@${DEPRECATED_AT / 1_000}`, // RFC 9745, 2.1: a structured date
   sunset: new Date(REMOVED_AT).toUTCString(), // RFC 8594, 3: an HTTP date
   link: '</v1/pets>; rel="successor-version"', // RFC 5829
 };
+
+const endHeaderDocs = {
+  deprecation: 'Since when the operation is deprecated (RFC 9745)',
+  sunset: 'When it is removed (RFC 8594)',
+  link: 'What replaces it, as `rel="successor-version"`',
+};
+
+function getPet({ pets, now }: PetRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/pets/:petId',
+    scope: 'pets:read',
+    operationId: 'getPet',
+    tag: 'Pets',
+    summary: 'Get one animal',
+    description:
+      'Deprecated: it is removed on 5 December 2030, and answers 410 from that day. Use `GET /pets` with the status filter instead.',
+    stability: 'stable',
+    deprecated: true,
+    original: { statuses: [200, 401, 404], parameters: ['petId'] },
+    refusals: ['pet_not_found', 'gone'],
+    success: {
+      status: 200,
+      description: 'The animal',
+      schema: pet,
+      example: rex,
+      headers: endHeaderDocs,
+    },
+    handle: async ({ params }) => withEnd(await find(pets, params.petId, now())),
+  });
+}
+
+async function page(pets: PetStore, query: z.infer<typeof listQuery>): Promise<ApiResponse> {
+  const { limit, status, cursor } = query;
+  const { json, next } = await pets.list({
+    after: cursor ?? null,
+    status: status ?? null,
+    limit,
+  });
+  if (next === null) return { status: 200, text: json };
+  const target = new URLSearchParams({ limit: String(limit), ...(status && { status }) });
+  target.set('cursor', cursorAfter(next));
+  return { status: 200, text: json, headers: { link: `</v1/pets?${target}>; rel="next"` } };
+}
+
+async function find(pets: PetStore, petId: string, now: Date): Promise<ApiResponse> {
+  if (now.getTime() >= REMOVED_AT) {
+    return refuse('gone', 'getPet was removed on 5 December 2030; use GET /v1/pets.');
+  }
+  const id = int64Of(petId);
+  const json = id === null ? null : await pets.get(id);
+  return json === null ? refuse('pet_not_found') : { status: 200, text: json };
+}
+
+/** Every answer of getPet says that it is deprecated, until when it works, and what replaces it. */
+function withEnd(answer: ApiResponse): ApiResponse {
+  return { ...answer, headers: { ...answer.headers, ...endHeaders } };
+}

@@ -1,0 +1,31 @@
+/** A route of a test's own, without the words that the OpenAPI document would want. */
+import type { ApiRequest, ApiResponse, Method, Route } from '../../src/http/route.ts';
+
+type PlainRoute = Partial<Omit<Route, 'prepare'>> & {
+  readonly method?: Method;
+  readonly path: string;
+  readonly handle?: (request: ApiRequest) => Promise<ApiResponse>;
+};
+
+const OF_A_TEST = 'Of a test';
+
+export function isPlain({ summary }: Route): boolean {
+  return summary === OF_A_TEST;
+}
+
+/** GET without a key and without schemas, unless it says otherwise; its query is not validated. */
+export function plainRoute({ handle = async () => ({ status: 200 }), ...rest }: PlainRoute): Route {
+  return {
+    method: 'GET',
+    scope: null,
+    operationId: `${rest.method ?? 'GET'} ${rest.path}`,
+    tag: 'Pets',
+    summary: OF_A_TEST,
+    stability: 'experimental',
+    success: { status: 200, description: 'Done' },
+    query: undefined,
+    body: undefined,
+    prepare: (request) => ({ ok: true, run: () => handle(request) }),
+    ...rest,
+  };
+}

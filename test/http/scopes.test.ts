@@ -1,0 +1,97 @@
+/** Every route of the service against keys of every scope: none is open that should be closed, none closed that should be open. */
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { routesOf } from '../../src/api.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createApiKeyStore } from '../../src/db/api-keys.ts';
+import type { Api } from '../../src/http/api.ts';
+import { digestOf, mintKey } from '../../src/http/api-key.ts';
+import { params } from '../../src/http/params.ts';
+import { type Route, type Scope, scopes } from '../../src/http/route.ts';
+import { type Signpost, startSignpost } from '../../src/start.ts';
+import { type FreshStorage, freshStorage } from '../support/storage.ts';
+import { callApi, databases, errorBody } from './support.ts';
+
+let fresh: FreshStorage;
+let signpost: Signpost;
+let api: Api;
+let routes: readonly Route[];
+const keys = new Map<Scope, string>();
+
+beforeAll(async () => {
+  fresh = await freshStorage(databases[0] ?? 'embedded');
+  const { storage } = fresh;
+  const result = loadConfig({
+    ...(storage.kind === 'embedded'
+      ? { DATA_DIR: storage.dataDir, EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' }
+      : { DATABASE_URL: storage.databaseUrl, ROLE: 'api' }),
+    PORT: '0',
+    KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+  });
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  signpost = await startSignpost(result.config, pino({ level: 'silent' }));
+  if (signpost.api === null) throw new Error('this process has no API');
+  api = signpost.api;
+  routes = routesOf({ ...signpost.parts, dropTraffic: () => {}, forgetKey: () => {} });
+  const store = createApiKeyStore(signpost.parts.database.prisma);
+  for (const scope of scopes) {
+    const { id, token } = mintKey();
+    const digest = digestOf(token);
+    await store.create({ id, name: scope, digest, scopes: [scope], createdAt: new Date() });
+    keys.set(scope, token);
+  }
+});
+afterAll(async () => {
+  await signpost.close(5_000);
+  await fresh.close();
+});
+
+/** A request for the route: its parameters filled with examples, its body empty. */
+function call(route: Route, key: string | undefined) {
+  const path = route.path.replace(/:(\w+)/g, (_, name: keyof typeof params) =>
+    encodeURIComponent(String(params[name].example)),
+  );
+  return callApi(api, `${route.method} ${path}`, key === undefined ? {} : { key });
+}
+
+describe('every route', () => {
+  test('there are some, and most need a key', () => {
+    expect(routes.length).toBeGreaterThan(15);
+    expect(routes.filter(({ scope }) => scope === null).length).toBeLessThan(routes.length / 2);
+  });
+
+  test('that needs a scope is 401 without a key and 403, naming it, with any other', async () => {
+    for (const route of routes.filter(({ scope }) => scope !== null)) {
+      const about = `${route.operationId} needs ${route.scope}`;
+      expect((await call(route, undefined)).body, about).toEqual(errorBody(401, 'unauthorized'));
+      for (const scope of scopes.filter((one) => one !== route.scope && one !== 'admin')) {
+        const { body, headers } = await call(route, keys.get(scope));
+        expect(body, `${about}, not ${scope}`).toEqual(errorBody(403, 'insufficient_scope'));
+        expect(headers['www-authenticate'], about).toContain(`scope="${route.scope}"`);
+      }
+    }
+  });
+
+  test('lets in a key with its scope, and an admin key', async () => {
+    for (const route of routes.filter(({ scope }) => scope !== null)) {
+      for (const scope of [route.scope ?? 'admin', 'admin'] as const) {
+        const { status } = await call(route, keys.get(scope));
+        expect([401, 403], `${route.operationId} with ${scope}: ${status}`).not.toContain(status);
+      }
+    }
+  });
+
+  test('that needs none answers without a key', async () => {
+    for (const route of routes.filter(({ scope }) => scope === null)) {
+      expect((await call(route, undefined)).status, route.operationId).toBe(200);
+    }
+  });
+
+  test('reads with GET and never writes', () => {
+    for (const { method, scope, operationId } of routes) {
+      if (scope?.endsWith(':read')) expect(method, operationId).toBe('GET');
+      if (scope?.endsWith(':write')) expect(method, operationId).not.toBe('GET');
+    }
+  });
+});
