@@ -1,0 +1,48 @@
+/** A service that is busy with one request of each POST, so that the same ones sent again are answered 409. */
+import pg from 'pg';
+import { until } from '../support/world.ts';
+import { casesIn } from './cases.ts';
+import type { Context } from './context.ts';
+import type { DocumentedOperation } from './document.ts';
+import { send } from './requests.ts';
+import type { Services } from './services.ts';
+
+/**
+ * Runs `act` while the requests wait for a lock on what they are to read, which they do for ten seconds at most
+ * (src/db/client.ts). They are those of the cases.
+ */
+export async function whileBusy<T>(
+  { origins, databaseUrl }: Services,
+  documented: readonly DocumentedOperation[],
+  context: Context,
+  act: () => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  try {
+    await client.query('BEGIN; LOCK TABLE idempotent_answer IN ACCESS EXCLUSIVE MODE');
+    const cases = casesIn('busy', documented);
+    const underWay = Promise.all(
+      cases.map(({ operation, asking }) =>
+        send(`${origins.busy}${operation.base}`, operation, asking(context)),
+      ),
+    );
+    try {
+      await until('every request waits', async () => (await waiting(client)) === cases.length);
+      return await act();
+    } finally {
+      await client.query('ROLLBACK');
+      await underWay;
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+async function waiting(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ waiting: number }>(
+    `SELECT count(*)::int AS waiting FROM pg_locks
+     WHERE relation = 'idempotent_answer'::regclass AND NOT granted`,
+  );
+  return rows[0]?.waiting ?? 0;
+}

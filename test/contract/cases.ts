@@ -1,0 +1,147 @@
+/**
+ * Every request that the contract tests send: what test/contract/operations.ts asks, and what operations of a kind
+ * refuse. The kind decides, not the document, so that an answer which the document forgot is missed.
+ */
+import type { DocumentedOperation } from './document.ts';
+import { operations } from './operations.ts';
+import { type Asking, adding, type Case, withKey } from './requests.ts';
+
+/** What a service can be in, each with the requests that are sent to it. */
+export const circumstances = [
+  'plain',
+  'exhausted',
+  'full',
+  'without database',
+  'busy',
+  'after 2030',
+] as const;
+export type Circumstances = (typeof circumstances)[number];
+
+/** The cases of one service, in the order in which they are sent. */
+export function casesIn(
+  where: Circumstances,
+  documented: readonly DocumentedOperation[],
+): readonly Case[] {
+  return documented.flatMap((operation) => {
+    const asks = operations[operation.operationId];
+    if (asks === undefined) return []; // the test of what is covered says so
+    const [status, success] = asks.success;
+    const row = ([status, code, fits, asking]: Row) => ({ operation, status, code, fits, asking });
+    if (where !== 'plain') return inTrouble(where, operation, success).map(row);
+    return [
+      // The refusals first: what the operation is there for may take away what they are about.
+      ...(asks.refusals ?? []).map(([status, code, asking]) =>
+        row([status, code, true, withKey(operation, asking)]),
+      ),
+      ...(asks.misfits ?? []).map(([status, code, asking]) =>
+        row([status, code, false, withKey(operation, asking)]),
+      ),
+      ...general(operation, success).map(row),
+      row([status, null, true, withKey(operation, success)]),
+    ];
+  });
+}
+
+/** Status, code, whether the document allows the request, and the request. */
+type Row = readonly [status: number, code: string | null, fits: boolean, asking: Asking];
+
+/** What operations of a kind have in common. */
+function general(operation: DocumentedOperation, success: Asking): readonly Row[] {
+  const { method, scope, takesBody } = operation;
+  const asked = withKey(operation, success);
+  const needsKey = scope !== null;
+  return [
+    [400, 'invalid_query', true, withQuery(asked, { colour: 'red' })],
+    ...when(method === 'GET', [304, null, true, withHeaders(asked, { 'if-none-match': '*' })]),
+    ...when(
+      needsKey,
+      [401, 'unauthorized', false, success],
+      [401, 'unauthorized', true, withHeaders(success, { authorization: 'Bearer nobody' })],
+      [403, 'insufficient_scope', true, withForeignKey(operation, success)],
+    ),
+    ...when(
+      takesBody,
+      [400, 'invalid_body', false, withBody(asked, { json: { colour: 'red' } })],
+      [400, 'json_too_deep', false, withBody(asked, { json: { colour: nested(33) } })],
+      [413, 'body_too_large', false, withBody(asked, { json: { colour: 'x'.repeat(70_000) } })],
+      [415, 'unsupported_media_type', false, withBody(asked, { text: 'name=Rex' })],
+    ),
+    ...when(
+      needsKey && method === 'POST',
+      [400, 'invalid_idempotency_key', true, withHeaders(asked, { 'idempotency-key': '"' })],
+      [422, 'idempotency_key_reused', true, withHeaders(asked, usedKey(operation))],
+    ),
+  ];
+}
+
+/** What the service refuses because of its circumstances, however right the request is. */
+function inTrouble(
+  where: Exclude<Circumstances, 'plain'>,
+  operation: DocumentedOperation,
+  success: Asking,
+): readonly Row[] {
+  const { operationId, method, scope } = operation;
+  const asked = withKey(operation, success);
+  const needsKey = scope !== null;
+  switch (where) {
+    case 'exhausted':
+      return [[429, 'rate_limited', true, asked]];
+    case 'full':
+      return [[503, 'too_many_connections', true, asked]];
+    case 'without database':
+      return when(needsKey || operationId === 'getReadiness', [503, 'unavailable', true, asked]);
+    case 'busy': {
+      const again = withHeaders(asked, busyKey(operation));
+      return when(needsKey && method === 'POST', [409, 'idempotency_key_in_use', true, again]);
+    }
+    case 'after 2030':
+      return when(operationId === 'getPet', [410, 'gone', true, asked]);
+  }
+}
+
+/** The Idempotency-Key of a request that is under way while the service is busy. */
+export function busyKey({ operationId }: DocumentedOperation) {
+  return { 'idempotency-key': `"busy ${operationId}"` };
+}
+
+/** The Idempotency-Key that another request has had before. */
+export function usedKey({ operationId }: DocumentedOperation) {
+  return { 'idempotency-key': `"used ${operationId}"` };
+}
+
+function when(applies: boolean, ...rows: readonly Row[]): readonly Row[] {
+  return applies ? rows : [];
+}
+
+function withHeaders(asking: Asking, headers: Readonly<Record<string, string>>): Asking {
+  return (context) => adding(asking(context), headers);
+}
+
+function withQuery(asking: Asking, query: Readonly<Record<string, string>>): Asking {
+  return (context) => {
+    const ask = asking(context);
+    return { ...ask, query: { ...ask.query, ...query } };
+  };
+}
+
+function withBody(
+  asking: Asking,
+  body: { readonly json: object } | { readonly text: string },
+): Asking {
+  return (context) => {
+    const { json: _, ...ask } = asking(context);
+    return { ...ask, ...body };
+  };
+}
+
+/** With a key whose scope lets it do something else. */
+function withForeignKey({ scope }: DocumentedOperation, asking: Asking): Asking {
+  return (context) => {
+    const key = scope?.startsWith('pets:') ? context.domainsKey : context.petsKey;
+    return adding(asking(context), { authorization: `Bearer ${key}` });
+  };
+}
+
+function nested(levels: number): unknown {
+  return levels === 0 ? 'red' : [nested(levels - 1)];
+}

@@ -1,0 +1,203 @@
+/** What is asked of each operation: the request that it is there for, and those that it alone refuses. */
+import { aDeploy } from './context.ts';
+import type { Asking } from './requests.ts';
+
+export type OperationAsks = {
+  readonly success: readonly [status: number, asking: Asking];
+  /** Status, code, and a request that is answered so. */
+  readonly refusals?: readonly (readonly [status: number, code: string, asking: Asking])[];
+  /** A request that the service refuses and that the document does not allow either. */
+  readonly misfits?: readonly (readonly [status: number, code: string, asking: Asking])[];
+};
+
+const NO_PET = '999999999';
+const NO_PROJECT = '00000000-0000-4000-8000-000000000000';
+const noProject = { projectId: NO_PROJECT };
+const noDomain = 'nobody-added-this.shop.test';
+
+const ofPet: Asking = ({ petId }) => ({ params: { petId } });
+const ofProject: Asking = ({ projectId }) => ({ params: { projectId } });
+const ofDomain: Asking = ({ projectId, hostname }) => ({ params: { projectId, hostname } });
+const ofKey: Asking = ({ keyId }) => ({ params: { keyId } });
+
+const toNoProject =
+  (json?: object, hostname?: string): Asking =>
+  () => ({
+    params: { ...noProject, ...(hostname !== undefined && { hostname }) },
+    ...(json !== undefined && { json }),
+  });
+const toNoDomain: Asking = ({ projectId }) => ({ params: { projectId, hostname: noDomain } });
+const toNoKey = { params: { keyId: 'nobodyHasIt1' } };
+
+const adds =
+  (hostname: string): Asking =>
+  ({ projectId }) => ({ params: { projectId }, json: { hostname } });
+
+/** By operationId. An operation that is not here fails the test of test/contract/contract.test.ts that looks for it. */
+export const operations: Readonly<Record<string, OperationAsks>> = {
+  listPets: {
+    success: [200, () => ({ query: { limit: '5', status: 'available' } })],
+    misfits: [
+      [400, 'invalid_query', () => ({ query: { limit: '0' } })],
+      [400, 'invalid_query', () => ({ query: { status: 'lost' } })],
+    ],
+  },
+  createPet: {
+    success: [201, ({ unique }) => ({ json: { name: `Rex ${unique}`, categoryId: 7 } })],
+    misfits: [
+      [400, 'invalid_body', () => ({ json: { name: '', categoryId: 7 } })],
+      [400, 'invalid_body', () => ({ json: { name: 'Rex', categoryId: 7.5 } })],
+    ],
+  },
+  getPet: {
+    success: [200, ofPet],
+    refusals: [[404, 'pet_not_found', () => ({ params: { petId: NO_PET } })]],
+    misfits: [[404, 'pet_not_found', () => ({ params: { petId: 'rex' } })]],
+  },
+
+  listProjects: { success: [200, () => ({})] },
+  createProject: {
+    success: [
+      201,
+      ({ unique }) => ({ json: { name: 'Docs', slug: `new-${unique}`, plan: 'pro' } }),
+    ],
+    refusals: [
+      [409, 'slug_taken', ({ unique }) => ({ json: { name: 'Docs', slug: `docs-${unique}` } })],
+    ],
+    misfits: [[400, 'invalid_body', () => ({ json: { name: 'Docs', slug: 'No slug' } })]],
+  },
+  getProject: { success: [200, ofProject], refusals: [[404, 'project_not_found', toNoProject()]] },
+  updateProject: {
+    success: [200, ({ projectId }) => ({ params: { projectId }, json: { name: 'Documentation' } })],
+    refusals: [[404, 'project_not_found', toNoProject({ name: 'Documentation' })]],
+  },
+  createDeploy: {
+    success: [201, ({ projectId }) => ({ params: { projectId }, json: aDeploy })],
+    refusals: [[404, 'project_not_found', toNoProject(aDeploy)]],
+  },
+
+  listDomains: { success: [200, ofProject], refusals: [[404, 'project_not_found', toNoProject()]] },
+  addDomain: {
+    success: [
+      201,
+      ({ projectId, unique }) => ({
+        params: { projectId },
+        json: { hostname: `new.shop-${unique}.test` },
+      }),
+    ],
+    refusals: [
+      [404, 'project_not_found', toNoProject({ hostname: noDomain })],
+      [400, 'invalid_hostname', adds('not a host name')],
+      [400, 'wildcard_unsupported', adds('*.shop.test')],
+      [400, 'platform_hostname', adds('docs.edge.signpost.test')],
+      [400, 'public_suffix', adds('co.uk')],
+      [
+        403,
+        'paid_plan_required',
+        ({ freeProjectId }) => ({
+          params: { projectId: freeProjectId },
+          json: { hostname: noDomain },
+        }),
+      ],
+      [
+        409,
+        'deploy_required',
+        ({ undeployedProjectId }) => ({
+          params: { projectId: undeployedProjectId },
+          json: { hostname: noDomain },
+        }),
+      ],
+      [
+        409,
+        'domain_exists',
+        ({ projectId, hostname }) => ({ params: { projectId }, json: { hostname } }),
+      ],
+    ],
+  },
+  getDomain: {
+    success: [200, ofDomain],
+    refusals: [
+      [404, 'project_not_found', toNoProject(undefined, noDomain)],
+      [404, 'domain_not_found', toNoDomain],
+    ],
+  },
+  verifyDomain: {
+    success: [202, ofDomain],
+    refusals: [
+      [404, 'project_not_found', toNoProject(undefined, noDomain)],
+      [404, 'domain_not_found', toNoDomain],
+    ],
+  },
+  removeDomain: {
+    success: [
+      204,
+      ({ projectId, hostnameToRemove }) => ({
+        params: { projectId, hostname: hostnameToRemove },
+      }),
+    ],
+    refusals: [[404, 'project_not_found', toNoProject(undefined, noDomain)]],
+  },
+  getDomainTimeline: {
+    success: [200, ofDomain],
+    refusals: [
+      [404, 'project_not_found', toNoProject(undefined, noDomain)],
+      [404, 'domain_not_found', toNoDomain],
+    ],
+  },
+
+  listKeys: { success: [200, () => ({})] },
+  createKey: {
+    success: [
+      201,
+      ({ unique }) => ({ json: { name: `a reader ${unique}`, scopes: ['pets:read'] } }),
+    ],
+  },
+  getKey: { success: [200, ofKey], refusals: [[404, 'key_not_found', () => toNoKey]] },
+  rotateKey: {
+    success: [
+      201,
+      ({ keyIdToRotate }) => ({
+        params: { keyId: keyIdToRotate },
+        json: { graceSeconds: 60 },
+      }),
+    ],
+    refusals: [
+      [404, 'key_not_found', () => ({ ...toNoKey, json: { graceSeconds: 60 } })],
+      [
+        409,
+        'key_ended',
+        ({ revokedKeyId }) => ({ params: { keyId: revokedKeyId }, json: { graceSeconds: 60 } }),
+      ],
+      [
+        409,
+        'key_rotated',
+        ({ rotatedKeyId }) => ({ params: { keyId: rotatedKeyId }, json: { graceSeconds: 60 } }),
+      ],
+      [
+        409,
+        'rotation_under_way',
+        ({ successorKeyId }) => ({ params: { keyId: successorKeyId }, json: { graceSeconds: 60 } }),
+      ],
+      [
+        409,
+        'last_admin_key',
+        () => ({ params: { keyId: 'configured' }, json: { graceSeconds: 0 } }),
+      ],
+    ],
+  },
+  revokeKey: {
+    success: [204, ({ keyIdToRevoke }) => ({ params: { keyId: keyIdToRevoke } })],
+    refusals: [
+      [404, 'key_not_found', () => toNoKey],
+      [409, 'last_admin_key', () => ({ params: { keyId: 'configured' } })],
+    ],
+  },
+
+  getLiveness: { success: [200, () => ({})] },
+  getReadiness: { success: [200, () => ({})] },
+  getStartPage: { success: [200, () => ({})] },
+  getOpenApiDocument: { success: [200, () => ({})] },
+  getDocsPage: { success: [200, () => ({})] },
+  getDocsStyle: { success: [200, () => ({})] },
+  getDocsScript: { success: [200, () => ({})] },
+};

@@ -1,0 +1,108 @@
+/** The services that are held to the document: one in each of the circumstances, in the test's own process. */
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import { loadConfig } from '../../src/config.ts';
+import { listen } from '../../src/http/server.ts';
+import { startSignpost } from '../../src/start.ts';
+import { startPostgres } from '../support/servers.ts';
+import { freshStorage } from '../support/storage.ts';
+import type { Circumstances } from './cases.ts';
+
+/** An administrator's key that every service accepts. */
+export const API_KEY = `contract-${randomBytes(16).toString('hex')}`;
+
+export type Services = {
+  /** Where they listen, without a slash at the end. The busy one is the plain one, at times (busy.ts). */
+  readonly origins: Readonly<Record<Circumstances, string>>;
+  /** The database of the plain one. */
+  readonly databaseUrl: string;
+  close(): Promise<void>;
+};
+
+type Closings = (() => Promise<unknown>)[];
+const CLOSE_MS = 10_000;
+
+/** Starts them all, or none of them. */
+export async function startServices(): Promise<Services> {
+  const closings: Closings = [];
+  const close = async () => {
+    for (const closing of closings.splice(0).toReversed()) await closing();
+  };
+  try {
+    const plain = await startPlain(closings);
+    const exhausted = await startExhausted(closings);
+    const withoutDatabase = await startWithoutDatabase(closings);
+    const after2030 = await startOnFreshStorage(closings, {}, () => new Date('2031-01-01'));
+    return {
+      origins: {
+        plain: plain.origin,
+        busy: plain.origin,
+        full: plain.fullOrigin,
+        exhausted: exhausted.origin,
+        'without database': withoutDatabase.origin,
+        'after 2030': after2030.origin,
+      },
+      databaseUrl: plain.databaseUrl,
+      close,
+    };
+  } catch (fault) {
+    await close();
+    throw fault;
+  }
+}
+
+/** The full one is the plain one behind another port, where nobody is let in. */
+async function startPlain(closings: Closings) {
+  const plain = await startOnFreshStorage(closings);
+  const connections = { total: 0, perAddress: 0 };
+  const full = await listen(plain.api, { host: '127.0.0.1', port: 0, connections });
+  closings.push(() => full.close(0));
+  return { ...plain, fullOrigin: `http://127.0.0.1:${full.address.port}` };
+}
+
+/** Every request is one too many, and the minute in which it is does not end. */
+async function startExhausted(closings: Closings) {
+  const at = new Date();
+  const service = await startOnFreshStorage(closings, { RATE_LIMIT_PER_ADDRESS: '1' }, () => at);
+  await fetch(service.origin);
+  return service;
+}
+
+async function startWithoutDatabase(closings: Closings) {
+  const postgres = await startPostgres();
+  closings.push(() => postgres.close());
+  const service = await start(closings, { DATABASE_URL: postgres.url });
+  await postgres.stop();
+  return service;
+}
+
+async function startOnFreshStorage(
+  closings: Closings,
+  env: Readonly<Record<string, string>> = {},
+  now?: () => Date,
+) {
+  const { storage, close } = await freshStorage('postgres');
+  closings.push(close);
+  if (storage.kind !== 'postgres') throw new Error(`PostgreSQL was asked for, not ${storage.kind}`);
+  return start(closings, { ...env, DATABASE_URL: storage.databaseUrl }, now);
+}
+
+async function start(
+  closings: Closings,
+  env: Readonly<Record<string, string>> & { readonly DATABASE_URL: string },
+  now?: () => Date,
+) {
+  const result = loadConfig({
+    ROLE: 'api',
+    PORT: '0',
+    API_KEY,
+    KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    ...env,
+  });
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const signpost = await startSignpost(result.config, pino({ level: 'silent' }), now);
+  closings.push(() => signpost.close(CLOSE_MS));
+  const { api, addresses } = signpost;
+  if (api === null || addresses.http === null) throw new Error('ROLE=api did not start the API');
+  return { origin: addresses.http, databaseUrl: env.DATABASE_URL, api };
+}

@@ -1,0 +1,72 @@
+/** A command of node_modules/.bin as a child process that does not outlive the tests. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+export type Tool = {
+  /** Waits until it has written what `pattern` matches. Rejects, with all that it wrote, where it ends or takes too long. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Its exit code, once everything that it wrote has arrived; null where a signal ended it. */
+  readonly ended: Promise<number | null>;
+  output(): string;
+  kill(): Promise<void>;
+};
+
+const PATIENCE_MS = 45_000;
+
+/** Starts a tool in a folder that is its home, too: nothing is read from or written to the user's. */
+export function launchTool(
+  name: 'prism' | 'redocly',
+  args: readonly string[],
+  folder: string,
+): Tool {
+  const program = fileURLToPath(new URL(`../../node_modules/.bin/${name}`, import.meta.url));
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'],
+      HOME: folder,
+      // Nothing is to leave the machine.
+      REDOCLY_TELEMETRY: 'off',
+      REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const collect = (chunk: string) => {
+    output += chunk;
+  };
+  child.stdout.setEncoding('utf8').on('data', collect);
+  child.stderr.setEncoding('utf8').on('data', collect);
+  const killAtExit = () => child.kill('SIGKILL');
+  process.once('exit', killAtExit);
+  const ended = once(child, 'close').then(() => {
+    process.off('exit', killAtExit);
+    return child.exitCode;
+  });
+  return {
+    printed: (pattern) =>
+      new Promise((resolve, reject) => {
+        const fail = () => {
+          clearTimeout(late);
+          reject(new Error(`${name} did not print ${pattern}:\n${output}`));
+        };
+        const late = setTimeout(fail, PATIENCE_MS);
+        const look = () => {
+          const match = pattern.exec(output);
+          if (match === null) return;
+          clearTimeout(late);
+          resolve(match);
+        };
+        child.stdout.on('data', look);
+        void ended.then(fail);
+        look();
+      }),
+    ended,
+    output: () => output,
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
