@@ -24,12 +24,12 @@ const storageWords = {
 } as const;
 
 function placesOf(url: string): string {
-  return `  Dashboard   ${url}/  (a plain page for now)\n  API         ${url}/v1`;
+  return `  Start page  ${url}/\n  API         ${url}/v1, described at ${url}/docs`;
 }
 
 function thingsToTry(url: string, firstKey: string | null): string {
   // In double quotes, or the shell would send the variable's name.
-  const key = firstKey ?? '$SIGNPOST_KEY';
+  const key = firstKey ?? '$SIGNPOST_API_KEY';
   return [
     '  Try:\n',
     `    curl -s ${url}/v1/pets -H "Authorization: Bearer ${key}"`,

@@ -93,9 +93,9 @@ describe('a second start on the same folder', () => {
 
   it('still takes the first one, also in the lines to try', async () => {
     const [list = '', create = ''] = linesToTry();
-    expect(await runCurl(create, { SIGNPOST_KEY: key })).toMatchObject({ status: 201 });
+    expect(await runCurl(create, { SIGNPOST_API_KEY: key })).toMatchObject({ status: 201 });
     const pets = [{ name: 'Rex' }, { name: 'Rex' }];
-    expect(await runCurl(list, { SIGNPOST_KEY: key })).toMatchObject({ status: 200, body: pets });
+    expect(await runCurl(list, { SIGNPOST_API_KEY: key })).toMatchObject({ status: 200, body: pets });
   });
 });
 
