@@ -121,8 +121,8 @@ describe('a folder that cannot be used', () => {
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^Signpost cannot start: .*\n$/);
     expect(stderr).toContain(`${DATA_DIR} is in use by process ${first.pid}`);
-    const [, dashboard = ''] = /Dashboard +(\S+)/.exec(first.stdout()) ?? [];
-    expect((await fetch(dashboard)).status).toBe(200);
+    const [, startPage = ''] = /Start page +(\S+)/.exec(first.stdout()) ?? [];
+    expect((await fetch(startPage)).status).toBe(200);
     expect(await first.stop()).toBe(0);
     expect(await readdir(DATA_DIR)).not.toContain('signpost.lock');
   }, 60_000);
