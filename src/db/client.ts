@@ -33,6 +33,7 @@ const PROBE_MS = 2_000;
 /** `pg` waits for ever by default, also for a free connection of the pool. */
 const CONNECT_MS = 5_000;
 const IDLE_MS = 30_000;
+const SILENCE_MS = 2_000;
 /** Embedded transactions run one after the other: a burst of fifty takes longer than Prisma's 2 s. */
 const TRANSACTION_WAIT_MS = 10_000;
 const TRANSACTION_MS = 10_000;
@@ -108,6 +109,8 @@ function limits({ max, statementTimeoutMs, searchPath }: PoolOptions): pg.PoolCo
     idleTimeoutMillis: IDLE_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     statement_timeout: statementTimeoutMs,
+    // A server that is cut off cannot end its statement; `pg` itself would wait for ever.
+    ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + SILENCE_MS }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     application_name: 'signpost',

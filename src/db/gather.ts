@@ -1,14 +1,21 @@
 /**
  * Turns single calls that arrive together into one call with all of them.
  * While one call is under way the next ones collect, so a batch is as large as the load asks for and a
- * lone call waits for nothing.
+ * lone call waits for nothing. A call inside a transaction is run alone, in it: a batch of many
+ * callers can be in none of theirs.
  */
+import { inTransaction } from './transaction.ts';
 
 export type GatherOptions = {
   /** Largest batch. */
   readonly itemsMax: number;
   /** Batches under way at the same time. */
   readonly concurrency: number;
+  /**
+   * Whether one item alone may be the reason why a batch failed and left nothing behind. Then each is run by
+   * itself, so that only its own call fails. Missing: never.
+   */
+  readonly mayBeOneItem?: (fault: unknown) => boolean;
 };
 
 type Waiting<Item, Result> = {
@@ -20,7 +27,7 @@ type Waiting<Item, Result> = {
 /** `run` answers with one result per item, in their order; when it throws, every call of the batch does. */
 export function gather<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
-  { itemsMax, concurrency }: GatherOptions,
+  { itemsMax, concurrency, mayBeOneItem = () => false }: GatherOptions,
 ): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = [];
   let underWay = 0;
@@ -50,13 +57,20 @@ export function gather<Item, Result>(
         resolve(results[index] as Result); // `run` promises one result per item
       });
     } catch (fault) {
-      for (const { reject } of batch) reject(fault);
+      if (batch.length > 1 && mayBeOneItem(fault)) await settleEach(batch);
+      else for (const { reject } of batch) reject(fault);
     }
   }
 
+  async function settleEach(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    for (const one of batch) await settle([one]);
+  }
+
   return (item) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
-      schedule();
-    });
+    inTransaction()
+      ? run([item]).then(([result]) => result as Result) // as above
+      : new Promise((resolve, reject) => {
+          waiting.push({ item, resolve, reject });
+          schedule();
+        });
 }
