@@ -1,0 +1,79 @@
+/**
+ * The load, in a process of its own: autocannon's connections, each with requests of its own, so that none
+ * ask for the same by chance more often than by design. Prints a Load as JSON; fails where an answer is not 2xx.
+ */
+import autocannon, { type Client, type Request } from 'autocannon';
+import { cursorAfter } from '../../src/http/cursor.ts';
+import {
+  CONNECTIONS,
+  type Load,
+  type Operation,
+  type Page,
+  PETS,
+  setting,
+  statuses,
+} from './settings.ts';
+
+const REQUESTS = 500; // of one connection, again and again
+
+const operation = setting('OPERATION') as Operation; // main.ts sets one of them
+const headers = { authorization: `Bearer ${setting('KEY')}` };
+
+function chance(count: number): number {
+  return Math.floor(Math.random() * count);
+}
+
+function oneOf<Item>(items: readonly Item[]): Item {
+  return items[chance(items.length)] as Item; // never asked of an empty list
+}
+
+/** Mostly the default length, half of them the first page, half of them of one status. */
+function somePage(): Page {
+  return {
+    limit: oneOf([5, 10, 20, 20, 20, 20, 50, 100]),
+    status: oneOf([null, null, null, ...statuses]),
+    after: oneOf([null, chance(PETS)]),
+  };
+}
+
+function target({ limit, status, after }: Page): string {
+  const query = new URLSearchParams({ limit: String(limit), ...(status && { status }) });
+  // Signpost's cursors are opaque, the others' are ids.
+  const ids = setting('CONTENDER') === 'textbook' || setting('CONTENDER') === 'plain';
+  if (after !== null) query.set('cursor', ids ? String(after) : cursorAfter(BigInt(after)));
+  return `/v1/pets?${query}`;
+}
+
+const requestOf: Readonly<Record<Operation, () => Request>> = {
+  list: () => ({ path: target(somePage()), headers }),
+  'same list': () => ({ path: target({ limit: 20, status: 'available', after: null }), headers }),
+  get: () => ({ path: `/v1/pets/${1 + chance(PETS)}`, headers }),
+  create: () => ({
+    method: 'POST',
+    path: '/v1/pets',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name: `Rex “the ${chance(PETS)}th”`,
+      categoryId: chance(50),
+      status: oneOf(statuses),
+    }),
+  }),
+};
+
+const result = await autocannon({
+  url: setting('URL'),
+  connections: CONNECTIONS,
+  duration: Number(setting('SECONDS')),
+  setupClient(client: Client) {
+    client.setRequests(Array.from({ length: REQUESTS }, requestOf[operation]));
+  },
+});
+const bad = result.non2xx + result.errors + result.timeouts;
+if (bad > 0) throw new Error(`${operation}: ${bad} requests were not answered with 2xx`);
+const load: Load = {
+  rate: Math.round(result['2xx'] / result.duration),
+  p50: result.latency.p50,
+  p99: result.latency.p99,
+  answered: result['2xx'],
+};
+process.stdout.write(`${JSON.stringify(load)}\n`);
