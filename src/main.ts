@@ -9,7 +9,7 @@ import { welcome } from './welcome.ts';
 
 /** Long enough for an order under way to store its step, shorter than an orchestrator's 30 s. */
 const STOP_DEADLINE_MS = 20_000;
-const LOG_CHUNK_BYTES = 4_096;
+const LOG_CHUNK_BYTES = 16_000; // pino writes 16 KiB at most
 const LOG_FLUSH_MS = 1_000;
 
 if (existsSync('.env')) process.loadEnvFile('.env');

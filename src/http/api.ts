@@ -76,7 +76,7 @@ export function createApi(deps: ApiDeps): Api {
       response = rendered(refusal);
     }
     const ms = Math.round((performance.now() - startedAt) * 100) / 100;
-    const line = { ...about(trace, route, admission, raw.method), status: response.status, ms };
+    const line = { status: response.status, ms, ...about(trace, route, admission, raw.method) };
     // Probes come every few seconds and say nothing while all is well.
     if (route?.tag === 'Service' && response.status < 400) log.debug(line, 'answered');
     else log.info(line, 'answered');
@@ -91,7 +91,7 @@ export function createApi(deps: ApiDeps): Api {
   ): Promise<ApiResponse> {
     if (refusal !== null) return refusal;
     if (found.kind === 'answer') return found.answer;
-    return perform(deps, raw, { ...found, key, requestId });
+    return perform(deps, raw, { key, requestId, ...found });
   }
 
   const nobody = { method: 'GET', headers: {} };
@@ -163,9 +163,10 @@ type Query =
 
 /** A parameter that is given twice has no meaning that everybody would agree on. */
 function once(query: URLSearchParams): Query {
-  const names = [...query.keys()];
-  const repeated = names.find((name, index) => names.indexOf(name) !== index);
-  return repeated === undefined
-    ? { ok: true, value: Object.fromEntries(query) }
-    : { ok: false, refusal: refuse('invalid_query', `${repeated}: is given more than once`) };
+  const seen = new Set<string>();
+  for (const name of query.keys()) {
+    if (!seen.has(name)) seen.add(name);
+    else return { ok: false, refusal: refuse('invalid_query', `${name}: is given more than once`) };
+  }
+  return { ok: true, value: Object.fromEntries(query) };
 }

@@ -155,7 +155,15 @@ export function route<const Path extends string, Body = undefined, Query = undef
       if (!parsedBody.ok) return no('invalid_body', parsedBody.problems);
       // The router fills exactly the parameters that the path names.
       const params = request.params as PathParams<Path>;
-      const parsed = { ...request, params, query: parsedQuery.value, body: parsedBody.value };
+      const { headers, key, requestId } = request;
+      const parsed = {
+        params,
+        query: parsedQuery.value,
+        body: parsedBody.value,
+        headers,
+        key,
+        requestId,
+      };
       return { ok: true, run: () => handle(parsed) };
     },
   };

@@ -126,5 +126,7 @@ async function find(pets: PetStore, petId: string, now: Date): Promise<ApiRespon
 
 /** Every answer of getPet says that it is deprecated, until when it works, and what replaces it. */
 function withEnd(answer: ApiResponse): ApiResponse {
-  return { ...answer, headers: { ...answer.headers, ...endHeaders } };
+  const { status, body, text } = answer;
+  const headers = { ...endHeaders, ...answer.headers };
+  return { status, headers, ...(text === undefined ? { body } : { text }) };
 }
