@@ -1,7 +1,7 @@
 /** The one reader of the environment. Everything is optional; a wrong value is named, all of them at once. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { apiKeyProblem } from './http/first-key.ts';
+import { apiKeyProblem } from './http/keys/first-key.ts';
 
 export type SocketAddress = { readonly address: string; readonly port: number };
 

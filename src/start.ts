@@ -9,8 +9,8 @@ import { openDatabase } from './db/client.ts';
 import { migrate } from './db/migrate.ts';
 import { createEdge } from './edge/edge.ts';
 import type { Api } from './http/api.ts';
-import { ensureApiKey } from './http/first-key.ts';
-import { listen } from './http/server.ts';
+import { ensureApiKey } from './http/keys/first-key.ts';
+import { listen } from './http/socket/server.ts';
 import { loadKeyEncryptionKey } from './key-encryption-key.ts';
 import { openQueueBackend } from './queue/backend.ts';
 

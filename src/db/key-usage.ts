@@ -1,4 +1,4 @@
-/** When keys were last used, and how often for what is deprecated: gathered by src/http/key-usage.ts, one statement for many. */
+/** When keys were last used, and how often for what is deprecated: gathered by src/http/keys/key-usage.ts, one statement for many. */
 import type { PrismaClient } from './generated/client.ts';
 
 export type KeyUse = { readonly keyId: string; readonly usedAt: Date };

@@ -1,9 +1,10 @@
 /** Who may go on: the address's limit, the key, the key's limit, its scope. In this order, each before the next one costs. */
-import { type Authenticate, allows, forbidden, unauthorized } from './auth.ts';
+
 import type { Refusal } from './errors.ts';
-import type { KeyUsage } from './key-usage.ts';
-import { type RateLimiter, rateLimitHeaders, refuseRateLimited } from './rate-limit.ts';
-import type { Taken } from './rate-limit-windows.ts';
+import { type Authenticate, allows, forbidden, unauthorized } from './keys/auth.ts';
+import type { KeyUsage } from './keys/key-usage.ts';
+import { type RateLimiter, rateLimitHeaders, refuseRateLimited } from './limits/rate-limit.ts';
+import type { Taken } from './limits/windows.ts';
 import type { ApiKeyIdentity, Headers, Route } from './route.ts';
 
 export type AdmissionDeps = {

@@ -6,9 +6,9 @@
 import type { PrismaClient } from '../db/generated/client.ts';
 import type { AttemptId, IdempotentAnswerStore, StoredAnswer } from '../db/idempotent-answers.ts';
 import { transact } from '../db/transaction.ts';
-import { holdsKey } from './api-key.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { renderJson } from './json.ts';
+import { holdsKey } from './keys/api-key.ts';
 import type { ApiResponse, Headers } from './route.ts';
 
 /** One request with an Idempotency-Key. */

@@ -1,6 +1,6 @@
 /** What ties an answer to its lines in the log: the request's id, and its place in a distributed trace. */
 import { randomUUID } from 'node:crypto';
-import { holdsKey } from './api-key.ts';
+import { holdsKey } from './keys/api-key.ts';
 
 export type Trace = {
   readonly requestId: string;

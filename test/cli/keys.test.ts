@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mintKey, parseKey } from '../../src/http/api-key.ts';
+import { mintKey, parseKey } from '../../src/http/keys/api-key.ts';
 import { anyPorts, quickStorage } from '../process/support.ts';
 import { type SignpostProcess, startProcess } from '../support/process.ts';
 import { freePort } from '../support/servers.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config.ts';
-import { listen } from '../../src/http/server.ts';
+import { listen } from '../../src/http/socket/server.ts';
 import { startSignpost } from '../../src/start.ts';
 import { startPostgres } from '../support/servers.ts';
 import { freshStorage } from '../support/storage.ts';

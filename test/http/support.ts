@@ -7,13 +7,13 @@ import { createIdempotentAnswerStore } from '../../src/db/idempotent-answers.ts'
 import { createKeyUsageStore } from '../../src/db/key-usage.ts';
 import { createPetStore } from '../../src/db/pets.ts';
 import { type Api, type ApiDeps, type ApiLog, createApi } from '../../src/http/api.ts';
-import { digestOf, mintKey } from '../../src/http/api-key.ts';
-import { createAuthenticate } from '../../src/http/auth.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { createIdempotency } from '../../src/http/idempotency.ts';
 import { parseJson, renderJson } from '../../src/http/json.ts';
-import { createKeyUsage, type KeyUsage } from '../../src/http/key-usage.ts';
-import { createRateLimiter } from '../../src/http/rate-limit.ts';
+import { digestOf, mintKey } from '../../src/http/keys/api-key.ts';
+import { createAuthenticate } from '../../src/http/keys/auth.ts';
+import { createKeyUsage, type KeyUsage } from '../../src/http/keys/key-usage.ts';
+import { createRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import type { Headers, Route, Scope } from '../../src/http/route.ts';
 import { createRouter } from '../../src/http/router.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
@@ -144,7 +144,7 @@ function documented(api: Api, routes: readonly Route[]): Api {
   };
 }
 
-/** More than any test asks for; test/http/rate-limit.test.ts has the tight ones. */
+/** More than any test asks for; test/http/limits/rate-limit.test.ts has the tight ones. */
 function limiter(name: 'key' | 'address', now: () => Date) {
   return createRateLimiter({ name, quota: 1_000_000, windowSeconds: 60 }, now);
 }

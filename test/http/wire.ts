@@ -1,7 +1,7 @@
 /** A client that sends exactly the bytes it is told to, and a server to send them to. */
 import { connect } from 'node:net';
 import type { Api } from '../../src/http/api.ts';
-import { type HttpServer, type ListenOptions, listen } from '../../src/http/server.ts';
+import { type HttpServer, type ListenOptions, listen } from '../../src/http/socket/server.ts';
 
 export type WireAnswer = {
   readonly status: number;

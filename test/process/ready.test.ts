@@ -95,7 +95,10 @@ describe('a second start on the same folder', () => {
     const [list = '', create = ''] = linesToTry();
     expect(await runCurl(create, { SIGNPOST_API_KEY: key })).toMatchObject({ status: 201 });
     const pets = [{ name: 'Rex' }, { name: 'Rex' }];
-    expect(await runCurl(list, { SIGNPOST_API_KEY: key })).toMatchObject({ status: 200, body: pets });
+    expect(await runCurl(list, { SIGNPOST_API_KEY: key })).toMatchObject({
+      status: 200,
+      body: pets,
+    });
   });
 });
 

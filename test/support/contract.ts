@@ -5,7 +5,7 @@ import { parseJson, renderJson } from '../../src/http/json.ts';
 import { anywhere, refusalsOf } from '../../src/http/openapi/refusals.ts';
 import type { Route } from '../../src/http/route.ts';
 import { createRouter } from '../../src/http/router.ts';
-import { error } from '../../src/http/schemas.ts';
+import { error } from '../../src/http/schemas/common.ts';
 
 export type Answered = {
   readonly status: number;

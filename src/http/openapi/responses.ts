@@ -1,7 +1,7 @@
 /** The answers of an operation: what it is for, 304 for a read, and every refusal with its codes. */
 import { type ErrorCode, errors } from '../errors.ts';
 import type { Route, Success } from '../route.ts';
-import { error } from '../schemas.ts';
+import { error } from '../schemas/common.ts';
 import { type HeaderName, headerRefs, headerTitle } from './headers.ts';
 import type { SchemaWriter } from './json-schema.ts';
 import type { Example, Header, MediaType, Ref, Response } from './model.ts';

@@ -2,12 +2,12 @@
 import { parseHostname } from '../../core/hostname.ts';
 import type { DomainDetails, DomainStore } from '../../db/domains.ts';
 import type { ProjectStore } from '../../db/projects.ts';
-import { docsDomain, docsEvents } from '../domain-examples.ts';
-import { domain, domainList, newDomain } from '../domain-schemas.ts';
 import { domainView, eventView } from '../domain-view.ts';
 import { type Refusal, refuse } from '../errors.ts';
-import { eventList } from '../event-schemas.ts';
 import { type ApiResponse, type Route, route } from '../route.ts';
+import { docsDomain, docsEvents } from '../schemas/domain-examples.ts';
+import { domain, domainList, newDomain } from '../schemas/domains.ts';
+import { eventList } from '../schemas/events.ts';
 import { findProject } from './projects.ts';
 
 export type DomainRoutesDeps = {

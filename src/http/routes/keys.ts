@@ -1,8 +1,10 @@
 /** Keys that are made, seen, rotated and revoked by whoever holds an admin key. */
 import type { ApiKeyStore } from '../../db/api-keys.ts';
 import type { RotationResult } from '../../db/key-line.ts';
-import { digestOf, mintKey } from '../api-key.ts';
 import { type Refusal, refuse } from '../errors.ts';
+import { digestOf, mintKey } from '../keys/api-key.ts';
+import { keyView } from '../keys/key-view.ts';
+import { type ApiResponse, type Route, route } from '../route.ts';
 import {
   key,
   keyExample,
@@ -11,13 +13,11 @@ import {
   mintedKeyExample,
   newKey,
   rotation,
-} from '../key-schemas.ts';
-import { keyView } from '../key-view.ts';
-import { type ApiResponse, type Route, route } from '../route.ts';
+} from '../schemas/keys.ts';
 
 export type KeyRoutesDeps = {
   readonly keys: ApiKeyStore;
-  /** Has this process look a key up again at its next use (src/http/auth.ts); the others do so within 5 s. */
+  /** Has this process look a key up again at its next use (src/http/keys/auth.ts); the others do so within 5 s. */
   readonly forget: (keyId: string) => void;
   readonly now: () => Date;
 };

@@ -2,6 +2,7 @@
 import type { Deploy, Project } from '../../db/generated/client.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { refuse } from '../errors.ts';
+import { type Route, route } from '../route.ts';
 import {
   deploy,
   docsDeploy,
@@ -11,8 +12,7 @@ import {
   project,
   projectChange,
   projectList,
-} from '../project-schemas.ts';
-import { type Route, route } from '../route.ts';
+} from '../schemas/projects.ts';
 
 export type ProjectRoutesDeps = { readonly projects: ProjectStore; now(): Date };
 

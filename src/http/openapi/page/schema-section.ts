@@ -123,7 +123,7 @@ function choices(kinds: readonly JsonSchema[]): Html {
 }
 
 function valuesOf(values: readonly string[], schema: JsonSchema): Html {
-  // Ours alone (src/http/schemas.ts); also read by Redocly's pages.
+  // Ours alone (src/http/schemas/common.ts); also read by Redocly's pages.
   const explained = (schema['x-enumDescriptions'] ?? {}) as Readonly<Record<string, string>>;
   const known = values.filter((value) => explained[value] !== undefined);
   if (known.length === 0) {

@@ -1,0 +1,58 @@
+/** The key that a new installation starts with. */
+
+import type { Scope } from '../route.ts';
+import { digestOf, MAX_TOKEN_LENGTH, mintKey, parseKey } from './api-key.ts';
+
+/** The id of API_KEY, which has none in it that could be read. */
+export const CONFIGURED_KEY_ID = 'configured';
+
+type FirstKey = {
+  readonly id: string;
+  readonly name: string;
+  readonly digest: Uint8Array<ArrayBuffer>;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: Date;
+};
+
+/** What src/db/api-keys.ts offers of it. */
+export type FirstKeyStore = {
+  /** False where there is a key already. */
+  createFirst(key: FirstKey): Promise<boolean>;
+  put(key: FirstKey): Promise<void>;
+};
+
+/**
+ * Sees to it that an administrator can get in. API_KEY, where it is set, becomes an admin key (replacing the
+ * API_KEY of an earlier start); otherwise, where no key exists at all, one is made and returned to be
+ * shown once. Throws where API_KEY could never be accepted (see apiKeyProblem).
+ */
+export async function ensureApiKey(
+  keys: FirstKeyStore,
+  { configured, now }: { readonly configured: string | undefined; readonly now: Date },
+): Promise<{ readonly created: string | null }> {
+  if (configured !== undefined) {
+    const problem = apiKeyProblem(configured);
+    if (problem !== null) throw new Error(`API_KEY ${problem}`);
+    await keys.put(adminKey(CONFIGURED_KEY_ID, 'API_KEY', configured, now));
+    return { created: null };
+  }
+  const { id, token } = mintKey();
+  const stored = await keys.createFirst(adminKey(id, 'first key', token, now));
+  return { created: stored ? token : null };
+}
+
+/** Why a configured key would be refused at every request, or null where it would not. */
+export function apiKeyProblem(configured: string): string | null {
+  if (!/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(configured)) {
+    return 'must be printable ASCII without spaces at its ends'; // RFC 9110, 5.5: what a field value carries safely
+  }
+  if (configured.length > MAX_TOKEN_LENGTH)
+    return `must have at most ${MAX_TOKEN_LENGTH} characters`;
+  return parseKey(configured).kind === 'mistyped'
+    ? 'looks like a key of this service, but its checksum is wrong'
+    : null;
+}
+
+function adminKey(id: string, name: string, token: string, createdAt: Date): FirstKey {
+  return { id, name, digest: digestOf(token), scopes: ['admin'], createdAt };
+}

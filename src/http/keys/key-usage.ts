@@ -1,0 +1,144 @@
+/**
+ * When keys were last used, and how often for what is deprecated. Noted in memory, out of the request's way, and
+ * written by a timer: a process that is killed loses a few seconds of it.
+ */
+import type { KeyUsageStore } from '../../db/key-usage.ts';
+
+export type KeyUsage = {
+  /** Notes that the key was used now. Called for every request. */
+  used(keyId: string): void;
+  /** Counts a call of a deprecated operation. */
+  deprecated(keyId: string, operationId: string): void;
+  /** Writes what is due. Never rejects: what could not be written is kept for the next time. */
+  flush(): Promise<void>;
+  /** Stops the timer and writes everything. Never rejects. */
+  close(): Promise<void>;
+};
+
+export type KeyUsageDeps = {
+  readonly store: KeyUsageStore;
+  readonly now: () => Date;
+  readonly log: { warn(fields: Readonly<Record<string, unknown>>, message: string): void };
+};
+
+const FLUSH_MS = 5_000; // our choice: what a crash may forget
+const WRITE_MS = 60_000; // a key's last use is written at most once a minute and process
+
+/** Starts the timer, which keeps no process alive. */
+export function createKeyUsage({ store, now, log }: KeyUsageDeps): KeyUsage {
+  const uses = gatherUses(store, now);
+  const calls = countCalls(store, now);
+  let last = Promise.resolve();
+
+  async function write(all: boolean): Promise<void> {
+    const results = await Promise.allSettled([uses.write(all), calls.write()]);
+    for (const result of results) {
+      if (result.status === 'fulfilled') continue;
+      log.warn({ err: result.reason }, 'the use of keys could not be written; it is kept');
+    }
+  }
+
+  /** One after the other. */
+  function queue(all: boolean): Promise<void> {
+    last = last.then(() => write(all));
+    return last;
+  }
+
+  const timer = setInterval(() => void queue(false), FLUSH_MS).unref();
+  return {
+    used: uses.note,
+    deprecated: calls.note,
+    flush: () => queue(false),
+    close() {
+      clearInterval(timer);
+      return queue(true);
+    },
+  };
+}
+
+/** Times in ms. */
+type Use = {
+  usedAt: number;
+  /** Used since the last write: the clock is read once for all of these, and nothing is allocated. */
+  noted: boolean;
+  /** The use that is stored, and when it was written. */
+  savedUse: number;
+  writtenAt: number;
+};
+
+function gatherUses({ saveUses }: KeyUsageStore, now: () => Date) {
+  const uses = new Map<string, Use>();
+
+  function note(keyId: string): void {
+    const use = uses.get(keyId);
+    if (use?.noted) return;
+    const usedAt = now().getTime();
+    if (use === undefined) uses.set(keyId, { usedAt, noted: true, savedUse: 0, writtenAt: 0 });
+    else Object.assign(use, { usedAt, noted: true });
+  }
+
+  /** Those whose minute is over, or all of them. */
+  async function write(all: boolean): Promise<void> {
+    const at = now().getTime();
+    for (const use of uses.values()) use.noted = false;
+    const due = [...uses]
+      .filter(([, { usedAt, savedUse, writtenAt }]) => {
+        return usedAt > savedUse && (all || at - writtenAt >= WRITE_MS);
+      })
+      .map(([keyId, use]) => ({ keyId, use, usedAt: new Date(use.usedAt) }));
+    if (due.length > 0) await saveUses(due.map(({ keyId, usedAt }) => ({ keyId, usedAt })));
+    for (const { use, usedAt } of due) {
+      Object.assign(use, { savedUse: usedAt.getTime(), writtenAt: at });
+    }
+    // A key that nobody uses any more is not kept.
+    for (const [keyId, { usedAt, savedUse, writtenAt }] of uses) {
+      if (usedAt <= savedUse && at - writtenAt >= WRITE_MS) uses.delete(keyId);
+    }
+  }
+
+  return { note, write };
+}
+
+type Counter = { count: number; usedAt: Date };
+
+function countCalls({ addDeprecated }: KeyUsageStore, now: () => Date) {
+  let counters = new Map<string, Map<string, Counter>>();
+
+  function add(keyId: string, operationId: string, { count, usedAt }: Counter): void {
+    const own = counters.get(keyId) ?? new Map<string, Counter>();
+    counters.set(keyId, own);
+    const counter = own.get(operationId);
+    if (counter === undefined) {
+      own.set(operationId, { count, usedAt });
+      return;
+    }
+    counter.count += count;
+    if (usedAt > counter.usedAt) counter.usedAt = usedAt; // what is added again is older
+  }
+
+  async function write(): Promise<void> {
+    const taken = [...counters].flatMap(([keyId, own]) =>
+      [...own].map(([operationId, counter]) => ({ keyId, operationId, ...counter })),
+    );
+    if (taken.length === 0) return;
+    counters = new Map();
+    try {
+      await addDeprecated(taken);
+    } catch (fault) {
+      for (const { keyId, operationId, ...counter } of taken) add(keyId, operationId, counter);
+      throw fault;
+    }
+  }
+
+  function note(keyId: string, operationId: string): void {
+    const counter = counters.get(keyId)?.get(operationId);
+    if (counter === undefined) {
+      add(keyId, operationId, { count: 1, usedAt: now() });
+      return;
+    }
+    counter.count += 1;
+    counter.usedAt = now();
+  }
+
+  return { note, write };
+}

@@ -1,0 +1,31 @@
+/** What schemas share: the Error of the interface document, and enumerations whose values are explained. */
+import { z } from 'zod';
+import { type ErrorCode, errors } from '../errors.ts';
+import { wholeNumber } from '../json.ts';
+
+// Every key of the table is a code, by its type.
+const errorCodes = Object.keys(errors) as readonly ErrorCode[];
+
+/** The body of every refusal and fault (interface document, part 2); its codes are those of errors.ts. */
+export const error = z
+  .object({
+    code: z.enum(errorCodes).meta({
+      id: 'ErrorCode',
+      description: 'What happened, for a program to decide by',
+      'x-enumDescriptions': Object.fromEntries(errorCodes.map((code) => [code, errors[code][1]])),
+    }),
+    message: z.string().meta({ description: 'What happened, for a person to read; may change' }),
+    status: wholeNumber({ min: 400, max: 599 }).meta({ description: 'The HTTP status code' }),
+  })
+  .meta({ id: 'Error', description: 'Why a request was not done' });
+
+/** An enumeration by name: each value with what it means. */
+export function explainedEnum<const Words extends Readonly<Record<string, string>>>(
+  id: string,
+  description: string,
+  words: Words,
+) {
+  // Object.keys forgets the names that the type of `words` has.
+  const values = Object.keys(words) as readonly (keyof Words & string)[];
+  return z.enum(values).meta({ id, description, 'x-enumDescriptions': words });
+}

@@ -1,0 +1,50 @@
+/** A domain on its first day, for the OpenAPI document. */
+import { docsProject } from './projects.ts';
+
+const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
+
+const recordMissing = {
+  code: 'record_missing',
+  severity: 'blocks',
+  actor: 'customer',
+  summary: 'docs.example.com does not exist in the DNS yet.',
+  expected: `CNAME docs → ${target}, TTL 3600`,
+  found: 'No record of any type has the name docs.example.com (NXDOMAIN).',
+  action: `Create: CNAME docs → ${target}, TTL 3600. Most providers add the domain by themselves: enter only “docs” as the name.`,
+};
+
+export const docsDomain = {
+  hostname: 'docs.example.com',
+  unicodeHostname: 'docs.example.com',
+  projectId: docsProject.id,
+  status: 'pending',
+  record: { type: 'CNAME', name: 'docs', value: target, ttl: 3_600 },
+  findings: [recordMissing],
+  checks: {
+    attempts: 1,
+    lastCheckedAt: '2026-11-20T12:00:01.250Z',
+    nextCheckAt: '2026-11-20T12:00:16.250Z',
+    windowEndsAt: '2026-11-22T12:00:00.000Z',
+  },
+  verifiedAt: null,
+  certificate: {
+    status: 'none',
+    issuedAt: null,
+    expiresAt: null,
+    issuer: null,
+    nextAttemptAt: null,
+    problem: null,
+  },
+  escalation: null,
+  createdAt: '2026-11-20T12:00:00.000Z',
+};
+
+export const docsEvents = [
+  {
+    id: 2,
+    type: 'domain.findings_changed',
+    at: '2026-11-20T12:00:01.250Z',
+    data: { appeared: [recordMissing], cleared: [] },
+  },
+  { id: 1, type: 'domain.added', at: '2026-11-20T12:00:00.000Z', data: {} },
+];

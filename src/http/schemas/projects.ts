@@ -1,0 +1,90 @@
+/** Projects and their deploys as schemas: they validate, and the OpenAPI document is made from them. */
+import { z } from 'zod';
+import { DeployStatus, Plan } from '../../db/generated/enums.ts';
+import { text, time, wireTypes } from '../json.ts';
+
+export const projectId = uuid().meta({ description: 'ID of the project' });
+const name = text({ max: 255 }).meta({ description: 'The name of the project, for people' });
+
+const slug = z
+  .string()
+  .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and inner hyphens')
+  .meta({ description: 'The name of the project in URLs: no two projects share one' });
+
+const plan = z
+  .enum(Plan)
+  .meta({ id: 'Plan', description: 'What the project pays for; custom domains need pro or above' });
+
+const deployStatus = z
+  .enum(DeployStatus)
+  .meta({ id: 'DeployStatus', description: 'How the deploy ended' });
+
+const upstream = z
+  .string()
+  .max(2_048, 'must be at most 2048 characters')
+  .refine(isUpstream, 'must be an http or https URL without credentials, query or fragment')
+  .register(wireTypes, { type: 'string', format: 'uri', maxLength: 2_048 })
+  .meta({ description: "Where the edge sends the project's visitors: an http or https URL" });
+
+export const newProject = z
+  .strictObject({ name, slug, plan: plan.default('free') })
+  .meta({ id: 'NewProject', description: 'A project to be made' });
+
+export const projectChange = z
+  .strictObject({ name: name.optional(), plan: plan.optional() })
+  .meta({ id: 'ProjectChange', description: 'The fields to change; the others stay as they are' });
+
+export const newDeploy = z
+  .strictObject({ status: deployStatus, upstream })
+  .meta({ id: 'NewDeploy', description: 'A deploy that has ended' });
+
+export const project = z
+  .object({
+    id: projectId,
+    name,
+    slug,
+    plan,
+    deployedAt: z
+      .nullable(time())
+      .meta({ description: 'When a deploy last succeeded; null until one has' }),
+  })
+  .meta({ id: 'Project', description: 'What domains are attached to' });
+
+export const projectList = z.array(project);
+
+export const deploy = z
+  .object({
+    id: uuid().meta({ description: 'ID of the deploy' }),
+    projectId,
+    status: deployStatus,
+    upstream,
+    createdAt: time().meta({ description: 'When it was reported' }),
+  })
+  .meta({ id: 'Deploy', description: 'One deploy of a project' });
+
+/** The examples of the OpenAPI document. */
+export const docsProject = {
+  id: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
+  name: 'Docs',
+  slug: 'docs',
+  plan: 'pro',
+  deployedAt: '2026-11-20T12:00:00.000Z',
+};
+export const docsDeploy = {
+  id: '0198c1f3-11aa-4d27-8f0e-5c1f9f2b7a30',
+  projectId: docsProject.id,
+  status: 'succeeded',
+  upstream: 'https://docs.internal.example/',
+  createdAt: '2026-11-20T12:00:00.000Z',
+};
+
+function uuid() {
+  return z.guid().register(wireTypes, { type: 'string', format: 'uuid' });
+}
+
+/** Visitors' paths and queries are appended to it, so it must not bring its own query. */
+function isUpstream(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash } = new URL(value);
+  return ['http:', 'https:'].includes(protocol) && `${username}${password}${search}${hash}` === '';
+}

@@ -1,0 +1,47 @@
+/** How many connections may be open at once, altogether and from one address. */
+import { addressGroup, clientAddress } from '../limits/client-address.ts';
+
+export type ConnectionLimits = {
+  readonly total: number;
+  /** From one IPv4 address, or from one /64 of IPv6. */
+  readonly perAddress: number;
+};
+
+/**
+ * Our choice: `total` connections that all wait with as much as a connection may hold (server.ts) fit into some 300 MB;
+ * `perAddress` lets ten addresses fill it and no fewer, and is more than any browser or pool of a client opens.
+ */
+export const defaultConnectionLimits: ConnectionLimits = { total: 2_000, perAddress: 200 };
+
+export type ConnectionCount = {
+  /** Counts a connection in and returns what counts it out again; null where it would be one too many. */
+  admit(remoteAddress: string | undefined): (() => void) | null;
+};
+
+/** `isExempt` addresses, which stand for many clients each, fill the total and have no limit of their own. */
+export function countConnections(
+  { total, perAddress }: ConnectionLimits,
+  isExempt: (address: string) => boolean,
+): ConnectionCount {
+  const open = new Map<string, number>();
+  let all = 0;
+
+  function leave(group: string): void {
+    all -= 1;
+    const left = (open.get(group) ?? 1) - 1;
+    if (left === 0) open.delete(group);
+    else open.set(group, left);
+  }
+
+  return {
+    admit(remoteAddress) {
+      const address = clientAddress(remoteAddress, undefined, isExempt);
+      const group = addressGroup(address);
+      const before = open.get(group) ?? 0;
+      if (all >= total || (before >= perAddress && !isExempt(address))) return null;
+      all += 1;
+      open.set(group, before + 1);
+      return () => leave(group);
+    },
+  };
+}

@@ -1,0 +1,136 @@
+/** One request and its answer on the wire. With server.ts the only file that touches requests and responses. */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type BodyRead, MAX_BODY_BYTES } from '../body.ts';
+import type { Refusal } from '../errors.ts';
+import type { RawResponse } from '../render.ts';
+
+const MAX_LINGER_BYTES = 1_048_576; // our choice: what a refused upload may still send while it reads the answer
+
+export type BrokenCode = Extract<BodyRead, { kind: 'broken' }>['code'];
+
+export type Exchange = {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly expectsContinue: boolean;
+  /** What is wrong with the request before the API sees it. */
+  readonly refusal: Refusal | null;
+  /** Set where the parser gave the request up in the middle. */
+  broken: BrokenCode | null;
+  onBroken: (code: BrokenCode) => void;
+};
+
+/** Reads at most MAX_BODY_BYTES and never keeps more; a body announced as larger is not read at all. */
+export function readBody(exchange: Exchange): Promise<BodyRead> {
+  const { req, res } = exchange;
+  if (exchange.broken !== null) return Promise.resolve({ kind: 'broken', code: exchange.broken });
+  if (Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
+    return Promise.resolve({ kind: 'too_large' });
+  }
+  if (exchange.expectsContinue) res.writeContinue();
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    req.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= MAX_BODY_BYTES) return void chunks.push(chunk);
+      req.pause();
+      resolve({ kind: 'too_large' });
+    });
+    req.once('end', () => resolve({ kind: 'bytes', bytes: Buffer.concat(chunks) }));
+    req.once('error', () => resolve({ kind: 'broken', code: 'bad_request' })); // the client went away
+    exchange.onBroken = (code) => resolve({ kind: 'broken', code });
+  });
+}
+
+export type SendTimeouts = {
+  /** What a client may still send while it reads a refusal. */
+  readonly lingerMs: number;
+  /** A client that has not read its answer by then is cut off. */
+  readonly sendMs: number;
+};
+
+export type SendOptions = {
+  /** Whether this is the connection's last answer. */
+  readonly close: boolean;
+  readonly timeouts: SendTimeouts;
+};
+
+/** Calls `ended` once, when the answer has left or its client has. Throws where the answer is none. */
+export function send(
+  { req, res, broken }: Exchange,
+  { status, headers, body }: RawResponse,
+  { close, timeouts: { lingerMs, sendMs } }: SendOptions,
+  ended: () => void,
+): void {
+  if (res.destroyed) {
+    ended();
+    return;
+  }
+  res.once('close', ended);
+  const unread = !req.complete && !isSmall(req);
+  if (close || unread || broken !== null) res.setHeader('connection', 'close');
+  res.writeHead(status, headers);
+  if (unread && broken === null) {
+    if (body === null) res.flushHeaders();
+    else res.write(body);
+    linger(req, lingerMs, () => finish(res, null, sendMs));
+  } else {
+    finish(res, body, sendMs);
+  }
+}
+
+/** Ends an answer. What the system does not take at once waits for its client, for a bounded time. */
+function finish(res: ServerResponse, rest: string | null, sendMs: number): void {
+  const { socket, writableEnded } = res;
+  if (writableEnded) return;
+  res.end(rest ?? undefined);
+  if (socket === null || socket.writableLength === 0) return;
+  const timer = setTimeout(() => socket.destroy(), sendMs);
+  res.once('close', () => clearTimeout(timer));
+}
+
+/** Whether the rest of a body that nobody wanted is quickly read, so that the connection can be kept. */
+function isSmall(req: IncomingMessage): boolean {
+  return Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= MAX_BODY_BYTES;
+}
+
+/**
+ * Lets a client that is still sending read its answer first: closing at once would reset the connection and
+ * lose it. What still comes is dropped unseen, for a bounded time and a bounded number of bytes.
+ */
+function linger(req: IncomingMessage, lingerMs: number, end: () => void): void {
+  const timer = setTimeout(end, lingerMs);
+  let dropped = 0;
+  req.on('data', (chunk: Buffer) => {
+    dropped += chunk.length;
+    if (dropped > MAX_LINGER_BYTES) end();
+  });
+  req.once('close', () => {
+    clearTimeout(timer);
+    end();
+  });
+  req.resume();
+}
+
+/** Answers on a socket that has no request, and closes it. */
+export function writeRaw(
+  socket: Duplex,
+  { status, headers, body }: RawResponse,
+  lingerMs: number,
+): void {
+  const lines = Object.entries({ ...headers, date: new Date().toUTCString(), connection: 'close' });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(timer));
+  socket.on('error', () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body ?? ''}`);
+}
+
+/** Answers a connection from which nothing has been read; what it sends meanwhile is dropped unseen. */
+export function turnAway(socket: Socket, response: RawResponse, lingerMs: number): void {
+  socket.removeAllListeners('data'); // the parser of node:http
+  socket.on('data', () => {}); // and takes the socket back from it
+  writeRaw(socket, response, lingerMs);
+}

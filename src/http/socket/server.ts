@@ -1,0 +1,153 @@
+/** node:http in front of the API, with every limit explicit. */
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Api } from '../api.ts';
+import { type Refusal, refuse } from '../errors.ts';
+import { trustedProxies } from '../limits/client-address.ts';
+import {
+  type ConnectionCount,
+  type ConnectionLimits,
+  countConnections,
+  defaultConnectionLimits,
+} from './connections.ts';
+import { turnAway } from './exchange.ts';
+import { accept, answerRaw, onClientError, type Pipelines } from './pipeline.ts';
+
+export type HttpServer = {
+  readonly address: AddressInfo;
+  /** Stops accepting, lets what runs finish, and cuts what still runs after `deadlineMs`. */
+  readonly close: (deadlineMs: number) => Promise<void>;
+};
+
+export type ListenOptions = {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly timeouts?: Partial<Timeouts>;
+  readonly connections?: Partial<ConnectionLimits>;
+  /** Addresses and networks that may open more connections than others; `10.0.0.0/8`. */
+  readonly trustedProxies?: readonly string[];
+};
+
+type Timeouts = typeof defaultTimeouts;
+const defaultTimeouts = {
+  headersMs: 10_000,
+  requestMs: 30_000,
+  checkIntervalMs: 2_000,
+  keepAliveMs: 65_000, // longer than the usual 60 s of a load balancer, so that it closes first
+  sendMs: 30_000, // our choice: an answer may take as long to leave as its request to arrive
+  lingerMs: 1_000,
+};
+
+const MAX_HEADER_BYTES = 16_384;
+const MAX_HEADERS = 100;
+/** Our choice: as many as this may take `lingerMs` to read that they are too many; others are closed behind the answer. */
+const MAX_TURNED_AWAY = 200;
+const RETRY_AFTER_SECONDS = '5';
+
+/** Listens, and settles once the address is bound. Where it cannot be, it rejects and names the variable that chose it. */
+export async function listen(api: Api, options: ListenOptions): Promise<HttpServer> {
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const limits = { ...defaultConnectionLimits, ...options.connections };
+  const count = countConnections(limits, trustedProxies(options.trustedProxies ?? []));
+  const pipelines: Pipelines = { api, timeouts, connections: new WeakMap(), closing: false };
+  const server = createServer(serverOptions(timeouts));
+  attach(server, pipelines);
+  limitConnections(server, pipelines, count);
+  await new Promise<void>((resolve, reject) => {
+    const fail = (cause: NodeJS.ErrnoException) => reject(listenFault(options, cause));
+    server.once('error', fail);
+    server.listen(options.port, options.host, () => {
+      server.off('error', fail);
+      resolve();
+    });
+  });
+  return {
+    address: server.address() as AddressInfo, // a server that listens on a host has one
+    close: (deadlineMs) => {
+      pipelines.closing = true;
+      return closeServer(server, deadlineMs);
+    },
+  };
+}
+
+const listenReasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use',
+  EACCES: 'needs a permission that this user does not have',
+  EADDRNOTAVAIL: 'cannot be opened: HOST is no address of this machine',
+  ENOTFOUND: 'cannot be opened: HOST is no address and no known name',
+};
+
+function listenFault({ host, port }: ListenOptions, cause: NodeJS.ErrnoException): Error {
+  const reason = listenReasons[cause.code ?? ''] ?? 'cannot be opened';
+  return new Error(`PORT ${port} on ${host} ${reason} (${cause.code})`, { cause });
+}
+
+function serverOptions(timeouts: Timeouts): ServerOptions {
+  return {
+    headersTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    connectionsCheckingInterval: timeouts.checkIntervalMs,
+    keepAliveTimeout: timeouts.keepAliveMs,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    insecureHTTPParser: false,
+    joinDuplicateHeaders: true, // two Authorization fields make no key, rather than the first of them
+    requireHostHeader: false, // node would answer without our Error body; transportRefusal does it
+  };
+}
+
+function closeServer(server: Server, deadlineMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
+    server.close(() => {
+      clearTimeout(deadline);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+function attach(server: Server, pipelines: Pipelines): void {
+  server.maxHeadersCount = MAX_HEADERS + 1; // node drops the rest in silence; one more shows that there was a rest
+  server.on('request', (req, res) => accept(pipelines, req, res, false, transportRefusal(req)));
+  server.on('checkContinue', (req, res) =>
+    accept(pipelines, req, res, true, transportRefusal(req)),
+  );
+  server.on('checkExpectation', (req, res) =>
+    accept(pipelines, req, res, false, refuse('expectation_failed')),
+  );
+  server.on('clientError', (error, socket) => onClientError(pipelines, error, socket));
+  server.on('connect', (_req, socket) => {
+    socket.on('error', () => socket.destroy()); // node:http has let go of it
+    answerRaw(pipelines, socket, refuse('bad_request', 'CONNECT is not served here.'));
+  });
+}
+
+function transportRefusal(req: IncomingMessage): Refusal | null {
+  if (req.rawHeaders.length / 2 > MAX_HEADERS) return refuse('headers_too_large');
+  // RFC 9112, 3.2: a 1.1 request without Host is answered 400.
+  if (req.httpVersion === '1.1' && req.headers.host === undefined) {
+    return refuse('bad_request', 'The request has no Host header.');
+  }
+  return null;
+}
+
+/** Answers a connection that is one too many 503 and closes it, before anything of it is read. */
+function limitConnections(server: Server, pipelines: Pipelines, count: ConnectionCount): void {
+  const { api, timeouts } = pipelines;
+  let turnedAway = 0;
+  server.on('connection', (socket) => {
+    const leave = count.admit(socket.remoteAddress);
+    if (leave !== null) {
+      socket.once('close', leave);
+      return;
+    }
+    turnedAway += 1;
+    socket.once('close', () => {
+      turnedAway -= 1;
+    });
+    const headers = { 'retry-after': RETRY_AFTER_SECONDS };
+    const answer = api.reject(refuse('too_many_connections', undefined, headers));
+    turnAway(socket, answer, turnedAway <= MAX_TURNED_AWAY ? timeouts.lingerMs : 0);
+  });
+}

@@ -1,0 +1,94 @@
+/** What the tests of Idempotency-Key share: a database, idempotency over it, and requests that make projects. */
+import { createHash, randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { type Database, openDatabase } from '../../../src/db/client.ts';
+import { createDomainStore, type DomainStore } from '../../../src/db/domains.ts';
+import { createIdempotentAnswerStore } from '../../../src/db/idempotent-answers.ts';
+import { createProjectStore, type ProjectStore } from '../../../src/db/projects.ts';
+import {
+  type Attempt,
+  createIdempotency,
+  type Idempotency,
+} from '../../../src/http/idempotency.ts';
+import type { ApiResponse } from '../../../src/http/route.ts';
+import { noon } from '../../support/builders.ts';
+import { type FreshStorage, freshStorage, type StorageName } from '../../support/storage.ts';
+
+export type Fixture = {
+  readonly database: Database;
+  readonly projects: ProjectStore;
+  readonly domains: DomainStore;
+  readonly clock: { now: Date };
+  readonly idempotency: Idempotency;
+  /** Another process on the same database: connections and idempotency of its own. Not on embedded storage. */
+  another(): Promise<Fixture>;
+  close(): Promise<void>;
+};
+
+export async function openFixture(name: StorageName): Promise<Fixture> {
+  const fresh = await freshStorage(name);
+  const fixture = await openOver(fresh);
+  return {
+    ...fixture,
+    async close() {
+      await fixture.close();
+      await fresh.close();
+    },
+  };
+}
+
+async function openOver(fresh: FreshStorage): Promise<Fixture> {
+  const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
+  const { prisma } = database;
+  const clock = { now: noon };
+  const answers = createIdempotentAnswerStore(prisma);
+  const others: Fixture[] = [];
+  return {
+    database,
+    projects: createProjectStore(prisma),
+    domains: createDomainStore(prisma),
+    clock,
+    idempotency: createIdempotency({ prisma, answers, now: () => clock.now }),
+    async another() {
+      const other = await openOver(fresh);
+      others.push(other);
+      return other;
+    },
+    async close() {
+      for (const other of others) await other.close();
+      await database.close();
+    },
+  };
+}
+
+/** An attempt of its own, except for what the test says. */
+export function anAttempt({
+  request = 'the request',
+  ...parts
+}: Partial<Omit<Attempt, 'fingerprint'>> & { readonly request?: string } = {}): Attempt {
+  return {
+    apiKeyId: 'key-1',
+    operationId: 'createProject',
+    key: randomUUID(),
+    fingerprint: new Uint8Array(createHash('sha256').update(request).digest()),
+    ...parts,
+  };
+}
+
+/** A handler that makes a project with this slug, and says so. */
+export function making({ projects }: Fixture, slug: string): () => Promise<ApiResponse> {
+  return async () => {
+    const project = await projects.create({ name: 'P', slug, plan: 'pro' });
+    if (project === null) throw new Error('made twice');
+    return {
+      status: 201,
+      body: { id: project.id, slug, at: noon, big: 2n ** 63n - 1n },
+      headers: { location: `/v1/projects/${project.id}` },
+    };
+  };
+}
+
+/** How many projects have this slug: its effects. */
+export function made({ database }: Fixture, slug: string): Promise<number> {
+  return database.prisma.project.count({ where: { slug } });
+}

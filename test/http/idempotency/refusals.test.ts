@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { refuse } from '../../../src/http/errors.ts';
+import { isUnavailable } from '../../../src/http/faults.ts';
+import type { ApiResponse } from '../../../src/http/route.ts';
+import { noon } from '../../support/builders.ts';
+import { storages } from '../../support/storage.ts';
+import { anAttempt, type Fixture, made, making, openFixture } from './fixture.ts';
+
+describe.each(storages.filter(({ name }) => name !== 'postgres_redis'))(
+  'a POST with an Idempotency-Key that does not succeed, on $name',
+  ({ name, available }) => {
+    let fixture: Fixture;
+
+    beforeAll(async () => {
+      if (available) fixture = await openFixture(name);
+    });
+    afterAll(() => fixture?.close());
+
+    async function aProject(slug: string): Promise<string> {
+      const project = await fixture.projects.create({ name: 'P', slug, plan: 'pro' });
+      return project?.id ?? '';
+    }
+
+    /** Twice the same refusal, the second time without running: `refused` tells how often it ran. */
+    async function expectKept(code: string, refused: () => Promise<ApiResponse>): Promise<void> {
+      const attempt = anAttempt();
+      let runs = 0;
+      const run = async () => {
+        runs += 1;
+        return refused();
+      };
+      const first = await fixture.idempotency(attempt, run);
+      expect(first.text).toContain(`"code":"${code}"`);
+      const second = await fixture.idempotency(attempt, run);
+      expect(second).toEqual({
+        ...first,
+        headers: { ...first.headers, 'idempotency-replayed': 'true' },
+      });
+      expect(runs).toBe(1);
+    }
+
+    it.skipIf(!available)('is refused the same way again: slug_taken', async () => {
+      await aProject('taken');
+      await expectKept('slug_taken', async () => {
+        const project = await fixture.projects.create({ name: 'P', slug: 'taken', plan: 'pro' });
+        return project === null ? refuse('slug_taken') : { status: 201 };
+      });
+    });
+
+    it.skipIf(!available)('is refused the same way again: domain_exists', async () => {
+      const projectId = await aProject('with-domain');
+      const domain = { projectId, hostname: 'docs.shop.test', target: 'x.edge.test' };
+      await fixture.domains.add(domain, noon);
+      await expectKept('domain_exists', async () =>
+        (await fixture.domains.add(domain, noon)) === null
+          ? refuse('domain_exists')
+          : { status: 201 },
+      );
+      const [{ id } = { id: '' }] = await fixture.domains.list(projectId);
+      expect(await fixture.database.prisma.event.count({ where: { domainId: id } })).toBe(1);
+    });
+
+    it.skipIf(!available)(
+      'is refused the same way again, after a statement that failed',
+      async () => {
+        const { prisma } = fixture.database;
+        await aProject('failed-statement');
+        await expectKept('slug_taken', async () => {
+          const row = { id: randomUUID(), name: 'P', slug: 'failed-statement' };
+          const created = await prisma.project.create({ data: row }).catch(() => null);
+          return created === null ? refuse('slug_taken') : { status: 201 };
+        });
+      },
+    );
+
+    it.skipIf(!available)('has no effect', async () => {
+      await expectKept('deploy_required', async () => {
+        await making(fixture, 'refused')();
+        return refuse('deploy_required');
+      });
+      expect(await made(fixture, 'refused')).toBe(0);
+    });
+
+    it.skipIf(!available).each(['too_many_domains', 'unavailable', 'internal_error'] as const)(
+      'runs again after %s',
+      async (code) => {
+        const attempt = anAttempt();
+        const slug = `after-${code.replaceAll('_', '-')}`;
+        const refused = await fixture.idempotency(attempt, async () => {
+          await making(fixture, slug)();
+          return refuse(code);
+        });
+        expect(refused.text).toContain(`"code":"${code}"`);
+        expect(await made(fixture, slug)).toBe(0);
+        const again = await fixture.idempotency(attempt, making(fixture, slug));
+        expect(again.status).toBe(201);
+        expect(await made(fixture, slug)).toBe(1);
+      },
+    );
+
+    it.skipIf(!available)('leaves nothing where its answer cannot be kept', async () => {
+      const { prisma } = fixture.database;
+      await prisma.$executeRaw`ALTER TABLE idempotent_answer ADD CONSTRAINT kept CHECK (key <> 'lost')`;
+      const attempt = anAttempt({ key: 'lost' });
+      const failing = fixture.idempotency(attempt, making(fixture, 'lost'));
+      await expect(failing).rejects.toThrow('23514');
+      expect(await made(fixture, 'lost')).toBe(0);
+    });
+
+    /** How a handler breaks after its effect. */
+    const faults: readonly [what: string, breaks: () => Promise<unknown>][] = [
+      ['a fault', () => Promise.reject(new Error('on purpose'))],
+      [
+        'a failed statement that it overlooked',
+        () => fixture.database.prisma.$queryRaw`SELECT 1 / 0`.catch(() => {}),
+      ],
+    ];
+    it.skipIf(!available).each(faults)(
+      'leaves nothing after %s, and runs again',
+      async (what, breaks) => {
+        const attempt = anAttempt();
+        const slug = what.replaceAll(' ', '-');
+        let after = 0;
+        const afterCommit = async () => {
+          after += 1;
+        };
+        const failing = fixture.idempotency(attempt, async () => {
+          const answer = await making(fixture, slug)();
+          await breaks();
+          return { ...answer, afterCommit };
+        });
+        await expect(failing).rejects.toThrow();
+        expect(await made(fixture, slug)).toBe(0);
+        const again = await fixture.idempotency(attempt, async () => ({
+          ...(await making(fixture, slug)()),
+          afterCommit,
+        }));
+        expect(again.status).toBe(201);
+        expect(await made(fixture, slug)).toBe(1);
+        expect(after).toBe(1);
+      },
+    );
+  },
+);
+
+const postgres = storages.find(({ name }) => name === 'postgres');
+
+describe.skipIf(!postgres?.available)(
+  'a POST with an Idempotency-Key whose connection is cut',
+  () => {
+    it('leaves nothing, says so, and runs again', async () => {
+      const fixture = await openFixture('postgres');
+      const attempt = anAttempt();
+      const failing = fixture.idempotency(attempt, async () => {
+        const answer = await making(fixture, 'cut')();
+        await fixture.database.prisma.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`;
+        return answer;
+      });
+      expect(isUnavailable(await failing.catch((fault: unknown) => fault))).toBe(true);
+      expect(await made(fixture, 'cut')).toBe(0);
+      const again = await fixture.idempotency(attempt, making(fixture, 'cut'));
+      expect(again.status).toBe(201);
+      await fixture.close();
+    });
+  },
+);

@@ -1,0 +1,98 @@
+/** Keys as several processes have them, each with its own memory; and what they cost. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Api } from '../../../src/http/api.ts';
+import { mintKey } from '../../../src/http/keys/api-key.ts';
+import { later, noon } from '../../support/builders.ts';
+import { callApi, databases } from '../support.ts';
+import { type Installation, openInstallation, shownBy } from './fixture.ts';
+
+describe.each(databases)('on %s', (storage) => {
+  let installation: Installation;
+  let here: Api;
+  let there: Api;
+  let admin: { id: string; token: string };
+  let shop: { id: string; token: string };
+  beforeAll(async () => {
+    installation = await openInstallation(noon, storage);
+  });
+  beforeEach(async () => {
+    installation.clock.now = noon;
+    await installation.database.prisma.apiKey.deleteMany();
+    [here, there] = [installation.aProcess().api, installation.aProcess().api];
+    [admin, shop] = [await installation.keyWith('admin'), await installation.keyWith('pets:read')];
+  });
+  afterAll(() => installation.close());
+
+  const statusOf = async (api: Api, token = shop.token) =>
+    (await callApi(api, 'GET /v1/pets', { key: token })).status;
+  const clockAt = (ms: number) => {
+    installation.clock.now = later(noon, ms);
+  };
+
+  type Ending = { readonly line: (id: string) => string; readonly json?: object };
+  const endings: readonly (readonly [what: string, ending: Ending])[] = [
+    ['revoked', { line: (id) => `DELETE /v1/keys/${id}` }],
+    [
+      'rotated without a grace',
+      { line: (id) => `POST /v1/keys/${id}/rotate`, json: { graceSeconds: 0 } },
+    ],
+  ];
+  test.each(endings)(
+    'a key that is %s is refused at once where it was, and elsewhere within 5 seconds',
+    async (_what, { line, json }) => {
+      expect([await statusOf(here), await statusOf(there)]).toEqual([200, 200]);
+      clockAt(1_000);
+      const { status } = await callApi(here, line(shop.id), { key: admin.token, json });
+      expect(status).toBeLessThan(300);
+      expect(await statusOf(here)).toBe(401);
+      clockAt(4_999);
+      expect([await statusOf(here), await statusOf(there)]).toEqual([401, 200]);
+      clockAt(5_000);
+      expect([await statusOf(here), await statusOf(there)]).toEqual([401, 401]);
+    },
+  );
+
+  test('a key that is made in one process works at once in another', async () => {
+    const options = { key: admin.token, json: { name: 'new', scopes: ['pets:read'] } };
+    const { key } = await shownBy(here, 'POST /v1/keys', options);
+    expect(await statusOf(there, key)).toBe(200);
+  });
+
+  test('a key is looked up once in five seconds, and a mistyped one never', async () => {
+    const asked = vi.spyOn(installation.database.pool, 'connect');
+    const queriesOf = async (token: string) => {
+      asked.mockClear();
+      const status = (await callApi(here, 'GET /v1/pets?limit=0', { key: token })).status;
+      return [status, asked.mock.calls.length];
+    };
+    try {
+      const { token } = mintKey();
+      const mistyped = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`;
+      expect(await queriesOf(mistyped)).toEqual([401, 0]);
+      expect(await queriesOf(shop.token)).toEqual([400, 1]);
+      expect(await queriesOf(shop.token)).toEqual([400, 0]);
+      clockAt(5_000);
+      expect(await queriesOf(shop.token)).toEqual([400, 1]);
+      expect(await queriesOf(mistyped)).toEqual([401, 0]);
+    } finally {
+      asked.mockRestore();
+    }
+  });
+
+  test('the last use of a key and its calls of getPet are shown, whichever process they reached', async () => {
+    const processes = [installation.aProcess(), installation.aProcess()];
+    for (const [index, { api, usage }] of processes.entries()) {
+      clockAt(index * 1_000);
+      expect((await callApi(api, 'GET /v1/pets/1', { key: shop.token })).status).toBe(404);
+      await callApi(api, 'GET /v1/pets', { key: shop.token });
+      await usage.flush();
+    }
+    const shown = await shownBy(here, `GET /v1/keys/${shop.id}`, { key: admin.token });
+    expect(shown).toMatchObject({
+      lastUsedAt: '2026-11-20T12:00:01.000Z',
+      deprecatedUses: [
+        { operationId: 'getPet', count: 2n, lastUsedAt: '2026-11-20T12:00:01.000Z' },
+      ],
+    });
+  });
+});

@@ -1,0 +1,198 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type ApiKeyStore, createApiKeyStore } from '../../../src/db/api-keys.ts';
+import { createKeyUsageStore, type KeyUsageStore } from '../../../src/db/key-usage.ts';
+import { digestOf } from '../../../src/http/keys/api-key.ts';
+import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
+import { later, noon } from '../../support/builders.ts';
+import { databases, openTestDatabase, type TestDatabase } from '../support.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60_000;
+
+describe.each(databases)('the use of keys on %s', (storage) => {
+  let database: TestDatabase;
+  let keys: ApiKeyStore;
+  let store: KeyUsageStore;
+  let warnings: string[];
+  let away: boolean;
+  let now: Date;
+  const open: KeyUsage[] = [];
+
+  beforeAll(async () => {
+    database = await openTestDatabase(storage);
+    keys = createApiKeyStore(database.prisma);
+    store = createKeyUsageStore(database.prisma);
+  });
+  beforeEach(async () => {
+    [now, warnings, away] = [noon, [], false];
+    await database.prisma.apiKey.deleteMany();
+    for (const id of ['a', 'b']) {
+      await keys.create({ id, name: id, digest: digestOf(id), scopes: [], createdAt: noon });
+    }
+  });
+  afterEach(async () => void (await Promise.all(open.splice(0).map((usage) => usage.close()))));
+  afterAll(() => database.close());
+
+  /** As one process has it, over the real store, which can be away. */
+  function aProcess(): KeyUsage {
+    const reach = async (save: () => Promise<void>) => {
+      if (away) throw new Error('away');
+      await save();
+    };
+    const usage = createKeyUsage({
+      store: {
+        saveUses: (uses) => reach(() => store.saveUses(uses)),
+        addDeprecated: (uses) => reach(() => store.addDeprecated(uses)),
+      },
+      now: () => now,
+      log: { warn: (_fields, message) => void warnings.push(message) },
+    });
+    open.push(usage);
+    return usage;
+  }
+  const lastUse = async (id: string) => (await keys.get(id))?.lastUsedAt ?? null;
+  const deprecatedUses = async (id: string) => (await keys.get(id))?.deprecatedUses;
+  const useAt = (usage: KeyUsage, id: string, at: Date) => {
+    now = at;
+    usage.used(id);
+  };
+
+  test('a use is shown with the time that it had, not that of its writing', async () => {
+    const usage = aProcess();
+    usage.used('a');
+    now = later(noon, 4 * SECOND);
+    await usage.flush();
+    expect([await lastUse('a'), await lastUse('b')]).toEqual([noon, null]);
+  });
+
+  test('a key’s uses are written once a minute, and the newest is then known to five seconds', async () => {
+    const usage = aProcess();
+    usage.used('a');
+    await usage.flush();
+    for (let at = 5; at < 60; at += 5) {
+      useAt(usage, 'a', later(noon, at * SECOND));
+      await usage.flush();
+      expect(await lastUse('a')).toEqual(noon);
+    }
+    now = later(noon, MINUTE);
+    await usage.flush();
+    expect(await lastUse('a')).toEqual(later(noon, 55 * SECOND));
+  });
+
+  test('a key that rests for a minute is written at its next use', async () => {
+    const usage = aProcess();
+    usage.used('a');
+    await usage.flush();
+    now = later(noon, MINUTE);
+    await usage.flush();
+    useAt(usage, 'a', later(noon, MINUTE + 1));
+    await usage.flush();
+    expect(await lastUse('a')).toEqual(later(noon, MINUTE + 1));
+  });
+
+  test('closing writes what is left, minute or not', async () => {
+    const usage = aProcess();
+    usage.used('a');
+    await usage.flush();
+    useAt(usage, 'a', later(noon, SECOND));
+    usage.deprecated('a', 'getPet');
+    await usage.close();
+    expect(await lastUse('a')).toEqual(later(noon, SECOND));
+    expect(await deprecatedUses('a')).toHaveLength(1);
+  });
+
+  test('of two processes the later use stays', async () => {
+    const [one, other] = [aProcess(), aProcess()];
+    useAt(one, 'a', later(noon, 2 * SECOND));
+    useAt(other, 'a', later(noon, SECOND));
+    await one.flush();
+    await other.flush();
+    expect(await lastUse('a')).toEqual(later(noon, 2 * SECOND));
+  });
+
+  test('calls of deprecated operations add up, over processes and beyond 2^53', async () => {
+    const [one, other] = [aProcess(), aProcess()];
+    one.deprecated('a', 'getPet');
+    one.deprecated('a', 'getPet');
+    one.deprecated('a', 'another');
+    await one.flush();
+    const total = 2n ** 60n + 1n;
+    await database.prisma.deprecatedUse.updateMany({
+      where: { operationId: 'getPet' },
+      data: { count: total },
+    });
+    now = later(noon, SECOND);
+    other.deprecated('a', 'getPet');
+    other.deprecated('b', 'getPet');
+    await Promise.all([other.flush(), one.flush()]);
+    expect(await deprecatedUses('a')).toEqual([
+      { operationId: 'another', count: 1n, lastUsedAt: noon },
+      { operationId: 'getPet', count: total + 1n, lastUsedAt: later(noon, SECOND) },
+    ]);
+    expect(await deprecatedUses('b')).toMatchObject([{ operationId: 'getPet', count: 1n }]);
+  });
+
+  test('what cannot be written is kept, said, and written when the storage is back', async () => {
+    const usage = aProcess();
+    usage.used('a');
+    usage.deprecated('a', 'getPet');
+    away = true;
+    await usage.flush();
+    expect(warnings).toHaveLength(2);
+    expect(await lastUse('a')).toBeNull();
+    now = later(noon, SECOND);
+    usage.deprecated('a', 'getPet');
+    away = false;
+    await usage.flush();
+    await usage.flush();
+    expect(await lastUse('a')).toEqual(noon);
+    expect(await deprecatedUses('a')).toEqual([
+      { operationId: 'getPet', count: 2n, lastUsedAt: now },
+    ]);
+  });
+
+  test('a key that is gone does not keep the others from being written', async () => {
+    const usage = aProcess();
+    for (const id of ['gone', 'a']) {
+      usage.used(id);
+      usage.deprecated(id, 'getPet');
+    }
+    await usage.flush();
+    expect(warnings).toEqual([]);
+    expect(await lastUse('a')).toEqual(noon);
+    expect(await deprecatedUses('a')).toHaveLength(1);
+  });
+
+  test('processes that write many keys at once do not get into each other’s way', async () => {
+    const ids = Array.from({ length: 40 }, (_, at) => `key ${at}`);
+    for (const id of ids) {
+      await keys.create({ id, name: id, digest: digestOf(id), scopes: [], createdAt: noon });
+    }
+    const processes = [ids, ids.toReversed(), ids].map((order) => {
+      const usage = aProcess();
+      for (const id of order) {
+        usage.used(id);
+        usage.deprecated(id, 'getPet');
+      }
+      return usage;
+    });
+    await Promise.all(processes.map((usage) => usage.flush()));
+    expect(warnings).toEqual([]);
+    const shown = await keys.list();
+    expect(shown.filter(({ deprecatedUses: [use] }) => use?.count === 3n)).toHaveLength(40);
+  });
+
+  test('is written by a timer, which ends with its close', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      const usage = aProcess();
+      usage.used('a');
+      vi.advanceTimersByTime(5_000);
+      await vi.waitUntil(async () => (await lastUse('a')) !== null);
+      await usage.close();
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import {
+  createRateLimiter,
+  rateLimitHeaders,
+  refuseRateLimited,
+} from '../../../src/http/limits/rate-limit.ts';
+
+/** A limiter of this process alone, and the clock that it goes by, in seconds. */
+function limiter(quota: number, windowSeconds = 60, name: 'key' | 'address' = 'key') {
+  const clock = { seconds: 1_000 };
+  const now = () => new Date(clock.seconds * 1_000);
+  const limits = createRateLimiter({ name, quota, windowSeconds }, now);
+  const take = (id: string, times = 1) =>
+    Array.from({ length: times }, () => limits.take(id)).at(-1);
+  return { limits, clock, take };
+}
+
+describe('a limit of 3 requests a minute', () => {
+  const rows: readonly [what: string, at: number, allowed: boolean, left: number, reset: number][] =
+    [
+      ['the first begins the window', 0, true, 2, 60],
+      ['the second finds it under way', 0.4, true, 1, 60],
+      ['the third uses up the quota', 10, true, 0, 50],
+      ['the fourth is refused', 10, false, 0, 50],
+      ['a refused one prolongs nothing', 59.001, false, 0, 1],
+      ['a window that ended frees', 60, true, 2, 60],
+      ['and lasts a minute again', 119.9, true, 1, 1],
+      ['a clock set back by hours does not prolong it', -7_200, true, 2, 60],
+    ];
+  const { clock, limits } = limiter(3);
+  test.each(rows)('%s', (_what, at, allowed, remaining, resetSeconds) => {
+    clock.seconds = 1_000 + at;
+    expect(limits.take('a')).toEqual({ allowed, remaining, resetSeconds });
+  });
+
+  test('is counted for each key by itself', () => {
+    const { take } = limiter(3);
+    expect(take('a', 4)).toMatchObject({ allowed: false });
+    expect(take('b')).toMatchObject({ allowed: true, remaining: 2 });
+  });
+});
+
+test('20,000 keys or addresses are remembered; more of them push out who was quiet for longest', () => {
+  const { take } = limiter(1);
+  const flood = (from: number, to: number) => {
+    for (let n = from; n < to; n += 1) take(`2001:db8:0:${n.toString(16)}::/64`);
+  };
+  take('quiet');
+  take('busy');
+  flood(0, 19_000);
+  expect(take('busy')).toMatchObject({ allowed: false });
+  flood(19_000, 20_000);
+  expect(take('busy')).toMatchObject({ allowed: false });
+  expect(take('quiet')).toMatchObject({ allowed: true });
+});
+
+describe('what the client is told', () => {
+  test('RateLimit-Policy has the limits, RateLimit what is left of them', () => {
+    const key = limiter(6_000);
+    const address = limiter(12_000, 60, 'address');
+    const ofKey = key.limits.take('k');
+    address.limits.take('192.0.2.1');
+    address.clock.seconds += 18;
+    const ofAddress = address.limits.take('192.0.2.1');
+    expect(
+      rateLimitHeaders([
+        [key.limits, ofKey],
+        [address.limits, ofAddress],
+      ]),
+    ).toEqual({
+      'ratelimit-policy': '"key";q=6000;w=60, "address";q=12000;w=60',
+      ratelimit: '"key";r=5999;t=60, "address";r=11998;t=42',
+    });
+  });
+
+  const refused: readonly [name: 'key' | 'address', message: string][] = [
+    ['key', '2 requests with this API key are allowed in 60 seconds; try again in 43 seconds.'],
+    ['address', '2 requests from this address are allowed in 60 seconds; try again in 43 seconds.'],
+  ];
+  test.each(refused)('429 says which limit, and when to come back: %s', (name, message) => {
+    const { clock, limits, take } = limiter(2, 60, name);
+    take('a', 2);
+    clock.seconds += 17.5;
+    const taken = limits.take('a');
+    const refusal = refuseRateLimited(limits, taken);
+    expect(refusal).toEqual({
+      status: 429,
+      body: { code: 'rate_limited', message, status: 429 },
+      headers: { 'retry-after': '43' },
+    });
+    expect(rateLimitHeaders([[limits, taken]]).ratelimit).toBe(`"${name}";r=0;t=43`);
+  });
+});

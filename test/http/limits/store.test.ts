@@ -1,0 +1,230 @@
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { pino } from 'pino';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Storage } from '../../../src/config.ts';
+import { openDatabase } from '../../../src/db/client.ts';
+import { migrate } from '../../../src/db/migrate.ts';
+import { openRateLimiters, type RateLimiters } from '../../../src/http/limits/rate-limit.ts';
+import { openRateLimitStore } from '../../../src/http/limits/store.ts';
+import { lacks } from '../../support/programs.ts';
+import { startPostgres } from '../../support/servers.ts';
+import { freshStorage, storages } from '../../support/storage.ts';
+
+const silent = pino({ level: 'silent' });
+const shared = storages.filter(({ name }) => name !== 'embedded');
+
+type Process = { readonly limits: RateLimiters; readonly said: readonly string[] };
+
+/** What a process of its own has of the limits: 10 requests a key, any number an address. */
+async function startProcess(storage: Storage, windowSeconds = 60): Promise<Process> {
+  const database = await openDatabase(storage, silent);
+  const said: string[] = [];
+  const log = {
+    warn: (_fields: unknown, message?: string) => void said.push(message ?? ''),
+    info: (_fields: unknown, message?: string) => void said.push(message ?? ''),
+  };
+  const config = { storage, api: { ...noApi, rateLimits: { perKey: 10, perAddress: 1e6 } } };
+  const limits = openRateLimiters({ config, database, log, now: () => new Date() }, windowSeconds);
+  onTestFinished(async () => {
+    await limits.close();
+    await database.close();
+  });
+  return { limits, said };
+}
+
+const noApi = { baseUrl: undefined, stagingUrl: undefined, corsOrigins: [], trustedProxies: [] };
+
+const alone = 'rate limits are counted by each process alone';
+const together = 'rate limits are counted together again';
+
+/** The last of so many requests. */
+function take({ limits }: Process, times: number, id = 'k1') {
+  return Array.from({ length: times }, () => limits.perKey.take(id)).at(-1);
+}
+
+/** Asks again until it is so: when a window ends or a server is found again is not ours to say. */
+async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** What the store counts, by the keys that it has. */
+async function stored(storage: Storage): Promise<Readonly<Record<string, number>>> {
+  if (storage.kind === 'postgres_redis') {
+    const redis = new Redis(storage.redisUrl);
+    const keys = (await redis.keys('*')).sort();
+    const counts = await Promise.all(keys.map(async (key) => [key, Number(await redis.get(key))]));
+    redis.disconnect();
+    return Object.fromEntries(counts);
+  }
+  const client = new pg.Client(storage.kind === 'postgres' ? storage.databaseUrl : '');
+  await client.connect();
+  const { rows } = await client.query('SELECT key, points FROM rate_limit ORDER BY key');
+  await client.end();
+  return Object.fromEntries(rows.map(({ key, points }) => [key, points]));
+}
+
+for (const { name, available } of shared) {
+  describe.skipIf(!available)(`on ${name}`, () => {
+    async function fresh() {
+      const { storage, close } = await freshStorage(name);
+      onTestFinished(close);
+      return storage;
+    }
+
+    test('processes share the quota of a key within one telling', async () => {
+      const storage = await fresh();
+      const [one, other] = [await startProcess(storage), await startProcess(storage)];
+      expect(take(one, 9)).toMatchObject({ allowed: true, remaining: 1 });
+      await one.limits.tell();
+      expect(take(other, 1)).toMatchObject({ allowed: true, remaining: 9 }); // it could not know yet
+      await other.limits.tell();
+      expect(take(other, 1)).toMatchObject({ allowed: false, remaining: 0 });
+      expect(take(one, 2)).toMatchObject({ allowed: false }); // its tenth, which is one too many over both
+      expect([...one.said, ...other.said]).toEqual([]);
+    });
+
+    test('what was taken is told without being asked, under names of our own', async () => {
+      const storage = await fresh();
+      const process = await startProcess(storage);
+      take(process, 7);
+      process.limits.perAddress.take('2001:db8::/64');
+      const prefix = name === 'postgres_redis' ? 'signpost:rl:' : '';
+      const told = { [`${prefix}address:2001:db8::/64`]: 1, [`${prefix}key:k1`]: 7 };
+      await eventually(async () => Object.keys(await stored(storage)).length === 2);
+      expect(await stored(storage)).toEqual(told);
+      take(process, 3);
+      await eventually(async () => (await stored(storage))[`${prefix}key:k1`] === 10);
+    });
+
+    test('what one round cannot carry, the next ones do, although nobody takes more', async () => {
+      const storage = await fresh();
+      const process = await startProcess(storage);
+      for (let n = 0; n < 60; n += 1) take(process, 1, `k${n}`);
+      await eventually(async () => Object.keys(await stored(storage)).length === 60);
+    });
+
+    test('a window that ended frees in every process', async () => {
+      const storage = await fresh();
+      const [one, other] = [await startProcess(storage, 3), await startProcess(storage, 3)];
+      take(one, 10);
+      await one.limits.tell();
+      take(other, 1);
+      await other.limits.tell();
+      expect(take(one, 1)).toMatchObject({ allowed: false });
+      expect(take(other, 1)).toMatchObject({ allowed: false });
+      await eventually(() => take(one, 1)?.allowed === true);
+      await one.limits.tell();
+      await eventually(() => take(other, 1)?.allowed === true);
+      await other.limits.tell();
+      expect(take(other, 1)).toMatchObject({ allowed: true });
+    });
+
+    test('closing leaves nothing behind that counts or cleans', async () => {
+      const storage = await fresh();
+      const process = await startProcess(storage);
+      take(process, 1);
+      await process.limits.tell();
+      take(process, 1);
+      await process.limits.close();
+      expect(take(process, 1)).toMatchObject({ allowed: true, remaining: 7 });
+      await process.limits.tell();
+      expect(Object.values(await stored(storage))).toEqual([1]);
+      expect(process.said).toEqual([]);
+    });
+  });
+}
+
+test('embedded storage belongs to one process: its memory counts, and the database is not asked', () => {
+  const storage = { kind: 'embedded', dataDir: '' } as const;
+  const config = { storage, api: { ...noApi, rateLimits: { perKey: 2, perAddress: 1 } } };
+  const openPool = () => {
+    throw new Error('asked for a connection');
+  };
+  const limits = openRateLimiters({
+    config,
+    database: { openPool },
+    log: silent,
+    now: () => new Date(),
+  });
+  const allowed = (limiter: 'perKey' | 'perAddress') =>
+    [1, 2, 3].map(() => limits[limiter].take('x').allowed);
+  expect(allowed('perKey')).toEqual([true, true, false]);
+  expect(allowed('perAddress')).toEqual([true, false, false]);
+});
+
+test.skipIf(lacks('postgres', 'rate limits on PostgreSQL'))(
+  'rows of windows that ended over a minute ago are deleted, others stay',
+  async () => {
+    const { storage, close } = await freshStorage('postgres');
+    const database = await openDatabase(storage, silent);
+    const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
+    const rows = [
+      ['long ended', minutesAgo(2)],
+      ['just ended', minutesAgo(0.5)],
+      ['running', minutesAgo(-1)],
+    ];
+    for (const row of rows) {
+      await database.pool.query('INSERT INTO rate_limit VALUES ($1, 1, $2)', row);
+    }
+    const store = openRateLimitStore(storage, database);
+    await store?.sweep();
+    expect(Object.keys(await stored(storage))).toEqual(['just ended', 'running']);
+    await store?.close();
+    await database.close();
+    await close();
+  },
+);
+
+describe('while the store is away', () => {
+  async function outage(storage: Storage, stop: () => Promise<void>, start: () => Promise<void>) {
+    const [one, other] = [await startProcess(storage), await startProcess(storage)];
+    take(one, 2);
+    await one.limits.tell();
+    await stop();
+    for (let round = 0; round < 3; round += 1) {
+      take(one, 1);
+      await one.limits.tell();
+    }
+    expect(one.said).toEqual([alone]); // once, however often it was tried
+    expect(take(one, 5)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(take(one, 1)).toMatchObject({ allowed: false }); // it counts all the same
+    await start();
+    await eventually(() => {
+      one.limits.perAddress.take('192.0.2.1');
+      return one.said.length > 1;
+    });
+    expect(one.said).toEqual([alone, together]);
+    expect(take(one, 1)).toMatchObject({ allowed: false });
+    take(one, 10, 'k2');
+    await one.limits.tell();
+    take(other, 1, 'k2');
+    await other.limits.tell();
+    expect(take(other, 1, 'k2')).toMatchObject({ allowed: false });
+  }
+
+  const redisIsMissing = storages.some(({ available }) => !available);
+  test.skipIf(redisIsMissing)(
+    'each process counts for itself, and Redis is found again',
+    async () => {
+      const fresh = await freshStorage('postgres_redis');
+      onTestFinished(fresh.close);
+      const { redis } = fresh;
+      if (redis === null) throw new Error('this storage has a Redis');
+      await outage(fresh.storage, redis.kill, redis.restart);
+    },
+  );
+
+  test.skipIf(lacks('postgres', 'outages of PostgreSQL'))(
+    'each process counts for itself, and PostgreSQL is found again',
+    async () => {
+      const server = await startPostgres();
+      onTestFinished(server.close);
+      const storage = { kind: 'postgres', databaseUrl: server.url } as const;
+      const database = await openDatabase(storage, silent);
+      await migrate(database.pool);
+      await database.close();
+      await outage(storage, server.stop, server.restart);
+    },
+  );
+});

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import { createWindows, type Windows } from '../../../src/http/limits/windows.ts';
+
+const windowMs = 60_000;
+const windowsOf = (quota: number) => createWindows({ quota, windowMs, isShared: true });
+
+function take(windows: Windows, id: string, times = 1, at = 0) {
+  return Array.from({ length: times }, () => windows.take(id, at)).at(-1);
+}
+
+/** Tells a store that answers with these, and hears it; what was told. */
+function tell(windows: Windows, used: number, msLeft: number, at = 0): readonly number[] {
+  const tells = windows.due(10, at);
+  for (const each of tells) windows.heard(each, { used, msLeft }, at);
+  return tells.map(({ points }) => points);
+}
+
+describe('what the store is told', () => {
+  test('is gathered for each key, and said once', () => {
+    const windows = windowsOf(1_000);
+    take(windows, 'a', 5);
+    take(windows, 'b');
+    const said = windows.due(10, 0).map(({ window, points }) => [window.id, points]);
+    expect(said).toEqual([
+      ['a', 5],
+      ['b', 1],
+    ]);
+    expect(windows.isDue).toBe(false);
+    expect(windows.due(10, 0)).toEqual([]);
+  });
+
+  test('leaves out what was refused', () => {
+    const windows = windowsOf(3);
+    take(windows, 'a', 10);
+    expect(windows.due(10, 0)).toMatchObject([{ points: 3 }]);
+  });
+
+  test('leaves out a window that has ended: its requests are not of the next', () => {
+    const windows = windowsOf(1_000);
+    take(windows, 'a', 5);
+    expect(windows.due(10, windowMs)).toEqual([]);
+    take(windows, 'b', 5);
+    take(windows, 'b', 1, windowMs);
+    expect(windows.due(10, windowMs)).toMatchObject([{ points: 1 }]);
+  });
+
+  test('is bounded, and whoever used a hundredth of the quota comes before a flood of others', () => {
+    const windows = windowsOf(1_000);
+    for (let n = 0; n < 5_000; n += 1) take(windows, `flood ${n}`);
+    take(windows, 'nearly', 9);
+    take(windows, 'busy', 10);
+    const said = windows.due(3, 0).map(({ window }) => window.id);
+    expect(said).toEqual(['busy', 'flood 0', 'flood 1']);
+    expect(windows.isDue).toBe(true);
+  });
+
+  test('forgets whom the process has forgotten, so that no flood can pile up', () => {
+    const windows = windowsOf(1_000);
+    for (let n = 0; n < 50_000; n += 1) take(windows, `flood ${n}`);
+    expect(windows.due(50_000, 0)).toHaveLength(20_000);
+  });
+
+  test('is nothing where nobody listens', () => {
+    const windows = createWindows({ quota: 10, windowMs, isShared: false });
+    take(windows, 'a', 5);
+    expect(windows.isDue).toBe(false);
+    expect(windows.due(10, 0)).toEqual([]);
+  });
+});
+
+describe('what the store answers', () => {
+  test('adds what other processes took', () => {
+    const windows = windowsOf(10);
+    take(windows, 'a', 2);
+    tell(windows, 2 + 5, windowMs);
+    expect(take(windows, 'a')).toEqual({ allowed: true, remaining: 2, resetSeconds: 60 });
+  });
+
+  test('refuses, where they took it all', () => {
+    const windows = windowsOf(10);
+    take(windows, 'a');
+    tell(windows, 11, 20_000);
+    expect(take(windows, 'a')).toEqual({ allowed: false, remaining: 0, resetSeconds: 20 });
+    expect(take(windows, 'a', 1, 20_000)).toMatchObject({ allowed: true, remaining: 9 });
+  });
+
+  test('counts what was taken between the question and the answer', () => {
+    const windows = windowsOf(10);
+    take(windows, 'a', 2);
+    const tells = windows.due(10, 0);
+    take(windows, 'a', 3);
+    for (const each of tells) windows.heard(each, { used: 6, msLeft: windowMs }, 0);
+    expect(take(windows, 'a')).toMatchObject({ remaining: 10 - 4 - 5 - 1 });
+    expect(tell(windows, 6 + 4, windowMs)).toEqual([4]);
+    expect(take(windows, 'a')).toMatchObject({ allowed: false });
+  });
+
+  test('may be missing: what it was told is not told again, and still counts here', () => {
+    const windows = windowsOf(10);
+    take(windows, 'a', 4);
+    expect(windows.due(10, 0)).toMatchObject([{ points: 4 }]); // and no answer comes
+    take(windows, 'a');
+    expect(tell(windows, 1 + 2, windowMs)).toEqual([1]);
+    expect(take(windows, 'a')).toMatchObject({ remaining: 10 - 5 - 2 - 1 });
+  });
+
+  test('ends the window when it ends for all', () => {
+    const windows = windowsOf(10);
+    take(windows, 'a');
+    tell(windows, 4, 5_000);
+    expect(take(windows, 'a', 1, 4_999)).toMatchObject({ remaining: 5, resetSeconds: 1 });
+    expect(take(windows, 'a', 1, 5_000)).toMatchObject({ remaining: 9, resetSeconds: 60 });
+  });
+
+  test('does not free anybody where the store was emptied', () => {
+    const windows = windowsOf(10);
+    take(windows, 'a', 9);
+    tell(windows, 9, 30_000);
+    take(windows, 'a');
+    tell(windows, 1, windowMs); // it knows of no window, and begins one
+    expect(take(windows, 'a')).toEqual({ allowed: false, remaining: 0, resetSeconds: 30 });
+  });
+
+  test('cannot make a window longer than it is, whatever clock the other process has', () => {
+    const windows = windowsOf(10);
+    take(windows, 'a');
+    tell(windows, 1, 3 * windowMs);
+    expect(take(windows, 'a')).toMatchObject({ remaining: 8, resetSeconds: 60 });
+  });
+});

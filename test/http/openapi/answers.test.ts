@@ -1,0 +1,159 @@
+/** Whether everything that can be said of a domain fits the document, and whether the judge of it can say no. */
+import { describe, expect, it, test } from 'vitest';
+import type { DomainDetails } from '../../../src/db/domains.ts';
+import type { DomainEvent } from '../../../src/db/events.ts';
+import type { Certificate, Escalation } from '../../../src/db/generated/client.ts';
+import { domainView, eventView } from '../../../src/http/domain-view.ts';
+import { renderJson } from '../../../src/http/json.ts';
+import { noon } from '../../support/builders.ts';
+import { type Answered, expectDocumented } from '../../support/contract.ts';
+import { everyRoute } from '../../support/every-route.ts';
+
+const routes = everyRoute();
+const projectId = '00000000-0000-0000-0000-00000000000a';
+const path = `/v1/projects/${projectId}/domains/docs.example.com`;
+const json = { 'content-type': 'application/json; charset=utf-8' };
+const ok = (body: unknown): Answered => ({ status: 200, headers: json, text: renderJson(body) });
+
+describe('what is said of a domain is documented', () => {
+  const finding = { code: 'held_elsewhere', hostname: 'example.com' } as const;
+
+  const events: { readonly [T in DomainEvent['type']]: object } = {
+    'domain.added': {},
+    'domain.removed': {},
+    'domain.verified': {},
+    'domain.live': {},
+    'domain.failed': {},
+    'domain.drifted': {},
+    'domain.recovered': {},
+    'domain.unverified': {},
+    'domain.reverify_requested': {},
+    'domain.claimed_elsewhere': {},
+    'domain.findings_changed': { appeared: [finding], cleared: [] },
+    'certificate.issued': { issuer: 'Local', expiresAt: noon.toISOString() },
+    'certificate.failed': { problem: 'rate_limited', detail: 'Too many.' },
+    'escalation.opened': { cause: 'caa_unknown', nextAction: 'It is asked again.' },
+    'escalation.closed': { cause: 'caa_unknown' },
+  };
+  test.each(Object.entries(events))('the event %s', (type, data) => {
+    const event = eventView({ id: 2n ** 63n - 1n, type, data: data as never, at: noon });
+    expectDocumented(routes, `GET ${path}/timeline`, ok([event]));
+  });
+
+  const domain = {
+    id: 'd',
+    projectId,
+    hostname: 'xn--bcher-kva.example',
+    target: 't.edge.test',
+    status: 'pending',
+    epoch: 1,
+    attempts: 3,
+    findings: [finding],
+    observation: null,
+    addedAt: noon,
+    pendingSince: noon,
+    lastCheckedAt: noon,
+    nextCheckAt: noon,
+    verifiedAt: null,
+    missedAt: null,
+    escalateAt: null,
+    removedAt: null,
+    certificates: [],
+    escalations: [],
+  } as const satisfies DomainDetails;
+  const certificate = {
+    status: 'ordering',
+    problem: null,
+    issuedAt: null,
+    expiresAt: null,
+  } as const;
+  const problem = { type: 'caa', detail: 'No.' };
+  const end = new Date(noon.getTime() + 86_400_000);
+  const certificates: readonly (readonly [string, Partial<Certificate>])[] = [
+    ['under way', certificate],
+    ['refused', { ...certificate, status: 'failed', problem }],
+    ['stored', { ...certificate, status: 'issued', issuedAt: noon, expiresAt: end, issuer: 'R1' }],
+  ] as const;
+  const escalation = { openedAt: noon, cause: 'dns_unknown', nextAction: 'It is asked again.' };
+  const domains: readonly (readonly [string, Partial<DomainDetails>])[] = [
+    ['that waits', {}],
+    ['that is live', { status: 'live', verifiedAt: noon, findings: [], nextCheckAt: null }],
+    ['with an open case', { status: 'verified', escalations: [escalation as Escalation] }],
+    ...certificates.map(
+      ([name, one]) =>
+        [
+          `with a certificate ${name}`,
+          { status: 'verified', certificates: [{ issuer: null, ...one } as Certificate] },
+        ] as const,
+    ),
+  ];
+  test.each(domains)('a domain %s', (_name, parts) => {
+    const view = domainView({ ...domain, ...parts }, 1_000, noon);
+    expectDocumented(routes, `GET ${path}`, ok(view));
+    expectDocumented(routes, `GET /v1/projects/${projectId}/domains`, ok([view]));
+    expectDocumented(routes, `POST ${path}/verify`, { ...ok(view), status: 202 });
+  });
+});
+
+describe('an answer that is not documented is found out', () => {
+  const pet = '{"id":9007199254740993,"name":"Rex","categoryId":7,"status":"sold"}';
+  const refusal = (status: number, code: string): Answered => ({
+    status,
+    headers: json,
+    text: renderJson({ code, message: 'No.', status }),
+  });
+  const good: readonly (readonly [string, Answered])[] = [
+    ['GET /v1/pets/1', { status: 200, headers: json, text: pet }],
+    ['HEAD /v1/pets/1', { status: 200, headers: json, text: '' }],
+    ['GET /v1/pets/1', { status: 304, headers: {}, text: '' }],
+    ['GET /v1/pets/1', refusal(404, 'pet_not_found')],
+    ['GET /v1/pets/1', refusal(500, 'internal_error')],
+    ['POST /v1/pets', refusal(409, 'idempotency_key_in_use')],
+    ['DELETE /v1/pets', refusal(405, 'method_not_allowed')],
+    ['GET /v2', refusal(404, 'not_found')],
+    ['OPTIONS /v1/pets', { status: 204, headers: {}, text: '' }],
+    [`DELETE ${path}`, { status: 204, headers: {}, text: '' }],
+  ];
+  it.each(good)('not %s %j', (line, answer) => {
+    expect(() => expectDocumented(routes, line, answer)).not.toThrow();
+  });
+
+  const bad: readonly (readonly [what: string, line: string, Answered])[] = [
+    ['a status', 'GET /v1/pets/1', { status: 201, headers: json, text: pet }],
+    ['no type', 'GET /v1/pets/1', { status: 200, headers: {}, text: pet }],
+    [
+      'a field more',
+      'GET /v1/pets/1',
+      ok({ id: 1, name: 'R', categoryId: 7, status: 'sold', age: 3 }),
+    ],
+    ['a field less', 'GET /v1/pets/1', ok({ id: 1, name: 'R', categoryId: 7 })],
+    ['an id as text', 'GET /v1/pets/1', ok({ id: '1', name: 'R', categoryId: 7, status: 'sold' })],
+    [
+      'an id that is no int64',
+      'GET /v1/pets/1',
+      ok({ id: 2n ** 63n, name: 'R', categoryId: 7, status: 'sold' }),
+    ],
+    ['a value', 'GET /v1/pets/1', ok({ id: 1, name: 'R', categoryId: 7, status: 'lost' })],
+    ['no JSON', 'GET /v1/pets/1', { status: 200, headers: json, text: '{' }],
+    ['a body with 304', 'GET /v1/pets/1', { status: 304, headers: json, text: pet }],
+    ['304 to a POST', 'POST /v1/pets', { status: 304, headers: {}, text: '' }],
+    ['a body with 204', `DELETE ${path}`, { status: 204, headers: {}, text: '{}' }],
+    ['a body to HEAD', 'HEAD /v1/pets/1', { status: 200, headers: json, text: pet }],
+    ['a code of another operation', 'GET /v1/pets', refusal(404, 'pet_not_found')],
+    ['a code of another status', 'GET /v1/pets/1', refusal(400, 'pet_not_found')],
+    ['a code that is none', 'GET /v1/pets/1', refusal(404, 'lost')],
+    [
+      'a refusal with more fields',
+      'GET /v1/pets/1',
+      {
+        status: 404,
+        headers: json,
+        text: '{"code":"pet_not_found","message":"No.","status":404,"stack":"at"}',
+      },
+    ],
+    ['a success where nothing is', 'GET /v2', ok({})],
+  ];
+  it.each(bad)('%s: %s', (_what, line, answer) => {
+    expect(() => expectDocumented(routes, line, answer)).toThrow();
+  });
+});

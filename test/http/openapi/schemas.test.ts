@@ -1,0 +1,137 @@
+/** What a schema that validates looks like to a client. */
+import { describe, expect, it, test } from 'vitest';
+import { z } from 'zod';
+import {
+  int64,
+  queryInteger,
+  renderJson,
+  text,
+  time,
+  wholeNumber,
+} from '../../../src/http/json.ts';
+import { buildDocument } from '../../../src/http/openapi/document.ts';
+import { createSchemaWriter } from '../../../src/http/openapi/json-schema.ts';
+import type { JsonSchema } from '../../../src/http/openapi/model.ts';
+import { validate } from '../../../src/http/validate.ts';
+import { everyRoute } from '../../support/every-route.ts';
+
+describe('a schema is written as a client sees it', () => {
+  const described = { description: 'in words' };
+  const table: readonly (readonly [string, z.ZodType, JsonSchema])[] = [
+    ['an int64', int64(), { type: 'integer', format: 'int64' }],
+    [
+      'a bounded number',
+      wholeNumber({ min: 0, max: 9 }),
+      { type: 'integer', minimum: 0, maximum: 9 },
+    ],
+    [
+      'a limit in a query',
+      queryInteger({ min: 1, max: 100, default: 20 }),
+      { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+    ],
+    ['a time', time(), { type: 'string', format: 'date-time' }],
+    [
+      'a text',
+      text({ max: 255 }),
+      { type: 'string', minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' },
+    ],
+    [
+      'one with a description',
+      int64().meta(described),
+      { type: 'integer', format: 'int64', ...described },
+    ],
+    ['a named one', z.string().meta({ id: 'Word' }), { $ref: '#/components/schemas/Word' }],
+    [
+      'a named one in a list',
+      z.array(z.string().meta({ id: 'Word' })),
+      { type: 'array', items: { $ref: '#/components/schemas/Word' } },
+    ],
+  ];
+  test.each(table)('%s', (_name, schema, written) => {
+    expect(createSchemaWriter().input(schema)).toEqual(written);
+    expect(createSchemaWriter().output(schema)).toEqual(written);
+  });
+
+  it('bodies take no other field; answers may grow', () => {
+    const schema = z.strictObject({ a: z.string() });
+    const shape = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+    expect(createSchemaWriter().input(schema)).toEqual({ ...shape, additionalProperties: false });
+    expect(createSchemaWriter().output(schema)).toEqual(shape);
+  });
+
+  it('named ones are kept, ordered by their names', () => {
+    const schemas = createSchemaWriter();
+    schemas.input(z.string().meta({ id: 'Word' }));
+    schemas.output(z.object({ n: z.number().meta({ id: 'Count' }) }));
+    expect(Object.entries(schemas.components())).toEqual([
+      ['Count', { type: 'number' }],
+      ['Word', { type: 'string' }],
+    ]);
+  });
+
+  it('one name cannot have two shapes', () => {
+    const schemas = createSchemaWriter();
+    const both = z.strictObject({ a: z.string() }).meta({ id: 'Both' });
+    schemas.input(both);
+    expect(() => schemas.output(both)).toThrow('Both');
+  });
+});
+
+describe('a whole number in a query', () => {
+  const limit = z.strictObject({ limit: queryInteger({ min: 1, max: 100, default: 20 }) });
+  test.each([
+    ['1', 1],
+    ['20', 20],
+    ['100', 100],
+  ])('%s is taken', (given, value) => {
+    expect(validate(limit, { limit: given })).toEqual({ ok: true, value: { limit: value } });
+  });
+  test.each([
+    '0',
+    '101',
+    '-1',
+    '+1',
+    '01',
+    '1.0',
+    '1e1',
+    ' 1',
+    '1 ',
+    '',
+    '0x1',
+    '１',
+    '9'.repeat(40),
+  ])('%j is refused', (given) => {
+    const problems = 'limit: must be a whole number from 1 to 100';
+    expect(validate(limit, { limit: given })).toEqual({ ok: false, problems });
+  });
+  test('without one, the default counts', () => {
+    expect(validate(limit, {})).toEqual({ ok: true, value: { limit: 20 } });
+  });
+});
+
+test('no schema of the document is left open by accident', () => {
+  const { components, paths } = buildDocument(everyRoute(), {
+    baseUrl: undefined,
+    stagingUrl: undefined,
+  });
+  const schemas = Object.entries(components.schemas);
+  expect(schemas.length).toBeGreaterThan(20);
+  expect(schemas.flatMap(([name, schema]) => vague(name, schema))).toEqual([]);
+  expect(renderJson(paths)).not.toMatch(/"schema":\{\}|\$defs/);
+});
+
+/** Where it says nothing about its values. */
+function vague(path: string, schema: JsonSchema | boolean): string[] {
+  if (typeof schema === 'boolean') return [path];
+  const { $ref, type, enum: values, anyOf = [], oneOf = [], properties = {}, items } = schema;
+  const says = $ref ?? type ?? values ?? [...anyOf, ...oneOf][0];
+  const inner = [
+    ...Object.entries(properties),
+    ...[...anyOf, ...oneOf].map((one, index) => [`(${index})`, one] as const),
+    ...(items === undefined || Array.isArray(items) ? [] : [['[]', items] as const]),
+  ];
+  return [
+    ...(says === undefined ? [path] : []),
+    ...inner.flatMap(([name, one]) => vague(`${path}.${name}`, one)),
+  ];
+}

@@ -1,0 +1,166 @@
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type ConnectionLimits, countConnections } from '../../../src/http/socket/connections.ts';
+import { type ListenOptions, listen } from '../../../src/http/socket/server.ts';
+import { startTestApi, type TestApi } from '../support.ts';
+import { parseAnswers, talk } from '../wire.ts';
+
+describe('counting', () => {
+  const count = (limits: ConnectionLimits, exempt: readonly string[] = []) =>
+    countConnections(limits, (address) => exempt.includes(address));
+
+  test('no address has more than its share, and all together no more than the total', () => {
+    const { admit } = count({ total: 5, perAddress: 2 });
+    const addresses = [
+      '192.0.2.1',
+      '192.0.2.1',
+      '192.0.2.1',
+      '192.0.2.2',
+      '192.0.2.2',
+      '192.0.2.3',
+    ];
+    const admitted = addresses.map((address) => admit(address) !== null);
+    expect(admitted).toEqual([true, true, false, true, true, true]);
+    expect(admit('192.0.2.4')).toBeNull();
+  });
+
+  test('a closed connection makes room', () => {
+    const { admit } = count({ total: 2, perAddress: 1 });
+    const leave = admit('192.0.2.1');
+    expect(admit('192.0.2.1')).toBeNull();
+    leave?.();
+    expect(admit('192.0.2.1')).not.toBeNull();
+    expect(admit('192.0.2.2')).not.toBeNull();
+    expect(admit('192.0.2.3')).toBeNull();
+  });
+
+  test('a trusted proxy stands for many clients: it has the total', () => {
+    const { admit } = count({ total: 3, perAddress: 1 }, ['10.0.0.1']);
+    const admitted = Array.from({ length: 4 }, () => admit('::ffff:10.0.0.1') !== null);
+    expect(admitted).toEqual([true, true, true, false]);
+  });
+
+  const same: readonly [what: string, one: string, other: string, together: boolean][] = [
+    [
+      'a dual-stack listener shows IPv4 addresses in two ways',
+      '192.0.2.1',
+      '::ffff:192.0.2.1',
+      true,
+    ],
+    ['a /64 is one client', '2001:db8::1', '2001:db8::ffff:1', true],
+    ['the next /64 is another', '2001:db8::1', '2001:db8:0:1::1', false],
+  ];
+  test.each(same)('%s', (_what, one, other, together) => {
+    const { admit } = count({ total: 9, perAddress: 1 });
+    admit(one);
+    expect(admit(other) === null).toBe(together);
+  });
+});
+
+describe('over a socket', () => {
+  let t: TestApi;
+  beforeAll(async () => {
+    t = await startTestApi();
+  });
+  afterAll(() => t.close());
+
+  const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n';
+  const last = 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+
+  async function serverWith(options: Pick<ListenOptions, 'connections' | 'trustedProxies'>) {
+    const timeouts = { lingerMs: 200 };
+    const server = await listen(t.api, { host: '127.0.0.1', port: 0, timeouts, ...options });
+    onTestFinished(() => server.close(0));
+    return server.address.port;
+  }
+
+  /** A connection that is open, seen from the server too: it has had an answer. */
+  function open(port: number): Promise<Socket> {
+    const socket = connect(port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    return new Promise((resolve, reject) => {
+      socket.write(request);
+      socket.once('data', (answer) =>
+        String(answer).startsWith('HTTP/1.1 404')
+          ? resolve(socket)
+          : reject(new Error(`${answer}`)),
+      );
+      socket.once('error', reject);
+    });
+  }
+
+  const statuses = async (port: number, sent = last) =>
+    (await talk(port, [sent])).answers.map(({ status }) => status);
+
+  test('one connection too many is answered 503 in our form, and closed', async () => {
+    const port = await serverWith({ connections: { perAddress: 2 } });
+    await Promise.all([open(port), open(port)]);
+    const { answers } = await talk(port, [request]);
+    expect(answers).toHaveLength(1);
+    expect(answers[0]).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '5', connection: 'close' },
+    });
+    expect(JSON.parse(answers[0]?.body ?? '')).toEqual({
+      code: 'too_many_connections',
+      message: expect.any(String),
+      status: 503,
+    });
+    const response = await fetch(`http://127.0.0.1:${port}/nothing`);
+    expect([response.status, await response.json()]).toMatchObject([503, { status: 503 }]);
+  });
+
+  test('when one closes, the next is served', async () => {
+    const port = await serverWith({ connections: { total: 1 } });
+    const first = await open(port);
+    expect(await statuses(port)).toEqual([503]);
+    first.destroy();
+    while ((await statuses(port))[0] !== 404); // the server sees the end when it comes
+  });
+
+  test('a trusted proxy may open more than its clients, within the total', async () => {
+    const limits = { perAddress: 1, total: 3 };
+    const port = await serverWith({ connections: limits, trustedProxies: ['127.0.0.0/8'] });
+    await Promise.all([open(port), open(port), open(port)]);
+    expect(await statuses(port)).toEqual([503]);
+  });
+
+  test('hundreds at once are all answered, and nothing that they send is run', async () => {
+    let handled = 0;
+    const api = {
+      ...t.api,
+      handle: (raw: Parameters<typeof t.api.handle>[0]) => {
+        handled += 1;
+        return t.api.handle(raw);
+      },
+    };
+    const server = await listen(api, {
+      host: '127.0.0.1',
+      port: 0,
+      connections: { total: 1 },
+      timeouts: { lingerMs: 200 },
+    });
+    onTestFinished(() => server.close(0));
+    const { port } = server.address;
+    await open(port);
+    const answers = await Promise.all(Array.from({ length: 300 }, () => statuses(port, '')));
+    expect(new Set(answers.flat())).toEqual(new Set([503]));
+    expect(answers.flat()).toHaveLength(300);
+    expect(await statuses(port, last.repeat(3))).toEqual([503]);
+    expect(handled).toBe(1);
+  });
+
+  test('who is turned away and neither reads nor leaves is cut off', async () => {
+    const port = await serverWith({ connections: { total: 1 } });
+    await open(port);
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    const chunks: Buffer[] = [];
+    const sending = setInterval(() => socket.write('x'.repeat(1_000)), 5);
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('error', () => {}); // it goes on sending
+    await new Promise((resolve) => socket.once('close', resolve));
+    clearInterval(sending);
+    const answers = parseAnswers(Buffer.concat(chunks).toString('latin1'));
+    expect(answers.map(({ status }) => status)).toEqual([503]);
+  });
+});

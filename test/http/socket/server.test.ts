@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { HttpServer } from '../../../src/http/socket/server.ts';
+import { startTestApi, type TestApi } from '../support.ts';
+import { listenForTest, talk, type WireAnswer } from '../wire.ts';
+
+let t: TestApi;
+let server: HttpServer;
+let port: number;
+let key: string;
+beforeAll(async () => {
+  t = await startTestApi();
+  server = await listenForTest(t.api);
+  port = server.address.port;
+  key = await t.keyWith('pets:read', 'pets:write');
+});
+afterAll(async () => {
+  await server.close(1_000);
+  await t.close();
+});
+
+const pet = '{"name":"a","categoryId":1}';
+const head = (line: string, ...fields: readonly string[]) =>
+  `${line} HTTP/1.1\r\nHost: x\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`;
+const auth = () => `Authorization: Bearer ${key}`;
+const json = 'Content-Type: application/json';
+const last = 'Connection: close';
+const get = (...more: readonly string[]) => head('GET /v1/pets', auth(), ...more);
+const post = (...fields: readonly string[]) => head('POST /v1/pets', auth(), json, ...fields);
+
+/** `200`, or `400 bad_request`: and in passing, that every answer has the form that it must have. */
+function told(answer: WireAnswer): string {
+  expect(answer.headers['x-request-id']).toMatch(/^[\w.-]{1,64}$/);
+  if (answer.status < 400) return String(answer.status);
+  expect(answer.headers['content-type']).toMatch(/^application\/json/);
+  const body = JSON.parse(answer.body);
+  expect(body).toEqual({
+    code: expect.any(String),
+    message: expect.any(String),
+    status: answer.status,
+  });
+  return `${answer.status} ${body.code}`;
+}
+
+async function answersTo(...pieces: readonly (string | Uint8Array)[]): Promise<readonly string[]> {
+  return (await talk(port, pieces)).answers.map(told);
+}
+
+describe('over a socket', () => {
+  test('a request is answered, and the connection serves the next one', async () => {
+    expect(await answersTo(get(), get(last))).toEqual(['200', '200']);
+  });
+
+  test('a body may come octet by octet', async () => {
+    const pieces = [...post(`Content-Length: ${pet.length}`, last), ...pet];
+    expect(await answersTo(...pieces)).toEqual(['201']);
+  });
+
+  test('a body may come in chunks', async () => {
+    const chunks = `5\r\n${pet.slice(0, 5)}\r\n${(pet.length - 5).toString(16)}\r\n${pet.slice(5)}\r\n0\r\n\r\n`;
+    expect(await answersTo(post('Transfer-Encoding: chunked', last), chunks)).toEqual(['201']);
+  });
+
+  test('HEAD has the length of GET, and no body', async () => {
+    const [answer] = (await talk(port, [head('HEAD /v1/pets', auth(), last)])).answers;
+    expect(answer).toMatchObject({ status: 200, body: '' });
+    expect(Number(answer?.headers['content-length'])).toBeGreaterThan(0);
+  });
+
+  test('a client that waits for 100 gets it, and then its answer', async () => {
+    const { answers } = await talk(port, [
+      post(`Content-Length: ${pet.length}`, 'Expect: 100-continue', last),
+      pet,
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([100, 201]);
+  });
+
+  test('a client that waits for 100 and may not send is told so at once', async () => {
+    const refused = head('POST /v1/pets', json, 'Content-Length: 90000', 'Expect: 100-continue');
+    expect(await answersTo(refused)).toEqual(['401 unauthorized']);
+    expect(await answersTo(post('Content-Length: 90000', 'Expect: 100-continue'))).toEqual([
+      '413 body_too_large',
+    ]);
+  });
+
+  test('requests that were sent together are answered in their order, one after the other', async () => {
+    const create = post(`Content-Length: ${pet.length}`) + pet;
+    const before = await t.prisma.pet.count();
+    const { answers } = await talk(port, [
+      create + get() + create + head('GET /nothing') + get(last),
+    ]);
+    expect(answers.map(told)).toEqual(['201', '200', '201', '404 not_found', '200']);
+    const counts = [answers[1], answers[4]].map((answer) => JSON.parse(answer?.body ?? '').length);
+    expect(counts).toEqual([before + 1, before + 2]); // each read sees the writes before it
+  });
+});
+
+describe('what is not HTTP', () => {
+  const rows: readonly [what: string, sent: () => string, outcome: readonly string[]][] = [
+    ['a malformed request line', () => 'GET\r\n\r\n', ['400 bad_request']],
+    ['a method that does not exist', () => head('BREW /v1/pets'), ['400 bad_request']],
+    ['a header without a colon', () => head('GET /v1/pets', 'nonsense'), ['400 bad_request']],
+    ['a TLS greeting', () => '\x16\x03\x01\x02\x00\x01\x00\x01', ['400 bad_request']],
+    ['no Host', () => 'GET /v1/pets HTTP/1.1\r\nConnection: close\r\n\r\n', ['400 bad_request']],
+    ['two lengths', () => post('Content-Length: 1', 'Content-Length: 2'), ['400 bad_request']],
+    [
+      'a length and chunks',
+      () => post('Content-Length: 5', 'Transfer-Encoding: chunked'),
+      ['400 bad_request'],
+    ],
+    ['a negative length', () => post('Content-Length: -1'), ['400 bad_request']],
+    [
+      'a chunk without a size',
+      () => `${post('Transfer-Encoding: chunked')}zz\r\n`,
+      ['400 bad_request'],
+    ],
+    [
+      'an expectation of another kind',
+      () => get('Expect: miracles', last),
+      ['417 expectation_failed'],
+    ],
+    ['CONNECT', () => 'CONNECT a.example:443 HTTP/1.1\r\nHost: x\r\n\r\n', ['400 bad_request']],
+    ['headers of 20 KiB', () => get(`X: ${'x'.repeat(20_000)}`), ['431 headers_too_large']],
+    [
+      'headers of 300 KiB',
+      () => get(...Array.from({ length: 30 }, (_, n) => `X${n}: ${'x'.repeat(10_000)}`)),
+      ['431 headers_too_large'],
+    ],
+    [
+      '101 headers',
+      () => get(...Array.from({ length: 99 }, (_, n) => `X${n}: 1`), last),
+      ['431 headers_too_large'],
+    ],
+    [
+      'a target of 9 KiB',
+      () => head(`GET /v1/pets?${'x'.repeat(9_000)}`, last),
+      ['414 uri_too_long'],
+    ],
+    [
+      'a target of 20 KiB',
+      () => head(`GET /v1/pets?${'x'.repeat(20_000)}`),
+      ['431 headers_too_large'],
+    ],
+    ['two keys', () => get(auth(), last), ['401 unauthorized']],
+    ['nonsense after a request', () => `${get()}nonsense\r\n\r\n`, ['200', '400 bad_request']],
+    ['nonsense after two', () => `${get() + get()}\0\0\0`, ['200', '200', '400 bad_request']],
+    ['a request after nonsense', () => `nonsense\r\n\r\n${get()}`, ['400 bad_request']],
+  ];
+  test.each(rows)('%s is answered in our form', async (_what, sent, outcome) => {
+    expect(await answersTo(sent())).toEqual(outcome);
+  });
+
+  test('100 headers are read', async () => {
+    const more = Array.from({ length: 97 }, (_, n) => `X${n}: 1`);
+    expect(await answersTo(get(...more, last))).toEqual(['200']);
+  });
+});
+
+describe('a body that lies', () => {
+  test('longer than announced: the rest is the next request, and no good one', async () => {
+    const sent = `${post(`Content-Length: ${pet.length}`)}${pet}${pet}`;
+    expect(await answersTo(sent)).toEqual(['201', '400 bad_request']);
+  });
+
+  test('shorter than announced: 400 when the client stops, and nothing is stored', async () => {
+    const before = await t.prisma.pet.count();
+    const sent = [post('Content-Length: 500') + pet];
+    const { answers } = await talk(port, sent, { halfClose: true });
+    expect(answers.map(told)).toEqual(['400 bad_request']);
+    expect(await t.prisma.pet.count()).toBe(before);
+  });
+
+  test('a body of 64 KiB is read, one octet more is not', async () => {
+    const padded = (length: number) => pet.padEnd(length, ' ');
+    expect(await answersTo(post('Content-Length: 65536', last), padded(65_536))).toEqual(['201']);
+    expect(await answersTo(post('Content-Length: 65537'), padded(65_537))).toEqual([
+      '413 body_too_large',
+    ]);
+  });
+
+  test('a body without end is cut at 64 KiB, whoever goes on sending', async () => {
+    const before = await t.prisma.pet.count();
+    const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
+    const { answers, written } = await talk(port, [
+      post('Transfer-Encoding: chunked'),
+      ...Array(4_000).fill(chunk),
+    ]);
+    expect(answers.map(told)).toEqual(['413 body_too_large']);
+    expect(answers[0]?.headers['connection']).toBe('close');
+    expect(written).toBeLessThan(20_000_000); // of 65 million
+    expect(await t.prisma.pet.count()).toBe(before);
+  });
+
+  test('a body that nobody asked for is not waited for', async () => {
+    expect(await answersTo(head('POST /v1/pets', json, 'Content-Length: 9000000'))).toEqual([
+      '401 unauthorized',
+    ]);
+    const small = `${head('POST /v1/pets', json, 'Content-Length: 4')}null${get(last)}`;
+    expect(await answersTo(small)).toEqual(['401 unauthorized', '200']);
+  });
+});
