@@ -24,7 +24,9 @@ const storageWords = {
 } as const;
 
 function placesOf(url: string): string {
-  return `  Start page  ${url}/\n  API         ${url}/v1, described at ${url}/docs`;
+  return [`  Start page  ${url}/`, `  API         ${url}/v1`, `  Reference   ${url}/docs`].join(
+    '\n',
+  );
 }
 
 function thingsToTry(url: string, firstKey: string | null): string {
