@@ -9,6 +9,7 @@ import { createCors } from './http/cors.ts';
 import { createIdempotency } from './http/idempotency.ts';
 import { createAuthenticate } from './http/keys/auth.ts';
 import { createKeyUsage } from './http/keys/key-usage.ts';
+import { createIsSecret } from './http/keys/secret.ts';
 import { addressGroup, clientAddress, trustedProxies } from './http/limits/client-address.ts';
 import { openRateLimiters } from './http/limits/rate-limit.ts';
 import type { Route } from './http/route.ts';
@@ -56,6 +57,8 @@ export function createSignpostApi(
       addressGroup(clientAddress(remoteAddress, headers['x-forwarded-for'], trusted)),
     idempotency: createIdempotency({ prisma, answers, now }),
     cors: createCors(config.api.corsOrigins),
+    isSecret: createIsSecret(config.apiKey),
+    basePath: new URL(config.api.baseUrl ?? 'http://localhost/v1').pathname.slice(0, -'/v1'.length),
     log,
   });
   return {

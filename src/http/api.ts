@@ -9,6 +9,8 @@ import type { Cors } from './cors.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { isUnavailable } from './faults.ts';
 import { type Idempotency, idempotencyKeyOf } from './idempotency.ts';
+import type { IsSecret } from './keys/secret.ts';
+import { rateLimitHeaders } from './limits/rate-limit.ts';
 import { type RawResponse, render } from './render.ts';
 import type { ApiKeyIdentity, ApiResponse, Headers, Route } from './route.ts';
 import { createRouter, type Found } from './router.ts';
@@ -22,13 +24,15 @@ export type RawRequest = {
   /** Called at most once, and only where the body is wanted. */
   readonly readBody: () => Promise<BodyRead>;
   readonly remoteAddress: string | undefined;
+  /** What was found wrong with it before it came here. */
+  readonly refusal?: Refusal | null;
 };
 
 export type Api = {
   /** Answers every request, and never rejects. */
   readonly handle: (raw: RawRequest) => Promise<RawResponse>;
-  /** The answer for what never became a request: the same headers, the same Error body. */
-  readonly reject: (refusal: Refusal) => RawResponse;
+  /** The answer for what never became a request, counted and logged like one where it has an address. */
+  readonly reject: (refusal: Refusal, remoteAddress: string | undefined) => RawResponse;
 };
 
 /** The part of a pino logger that the API uses. */
@@ -43,6 +47,9 @@ export type ApiDeps = AdmissionDeps & {
   readonly routes: readonly Route[];
   readonly idempotency: Idempotency;
   readonly cors: Cors;
+  readonly isSecret: IsSecret;
+  /** What the public base address has before `/v1`: empty, or `/store`. */
+  readonly basePath: string;
   readonly log: ApiLog;
 };
 
@@ -58,12 +65,18 @@ export function createApi(deps: ApiDeps): Api {
   /** The only place of the API that catches faults. */
   async function handle(raw: RawRequest): Promise<RawResponse> {
     const startedAt = performance.now();
-    const trace = traceOf(raw.headers['x-request-id'], raw.headers['traceparent']);
-    const found = find(raw.method, raw.target);
+    const trace = traceOf(raw.headers, deps.isSecret);
+    const found: Found = raw.refusal
+      ? { kind: 'answer', answer: raw.refusal }
+      : find(raw.method, raw.target);
     const route = found.kind === 'route' ? found.route : null;
     let admission: Admission = { refusal: null, key: null, headers: {} };
     const rendered = (answer: ApiResponse) =>
-      render(answer, raw, trace, { ...admission.headers, ...corsHeaders(cors, raw, answer) });
+      render(below(deps.basePath, answer), raw, trace, {
+        ...admission.headers,
+        ...corsHeaders(cors, raw, answer),
+        ...linksBelow(deps.basePath, route?.headers),
+      });
     let response: RawResponse;
     try {
       const address = countAddress(deps, raw.remoteAddress, raw.headers);
@@ -94,11 +107,37 @@ export function createApi(deps: ApiDeps): Api {
     return perform(deps, raw, { key, requestId, ...found });
   }
 
+  return { handle, reject: (refusal, remoteAddress) => rejected(deps, refusal, remoteAddress) };
+}
+
+/** There is no request to read anything from, at most an address to count it against. */
+function rejected(deps: ApiDeps, refusal: Refusal, remoteAddress: string | undefined): RawResponse {
   const nobody = { method: 'GET', headers: {} };
-  return {
-    handle,
-    reject: (refusal) => render(refusal, nobody, traceOf(undefined, undefined), {}),
-  };
+  const trace = traceOf(nobody.headers, deps.isSecret);
+  if (remoteAddress === undefined) return render(refusal, nobody, trace, {});
+  const counted = [countAddress(deps, remoteAddress, nobody.headers)];
+  const { requestId, traceId } = trace;
+  const { code, status } = refusal.body;
+  deps.log.info({ requestId, traceId, code, status }, 'answered');
+  return render(refusal, nobody, trace, rateLimitHeaders(counted));
+}
+
+/** Paths of ours in an answer's headers, as clients reach them. */
+function below(basePath: string, answer: ApiResponse): ApiResponse {
+  return basePath === '' ? answer : { ...answer, headers: linksBelow(basePath, answer.headers) };
+}
+
+function linksBelow(
+  basePath: string,
+  headers: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  if (basePath === '') return headers;
+  const prefixed = Object.entries(headers).map(([name, value]) =>
+    name === 'link' || name === 'location'
+      ? [name, value.replace(/^(<?)(?=\/v1)/, `$1${basePath}`)]
+      : [name, value],
+  );
+  return Object.fromEntries(prefixed);
 }
 
 /** What a line of the log says of a request: never its path, query, headers or body, where a key could be. */
@@ -115,6 +154,8 @@ function corsHeaders(cors: Cors, { method, headers }: RawRequest, answer: ApiRes
 /** Reads and validates what was admitted, and runs it: once, where it brings an Idempotency-Key. */
 async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<ApiResponse> {
   const { route, params, key, requestId } = passed;
+  const ended = route.ended?.() ?? null;
+  if (ended !== null) return ended;
   const query = once(passed.query);
   if (!query.ok) return query.refusal;
   const body =
@@ -130,7 +171,7 @@ async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<
   });
   if (!prepared.ok) return prepared.refusal;
   if (route.method === 'POST' && key !== null) {
-    const given = idempotencyKeyOf(raw.headers);
+    const given = idempotencyKeyOf(raw.headers, deps.isSecret);
     if (!given.ok) return given.refusal;
     if (given.key !== null) {
       const fingerprint = fingerprintOf(raw, body?.bytes);

@@ -1,7 +1,7 @@
 /** Reads that need no body because the client has it already (RFC 9110, 13.1.2). */
 import { hash } from 'node:crypto';
 
-/** The strong entity tag of a representation: the same bytes, the same tag. */
+/** The strong entity tag of a representation: the same text, the same tag. */
 export function entityTagOf(text: string): string {
   return `"${hash('sha1', text, 'base64url')}"`; // tells versions apart; guards nothing
 }

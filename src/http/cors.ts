@@ -11,7 +11,7 @@ export type Cors = {
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Idempotency-Key, If-None-Match, Traceparent, X-Request-Id';
 const EXPOSED_HEADERS =
-  'Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, Traceparent, X-Request-Id';
+  'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, Traceparent, WWW-Authenticate, X-Request-Id';
 const MAX_AGE_SECONDS = '7200'; // Chromium caps it there
 
 const none = {};

@@ -8,7 +8,7 @@ import type { AttemptId, IdempotentAnswerStore, StoredAnswer } from '../db/idemp
 import { transact } from '../db/transaction.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { renderJson } from './json.ts';
-import { holdsKey } from './keys/api-key.ts';
+import type { IsSecret } from './keys/secret.ts';
 import type { ApiResponse, Headers } from './route.ts';
 
 /** One request with an Idempotency-Key. */
@@ -128,12 +128,12 @@ export type IdempotencyKey =
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** The key of a request, null where it brings none. `"abc"`, as the draft has it, and `abc` are the same key. */
-export function idempotencyKeyOf(headers: Headers): IdempotencyKey {
+export function idempotencyKeyOf(headers: Headers, isSecret: IsSecret): IdempotencyKey {
   const value = headers['idempotency-key'];
   if (value === undefined) return { ok: true, key: null };
   const key = value.startsWith('"') ? unquoted(value) : value;
   // It is stored as it is, so a key that slipped into the wrong header must not be.
-  if (key !== null && /^[\x20-\x7e]{1,255}$/.test(key) && !holdsKey(key)) {
+  if (key !== null && /^[\x20-\x7e]{1,255}$/.test(key) && !isSecret(key, headers)) {
     // Two header lines arrive joined by a comma (RFC 9110, 5.3), and which one would count?
     if (key !== value || !key.includes(',')) return { ok: true, key };
     return no('Idempotency-Key must be one key; put a key with a comma into quotes.');

@@ -35,7 +35,8 @@ export function render(
 ): RawResponse {
   const text = answer.text ?? (answer.body === undefined ? null : renderJson(answer.body));
   const isRead = answer.status === 200 && (method === 'GET' || method === 'HEAD');
-  const tag = text !== null && isRead ? entityTagOf(text) : null;
+  // A page that gets a successor has changed, although its text has not.
+  const tag = text !== null && isRead ? entityTagOf(text + (answer.headers?.['link'] ?? '')) : null;
   const isSame = tag !== null && isUnchanged(request['if-none-match'], tag);
   const headers = {
     'x-request-id': requestId,

@@ -80,6 +80,10 @@ export type RouteDocs = {
   readonly description?: string;
   readonly stability: Stability;
   readonly deprecated?: true;
+  /** Headers of every answer of the operation, refusals too. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The refusal of whatever is asked of it, once it has been removed. */
+  readonly ended?: () => Refusal | null;
   readonly success: Success;
   /** The refusals of this operation alone; those that any operation can have are added (src/http/openapi/). */
   readonly refusals?: readonly ErrorCode[];

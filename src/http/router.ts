@@ -36,7 +36,7 @@ export function createRouter(routes: readonly Route[]): Router {
     const url = split(target);
     if (!url.ok) return { kind: 'answer', answer: url.refusal };
     const wanted = methods.find((known) => known === (method === 'HEAD' ? 'GET' : method));
-    const match = wanted === undefined ? null : paths.find(wanted, url.path);
+    const match = wanted === undefined ? null : matching(paths, wanted, url.path);
     if (match !== null) {
       // The store is the route given to `on`; every parameter of a path that matched has a value.
       const [route, params] = [match.store as Route, match.params as Record<string, string>];
@@ -52,9 +52,17 @@ function otherwise(method: string, allow: string | null): ApiResponse {
   return refuse('method_not_allowed', undefined, { allow }); // RFC 9110, 15.5.6
 }
 
+type Paths = ReturnType<typeof FindMyWay>;
+
+/** An empty segment is no value: `/v1/pets/` is no animal's path. */
+function matching(paths: Paths, method: (typeof methods)[number], path: string) {
+  const match = paths.find(method, path);
+  return match !== null && Object.values(match.params).includes('') ? null : match;
+}
+
 /** The methods of a path as `Allow` lists them, or null where nothing answers. */
-function allowed(paths: ReturnType<typeof FindMyWay>, path: string): string | null {
-  const own = methods.filter((method) => paths.find(method, path) !== null);
+function allowed(paths: Paths, path: string): string | null {
+  const own = methods.filter((method) => matching(paths, method, path) !== null);
   if (own.length === 0) return null;
   return [...own, ...(own.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
 }

@@ -1,6 +1,7 @@
 /** What ties an answer to its lines in the log: the request's id, and its place in a distributed trace. */
 import { randomUUID } from 'node:crypto';
-import { holdsKey } from './keys/api-key.ts';
+import type { IsSecret } from './keys/secret.ts';
+import type { Headers } from './route.ts';
 
 export type Trace = {
   readonly requestId: string;
@@ -16,23 +17,20 @@ const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
 
 /** Takes up what the headers bring, where it is harmless, and makes up the rest. */
-export function traceOf(requestId: string | undefined, traceparent: string | undefined): Trace {
+export function traceOf(headers: Headers, isSecret: IsSecret): Trace {
   const random = randomUUID();
-  const [, version, given, flags, more] = TRACEPARENT.exec(traceparent ?? '') ?? [];
+  const [, version, given, flags, more] = TRACEPARENT.exec(headers['traceparent'] ?? '') ?? [];
   const valid = given !== undefined && (version !== '00' || more === undefined);
   const traceId = valid ? given : randomUUID().replaceAll('-', '');
   // Only the sampled bit is known to every version; nothing here costs more because of it.
   const sampled = valid && Number.parseInt(flags ?? '0', 16) % 2 === 1 ? '01' : '00';
-  return {
-    requestId: isHarmless(requestId) ? requestId : random,
-    traceId,
-    traceparent: `00-${traceId}-${spanIdFrom(random)}-${sampled}`,
-  };
-}
-
-/** A key would fit, and would be logged. */
-function isHarmless(requestId: string | undefined): requestId is string {
-  return requestId !== undefined && REQUEST_ID.test(requestId) && !holdsKey(requestId);
+  const traceparent = `00-${traceId}-${spanIdFrom(random)}-${sampled}`;
+  const requestId = headers['x-request-id'];
+  if (requestId === undefined || !REQUEST_ID.test(requestId)) {
+    return { requestId: random, traceId, traceparent };
+  }
+  // A key would fit, and would be logged.
+  return { requestId: isSecret(requestId, headers) ? random : requestId, traceId, traceparent };
 }
 
 /** 16 hex digits of a UUID, none of them the fixed ones of its version and variant. */

@@ -246,7 +246,10 @@ describe('a fault', () => {
   });
 
   test('what never became a request is answered in the same form', () => {
-    const answer = t.api.reject(refuse('bad_request'));
+    t.lines.splice(0);
+    const answer = t.api.reject(refuse('bad_request'), '192.0.2.1');
+    expect(answer.headers['ratelimit']).toMatch(/^"address";r=\d+;t=\d+$/);
+    expect(t.lines[0]?.fields).toMatchObject({ status: 400, code: 'bad_request' });
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     expect(JSON.parse(answer.body ?? '')).toMatchObject({ code: 'bad_request', status: 400 });
   });

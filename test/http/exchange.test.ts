@@ -1,6 +1,8 @@
 /** What an answer says of its exchange: entity tags, other origins, traces, and the line in the log. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { callApi, startTestApi, type TestApi } from './support.ts';
+import { createPetStore } from '../../src/db/pets.ts';
+import { petRoutes } from '../../src/http/routes/pets.ts';
+import { callApi, composeApi, startTestApi, type TestApi } from './support.ts';
 
 let t: TestApi;
 let key: string;
@@ -31,6 +33,17 @@ describe('a read', () => {
     const after = await get({ 'if-none-match': headers['etag'] ?? '' });
     expect(after.status).toBe(200);
     expect(after.headers['etag']).not.toBe(headers['etag']);
+  });
+
+  test('is not 304 where its page has a next one meanwhile', async () => {
+    const line = 'GET /v1/pets?limit=1&status=sold';
+    const sold = { key, json: { ...json, status: 'sold' } };
+    await callApi(t.api, 'POST /v1/pets', sold);
+    const { headers } = await get({}, line);
+    await callApi(t.api, 'POST /v1/pets', sold);
+    const after = await get({ 'if-none-match': headers['etag'] ?? '' }, line);
+    expect(after.status).toBe(200);
+    expect(after.headers['link']).toContain('rel="next"');
   });
 
   test('by HEAD is 304, too', async () => {
@@ -124,5 +137,28 @@ describe('the limits', () => {
   test('of the address alone, where there is no key', async () => {
     const { headers } = await callApi(t.api, 'GET /v1/pets');
     expect(headers['ratelimit-policy']).toMatch(/^"address";q=\d+;w=60$/);
+  });
+});
+
+describe('behind a base address with a path', () => {
+  test('links and locations lead there', async () => {
+    const { prisma, pool, clock } = t;
+    const now = () => clock.now;
+    const api = composeApi({
+      routes: petRoutes({ pets: createPetStore({ prisma, pool }), now }),
+      authenticate: async () => ({ kind: 'ok', key: { id: 'k', scopes: ['admin'] } }),
+      usage: { used: () => {}, deprecated: () => {} },
+      log: { error: () => {}, info: () => {}, debug: () => {} },
+      basePath: '/store',
+      prisma,
+      now,
+    });
+    const made = await callApi(api, 'POST /v1/pets', { json });
+    expect(made.headers['location']).toMatch(/^\/store\/v1\/pets\/\d+$/);
+    await callApi(api, 'POST /v1/pets', { json });
+    const page = await callApi(api, 'GET /v1/pets?limit=1');
+    expect(page.headers['link']).toMatch(/^<\/store\/v1\/pets\?.*>; rel="next"$/);
+    const one = await callApi(api, 'GET /v1/pets/1');
+    expect(one.headers['link']).toBe('</store/v1/pets>; rel="successor-version"');
   });
 });

@@ -123,8 +123,15 @@ describe.each(databases)('on %s storage', (storage) => {
 
     test('every answer says that the operation is deprecated, until when, and what replaces it', async () => {
       const id = await addPet({ name: 'Old', categoryId: 1 });
-      for (const petId of [id, 0]) {
-        const { headers } = await callApi(t.api, `GET /v1/pets/${petId}`, { key });
+      const asked = [
+        [`${id}`, 200, key],
+        ['0', 404, key],
+        ['0?colour=red', 400, key],
+        [`${id}`, 401, 'no key at all'],
+      ] as const;
+      for (const [petId, expected, ownKey] of asked) {
+        const { status, headers } = await callApi(t.api, `GET /v1/pets/${petId}`, { key: ownKey });
+        expect(status).toBe(expected);
         expect(headers['deprecation']).toMatch(/^@\d+$/);
         expect(Number(headers['deprecation']?.slice(1)) * 1_000).toBeLessThan(
           Date.UTC(2030, 11, 5),
@@ -140,7 +147,7 @@ describe.each(databases)('on %s storage', (storage) => {
       t.clock.now = new Date('2030-12-04T23:59:59.999Z');
       expect((await callApi(t.api, `GET /v1/pets/${id}`, { key })).status).toBe(200);
       t.clock.now = new Date('2030-12-05T00:00:00Z');
-      const gone = await callApi(t.api, `GET /v1/pets/${id}`, { key });
+      const gone = await callApi(t.api, `GET /v1/pets/${id}?colour=red`, { key });
       t.clock.now = today;
       expect(gone.status).toBe(410);
       expect(gone.body).toEqual(errorBody(410, 'gone'));

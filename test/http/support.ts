@@ -13,6 +13,7 @@ import { parseJson, renderJson } from '../../src/http/json.ts';
 import { digestOf, mintKey } from '../../src/http/keys/api-key.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../src/http/keys/key-usage.ts';
+import { createIsSecret } from '../../src/http/keys/secret.ts';
 import { createRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import type { Headers, Route, Scope } from '../../src/http/route.ts';
 import { createRouter } from '../../src/http/router.ts';
@@ -113,16 +114,19 @@ export async function startTestApi(
 type Composed = Pick<ApiDeps, 'routes' | 'authenticate' | 'usage' | 'log'> & {
   readonly prisma: PrismaClient;
   readonly now: () => Date;
+  readonly basePath?: string;
 };
 
 /** The pipeline as src/api.ts composes it, with limits that nobody reaches. */
-export function composeApi({ prisma, now, ...deps }: Composed): Api {
+export function composeApi({ prisma, now, basePath = '', ...deps }: Composed): Api {
   return createApi({
     ...deps,
     limits: { perKey: limiter('key', now), perAddress: limiter('address', now) },
     addressOf: (address) => address ?? '',
     idempotency: createIdempotency({ prisma, answers: createIdempotentAnswerStore(prisma), now }),
     cors: createCors(['https://shop.example']),
+    isSecret: createIsSecret(undefined),
+    basePath,
   });
 }
 

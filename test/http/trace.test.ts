@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { traceOf } from '../../src/http/trace.ts';
+import { createIsSecret } from '../../src/http/keys/secret.ts';
+import type { Headers } from '../../src/http/route.ts';
+import { traceOf as traceOfHeaders } from '../../src/http/trace.ts';
+
+const CHOSEN = 'chosen-by-an-operator';
+const isSecret = createIsSecret(CHOSEN);
+const traceOf = (requestId?: string, traceparent?: string, more: Headers = {}) =>
+  traceOfHeaders({ 'x-request-id': requestId, traceparent, ...more }, isSecret);
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
@@ -48,6 +55,20 @@ describe('X-Request-Id', () => {
     '%s is replaced by one of ours',
     (given) => {
       expect(traceOf(given, undefined).requestId).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
+
+  const secret = 'KnpKO5jtNQzstOsAgWDTKqsu2qLTo62W0Jn3HK';
+  const given: readonly [what: string, id: string, authorization: string | undefined][] = [
+    ['a key of ours', `signpost_6xLRkqY7pOB3_${secret}`, undefined],
+    ['the key of the same request', 'some-other-operators-key', 'Bearer some-other-operators-key'],
+    ['a part of it', secret, `Bearer signpost_6xLRkqY7pOB3_${secret}`],
+    ['API_KEY', CHOSEN, undefined],
+  ];
+  test.each(given)(
+    'that is %s is replaced, because it would be logged',
+    (_what, id, authorization) => {
+      expect(traceOf(id, undefined, { authorization }).requestId).toMatch(/^[0-9a-f-]{36}$/);
     },
   );
 });

@@ -21,7 +21,8 @@ export type Connection =
 
 /** Finds out whom to call, and with which key. Asks nobody yet. */
 export function connect(givenUrl: string | undefined, env: Io['env']): Connection {
-  const url = (givenUrl ?? env['SIGNPOST_URL'] ?? 'http://127.0.0.1:3000').replace(
+  const here = `http://127.0.0.1:${env['PORT'] || 3000}`;
+  const url = (givenUrl ?? env['SIGNPOST_URL'] ?? here).replace(
     /(\/v1)?\/*$/, // the API's own base is as good as the service's
     '',
   );

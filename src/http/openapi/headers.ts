@@ -7,11 +7,13 @@ const seconds = { type: 'integer', minimum: 0 } as const;
 const headers = {
   'X-Request-Id': {
     description: "The request's id: the client's own, or one that was made; the log has it",
+    required: true,
     schema: text,
     example: '0198c1f2-7c3e-7c55-9a54-0b8d5a6f1c11',
   },
   traceparent: {
     description: 'The trace that the request belongs to (W3C Trace Context)',
+    required: true,
     schema: text,
     example: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   },
@@ -34,11 +36,17 @@ const headers = {
   },
   ETag: {
     description: 'The tag of this version, for `If-None-Match`',
+    required: true,
     schema: text,
     example: '"mVUWqXkP0pSxLTQ0Hl3xXOyvDbE"',
   },
   Allow: { description: 'With 405: the methods that the path takes', schema: text },
-  Accept: { description: 'What would have been taken', schema: text, example: 'application/json' },
+  Accept: {
+    description: 'What would have been taken',
+    required: true,
+    schema: text,
+    example: 'application/json',
+  },
   'Idempotency-Replayed': {
     description: '`true`: this is the answer of an earlier request with the same Idempotency-Key',
     schema: text,

@@ -137,10 +137,16 @@ function refusal(status: string, codes: readonly ErrorCode[], schemas: SchemaWri
 }
 
 /** The interface document lists no header at all. */
-function ownHeaders({ success, original }: Route): Readonly<Record<string, Header>> {
+function ownHeaders({ success, original, deprecated }: Route): Readonly<Record<string, Header>> {
   return Object.fromEntries(
     Object.entries(success.headers ?? {}).map(([name, description]) => {
-      const header = { description, schema: { type: 'string' } } as const;
+      // A link to the next page is there only where there is one.
+      const required = deprecated === true || name === 'location';
+      const header = {
+        description,
+        ...(required && { required }),
+        schema: { type: 'string' },
+      } as const;
       return [headerTitle(name), original === undefined ? header : addition(header)];
     }),
   );

@@ -98,7 +98,12 @@ function getPet({ pets, now }: PetRoutesDeps): Route {
       example: rex,
       headers: endHeaderDocs,
     },
-    handle: async ({ params }) => withEnd(await find(pets, params.petId, now())),
+    headers: endHeaders,
+    ended: () =>
+      now().getTime() < REMOVED_AT
+        ? null
+        : refuse('gone', 'getPet was removed on 5 December 2030; use GET /v1/pets.'),
+    handle: ({ params }) => find(pets, params.petId),
   });
 }
 
@@ -115,18 +120,8 @@ async function page(pets: PetStore, query: z.infer<typeof listQuery>): Promise<A
   return { status: 200, text: json, headers: { link: `</v1/pets?${target}>; rel="next"` } };
 }
 
-async function find(pets: PetStore, petId: string, now: Date): Promise<ApiResponse> {
-  if (now.getTime() >= REMOVED_AT) {
-    return refuse('gone', 'getPet was removed on 5 December 2030; use GET /v1/pets.');
-  }
+async function find(pets: PetStore, petId: string): Promise<ApiResponse> {
   const id = int64Of(petId);
   const json = id === null ? null : await pets.get(id);
   return json === null ? refuse('pet_not_found') : { status: 200, text: json };
-}
-
-/** Every answer of getPet says that it is deprecated, until when it works, and what replaces it. */
-function withEnd(answer: ApiResponse): ApiResponse {
-  const { status, body, text } = answer;
-  const headers = { ...endHeaders, ...answer.headers };
-  return { status, headers, ...(text === undefined ? { body } : { text }) };
 }

@@ -1,5 +1,6 @@
 /** The exchanges of one connection, one after the other, and the end of it where the parser gives up. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Api, RawRequest } from '../api.ts';
 import { type Refusal, refuse } from '../errors.ts';
@@ -59,7 +60,8 @@ export function accept(
   refusal: Refusal | null,
 ): void {
   const connection = connectionOf(pipelines, req.socket);
-  if (connection.failed) return; // it came in the same read as what broke the connection
+  // It came in the same read as what broke the connection, or behind an answer that closes it.
+  if (connection.failed || !req.socket.writable) return;
   const exchange = { req, res, expectsContinue, refusal, broken: null, onBroken: () => {} };
   connection.receiving = exchange;
   if (connection.running === null) return void serve(pipelines, connection, exchange);
@@ -76,11 +78,10 @@ async function serve(
   exchange: Exchange,
 ): Promise<void> {
   const { api, timeouts } = pipelines;
-  const { req, refusal } = exchange;
+  const { req } = exchange;
   connection.running = exchange;
   try {
-    const response =
-      refusal === null ? await api.handle(rawRequest(exchange)) : api.reject(refusal);
+    const response = await api.handle(rawRequest(exchange));
     send(exchange, response, { close: pipelines.closing, timeouts }, () =>
       next(pipelines, connection, req.socket),
     );
@@ -98,14 +99,20 @@ function rawRequest(exchange: Exchange): RawRequest {
     headers: req.headers as RawRequest['headers'],
     readBody: () => readBody(exchange),
     remoteAddress: req.socket.remoteAddress,
+    refusal: exchange.refusal,
   };
 }
 
 /** An answer has left, or its client has. */
 function next(pipelines: Pipelines, connection: Connection, socket: Duplex): void {
   connection.running = null;
-  // Closed, or closing behind that answer: what is not answered must have no effect.
-  if (!socket.writable) return;
+  // Closed, or closing behind that answer: what is not answered must have no effect, and node:http must never be
+  // given an answer out of its turn.
+  if (!socket.writable) {
+    connection.failed = true;
+    connection.waiting.length = 0;
+    return;
+  }
   const exchange = connection.waiting.shift();
   if (exchange !== undefined) void serve(pipelines, connection, exchange);
   else if (connection.lastAnswer !== null) answerRaw(pipelines, socket, connection.lastAnswer);
@@ -154,5 +161,10 @@ export function answerRaw(pipelines: Pipelines, socket: Duplex, refusal: Refusal
   const connection = connectionOf(pipelines, socket);
   connection.lastAnswer = refusal;
   if (connection.running !== null) return;
-  writeRaw(socket, pipelines.api.reject(refusal), pipelines.timeouts.lingerMs);
+  const answer = pipelines.api.reject(refusal, addressOf(socket));
+  writeRaw(socket, answer, pipelines.timeouts.lingerMs);
+}
+
+function addressOf(socket: Duplex): string | undefined {
+  return socket instanceof Socket ? socket.remoteAddress : undefined;
 }

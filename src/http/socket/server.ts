@@ -44,6 +44,8 @@ const MAX_HEADERS = 100;
 /** Our choice: as many as this may take `lingerMs` to read that they are too many; others are closed behind the answer. */
 const MAX_TURNED_AWAY = 200;
 const RETRY_AFTER_SECONDS = '5';
+/** RFC 3986, 3.2.2 and 3.2.3, without the comma, which joins two fields; empty is allowed (RFC 9110, 7.2). */
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?$/;
 
 /** Listens, and settles once the address is bound. Where it cannot be, it rejects and names the variable that chose it. */
 export async function listen(api: Api, options: ListenOptions): Promise<HttpServer> {
@@ -125,9 +127,16 @@ function attach(server: Server, pipelines: Pipelines): void {
 
 function transportRefusal(req: IncomingMessage): Refusal | null {
   if (req.rawHeaders.length / 2 > MAX_HEADERS) return refuse('headers_too_large');
-  // RFC 9112, 3.2: a 1.1 request without Host is answered 400.
-  if (req.httpVersion === '1.1' && req.headers.host === undefined) {
-    return refuse('bad_request', 'The request has no Host header.');
+  const { host, 'transfer-encoding': coding } = req.headers;
+  // RFC 9112, 2.5: a greater major version may mean anything.
+  if (!req.httpVersion.startsWith('1.')) return refuse('bad_request', 'HTTP/1.1 is spoken here.');
+  // RFC 9112, 3.2: none in a 1.1 request, more than one (they arrive joined by a comma), or one that is no host.
+  if (host === undefined ? req.httpVersion === '1.1' : !HOST.test(host)) {
+    return refuse('bad_request', 'The request has no Host header, or not one that is valid.');
+  }
+  // RFC 9112, 6.1: node:http undoes nothing but chunks.
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
+    return refuse('bad_request', 'The body must not have a transfer coding other than chunked.');
   }
   return null;
 }
@@ -147,7 +156,7 @@ function limitConnections(server: Server, pipelines: Pipelines, count: Connectio
       turnedAway -= 1;
     });
     const headers = { 'retry-after': RETRY_AFTER_SECONDS };
-    const answer = api.reject(refuse('too_many_connections', undefined, headers));
+    const answer = api.reject(refuse('too_many_connections', undefined, headers), undefined);
     turnAway(socket, answer, turnedAway <= MAX_TURNED_AWAY ? timeouts.lingerMs : 0);
   });
 }

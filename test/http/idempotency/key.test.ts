@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { idempotencyKeyOf } from '../../../src/http/idempotency.ts';
+import { idempotencyKeyOf as read } from '../../../src/http/idempotency.ts';
+import { createIsSecret } from '../../../src/http/keys/secret.ts';
+import type { Headers } from '../../../src/http/route.ts';
 
 const long = 'x'.repeat(255);
 
@@ -31,6 +33,8 @@ const table: readonly [value: string, key: string | null][] = [
   ['"\u0000"', null],
   ['delete\u007f', null],
 ];
+
+const idempotencyKeyOf = (headers: Headers) => read(headers, createIsSecret(undefined));
 
 describe('the Idempotency-Key of a request', () => {
   it('may be missing', () => {

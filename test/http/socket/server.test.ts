@@ -100,6 +100,36 @@ describe('what is not HTTP', () => {
     ['a method that does not exist', () => head('BREW /v1/pets'), ['400 bad_request']],
     ['a header without a colon', () => head('GET /v1/pets', 'nonsense'), ['400 bad_request']],
     ['a TLS greeting', () => '\x16\x03\x01\x02\x00\x01\x00\x01', ['400 bad_request']],
+    [
+      'two Hosts',
+      () => 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n',
+      ['400 bad_request'],
+    ],
+    [
+      'a Host with a space',
+      () => 'GET /v1/pets HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n',
+      ['400 bad_request'],
+    ],
+    [
+      'a Host with a path',
+      () => 'GET /v1/pets HTTP/1.1\r\nHost: a/b\r\nConnection: close\r\n\r\n',
+      ['400 bad_request'],
+    ],
+    [
+      'a Host with a user',
+      () => 'GET /v1/pets HTTP/1.1\r\nHost: u@a\r\nConnection: close\r\n\r\n',
+      ['400 bad_request'],
+    ],
+    [
+      'HTTP/2.0',
+      () => 'GET /v1/pets HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n',
+      ['400 bad_request'],
+    ],
+    [
+      'a transfer coding that nobody undoes',
+      () => `${post('Transfer-Encoding: gzip, chunked', last)}0\r\n\r\n`,
+      ['400 bad_request'],
+    ],
     ['no Host', () => 'GET /v1/pets HTTP/1.1\r\nConnection: close\r\n\r\n', ['400 bad_request']],
     ['two lengths', () => post('Content-Length: 1', 'Content-Length: 2'), ['400 bad_request']],
     [
@@ -196,5 +226,30 @@ describe('a body that lies', () => {
     ]);
     const small = `${head('POST /v1/pets', json, 'Content-Length: 4')}null${get(last)}`;
     expect(await answersTo(small)).toEqual(['401 unauthorized', '200']);
+  });
+});
+
+describe('what is refused before it is looked at', () => {
+  test('counts against its address, keeps its request id and has its line in the log', async () => {
+    t.lines.splice(0);
+    const request = head('GET /v1/pets', 'Expect: magic', 'X-Request-Id: r-417', last);
+    const [answer] = (await talk(port, [request])).answers;
+    expect(answer?.status).toBe(417);
+    expect(answer?.headers).toMatchObject({ 'x-request-id': 'r-417' });
+    expect(answer?.headers['ratelimit']).toContain('"address"');
+    expect(t.lines.map(({ fields }) => fields)).toEqual([
+      expect.objectContaining({ requestId: 'r-417', status: 417 }),
+    ]);
+  });
+
+  test('may be followed by anything: what is answered is answered in its turn, and the server goes on', async () => {
+    const refused = head('GET /healthz', 'Expect: foo');
+    const pieces = [refused + head('GET /v1/pets'), ...Array(30).fill(head('GET /v1/pets'))];
+    for (let round = 0; round < 200; round += 1) {
+      const { answers } = await talk(port, pieces, { halfClose: true });
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses).toEqual([417, ...statuses.slice(1).map(() => 401)]);
+    }
+    expect(await answersTo(get(last))).toEqual(['200']);
   });
 });
