@@ -1,0 +1,59 @@
+/** What every answer has to look like by itself: on the wire or not. */
+import { errors } from '../../src/http/errors.ts';
+
+/** The part of an answer that has a form. */
+export type Formed = {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** Octets. */
+  readonly body: string;
+};
+
+const statuses: ReadonlyMap<string, number> = new Map(
+  Object.entries(errors).map(([code, [status]]) => [code, status]),
+);
+
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[01]$/; // W3C Trace Context, 3.2
+
+/** What is wrong with an answer, or null. A server that fails is wrong, too: nothing here gives it a reason to. */
+export function formProblem(answer: Formed, isToHead: boolean): string | null {
+  const { status, fields, body } = answer;
+  if (status < 200) return status === 100 && fields.size === 0 ? null : `${status} with fields`;
+  if (status >= 500) return `${status} ${body}`;
+  const problem = traceProblem(answer);
+  if (problem !== null) return problem;
+  if (status < 400) return successes.has(status) ? null : `${status}`;
+  return errorProblem(answer, isToHead);
+}
+
+const successes: ReadonlySet<number> = new Set([200, 201, 202, 204, 304]); // docs/api.md
+
+function traceProblem({ status, fields }: Formed): string | null {
+  const requestId = fields.get('x-request-id') ?? '';
+  if (!/^[\w.-]{1,64}$/.test(requestId)) return `${status} with X-Request-Id: ${requestId}`;
+  const traceparent = fields.get('traceparent') ?? '';
+  return TRACEPARENT.test(traceparent) ? null : `${status} with traceparent: ${traceparent}`;
+}
+
+/** Without a body to HEAD, and with the Error as JSON otherwise. */
+function errorProblem({ status, fields, body }: Formed, isToHead: boolean): string | null {
+  if (isToHead) return body === '' ? null : `${status} to HEAD with a body`;
+  if (!/^application\/json/.test(fields.get('content-type') ?? '')) return `${status} without JSON`;
+  return isError(status, body) ? null : `${status} whose body is no Error: ${body.slice(0, 200)}`;
+}
+
+/** Exactly `{code, message, status}`, of the table in src/http/errors.ts. */
+function isError(status: number, body: string): boolean {
+  let error: unknown;
+  try {
+    error = JSON.parse(Buffer.from(body, 'latin1').toString('utf8'));
+  } catch {
+    return false;
+  }
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, message, status: told, ...more } = error as Record<string, unknown>; // an object has names
+  const isKnown = typeof code === 'string' && statuses.get(code) === status && told === status;
+  const isTold = typeof message === 'string' && message !== '';
+  return isKnown && isTold && Object.keys(more).length === 0;
+}

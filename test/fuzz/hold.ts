@@ -1,0 +1,127 @@
+/** Holds a conversation over a socket of its own, octet by octet as it was thought up, and notes what came when. */
+import { connect, type Socket } from 'node:net';
+import { type Conversation, type Delivery, type Message, octetsOf } from './conversation.ts';
+import type { Span } from './stalls.ts';
+
+export type Talk = {
+  /** Everything that came, and when how many octets had come. */
+  readonly received: string;
+  readonly arrivals: readonly { readonly at: number; readonly length: number }[];
+  /** When each message that was sent to its end was. */
+  readonly sentAt: readonly number[];
+  /** `fault`: the connection was lost or never made. `patience`: for far too long, the server did nothing at all. */
+  readonly endedBy: 'server' | 'client' | 'fault' | 'patience';
+  /** What the socket failed with, as the operating system calls it. */
+  readonly fault: string | null;
+  /** From the first octet to the last. */
+  readonly span: Span;
+};
+
+const PATIENCE_MS = 10_000; // ten times what an answer may take
+const QUIET_MS = 250; // of silence, after which a message of which nothing is known counts as one that never ends
+const MAX_PIECES = 500; // how often a conversation is cut at most, or sending it would take seconds
+
+/** Times are those of the machine's clock, in ms. Never rejects. */
+export function hold(port: number, conversation: Conversation): Promise<Talk> {
+  const { delivery, messages } = conversation;
+  const from = Date.now();
+  const sentAt: number[] = [];
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  const patience = setTimeout(() => socket.destroy(new Error('patience')), PATIENCE_MS);
+  socket.on('data', () => patience.refresh());
+  socket.on('close', () => clearTimeout(patience));
+  socket.on('connect', async () => {
+    await send(socket, octetsOf(conversation), delivery, sentAt, patience);
+    if (delivery.kind === 'half_closed') socket.end();
+    else if (delivery.kind === 'aborted') abort(socket, delivery.isReset);
+    else if (mayBeEndless(messages.at(-1))) endWhenQuiet(socket);
+  });
+  return listen(socket).then((heard) => ({ ...heard, sentAt, span: { from, to: Date.now() } }));
+}
+
+function listen(socket: Socket): Promise<Omit<Talk, 'sentAt' | 'span'>> {
+  const chunks: Buffer[] = [];
+  const arrivals: { at: number; length: number }[] = [];
+  let endedBy: Talk['endedBy'] = 'client';
+  let fault: string | null = null;
+  socket.on('data', (chunk) => {
+    chunks.push(chunk);
+    arrivals.push({ at: Date.now(), length: (arrivals.at(-1)?.length ?? 0) + chunk.length });
+  });
+  socket.on('end', () => {
+    if (!socket.writableEnded) endedBy = 'server';
+  });
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    fault = error.code ?? null;
+    if (error.message === 'patience') endedBy = 'patience';
+    else if (!socket.writableEnded) endedBy = 'fault';
+  });
+  return new Promise((resolve) => {
+    socket.on('close', () => {
+      resolve({ received: Buffer.concat(chunks).toString('latin1'), arrivals, endedBy, fault });
+    });
+  });
+}
+
+/** Gives up at the first sign that the server does not listen any more. */
+async function send(
+  socket: Socket,
+  texts: readonly string[],
+  delivery: Delivery,
+  sentAt: number[],
+  patience: NodeJS.Timeout,
+): Promise<void> {
+  let written = 0;
+  let textsEnd = texts[0]?.length ?? 0;
+  for (const piece of piecesOf(texts.join(''), delivery)) {
+    if (socket.destroyed || socket.writableEnded) return;
+    patience.refresh();
+    written += piece.length;
+    while (sentAt.length < texts.length && textsEnd <= written) {
+      sentAt.push(Date.now());
+      textsEnd += texts[sentAt.length]?.length ?? 0;
+    }
+    await new Promise((resolve) => socket.write(piece, 'latin1', resolve));
+    await turns('turns' in delivery ? delivery.turns : 1);
+  }
+}
+
+function piecesOf(whole: string, delivery: Delivery): readonly string[] {
+  switch (delivery.kind) {
+    case 'whole':
+    case 'half_closed':
+      return [whole];
+    case 'torn': {
+      const places = delivery.cuts.map((cut) => cut % whole.length).sort((a, b) => a - b);
+      return [0, ...places].map((place, index) => whole.slice(place, places[index]));
+    }
+    case 'dribbled': {
+      const step = Math.max(delivery.step, Math.ceil(whole.length / MAX_PIECES));
+      return whole.match(new RegExp(`[^]{1,${step}}`, 'g')) ?? [];
+    }
+    case 'aborted':
+      return [whole.slice(0, delivery.at % whole.length)];
+  }
+}
+
+/** Turns of the event loop: what was written has left, and what has come is read before more is written. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+function abort(socket: Socket, isReset: boolean): void {
+  if (isReset) socket.resetAndDestroy();
+  else socket.destroy();
+}
+
+function mayBeEndless(last: Message | undefined): boolean {
+  return last?.outcome === 'wild' || last?.outcome === 'spills';
+}
+
+function endWhenQuiet(socket: Socket): void {
+  const timer = setTimeout(() => socket.end(), QUIET_MS);
+  socket.on('data', () => timer.refresh());
+  socket.on('close', () => clearTimeout(timer));
+}

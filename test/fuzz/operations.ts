@@ -1,0 +1,194 @@
+/** Requests by what they are for: method, target and body, of every route and beside it. */
+import fc from 'fast-check';
+import { anyBody, bodiesLike, json } from './bodies.ts';
+import type { Known } from './known.ts';
+import { decorated, otherTargets, projectPath, withQuery } from './targets.ts';
+
+export type Operation = {
+  readonly method: string;
+  /** Visible ASCII, so that it is a request target for every parser. */
+  readonly target: string;
+  /** Octets; null: none is sent. */
+  readonly body: string | null;
+};
+
+/** Targets of one route, methods that fit it or not, and its bodies. */
+export function operations(known: Known): fc.Arbitrary<Operation> {
+  return fc.oneof(
+    { weight: 8, arbitrary: pets() },
+    { weight: 4, arbitrary: projects(known) },
+    { weight: 4, arbitrary: domains(known) },
+    { weight: 2, arbitrary: keys(known) },
+    { weight: 3, arbitrary: elsewhere(known) },
+  );
+}
+
+const none = fc.constant(null);
+const read = fc.constantFrom('GET', 'HEAD');
+const name = fc.oneof(fc.constantFrom('Rex', 'a', '\u{1f415}'), fc.string({ minLength: 1 }));
+
+/** Every method that node's parser knows, except CONNECT, which asks for no answer of ours. */
+const anyMethod = fc.constantFrom(
+  ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY', 'SEARCH'],
+  ...['PROPFIND', 'LOCK', 'M-SEARCH', 'PURGE', 'LINK', 'SOURCE', 'COPY', 'MKCOL', 'REPORT'],
+);
+
+function operation(
+  method: fc.Arbitrary<string>,
+  target: fc.Arbitrary<string>,
+  body: fc.Arbitrary<string | null>,
+): fc.Arbitrary<Operation> {
+  return fc.record({ method, target: decorated(target), body });
+}
+
+function pets() {
+  const pet = json(
+    fc.record(
+      { name, categoryId: fc.nat(), status: fc.constantFrom('available', 'pending', 'sold') },
+      { requiredKeys: ['name', 'categoryId'] },
+    ),
+  );
+  const one = fc
+    .oneof(
+      fc.nat({ max: 2_000 }).map(String),
+      fc.constantFrom(...['0', '-1', '-0', '007', '1.5', '1e3', '%31', 'abc', '', '%D9%A1', '%00']),
+      fc.constantFrom('9223372036854775807', '9223372036854775808', '-9223372036854775809'),
+    )
+    .map((id) => `/v1/pets/${id}`);
+  return fc.oneof(
+    operation(read, withQuery('/v1/pets'), none),
+    operation(
+      fc.constant('POST'),
+      fc.constant('/v1/pets'),
+      bodiesLike(pet, ['name', 'categoryId', 'status']),
+    ),
+    operation(read, one, none),
+  );
+}
+
+function projects({ projectIds }: Known) {
+  const slug = fc.constantFrom(...Array.from({ length: 30 }, (_, n) => `fuzz-${n}`));
+  const plan = fc.constantFrom('free', 'pro', 'enterprise');
+  const project = json(fc.record({ name, slug, plan }));
+  const change = json(fc.record({ name, plan: fc.constant('pro') }, { requiredKeys: [] }));
+  const upstream = fc.constantFrom(
+    'http://upstream.test',
+    'https://[::1]:8443/a',
+    'ftp://x',
+    'http://x',
+  );
+  const deploy = json(fc.record({ status: fc.constantFrom('succeeded', 'failed'), upstream }));
+  const path = projectPath(projectIds);
+  return fc.oneof(
+    operation(read, fc.constant('/v1/projects'), none),
+    operation(
+      fc.constant('POST'),
+      fc.constant('/v1/projects'),
+      bodiesLike(project, ['name', 'slug', 'plan']),
+    ),
+    operation(read, path, none),
+    operation(fc.constant('PATCH'), path, bodiesLike(change, ['name', 'plan'])),
+    operation(
+      fc.constant('POST'),
+      path.map((project) => `${project}/deploys`),
+      bodiesLike(deploy, ['status', 'upstream']),
+    ),
+  );
+}
+
+function domains({ projectIds }: Known) {
+  const hostname = fc.oneof(
+    fc.nat({ max: 40 }).map((n) => `docs-${n}.example.com`),
+    fc.constantFrom(
+      ...['example.com', 'co.uk', '*.example.com', 'x.edge.signpost.test', '127.0.0.1', '[::1]'],
+      ...[
+        'https://docs.example.com/a?b#c',
+        'DOCS-1.EXAMPLE.COM.',
+        'b\u00fccher.example',
+        'xn--a',
+        '-a.example',
+      ],
+      ...[
+        'a..example',
+        'localhost',
+        `${'a'.repeat(64)}.example`,
+        `${'a.'.repeat(130)}example`,
+        '\0.example',
+      ],
+    ),
+    fc.domain(),
+    fc.string({ unit: 'binary' }),
+  );
+  const list = projectPath(projectIds).map((project) => `${project}/domains`);
+  const one = fc.tuple(list, hostname).map(([path, host]) => `${path}/${encodeURIComponent(host)}`);
+  const added = bodiesLike(json(fc.record({ hostname })), ['hostname']);
+  return fc.oneof(
+    operation(read, list, none),
+    operation(fc.constant('POST'), list, added),
+    operation(fc.constantFrom('GET', 'HEAD', 'DELETE'), one, none),
+    operation(
+      fc.constant('POST'),
+      one.map((path) => `${path}/verify`),
+      none,
+    ),
+    operation(
+      read,
+      one.map((path) => `${path}/timeline`),
+      none,
+    ),
+  );
+}
+
+function keys({ keyIds }: Known) {
+  const created = json(
+    fc.record(
+      {
+        name,
+        scopes: fc.subarray(['pets:read', 'domains:read', 'ops:read'], { minLength: 1 }),
+        expiresAt: fc.constantFrom(
+          '2099-01-01T00:00:00Z',
+          '2001-01-01T00:00:00Z',
+          '9999-12-31T23:59:59Z',
+        ),
+      },
+      { requiredKeys: ['name', 'scopes'] },
+    ),
+  );
+  const one = fc
+    // Not API_KEY's own: the run itself uses it.
+    .constantFrom(...keyIds, 'x7Gk2mPq9LwZ', '', '%00', 'x'.repeat(5_000))
+    .map((id) => `/v1/keys/${id}`);
+  const rotation = json(fc.record({ graceSeconds: fc.constantFrom(0, 60, 2_592_000, 2_592_001) }));
+  const rest = operation(
+    fc.constant('POST'),
+    fc.constant('/v1/keys'),
+    bodiesLike(created, ['name', 'scopes']),
+  );
+  return fc.oneof(
+    // Rarely, because whoever lists keys gets them all.
+    { weight: 1, arbitrary: rest },
+    { weight: 1, arbitrary: operation(read, fc.constant('/v1/keys'), none) },
+    { weight: 4, arbitrary: operation(fc.constantFrom('GET', 'HEAD', 'DELETE'), one, none) },
+    {
+      weight: 4,
+      arbitrary: operation(
+        fc.constant('POST'),
+        one.map((path) => `${path}/rotate`),
+        bodiesLike(rotation, ['graceSeconds']),
+      ),
+    },
+  );
+}
+
+/** Any method, any body, on what is there and on what is not. */
+function elsewhere({ projectIds, keyIds }: Known) {
+  const target = fc.oneof(
+    otherTargets,
+    fc.constantFrom(
+      ...['/v1/pets', '/v1/pets/1', '/v1/projects', '/v1/keys'],
+      ...projectIds.map((id) => `/v1/projects/${id}/deploys`),
+      ...keyIds.map((id) => `/v1/keys/${id}/rotate`),
+    ),
+  );
+  return operation(anyMethod, target, fc.oneof(none, anyBody));
+}

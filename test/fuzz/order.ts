@@ -1,0 +1,69 @@
+/** Which answer is to which message: none is left out, none doubled, none exchanged, and a close is the end. */
+import type { Answer } from './answers.ts';
+import { idOf, type Message, SMUGGLED_ID } from './conversation.ts';
+
+/**
+ * Walks along messages and answers. `isWhole`: the server closed by itself, so that whatever was to be answered had to be.
+ * Tells what is wrong first, or null.
+ */
+export function orderProblem(
+  messages: readonly Message[],
+  answers: readonly Answer[],
+  isWhole: boolean,
+): string | null {
+  const closing = answers.findIndex(closes);
+  if (closing >= 0 && closing < answers.length - 1)
+    return `more after answer ${closing}, which closes`;
+  const place: Place = { index: 0, hasContinued: false, isOpen: false };
+  for (const [at, answer] of answers.entries()) {
+    const message = messages[place.index];
+    if (message?.outcome === 'wild') place.isOpen = true;
+    if (place.isOpen) return surplusProblem(messages.slice(place.index), answers.slice(at));
+    const problem = step(place, message, answer);
+    if (problem !== null) return `answer ${at}, to message ${place.index}: ${problem}`;
+  }
+  const next = messages[place.index];
+  const isMissing = isWhole && closing < 0 && !place.isOpen && next !== undefined;
+  return isMissing && next.outcome !== 'wild' ? `message ${place.index} has no answer` : null;
+}
+
+/** Where the walk has come to; `isOpen`: from here on nobody knows what is a message. */
+type Place = { index: number; hasContinued: boolean; isOpen: boolean };
+
+function closes({ fields }: Answer): boolean {
+  return fields.get('connection') === 'close';
+}
+
+function step(place: Place, message: Message | undefined, answer: Answer): string | null {
+  if (message === undefined) return 'there is no such message';
+  if (answer.status === 100) {
+    if (!message.mayContinue || place.hasContinued) return 'a 100 that it did not wait for';
+    place.hasContinued = true;
+    return null;
+  }
+  const problem = misfit(message, idOf(place.index), answer);
+  if (problem !== null) return problem;
+  place.isOpen = message.outcome === 'spills';
+  place.index += 1;
+  place.hasContinued = false;
+  return null;
+}
+
+function misfit(message: Message, id: string, answer: Answer): string | null {
+  const { status, fields } = answer;
+  const answered = fields.get('x-request-id');
+  if (message.echoes && answered !== id) return `the answer is to ${answered}`;
+  if (answered === SMUGGLED_ID) return 'what was in a body is answered';
+  if (message.isNeverDone && status < 400) return `${status} for what may mean two things`;
+  if (message.outcome !== 'refused') return null;
+  if (status < 400) return `${status} for what is no HTTP`;
+  return closes(answer) ? null : 'the connection is kept after what is no HTTP';
+}
+
+/** Each head of a request ends with an empty line; what is no request is answered once, with the end. */
+function surplusProblem(messages: readonly Message[], answers: readonly Answer[]): string | null {
+  const sent = messages.map(({ octets }) => octets).join('');
+  const heads = sent.match(/\n\r?\n/g)?.length ?? 0;
+  const finals = answers.filter(({ status }) => status >= 200).length;
+  return finals > heads + 1 ? `${finals} answers to ${heads} heads` : null;
+}

@@ -1,0 +1,125 @@
+/** Holds conversations until enough requests were sent, several at a time, and finds the smallest one that goes wrong. */
+import fc from 'fast-check';
+import type { Answer } from './answers.ts';
+import type { Conversation } from './conversation.ts';
+import { conversations } from './conversations.ts';
+import { hold, type Talk } from './hold.ts';
+import { type Judgement, judge } from './judge.ts';
+import type { Known } from './known.ts';
+import { deathOf, failureOf } from './report.ts';
+import type { FuzzedService } from './service.ts';
+
+export type Run = {
+  /** Goes on until so many more requests were sent to their end. Rejects with the smallest conversation that went wrong. */
+  send(requests: number): Promise<void>;
+  readonly counts: Counts;
+};
+
+/** `answers`: how often each status was answered, by `404 not_found` where the answer has a code. */
+export type Counts = { sent: number; answered: number; readonly answers: Map<string, number> };
+
+const LANES = 12; // connections at a time
+const CHUNK = 40; // conversations that fast-check makes of one seed
+const CHUNK_MS = 60_000; // most of it for finding a smaller conversation that goes wrong
+const ANSWER_MS = 1_000; // the issue: "never takes over 1 s"
+const TRIES = 3;
+
+/** The conversations of a run are those of `seed`, `seed + 1`, and so on. */
+export function createRun(service: FuzzedService, known: Known, seed: number): Run {
+  const any = conversations(known);
+  const counts: Counts = { sent: 0, answered: 0, answers: new Map() };
+  const recent: Conversation[] = [];
+  let chunks = 0;
+  let failing: number | null = null;
+  let death: Error | null = null;
+
+  /** Throws where it goes wrong, and for all of them once the service is dead. */
+  async function holdOne(conversation: Conversation): Promise<void> {
+    if (recent.push(conversation) > 2 * LANES) recent.shift();
+    const problem = await problemOf(service, conversation, counts);
+    if (problem === null) return;
+    if (!(await service.isAlive())) death ??= deathOf(service, recent);
+    throw death ?? new Error(problem);
+  }
+
+  async function holdChunk(chunk: number): Promise<void> {
+    const property = fc.asyncProperty(any, async (conversation) => {
+      if (failing !== null && failing !== chunk) return; // leaves the service to whoever looks for the smallest
+      try {
+        await holdOne(conversation);
+      } catch (problem) {
+        failing ??= chunk;
+        throw problem;
+      }
+    });
+    const limits = { numRuns: CHUNK, interruptAfterTimeLimit: CHUNK_MS };
+    const details = await fc.check(property, { ...limits, seed: seed + chunk });
+    if (details.failed && failing === chunk) throw death ?? failureOf(details);
+  }
+
+  async function lane(until: number): Promise<void> {
+    while (counts.sent < until && failing === null) {
+      chunks += 1;
+      await holdChunk(chunks - 1);
+    }
+  }
+
+  return {
+    async send(requests) {
+      const until = counts.sent + requests;
+      const lanes = await Promise.allSettled(Array.from({ length: LANES }, () => lane(until)));
+      const failed = lanes.find(({ status }) => status === 'rejected');
+      if (failed?.status === 'rejected') throw failed.reason;
+    },
+    counts,
+  };
+}
+
+/**
+ * What goes wrong, or null. A machine that stood still may be the reason for anything, so the same is said again then: what is
+ * the service's own fault happens again.
+ */
+async function problemOf(
+  service: FuzzedService,
+  conversation: Conversation,
+  counts: Counts,
+): Promise<string | null> {
+  for (let attempt = 1; ; attempt += 1) {
+    const talk = await hold(service.port, conversation);
+    const judgement = judge(conversation, talk);
+    count(counts, conversation, talk, judgement.answers);
+    const finding = await findingOf(service, talk, judgement);
+    if (finding === null) return null;
+    if (finding.isItsOwn || attempt === TRIES) return finding.problem;
+  }
+}
+
+/** What is wrong, and whether it would be without any stall of the machine. */
+async function findingOf(
+  service: FuzzedService,
+  { fault, span }: Talk,
+  { problem, slowest }: Judgement,
+): Promise<{ readonly problem: string; readonly isItsOwn: boolean } | null> {
+  const tookMs = slowest.to - slowest.from;
+  if (problem === null && tookMs <= ANSWER_MS) return null;
+  const stallMs = await service.stalledWithin(problem === null ? slowest : span).catch(() => 0); // it is dead
+  const isItsOwn = problem === null ? tookMs - stallMs > ANSWER_MS : stallMs < ANSWER_MS;
+  const words =
+    problem ?? `an answer took ${tookMs} ms, ${stallMs} ms of which the machine stood still`;
+  return { problem: fault === null ? words : `${words} (${fault})`, isItsOwn };
+}
+
+function count(
+  counts: Counts,
+  { messages }: Conversation,
+  { sentAt }: Talk,
+  answers: readonly Answer[],
+): void {
+  counts.sent += Math.min(sentAt.length, messages.length);
+  counts.answered += Math.min(answers.length, messages.length);
+  for (const { status, body } of answers) {
+    const code = /^\{"code":"(\w+)"/.exec(body)?.[1];
+    const name = code === undefined ? String(status) : `${status} ${code}`;
+    counts.answers.set(name, (counts.answers.get(name) ?? 0) + 1);
+  }
+}

@@ -1,0 +1,113 @@
+/** Request targets: paths and queries in many spellings, all of visible ASCII. */
+import fc from 'fast-check';
+
+type Target = fc.Arbitrary<string>;
+
+const visible = Array.from({ length: 94 }, (_, n) => String.fromCharCode(0x21 + n));
+/** `#` would end a target for some; what it means to us is shown by a spelling below. */
+const pathText = fc.string({
+  unit: fc.constantFrom(...visible.filter((character) => character !== '#')),
+  maxLength: 20,
+});
+
+const parameter = fc
+  .tuple(
+    fc.constantFrom(
+      'limit',
+      'status',
+      'cursor',
+      'limit',
+      'status',
+      'x',
+      '',
+      '__proto__',
+      'limit%00',
+      'LIMIT',
+    ),
+    fc.oneof(
+      fc.constantFrom(
+        ...['1', '5', '20', '100', '101', '0', '-1', '1.5', '1e1', '', '020', '%31', '+1'],
+      ),
+      fc.constantFrom(
+        ...['available', 'sold', 'gone', '%00', '%zz', '%', '%F0%9F%90%95', '%ED%A0%80'],
+      ),
+      fc.constantFrom(
+        ...['AQAAAAAAAAAF', 'AQAAAAAAAAAG', 'AX__________', 'AAAAAAAAAAAA', 'A'.repeat(99)],
+      ),
+      pathText,
+    ),
+  )
+  .map(([name, value]) => `${name}=${value}`);
+
+/** A path with parameters, of which some fit and some do not. */
+export function withQuery(path: string): Target {
+  const right = fc.constantFrom('', '', '?limit=2', '?status=sold', '?limit=1&cursor=AQAAAAAAAAAF');
+  const any = fc.array(parameter, { maxLength: 3 }).map((list) => `?${list.join('&')}`);
+  return fc.oneof(right, any).map((query) => path + query);
+}
+
+/** The path of a project that is there, or of one that is not. */
+export function projectPath(ids: readonly string[]): Target {
+  const strange = ['0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11', 'x', '%00', '..', 'x'.repeat(3_000)];
+  return fc
+    .oneof(
+      { weight: 6, arbitrary: fc.constantFrom(...ids) },
+      { weight: 1, arbitrary: fc.constantFrom(...strange) },
+    )
+    .map((id) => `/v1/projects/${id}`);
+}
+
+/** The service's other paths, and those of nobody. */
+export const otherTargets: Target = fc.oneof(
+  fc.constantFrom(
+    ...['/healthz', '/readyz', '/', '/metrics', '/nothing', '*', '/v1', '/v1/', '//v1/pets'],
+  ),
+  fc.constantFrom(
+    ...['/openapi.json', '/docs', '/docs/', '/v1/pets/1/2', '/V1/PETS', '/v1/./pets', '/__proto__'],
+  ),
+  pathText.map((text) => `/${text}`),
+  pathText.map((text) => `/v1/pets?${text}`),
+  fc.integer({ min: 8_185, max: 8_195 }).map((length) => `/v1/pets?${'x'.repeat(length - 9)}`),
+  fc
+    .constantFrom(
+      '%',
+      '%2',
+      '%c0%af',
+      '/..%2f..%2fetc/passwd',
+      '%ff',
+      '%2e%2e/',
+      '%',
+      'a'.repeat(2_000),
+    )
+    .map((text) => `/v1/${text}`),
+);
+
+const spellings: readonly ((target: string) => string)[] = [
+  (target) => `http://x${target}`, // absolute form: RFC 9112, 3.2.2
+  (target) => `HTTPS://a.example:443${target}`,
+  (target) => `http://user:password@x${target}`,
+  (target) => `${target}/`,
+  (target) => `/${target}`,
+  (target) => `${target};a=b`,
+  (target) => `${target}#fragment`,
+  (target) => `${target}%00`,
+  (target) => `${target}%`,
+  (target) => `${target}?`,
+  (target) => `${target}&limit=1`,
+  (target) => target.replace('/v1/', '/v1/../v1/'),
+  (target) => target.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
+  (target) => target.toUpperCase(),
+];
+
+/** A target as it is, or now and then in another spelling. */
+export function decorated(target: Target): Target {
+  return fc.oneof(
+    { weight: 12, arbitrary: target },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(target, fc.constantFrom(...spellings))
+        .map(([text, spell]) => spell(text)),
+    },
+  );
+}
