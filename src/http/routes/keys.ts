@@ -88,6 +88,7 @@ function getKey({ keys, now }: KeyRoutesDeps): Route {
     success: { status: 200, description: 'The key', schema: key, example: keyExample },
     refusals: ['key_not_found'],
     handle: async ({ params }) => {
+      if (!isKeyId(params.keyId)) return refuse('key_not_found');
       const found = await keys.get(params.keyId);
       return found === null
         ? refuse('key_not_found')
@@ -117,6 +118,7 @@ function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
     },
     refusals: ['key_not_found', 'key_ended', 'key_rotated', 'rotation_under_way', 'last_admin_key'],
     handle: async ({ params: { keyId }, body: { graceSeconds } }) => {
+      if (!isKeyId(keyId)) return refuse('key_not_found');
       const at = now();
       const { id, token } = mintKey();
       const successor = { id, digest: digestOf(token) };
@@ -141,6 +143,7 @@ function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
     success: { status: 204, description: 'The key is revoked' },
     refusals: ['key_not_found', 'last_admin_key'],
     handle: async ({ params: { keyId } }) => {
+      if (!isKeyId(keyId)) return refuse('key_not_found');
       const result = await keys.revoke(keyId, now());
       if (result === 'not_found') return refuse('key_not_found');
       if (result === 'last_admin') return refuse('last_admin_key');
@@ -157,6 +160,11 @@ function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
     replayBody: { ...view, key: null },
     headers: { location: `/v1/keys/${view.id}` },
   };
+}
+
+/** Ours have letters and digits alone; PostgreSQL would choke on NUL. */
+function isKeyId(text: string): boolean {
+  return /^[0-9A-Za-z]+$/.test(text);
 }
 
 function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): Refusal {

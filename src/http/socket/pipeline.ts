@@ -82,9 +82,9 @@ async function serve(
   connection.running = exchange;
   try {
     const response = await api.handle(rawRequest(exchange));
-    send(exchange, response, { close: pipelines.closing, timeouts }, () =>
-      next(pipelines, connection, req.socket),
-    );
+    // RFC 9112, 6.3: where its framing is in doubt, what follows a request cannot be told from it.
+    const close = pipelines.closing || exchange.refusal?.body.code === 'bad_request';
+    send(exchange, response, { close, timeouts }, () => next(pipelines, connection, req.socket));
   } catch {
     req.socket.destroy();
   }
