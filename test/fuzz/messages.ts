@@ -61,11 +61,9 @@ function compose(
   const head = [`${method} ${target} ${version}`, ...lines, ...delimiter];
   const sent = body !== null && inChunks ? chunked(body, framing) : (body ?? '');
   const expects = head.some((line) => /^expect: 100-continue/i.test(line));
-  const isRefusedAtOnce = head.some((line) => /^expect:(?! 100-continue$)/i.test(line)) && !isOld;
   return message(`${head.join('\r\n')}\r\n\r\n${sent}`, 'answered', {
     isHead: method === 'HEAD',
-    // What is refused before it is looked at has an id of ours.
-    echoes: !isRefusedAtOnce,
+    echoes: true,
     mayContinue: expects && !isOld,
   });
 }

@@ -69,35 +69,32 @@ export function wildMessages(head: MakeHead): readonly Message[] {
   const get = (...fields: readonly string[]) => head('GET /v1/pets HTTP/1.1', ...fields);
   const post = (...fields: readonly string[]) =>
     head('POST /v1/pets HTTP/1.1', 'Content-Type: application/json', ...fields);
-  const chunk = `${pet.length.toString(16)}\r\n${pet}\r\n`;
+  const chunked = post('Transfer-Encoding: chunked');
   const octets = [
-    ...[
-      'GET /v1/pets\r\n',
-      'GET /v1/pets\r\n\r\n',
-      head('GET /v1/pets'),
-      head('GET  /v1/pets HTTP/1.1'),
-    ], // HTTP/0.9
-    ...[get('X: 1', ' folded'), 'GET /v1/pets HTTP/1.1\r\n Host: x\r\n\r\n'], // RFC 9112, 5.2
-    ...[
-      get().replaceAll('\r\n', '\n'),
-      get().replace('\r\n', '\n'),
-      `\r\n\r\n${get()}`,
-      ` ${get()}`,
-    ], // RFC 9112, 2.2
-    ...[
-      head('GET /v1/p\0ts HTTP/1.1'),
-      head('GET /v1/p\xc3\xa9ts HTTP/1.1'),
-      head('GET http:/x HTTP/1.1'),
-    ],
-    ...['', 'G', 'GET /v1/pets HTTP/1.1\r\n', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n'],
-    ...[post('Content-Length: 5000') + pet, post('Content-Length: 9000000') + pet],
-    ...[post('Transfer-Encoding: chunked'), post('Transfer-Encoding: chunked') + chunk],
-    ...[
-      `${post('Transfer-Encoding: chunked')}ffffffff\r\n${pet}`,
-      `${post('Transfer-Encoding: chunked')}ffff`,
-    ],
-    post('Transfer-Encoding: chunked', 'Expect: 100-continue'),
+    'GET /v1/pets\r\n', // HTTP/0.9
+    head('GET /v1/pets'),
+    head('GET  /v1/pets HTTP/1.1'), // RFC 9112, 3
+    `\r\n\r\n${get()}`, // RFC 9112, 2.2, and the next ones
+    ` ${get()}`,
+    get().replaceAll('\r\n', '\n'),
+    get().replace('\r\n', '\n'),
+    'GET /v1/pets HTTP/1.1\r\n Host: x\r\n\r\n',
+    get('X: 1', ' folded'), // RFC 9112, 5.2
+    head('GET /v1/p\0ts HTTP/1.1'),
+    head('GET /v1/p\xc3\xa9ts HTTP/1.1'),
+    head('GET http:/x HTTP/1.1'),
+    '',
+    'G',
+    'GET /v1/pets HTTP/1.1\r\n',
+    'GET /v1/pets HTTP/1.1\r\nHost: x\r\n',
+    post('Content-Length: 5000') + pet,
+    post('Content-Length: 9000000') + pet,
     post('Content-Length: 5000', 'Expect: 100-continue'),
+    post('Transfer-Encoding: chunked', 'Expect: 100-continue'),
+    chunked,
+    `${chunked}${pet.length.toString(16)}\r\n${pet}\r\n`,
+    `${chunked}ffffffff\r\n${pet}`,
+    `${chunked}ffff`,
   ];
   return octets.map((text) => odd(text, 'wild'));
 }
