@@ -10,7 +10,7 @@ import { generateCertificateKey, privateKeyFromPem, privateKeyToPem } from './ce
 import { createVault } from './certificates/vault.ts';
 import type { Config } from './config.ts';
 import type { CheckRules } from './core/check.ts';
-import { diagnose } from './core/diagnosis.ts';
+import { diagnose } from './core/diagnosis/diagnosis.ts';
 import { followUps } from './core/follow-ups.ts';
 import { splitAtZone } from './core/zone.ts';
 import { createAuthorityKeyStore } from './db/authority-keys.ts';
@@ -24,7 +24,7 @@ import type { Certificate } from './db/generated/client.ts';
 import { createProjectStore } from './db/projects.ts';
 import { createWaitingStore } from './db/waiting.ts';
 import { createObserver } from './dns/observe.ts';
-import { createWire } from './dns/wire.ts';
+import { createWire } from './dns/wire/wire.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import type { QueueName } from './queue/names.ts';
 import { forgetJobs, openQueues } from './queue/queues.ts';

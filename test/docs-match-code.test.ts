@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { variableNames } from '../src/config.ts';
 import { attemptWaitsMs } from '../src/core/certificate-plan.ts';
+import { severities } from '../src/core/diagnosis/findings.ts';
 import { nextActions } from '../src/core/escalation.ts';
-import { severities } from '../src/core/findings.ts';
 import { nextWaitMs, VERIFY_WINDOW_MS } from '../src/core/ladder.ts';
 import { noon } from './support/builders.ts';
 

@@ -5,7 +5,7 @@
  * May run twice: the save holds only for the epoch and the attempt that were loaded.
  */
 import { type CheckOutcome, type CheckRules, judgeCheck } from '../src/core/check.ts';
-import type { Diagnosis } from '../src/core/diagnosis.ts';
+import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/observation.ts';
 import type { CheckSave } from '../src/db/checks.ts';
 import type { LoadedDomain } from '../src/db/domain-row.ts';

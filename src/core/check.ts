@@ -1,5 +1,5 @@
 /** One look at a domain, judged: where it stands afterwards, what there is to tell, and when to look again. */
-import type { Finding } from './findings.ts';
+import type { Finding } from './diagnosis/findings.ts';
 import { nextWaitMs, windowEnd } from './ladder.ts';
 import { type DomainState, type TransitionEvent, transition, type Verdict } from './lifecycle.ts';
 

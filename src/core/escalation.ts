@@ -1,5 +1,5 @@
 /** Why a verified domain has no certificate after 30 minutes, in the order in which the causes are looked for. */
-import type { Finding } from './findings.ts';
+import type { Finding } from './diagnosis/findings.ts';
 
 export type EscalationCause =
   | 'caa_unknown'

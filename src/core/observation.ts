@@ -1,4 +1,4 @@
-/** What one look at the DNS can say. Types only; src/dns/ makes these values and src/core/diagnosis.ts judges them. */
+/** What one look at the DNS can say. Types only; src/dns/ makes these values and src/core/diagnosis/diagnosis.ts judges them. */
 
 /**
  * One question's outcome. `nodata` (RFC 2308, 2.2) and `nxdomain` are answers; the last three are not:

@@ -1,5 +1,5 @@
 /** The columns of a domain as the lifecycle understands them, and back. */
-import type { Finding } from '../core/findings.ts';
+import type { Finding } from '../core/diagnosis/findings.ts';
 import type { DomainState, DomainStatus } from '../core/lifecycle.ts';
 
 /** What a job loads of its domain. */

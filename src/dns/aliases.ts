@@ -1,7 +1,8 @@
 /** From a name to the end of its aliases, each of them asked of whoever may tell. */
-import type { Message } from './message.ts';
+
 import type { Failure } from './reply.ts';
 import { ALIASES_MAX, aliasChain } from './select.ts';
+import type { Message } from './wire/message.ts';
 
 /** A server's word about a name. `whole`: it has followed an alias to its end itself. */
 export type NameReply =

@@ -1,8 +1,6 @@
 /** A question to the name servers of the zone a name is in, referrals followed downwards. */
 import type { Authorities, Zone } from './authorities.ts';
 import type { Budget } from './budget.ts';
-import type { Message } from './message.ts';
-import type { RecordType } from './records.ts';
 import {
   type Failure,
   judgeAuthority,
@@ -10,7 +8,9 @@ import {
   type Referral,
   type Reply,
 } from './reply.ts';
-import type { Wire } from './wire.ts';
+import type { Message } from './wire/message.ts';
+import type { RecordType } from './wire/records.ts';
+import type { Wire } from './wire/wire.ts';
 
 type Answered = {
   readonly kind: 'answered';

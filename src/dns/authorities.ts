@@ -8,11 +8,11 @@ import ipaddr from 'ipaddr.js';
 import { getDomain } from 'tldts';
 import type { SocketAddress } from '../config.ts';
 import type { Budget } from './budget.ts';
-import { parentOf } from './name.ts';
 import type { Recursive } from './recursive.ts';
 import type { Failure, NameServer, Referral } from './reply.ts';
 import { addressesOf, recordsAt, shortestTtl } from './select.ts';
 import { createShared, type Looked } from './shared.ts';
+import { parentOf } from './wire/name.ts';
 
 /** A zone cut and the servers responsible below it, at most four, sorted by name. */
 export type Zone = {

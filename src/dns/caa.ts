@@ -1,8 +1,8 @@
 /** The climb for CAA records (RFC 8659, 3), as far as the first level that has some or cannot tell. */
 import { type Answer, type CaaLevel, type CaaRecord, isConclusive } from '../core/observation.ts';
 import { type AskName, followAliases } from './aliases.ts';
-import { parentOf } from './name.ts';
 import { answerAt } from './select.ts';
+import { parentOf } from './wire/name.ts';
 
 /** From the host name up to its top level, never the root; one question after the other, as most climbs are short. */
 export async function climbForCaa(hostname: string, ask: AskName): Promise<readonly CaaLevel[]> {

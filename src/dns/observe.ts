@@ -1,6 +1,7 @@
 /** One look at a host name: what its servers show and, where that is right, which CAA records apply. */
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
+import { pointingOf, pointingOfAll } from '../core/diagnosis/pointing.ts';
 import { recordFor } from '../core/instructions.ts';
 import {
   type Answer,
@@ -9,18 +10,17 @@ import {
   type Observation,
   recordsOf,
 } from '../core/observation.ts';
-import { pointingOf, pointingOfAll } from '../core/pointing.ts';
 import { type AskName, followAliases, type NameReply } from './aliases.ts';
 import { type Authoritative, createAuthoritative } from './authoritative.ts';
 import { createAuthorities, registrableDomain } from './authorities.ts';
 import { type Budget, defaultLimits, type Limits, startBudget } from './budget.ts';
 import { climbForCaa } from './caa.ts';
-import { isWithin } from './name.ts';
-import type { RecordType } from './records.ts';
 import { createRecursive, type Recursive } from './recursive.ts';
 import { recordsAt, textsAt } from './select.ts';
 import { allOf, viewAfterFailure, viewFrom } from './view.ts';
-import type { Wire } from './wire.ts';
+import { isWithin } from './wire/name.ts';
+import type { RecordType } from './wire/records.ts';
+import type { Wire } from './wire/wire.ts';
 
 export type Look = {
   /** Lower case A-labels, as core/hostname.ts gives them. */

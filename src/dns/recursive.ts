@@ -3,9 +3,9 @@ import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
 import type { SocketAddress } from '../config.ts';
 import type { Budget } from './budget.ts';
-import type { RecordType } from './records.ts';
 import { judgeRecursive, type Reply } from './reply.ts';
-import type { Wire } from './wire.ts';
+import type { RecordType } from './wire/records.ts';
+import type { Wire } from './wire/wire.ts';
 
 export type RecursiveAnswer = {
   /** The address of the server that answered, or of the first one that failed. */

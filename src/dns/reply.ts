@@ -1,9 +1,9 @@
 /** What a server's response amounts to: a message that can be believed, a referral, or one of the three failures. */
 import type { Answer } from '../core/observation.ts';
-import type { WireAnswer } from './exchange.ts';
-import { type Message, rcodes } from './message.ts';
-import { isWithin } from './name.ts';
 import { addressesOf, recordsAt, shortestTtl } from './select.ts';
+import type { WireAnswer } from './wire/exchange.ts';
+import { type Message, rcodes } from './wire/message.ts';
+import { isWithin } from './wire/name.ts';
 
 /** "Could not tell"; never "there is none". */
 export type Failure = Extract<Answer<never>, { kind: 'servfail' | 'refused' | 'timeout' }>;

@@ -1,7 +1,7 @@
 /** Choosing records from a message. Only records whose owner is the name that was meant ever count. */
 import type { Answer } from '../core/observation.ts';
-import { type Message, rcodes } from './message.ts';
-import type { RecordOf, ResourceRecord } from './records.ts';
+import { type Message, rcodes } from './wire/message.ts';
+import type { RecordOf, ResourceRecord } from './wire/records.ts';
 
 /** More than this many records of one name and type are an attack or a mistake; no honest set comes near. */
 const SET_MAX = 100;

@@ -1,9 +1,9 @@
 /** What one server shows at a host name, with as few questions as that takes. */
 import type { Answer, ServerView } from '../core/observation.ts';
-import type { Message } from './message.ts';
-import type { RecordType } from './records.ts';
 import type { Failure, Reply } from './reply.ts';
 import { textsAt } from './select.ts';
+import type { Message } from './wire/message.ts';
+import type { RecordType } from './wire/records.ts';
 
 /**
  * Reads the answer to the A question; asks for more only where it leaves something open.

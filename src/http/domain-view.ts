@@ -1,6 +1,6 @@
 /** A domain and its events as the API shows them. */
-import { explain } from '../core/explain.ts';
-import type { Finding } from '../core/findings.ts';
+import { explain } from '../core/diagnosis/explain.ts';
+import type { Finding } from '../core/diagnosis/findings.ts';
 import { toUnicodeName } from '../core/idna.ts';
 import { recordFor } from '../core/instructions.ts';
 import { windowEnd } from '../core/ladder.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultLimits, startBudget } from '../../src/dns/budget.ts';
-import { createWire } from '../../src/dns/wire.ts';
+import { createWire } from '../../src/dns/wire/wire.ts';
 import { asked, atTheEnd, closeAll, openDns, openLaboratory, PATIENCE_MS } from './laboratory.ts';
 
 afterEach(closeAll);

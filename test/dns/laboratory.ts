@@ -2,7 +2,7 @@
 import type { Config } from '../../src/config.ts';
 import type { Limits } from '../../src/dns/budget.ts';
 import { createObserver } from '../../src/dns/observe.ts';
-import { createWire } from '../../src/dns/wire.ts';
+import { createWire } from '../../src/dns/wire/wire.ts';
 import { type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
 
 type Zones = Readonly<Record<string, readonly string[]>>;

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createWire } from '../../src/dns/wire.ts';
+import { createWire } from '../../src/dns/wire/wire.ts';
 import { type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
 import { parseZone } from '../../src/lab/zone.ts';
 

@@ -1,5 +1,5 @@
 /** Values that are valid and boring, so that a test shows only what matters to it. */
-import type { Diagnosis } from '../../src/core/diagnosis.ts';
+import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, ServerView } from '../../src/core/observation.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { judgeCheck } from '../../src/core/check.ts';
-import type { Diagnosis } from '../../src/core/diagnosis.ts';
+import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import { createCheckStore } from '../../src/db/checks.ts';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckOutcome } from '../../src/core/check.ts';
-import type { Diagnosis } from '../../src/core/diagnosis.ts';
+import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { CheckSave } from '../../src/db/checks.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import type { MoveResult } from '../../src/db/moves.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Diagnosis } from '../../src/core/diagnosis.ts';
+import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { IssueWork } from '../../src/db/certificates.ts';
 import type { CheckSave } from '../../src/db/checks.ts';
 import type { NewEscalation } from '../../src/db/escalations.ts';

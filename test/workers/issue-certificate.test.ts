@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OrderResult } from '../../src/certificates/authority.ts';
-import type { Diagnosis } from '../../src/core/diagnosis.ts';
+import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { CertificateStore, IssueWork } from '../../src/db/certificates.ts';
 import type { CheckSave } from '../../src/db/checks.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';

@@ -1,8 +1,8 @@
 /** What the API says of a domain, as schemas: domain-view.ts makes it, and the OpenAPI document is made from them. */
 import { z } from 'zod';
 import { problemTypes } from '../../certificates/authority.ts';
+import type { Actor, FindingCode, Severity } from '../../core/diagnosis/findings.ts';
 import { nextActions } from '../../core/escalation.ts';
-import type { Actor, FindingCode, Severity } from '../../core/findings.ts';
 import type { DomainStatus } from '../../core/lifecycle.ts';
 import { time, wholeNumber, wireTypes } from '../json.ts';
 import { explainedEnum } from './common.ts';

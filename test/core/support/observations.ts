@@ -1,5 +1,5 @@
 /** Short ways to write down what a look at the DNS saw. */
-import type { Expected } from '../../../src/core/diagnosis.ts';
+import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
 import type { Answer, Observation, ServerView } from '../../../src/core/observation.ts';
 
 export const target = 'p1.edge.example';

@@ -1,4 +1,8 @@
 /** The climb for CAA records (RFC 8659, 3): which names to ask, and what the answers come to. */
+
+import type { Outcome } from '../diagnosis/findings.ts';
+import { type CaaLevel, type CaaRecord, recordsOf } from '../observation.ts';
+import { isLaboratoryTld } from '../zone.ts';
 import {
   authorityReading,
   type CaaAuthority,
@@ -11,9 +15,6 @@ import {
   rfcReading,
 } from './caa-set.ts';
 import { presentationOf } from './caa-value.ts';
-import type { Outcome } from './findings.ts';
-import { type CaaLevel, type CaaRecord, recordsOf } from './observation.ts';
-import { isLaboratoryTld } from './zone.ts';
 
 type Permission = 'allow' | 'deny';
 

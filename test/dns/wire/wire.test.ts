@@ -2,9 +2,9 @@ import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { decode, encode } from 'dns-packet';
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultLimits, startBudget } from '../../src/dns/budget.ts';
-import { createWire } from '../../src/dns/wire.ts';
-import { asked, atTheEnd, closeAll, openDns, PATIENCE_MS } from './laboratory.ts';
+import { defaultLimits, startBudget } from '../../../src/dns/budget.ts';
+import { createWire } from '../../../src/dns/wire/wire.ts';
+import { asked, atTheEnd, closeAll, openDns, PATIENCE_MS } from '../laboratory.ts';
 
 afterEach(closeAll);
 

@@ -1,16 +1,16 @@
 /** Whatever a look may have seen: nobody waits without being told what for, and silence decides nothing. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { diagnose } from '../../src/core/diagnosis.ts';
-import { explain } from '../../src/core/explain.ts';
-import { severities } from '../../src/core/findings.ts';
+import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import { explain } from '../../../src/core/diagnosis/explain.ts';
+import { severities } from '../../../src/core/diagnosis/findings.ts';
 import {
   type Answer,
   type CaaRecord,
   isConclusive,
   type Observation,
-} from '../../src/core/observation.ts';
-import { expectedFor, target } from './support/observations.ts';
+} from '../../../src/core/observation.ts';
+import { expectedFor, target } from '../support/observations.ts';
 
 const answer = <R>(record: fc.Arbitrary<R>): fc.Arbitrary<Answer<R>> =>
   fc.oneof(

@@ -1,4 +1,7 @@
 /** Findings in plain words: what is wrong, what should be there, what is there, and exactly what to do. */
+
+import { recordFor } from '../instructions.ts';
+import { printable, shortList } from '../printable.ts';
 import {
   type Actor,
   actors,
@@ -9,8 +12,6 @@ import {
   type Severity,
   severities,
 } from './findings.ts';
-import { recordFor } from './instructions.ts';
-import { printable, shortList } from './printable.ts';
 
 /** Every text is a sentence or a short line, safe to show anywhere but in HTML without escaping. */
 export type Explanation = Words & {

@@ -2,8 +2,9 @@
  * Whether one set of CAA records lets our certificate authority issue (RFC 8659, 4; RFC 8657), read once as
  * that authority reads it (Let's Encrypt's own checker: boulder, va/caa.go) and once by the letter of the RFCs.
  */
+
+import type { CaaRecord } from '../observation.ts';
 import { type IssueValue, issuerTextOf, parseIssueValue } from './caa-value.ts';
-import type { CaaRecord } from './observation.ts';
 
 /** The authority that is to issue, as CAA records name it. */
 export type CaaAuthority = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { judgeCaa } from '../../src/core/caa.ts';
-import type { CaaAuthority } from '../../src/core/caa-set.ts';
-import type { CaaRecord } from '../../src/core/observation.ts';
-import { levelsIn } from './support/caa-zone.ts';
+import { judgeCaa } from '../../../src/core/caa/caa.ts';
+import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
+import type { CaaRecord } from '../../../src/core/observation.ts';
+import { levelsIn } from '../support/caa-zone.ts';
 
 const ACCOUNT = 'https://acme.example/acct/123';
 const ours: CaaAuthority = {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { explain } from '../../src/core/explain.ts';
+import { explain } from '../../../src/core/diagnosis/explain.ts';
 import {
   actors,
   type Finding,
   type FindingCode,
   type FindingOf,
   severities,
-} from '../../src/core/findings.ts';
+} from '../../../src/core/diagnosis/findings.ts';
 
 const hostname = 'docs.example.com';
 const target = 'x.edge.test';

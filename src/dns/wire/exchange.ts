@@ -1,7 +1,7 @@
 /** A question under way, and which bytes count as its answer (RFC 5452, 9.1). */
 import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { SocketAddress } from '../config.ts';
+import type { SocketAddress } from '../../config.ts';
 import { MalformedMessage } from './malformed.ts';
 import {
   decodeMessage,

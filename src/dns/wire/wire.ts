@@ -4,8 +4,8 @@
  */
 import { setMaxListeners } from 'node:events';
 import { isIPv6 } from 'node:net';
-import type { SocketAddress } from '../config.ts';
-import { type Budget, isCutOff, takeBytes, takeQuestion, unlimited } from './budget.ts';
+import type { SocketAddress } from '../../config.ts';
+import { type Budget, isCutOff, takeBytes, takeQuestion, unlimited } from '../budget.ts';
 import {
   type Exchange,
   isAnswer,

@@ -3,7 +3,7 @@
 export type Severity = 'blocks' | 'warns' | 'informs';
 export type Actor = 'customer' | 'dns_provider' | 'platform';
 
-/** One thing worth saying about a domain, with its evidence. Stored as it is; worded by src/core/explain.ts. */
+/** One thing worth saying about a domain, with its evidence. Stored as it is; worded by src/core/diagnosis/explain.ts. */
 export type Finding =
   | {
       readonly code: 'record_missing';

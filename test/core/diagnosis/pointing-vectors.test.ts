@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type Diagnosis, diagnose } from '../../src/core/diagnosis.ts';
-import { type FindingCode, severities } from '../../src/core/findings.ts';
-import { parseHostname } from '../../src/core/hostname.ts';
-import { viewOf, type Zones } from './support/server-view.ts';
+import { type Diagnosis, diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import { type FindingCode, severities } from '../../../src/core/diagnosis/findings.ts';
+import { parseHostname } from '../../../src/core/hostname.ts';
+import { viewOf, type Zones } from '../support/server-view.ts';
 
 type Vector = {
   readonly id: string;
@@ -18,7 +18,7 @@ const file: {
   readonly target: string;
   readonly zones: Zones;
   readonly vectors: readonly Vector[];
-} = JSON.parse(readFileSync(new URL('../vectors/pointing.json', import.meta.url), 'utf8'));
+} = JSON.parse(readFileSync(new URL('../../vectors/pointing.json', import.meta.url), 'utf8'));
 
 const targetView = viewOf('ns.edge.example', file.zones, file.target);
 const targetAddresses = [targetView.a, targetView.aaaa].flatMap((answer) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { diagnose } from '../../src/core/diagnosis.ts';
-import type { CaaLevel, Observation, ServerView } from '../../src/core/observation.ts';
+import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import type { CaaLevel, Observation, ServerView } from '../../../src/core/observation.ts';
 import {
   expectedFor,
   nxdomain,
@@ -11,7 +11,7 @@ import {
   servfail,
   target,
   timeout,
-} from './support/observations.ts';
+} from '../support/observations.ts';
 
 const SUB = 'docs.example.com';
 const APEX = 'example.com';

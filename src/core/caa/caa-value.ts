@@ -1,5 +1,5 @@
 /** The inside of a CAA record: property values, and how a record is written in a zone file. */
-import type { CaaRecord } from './observation.ts';
+import type { CaaRecord } from '../observation.ts';
 
 export type CaaParameter = { readonly tag: string; readonly value: string };
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { caaLevels, judgeCaa } from '../../src/core/caa.ts';
-import type { CaaAuthority } from '../../src/core/caa-set.ts';
-import { type CaaZone, levelsIn } from './support/caa-zone.ts';
+import { caaLevels, judgeCaa } from '../../../src/core/caa/caa.ts';
+import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
+import { type CaaZone, levelsIn } from '../support/caa-zone.ts';
 
 type Vector = {
   readonly id: string;
@@ -17,7 +17,7 @@ type Vector = {
 const file: {
   readonly ca: { readonly issuer: string; readonly accountUri: string };
   readonly vectors: readonly Vector[];
-} = JSON.parse(readFileSync(new URL('../vectors/caa.json', import.meta.url), 'utf8'));
+} = JSON.parse(readFileSync(new URL('../../vectors/caa.json', import.meta.url), 'utf8'));
 
 const ours: CaaAuthority = {
   issuerDomains: [file.ca.issuer],

@@ -1,11 +1,11 @@
 /** What an observation means: the verdict that moves a domain, and everything worth saying about it. */
-import { type CaaVerdict, judgeCaa } from './caa.ts';
-import type { CaaAuthority } from './caa-set.ts';
-import { recordToAdd } from './caa-value.ts';
+import { type CaaVerdict, judgeCaa } from '../caa/caa.ts';
+import type { CaaAuthority } from '../caa/caa-set.ts';
+import { recordToAdd } from '../caa/caa-value.ts';
+import { recordFor } from '../instructions.ts';
+import type { Verdict } from '../lifecycle.ts';
+import type { Observation } from '../observation.ts';
 import { type Finding, type FindingCode, severities } from './findings.ts';
-import { recordFor } from './instructions.ts';
-import type { Verdict } from './lifecycle.ts';
-import type { Observation } from './observation.ts';
 import { ownAddresses, type Pointing, pointingOf, pointingOfAll } from './pointing.ts';
 
 /** What the look is measured against. */
