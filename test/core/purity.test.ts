@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -21,10 +21,22 @@ const foreign: readonly Row[] = [
   ['Node without its prefix', "import fs from 'fs';"],
   ['another folder', "import { parse } from '../config.ts';"],
   ['the type of another folder', "import type { Config } from '../config.ts';"],
-  ['a folder below', "import { deep } from './below/deep.ts';"],
+  ['what lies two folders below', "import { deep } from './below/deep/deep.ts';"],
   ['something for its side effects', "import 'jose';"],
   ['something to pass on', "export { jwtVerify } from 'jose';"],
   ['something later', "export const later = () => import('jose');"],
+];
+
+/** In a folder of the core. */
+const foreignBelow: readonly Row[] = [
+  ['a folder outside', "import { ask } from '../../dns/observe.ts';"],
+  ['a file outside', "import { parse } from '../../config.ts';"],
+  ['Node', "import { readFile } from 'node:fs';"],
+];
+const allowedBelow: readonly Row[] = [
+  ['the core above', "import { parse } from '../hostname.ts';"],
+  ['the folder beside', "import { judge } from '../caa/caa.ts';"],
+  ['a neighbour', "import { words } from './explain.ts';"],
 ];
 
 const impure: readonly Row[] = [
@@ -60,6 +72,7 @@ const impure: readonly Row[] = [
 ];
 
 const allowed: readonly Row[] = [
+  ['a folder below', "import { judge } from './caa/caa.ts';"],
   ['a neighbour', "import { parse } from './hostname.ts';"],
   ['tldts', "import { parse } from 'tldts';"],
   ['tr46', "import { toASCII } from 'tr46';"],
@@ -78,7 +91,7 @@ let fired: ReadonlySet<string>;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'purity-'));
   const core = join(folder, 'src', 'core');
-  await mkdir(core, { recursive: true });
+  await mkdir(join(core, 'below'), { recursive: true });
   for (const file of ['biome.json', 'pure-core.grit']) {
     await copyFile(join(root, file), join(folder, file));
   }
@@ -88,13 +101,28 @@ beforeAll(async () => {
       await writeFile(join(core, `${kind}-${i}.ts`), `${code}\n`);
     }
   }
-  for (const file of await readdir(join(root, 'src', 'core'))) {
-    await copyFile(join(root, 'src', 'core', file), join(core, `real-${file}`));
+  for (const [kind, list] of Object.entries({ foreignBelow, allowedBelow })) {
+    for (const [i, [, code]] of list.entries()) {
+      await writeFile(join(core, 'below', `${kebab(kind)}-${i}.ts`), `${code}\n`);
+    }
+  }
+  for (const file of await coreFiles()) {
+    const copy = join(core, dirname(file), `real-${basename(file)}`);
+    await mkdir(dirname(copy), { recursive: true });
+    await copyFile(join(root, 'src', 'core', file), copy);
   }
   fired = await lint(folder);
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const kebab = (text: string) => text.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** Every file of the core, also in its folders, by its path below src/core. */
+async function coreFiles(): Promise<readonly string[]> {
+  const entries = await readdir(join(root, 'src', 'core'), { recursive: true });
+  return entries.filter((entry) => entry.endsWith('.ts'));
+}
 
 /** Runs the linter as `npm run lint` does, over a folder outside any repository. */
 async function lint(where: string): Promise<ReadonlySet<string>> {
@@ -127,6 +155,16 @@ describe('the core is refused', () => {
   });
 });
 
+describe('a folder of the core', () => {
+  it.each(numbered(foreignBelow))('is refused an import of %s: %s', (_what, _code, i) => {
+    expect(firedAt(`foreign-below-${i}`)).toEqual(['lint/style/noRestrictedImports']);
+  });
+
+  it.each(numbered(allowedBelow))('may use %s: %s', (_what, _code, i) => {
+    expect(firedAt(`allowed-below-${i}`)).toEqual([]);
+  });
+});
+
 describe('the core may use', () => {
   it.each(numbered(allowed))('%s: %s', (_what, _code, i) => {
     expect(firedAt(`allowed-${i}`)).toEqual([]);
@@ -134,10 +172,10 @@ describe('the core may use', () => {
 });
 
 it('the core itself breaks none of the rules, and switches none off', async () => {
-  const files = await readdir(join(root, 'src', 'core'));
+  const files = await coreFiles();
   expect(files.length).toBeGreaterThan(10);
   for (const file of files) {
-    expect([file, firedAt(`real-${file.replace(/\.ts$/, '')}`)]).toEqual([file, []]);
+    expect([file, firedAt(`real-${basename(file, '.ts')}`)]).toEqual([file, []]);
     const text = await readFile(join(root, 'src', 'core', file), 'utf8');
     expect([file, /biome-ignore|@ts-(ignore|expect-error)/.test(text)]).toEqual([file, false]);
   }
