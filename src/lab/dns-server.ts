@@ -2,17 +2,28 @@
  * A real name server on loopback for tests and the demo: authority for its zones, and recursive server over all of
  * them for whoever desires recursion. Built on dns-packet, so that nothing here shares a mistake with src/dns/.
  */
-import { handlerAt, type Lab, type LabFault, type LabQuestion } from './answers.ts';
+import { handlerAt, type Lab, type LabQuestion } from './answers.ts';
+import { createFaultBook, type LabFault, type LabRole } from './faults.ts';
 import { type Listener, listen } from './listener.ts';
 import { growZones } from './zone-tree.ts';
 
+/** Zone name → lines such as `docs CNAME p1.edge.test.` (src/lab/zone.ts). */
+export type LabZones = Readonly<Record<string, readonly string[]>>;
+
 export type LabDnsOptions = {
-  /** Zone name → lines such as `docs CNAME p1.edge.test.` (src/lab/zone.ts). */
-  readonly zones: Readonly<Record<string, readonly string[]>>;
+  readonly zones: LabZones;
+  /** What the recursive role knows in place of zones of the same names, or beside them: old contents, for example. */
+  readonly known?: LabZones;
+  /** Zones whose answers have the AD flag in the recursive role, where it was asked for. */
+  readonly signed?: readonly string[];
+  /** Whether zones of one label are made up above the declared ones; true where nothing is said. */
+  readonly topLevels?: boolean;
   /** 0, the default: one that is free. */
   readonly port?: number;
-  /** 127.0.0.1 unless a second server is to hold something else at the same port. */
+  /** 127.0.0.1 unless a second server is to hold something else at the same port; `::1` for IPv6. */
   readonly address?: string;
+  /** False: connections are refused. */
+  readonly tcp?: boolean;
 };
 
 export type LabDnsServer = {
@@ -28,67 +39,89 @@ export type LabDnsServer = {
     zone: string,
     change: { readonly remove?: readonly string[]; readonly add?: readonly string[] },
   ) => void;
-  /** Answers questions about this name and type (`*`: any type) wrongly from now on. */
-  readonly fail: (name: string, type: string, fault: LabFault) => void;
-  /** Ends the faults of a name, or all. */
-  readonly heal: (name?: string) => void;
+  /** What the recursive role knows of a zone from now on, whatever the zone itself holds. */
+  readonly know: (zone: string, lines: readonly string[]) => void;
+  /**
+   * Answers questions about this name and type (`*`: any type) wrongly from now on; `.zone` is a zone and everything
+   * below it, `.` everything. Without a role: in both.
+   */
+  readonly fail: (names: string, type: string, fault: LabFault, role?: LabRole) => void;
+  /** Ends the faults told about a name, or all; answers that were held go out. */
+  readonly heal: (names?: string) => void;
   readonly close: () => Promise<void>;
 };
 
 /** Starts the server; zones below zones need further loopback addresses (127.0.0.2 …). */
 export async function startDnsServer(options: LabDnsOptions): Promise<LabDnsServer> {
-  const address = options.address ?? '127.0.0.1';
-  const addressAt = (depth: number) => nextAddress(address, depth);
-  const lines = new Map(Object.entries(options.zones));
-  const tree = growZones(lines, addressAt);
-  const lab: Lab = {
-    lines,
-    faults: new Map(),
-    questions: [],
-    prepared: new Map(),
-    addressAt,
-    tree,
-  };
-  const listeners = [await listen(address, options.port ?? 0, handlerAt(lab, 0))];
+  const { address = '127.0.0.1', tcp = true } = options;
+  const lab = createLab(options, (depth) => nextAddress(address, depth));
+  const listeners = [await listen(address, options.port ?? 0, handlerAt(lab, 0), { tcp })];
   const port = listeners[0]?.port ?? 0;
   const openDeeper = async () => {
     for (let depth = listeners.length; depth < lab.tree.depths; depth++) {
-      listeners.push(await listen(addressAt(depth), port, handlerAt(lab, depth)));
+      listeners.push(await listen(lab.addressAt(depth), port, handlerAt(lab, depth), { tcp }));
     }
   };
-  await openDeeper().catch((error: unknown) =>
-    closeAll(listeners).then(() => Promise.reject(error)),
-  );
+  const close = async () => {
+    lab.faults.heal(); // what is held would be held for ever
+    await closeAll(listeners);
+  };
+  await openDeeper().catch((error: unknown) => close().then(() => Promise.reject(error)));
   return {
     address,
     port,
     questions: lab.questions,
     forget: () => lab.questions.splice(0),
-    setZone: (zone, zoneLines) => {
-      regrow(lab, zone, zoneLines);
+    setZone: (zone, lines) => {
+      regrow(lab, lab.lines, zone, lines);
       return openDeeper();
     },
     edit: (zone, { remove = [], add = [] }) => {
-      regrow(lab, zone, [...without(lab.lines.get(zone) ?? [], remove), ...add]);
+      regrow(lab, lab.lines, zone, [...without(lab.lines.get(zone) ?? [], remove), ...add]);
     },
-    fail: (name, type, fault) => {
-      lab.faults.set(`${name} ${type}`, fault);
+    know: (zone, lines) => regrow(lab, lab.known, zone, lines),
+    fail: (names, type, fault, role) => {
+      lab.faults.add(names, type, fault, role);
       lab.prepared.clear();
     },
-    heal: (name) => {
-      for (const key of lab.faults.keys()) {
-        if (name === undefined || key.startsWith(`${name} `)) lab.faults.delete(key);
-      }
+    heal: (names) => {
+      lab.faults.heal(names);
       lab.prepared.clear();
     },
-    close: () => closeAll(listeners),
+    close,
   };
 }
 
-function regrow(lab: Lab, zone: string, lines: readonly string[]): void {
-  const grown = new Map(lab.lines).set(zone, lines);
-  lab.tree = growZones(grown, lab.addressAt);
-  lab.lines.set(zone, lines);
+function createLab(options: LabDnsOptions, addressAt: (depth: number) => string): Lab {
+  const lines = new Map(Object.entries(options.zones));
+  const known = new Map(Object.entries(options.known ?? {}));
+  const treeOptions = { addressAt, topLevels: options.topLevels ?? true };
+  return {
+    lines,
+    known,
+    faults: createFaultBook(),
+    questions: [],
+    prepared: new Map(),
+    signed: new Set(options.signed),
+    addressAt,
+    grow: (declared) => growZones(declared, treeOptions),
+    tree: growZones(lines, treeOptions),
+    knownTree: growZones(new Map([...lines, ...known]), treeOptions),
+  };
+}
+
+/** Puts a zone into one of the two sets; a slip in it changes nothing. */
+function regrow(
+  lab: Lab,
+  into: Map<string, readonly string[]>,
+  zone: string,
+  lines: readonly string[],
+): void {
+  const own = into === lab.lines ? new Map(lab.lines).set(zone, lines) : lab.lines;
+  const known = into === lab.known ? new Map(lab.known).set(zone, lines) : lab.known;
+  const [tree, knownTree] = [lab.grow(own), lab.grow(new Map([...own, ...known]))];
+  Object.assign(lab, { tree, knownTree });
+  into.set(zone, lines);
   lab.prepared.clear();
 }
 
@@ -106,7 +139,9 @@ async function closeAll(listeners: readonly Listener[]): Promise<void> {
   await Promise.all(listeners.map((listener) => listener.close()));
 }
 
+/** Of `::1` there is no next one: zones below zones cannot be served there. */
 function nextAddress(address: string, depth: number): string {
+  if (depth === 0) return address;
   const [a, b, c, d] = address.split('.');
   return [a, b, c, Number(d) + depth].join('.');
 }

@@ -1,5 +1,6 @@
 /**
- * All zones of a laboratory. Zones of one label above the declared ones are made up, so that a climb finds them.
+ * All zones of a laboratory. Zones of one label above the declared ones are made up, so that a climb finds them,
+ * unless the laboratory is to be a name server of its zones and of nothing else.
  * A zone below another (b.shop.test below shop.test) is served at the next loopback address and delegated to it, so
  * that there is a real referral to follow.
  */
@@ -31,10 +32,17 @@ const [NOERROR, SERVFAIL, NXDOMAIN, REFUSED] = [0, 2, 3, 5];
 /** Where a recursive server gives an alias up, as for a circle: SERVFAIL. */
 const CHAIN_MAX = 16;
 
-/** Builds the tree; `addressAt` says where the zones of a depth are served. */
+export type TreeOptions = {
+  /** Where the zones of a depth are served. */
+  readonly addressAt: (depth: number) => string;
+  /** Whether the zones of one label above the declared ones are made up. */
+  readonly topLevels: boolean;
+};
+
+/** Builds the tree. Throws for a line that cannot be read. */
 export function growZones(
   declared: ReadonlyMap<string, readonly string[]>,
-  addressAt: (depth: number) => string,
+  { addressAt, topLevels }: TreeOptions,
 ): ZoneTree {
   const placed = new Map<string, Placed>();
   const place = (name: string, more: readonly string[]) => {
@@ -42,9 +50,10 @@ export function growZones(
     const lines = [...(declared.get(name) ?? []), ...more];
     placed.set(name, { zone: parseZone(name, lines, { serverAddress: addressAt(depth) }), depth });
   };
-  for (const name of withTopLevels(declared.keys())) place(name, []);
-  for (const parent of declared.keys()) {
-    const children = [...declared.keys()].filter((name) => enclosing(name, declared)[0] === parent);
+  const names = topLevels ? withTopLevels(declared.keys()) : new Set(declared.keys());
+  for (const name of names) place(name, []);
+  for (const parent of names) {
+    const children = [...declared.keys()].filter((name) => parentIn(declared, name) === parent);
     if (children.length > 0)
       place(
         parent,
@@ -58,8 +67,19 @@ export function growZones(
   };
 }
 
+/** The zone that delegates it: the nearest declared one above it, else its top level, unless that is declared. */
+function parentIn(declared: ReadonlyMap<string, unknown>, name: string): string | undefined {
+  const [nearest] = enclosing(name, declared);
+  const topLevel = topLevelOf(name);
+  return nearest ?? (declared.has(topLevel) ? undefined : topLevel);
+}
+
+function topLevelOf(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}
+
 function withTopLevels(names: Iterable<string>): ReadonlySet<string> {
-  return new Set([...names].flatMap((name) => [name, name.slice(name.lastIndexOf('.') + 1)]));
+  return new Set([...names].flatMap((name) => [name, topLevelOf(name)]));
 }
 
 /** The declared zones a zone lies in, nearest first; one of a single label does not count: it shares its address. */
@@ -78,7 +98,9 @@ function delegation(name: string, placed: ReadonlyMap<string, Placed>): readonly
   const nodes = placed.get(name)?.zone.nodes;
   return (nodes?.get(name)?.get('NS') ?? []).flatMap((record) => {
     const server = record.type === 'NS' ? record.data : '';
-    const glue = (nodes?.get(server)?.get('A') ?? []).map(({ data }) => `${server}. A ${data}`);
+    const glue = addressTypes.flatMap((type) =>
+      (nodes?.get(server)?.get(type) ?? []).map(({ data }) => `${server}. ${type} ${data}`),
+    );
     return [`${name}. NS ${server}.`, ...glue];
   });
 }
@@ -112,7 +134,8 @@ function answer(
   while (found.kind === 'alias' && chain.length < CHAIN_MAX) {
     chain.push(found.record);
     at = found.target;
-    if (at !== zone.name && !at.endsWith(`.${zone.name}`)) break;
+    const circle = chain.some((record) => record.name === at);
+    if (circle || (at !== zone.name && !at.endsWith(`.${zone.name}`))) break;
     found = searchZone(zone, at, type);
   }
   if (found.kind === 'delegated' && chain.length === 0) return referral(zone, found.servers);
@@ -134,6 +157,8 @@ function resolve(placed: ReadonlyMap<string, Placed>, name: string, type: string
   return { ...empty, rcode: SERVFAIL };
 }
 
+const addressTypes = ['A', 'AAAA'] as const;
+
 const empty: Reply = {
   rcode: NOERROR,
   authoritative: false,
@@ -142,9 +167,9 @@ const empty: Reply = {
   additional: [],
 };
 
-/** "There is none" always comes with the SOA record (RFC 2308, 3). */
+/** "There is none" always comes with the SOA record, which lives no longer than its own last field says (RFC 2308, 3). */
 function toReply(zone: Zone, found: Found, chain: readonly LabRecord[]): Reply {
-  const soa = zone.nodes.get(zone.name)?.get('SOA') ?? [];
+  const soa = (zone.nodes.get(zone.name)?.get('SOA') ?? []).map(withNegativeTtl);
   switch (found.kind) {
     case 'records':
       return { ...empty, answers: [...chain, ...found.records] };
@@ -161,8 +186,14 @@ function toReply(zone: Zone, found: Found, chain: readonly LabRecord[]): Reply {
 
 /** The servers of the zone below and, where this zone holds them, their addresses. */
 function referral(zone: Zone, servers: readonly LabRecord[]): Reply {
-  const glue = servers.flatMap((record) =>
-    record.type === 'NS' ? (zone.nodes.get(record.data)?.get('A') ?? []) : [],
-  );
+  const glue = servers.flatMap((record) => {
+    const node = record.type === 'NS' ? zone.nodes.get(record.data.toLowerCase()) : undefined;
+    return addressTypes.flatMap((type) => node?.get(type) ?? []);
+  });
   return { ...empty, authority: servers, additional: glue };
+}
+
+function withNegativeTtl(record: LabRecord): LabRecord {
+  if (record.type !== 'SOA') return record;
+  return { ...record, ttl: Math.min(record.ttl ?? 0, record.data.minimum ?? 0) };
 }

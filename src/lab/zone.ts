@@ -1,4 +1,5 @@
 /** A laboratory's zone, declared in the words of a zone file (RFC 1035, 5.1): `docs CNAME p1.edge.test.` */
+import { isIPv6 } from 'node:net';
 import type { Answer, CaaData, OptAnswer } from 'dns-packet';
 
 /** A record as dns-packet has it. */
@@ -13,12 +14,16 @@ export type Zone = {
 /** Short, so that nothing a laboratory changes is remembered for long. */
 const TTL_SECONDS = 60;
 
+/** Its last field says how long "there is none" may be remembered (RFC 2308, 4), the third its serial number. */
+const SOA_LINE = `@ ${TTL_SECONDS} SOA ns1 hostmaster 1 3600 600 86400 ${TTL_SECONDS}`;
+
 /** Where a zone's own name server is, unless the zone says otherwise. */
 export type ZoneOptions = { readonly serverAddress: string };
 
 /**
  * Reads `owner [TTL] [IN] TYPE data` lines; owners and names in data are relative to the zone unless they end with a
- * dot, `@` is the zone itself. A zone without NS records gets `ns1` and its address; every zone gets an SOA record.
+ * dot, `@` is the zone itself; an octet of a label may be written `\DDD`, and a dot in one `\.`. A zone without NS
+ * records gets `ns1` and its address, one without an SOA record gets that.
  * Throws on a line it does not understand: a laboratory with a slip in it proves nothing.
  */
 export function parseZone(name: string, lines: readonly string[], options: ZoneOptions): Zone {
@@ -31,11 +36,13 @@ export function parseZone(name: string, lines: readonly string[], options: ZoneO
       if (owner === name) break;
     }
   };
-  add(soaOf(name));
-  for (const line of lines) add(parseRecord(name, line));
+  const records = lines.map((line) => parseRecord(name, line));
+  if (!records.some(({ type }) => type === 'SOA')) add(parseRecord(name, SOA_LINE));
+  for (const record of records) add(record);
   if (!nodes.get(name)?.has('NS')) {
     add(parseRecord(name, '@ NS ns1'));
-    add(parseRecord(name, `ns1 A ${options.serverAddress}`));
+    const type = isIPv6(options.serverAddress) ? 'AAAA' : 'A';
+    add(parseRecord(name, `ns1 ${type} ${options.serverAddress}`));
   }
   return { name, nodes };
 }
@@ -50,7 +57,7 @@ export function parseRecord(zone: string, line: string): LabRecord {
   const read = readers[type];
   if (read === undefined || data.length === 0)
     throw new Error(`zone ${zone}: cannot read: ${line}`);
-  if (name !== zone && !name.endsWith(`.${zone}`)) {
+  if (zone !== '' && name !== zone && !name.endsWith(`.${zone}`)) {
     throw new Error(`zone ${zone}: not in this zone: ${line}`);
   }
   return { ...read(zone, data), name, ttl };
@@ -69,6 +76,15 @@ const readers: { readonly [type: string]: DataReader } = {
     name: '',
     data: { preference: Number(preference), exchange: absolute(zone, exchange) },
   }),
+  SOA: (zone, [mname = '', rname = '', ...numbers]) => {
+    const [serial, refresh, retry, expire, minimum] = numbers.map(Number);
+    const times = { serial, refresh, retry, expire, minimum };
+    return {
+      type: 'SOA',
+      name: '',
+      data: { mname: absolute(zone, mname), rname: absolute(zone, rname), ...times },
+    };
+  },
   TXT: (_zone, texts) => ({ type: 'TXT', name: '', data: texts.map(unquote) }),
   CAA: (_zone, [flags, tag = '', value = '']) => ({
     type: 'CAA',
@@ -78,27 +94,9 @@ const readers: { readonly [type: string]: DataReader } = {
   }),
 };
 
-/** The SOA record whose last field says how long "there is none" may be remembered (RFC 2308, 4). */
-function soaOf(zone: string): LabRecord {
-  return {
-    type: 'SOA',
-    name: zone,
-    ttl: TTL_SECONDS,
-    data: {
-      mname: `ns1.${zone}`,
-      rname: `hostmaster.${zone}`,
-      serial: 1,
-      refresh: 3600,
-      retry: 600,
-      expire: 86_400,
-      minimum: TTL_SECONDS,
-    },
-  };
-}
-
 function absolute(zone: string, name: string): string {
   if (name === '@') return zone;
-  return name.endsWith('.') ? name.slice(0, -1) : `${name}.${zone}`;
+  return /(?<!\\)\.$/.test(name) ? name.slice(0, -1) : `${name}.${zone}`;
 }
 
 function unquote(text: string): string {

@@ -129,6 +129,12 @@ describe('as an authority', () => {
 });
 
 describe('while it runs', () => {
+  it('a name between its top level and a zone exists, though it has nothing', async () => {
+    const dns = await openDns({ 'edge.signpost.test': ['p1 A 192.0.2.1'] });
+    expect(await askAuthority(dns, 'signpost.test', 'NS')).toMatchObject({ rcode: 0, answers: [] });
+    expect(await askAuthority(dns, 'other.test', 'NS')).toMatchObject({ rcode: 3 });
+  });
+
   it('a zone can be edited, replaced and added', async () => {
     const dns = await openDns({ 'shop.test': ['docs A 192.0.2.1'] });
     const ask = resolver(dns);
@@ -151,7 +157,8 @@ describe('while it runs', () => {
     const dns = await openDns(zones);
     await resolver(dns).resolve4('www.shop.test');
     const question = { name: 'www.shop.test', type: 'A', recursionDesired: true, transport: 'udp' };
-    expect(dns.questions).toEqual([question]);
+    const plain = { edns: false, dnssecOk: false, checkingDisabled: false };
+    expect(dns.questions).toEqual([{ ...question, ...plain, address: '127.0.0.1' }]);
     dns.forget();
     expect(dns.questions).toEqual([]);
   });

@@ -1,0 +1,91 @@
+/** Queries as they arrive. Names are read here, because dns-packet cannot tell a dot inside a label from one between two. */
+import { decode } from 'dns-packet';
+
+/** What an OPT record of a query says (RFC 6891, 6.1.3 and RFC 3225, 3). */
+type Edns = { readonly payloadOctets: number; readonly dnssecOk: boolean };
+
+/** A query with one question. */
+export type LabQuery = {
+  /** Lower case, without a trailing dot, `\DDD` for what is foreign in a label and `\.` for a dot in it; the root is ``. */
+  readonly name: string;
+  readonly type: string;
+  /** The question section as it arrived: a response repeats it, in the case that was asked. */
+  readonly question: Buffer;
+  readonly recursionDesired: boolean;
+  readonly authenticData: boolean;
+  readonly checkingDisabled: boolean;
+  /** Null: a query without EDNS. */
+  readonly edns: Edns | null;
+};
+
+export const HEADER_OCTETS = 12;
+const LABEL_OCTETS = 63; // RFC 1035, 2.3.4
+/** Type and class. */
+const QUESTION_TAIL_OCTETS = 4;
+
+/** Reads a message; undefined for what is no query with exactly one question. */
+export function readQuery(bytes: Buffer): LabQuery | undefined {
+  const end = questionNameEnd(bytes);
+  if (end === undefined) return undefined;
+  try {
+    const packet = decode(bytes);
+    const [question, ...more] = packet.questions ?? [];
+    if (packet.type !== 'query' || question === undefined || more.length > 0) return undefined;
+    const opt = packet.additionals?.find((record) => record.type === 'OPT');
+    return {
+      name: readName(bytes, HEADER_OCTETS, end),
+      type: question.type,
+      question: Buffer.from(bytes.subarray(HEADER_OCTETS, end + QUESTION_TAIL_OCTETS)),
+      recursionDesired: packet.flag_rd,
+      authenticData: packet.flag_ad,
+      checkingDisabled: packet.flag_cd,
+      edns:
+        opt?.type === 'OPT' ? { payloadOctets: opt.udpPayloadSize, dnssecOk: opt.flag_do } : null,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where the name of the first question ends; undefined where it is cut off or compressed. */
+export function questionNameEnd(bytes: Buffer): number | undefined {
+  for (let at = HEADER_OCTETS; ; ) {
+    const length = bytes[at];
+    if (length === undefined || length > LABEL_OCTETS) return undefined;
+    at += length + 1;
+    if (length === 0) return at + QUESTION_TAIL_OCTETS <= bytes.length ? at : undefined;
+  }
+}
+
+/**
+ * Everything of a query but its id, the name in lower case: the same for all that get the same answer. `nameEnd` as
+ * questionNameEnd gives it.
+ */
+export function sameAnswerKey(query: Buffer, nameEnd: number): string {
+  const folded = Buffer.from(query.subarray(2));
+  // Length octets are below the letters; only letters are folded.
+  for (let at = HEADER_OCTETS - 2; at < nameEnd - 2; at++) {
+    const octet = folded.readUInt8(at);
+    if (octet >= 0x41 && octet <= 0x5a) folded[at] = octet | 0x20;
+  }
+  return folded.toString('latin1');
+}
+
+function readName(bytes: Buffer, start: number, end: number): string {
+  const labels: string[] = [];
+  for (let at = start; at < end - 1; ) {
+    const length = bytes.readUInt8(at);
+    labels.push([...bytes.subarray(at + 1, at + 1 + length)].map(shownOctet).join(''));
+    at += length + 1;
+  }
+  return labels.join('.');
+}
+
+/** RFC 1035, 5.1 and RFC 4343, 2.1. */
+function shownOctet(octet: number): string {
+  const character = String.fromCharCode(octet);
+  if (character === '.' || character === '\\') return `\\${character}`;
+  return octet > 0x20 && octet < 0x7f
+    ? character.toLowerCase()
+    : `\\${String(octet).padStart(3, '0')}`;
+}
