@@ -10,12 +10,24 @@ export type Limits = { readonly questions: number; readonly ms: number; readonly
  */
 export const defaultLimits: Limits = { questions: 32, ms: 7_000, bytes: 64 * 1024 };
 
-/** Shared by all questions of one look, and counted down by the wire. `deadline` is on the clock of performance.now(). */
-export type Budget = { questionsLeft: number; bytesLeft: number; readonly deadline: number };
+/**
+ * Shared by all questions of one look, and counted down by the wire. `deadline` is on the clock of performance.now();
+ * `tcpAsked` are the addresses that have had their question over TCP, null where there may be any number.
+ */
+export type Budget = {
+  questionsLeft: number;
+  bytesLeft: number;
+  readonly deadline: number;
+  readonly tcpAsked: Set<string> | null;
+};
+
+/** What was used of a budget: messages sent, bytes received, and whole milliseconds since it was started. */
+export type Spent = { readonly questions: number; readonly bytes: number; readonly ms: number };
 
 /** Full, and running from now on. */
 export function startBudget({ questions, ms, bytes }: Limits): Budget {
-  return { questionsLeft: questions, bytesLeft: bytes, deadline: performance.now() + ms };
+  const deadline = performance.now() + ms;
+  return { questionsLeft: questions, bytesLeft: bytes, deadline, tcpAsked: new Set() };
 }
 
 /** For who asks one question on its own: the timeouts are its only bound. */
@@ -23,7 +35,17 @@ export const unlimited: Budget = {
   questionsLeft: Number.POSITIVE_INFINITY,
   bytesLeft: Number.POSITIVE_INFINITY,
   deadline: Number.POSITIVE_INFINITY,
+  tcpAsked: null,
 };
+
+/** What has been spent up to now of a budget that was started with these limits; what overran them is counted, too. */
+export function spent(budget: Budget, limits: Limits): Spent {
+  return {
+    questions: limits.questions - budget.questionsLeft,
+    bytes: limits.bytes - budget.bytesLeft,
+    ms: Math.round(performance.now() - (budget.deadline - limits.ms)),
+  };
+}
 
 /** Whether a further question would not be sent any more. */
 export function isSpent(budget: Budget): boolean {
@@ -39,6 +61,16 @@ export function isCutOff({ bytesLeft, deadline }: Budget, now: number): boolean 
 export function takeQuestion(budget: Budget): boolean {
   if (isSpent(budget)) return false;
   budget.questionsLeft--;
+  return true;
+}
+
+/**
+ * Takes off the one question over TCP that a server may have; false: it must not be sent. A connection costs both sides
+ * far more than a datagram, and a server that truncates everything would have one for each question.
+ */
+export function takeTcp(budget: Budget, address: string): boolean {
+  if (budget.tcpAsked?.has(address) || !takeQuestion(budget)) return false;
+  budget.tcpAsked?.add(address);
   return true;
 }
 

@@ -1,7 +1,8 @@
-/** A question under way, and which bytes count as its answer (RFC 5452, 9.1). */
-import { isIPv6 } from 'node:net';
+/** A question as it was sent, and which bytes count as its answer (RFC 5452, 9.1). */
 import ipaddr from 'ipaddr.js';
 import type { SocketAddress } from '../../config.ts';
+import { OPT_OCTETS } from './edns.ts';
+import { isSame, isSameInAnyCase, lowerCase, mixCase } from './letter-case.ts';
 import { MalformedMessage } from './malformed.ts';
 import {
   decodeMessage,
@@ -9,35 +10,54 @@ import {
   HEADER_OCTETS,
   type Message,
   type Question,
-  questionEnd,
   rcodes,
 } from './message.ts';
 
-/** Whatever the network does is a value. `malformed`: the server answered our question with something unreadable. */
+/**
+ * Whatever the network does is a value; `rttMs` counts from the first message sent. `malformed`: the server answered our
+ * question with something unreadable.
+ */
 export type WireAnswer =
-  | { readonly kind: 'response'; readonly message: Message; readonly via: 'udp' | 'tcp' }
+  | {
+      readonly kind: 'response';
+      readonly message: Message;
+      readonly via: 'udp' | 'tcp';
+      readonly rttMs: number;
+    }
   | { readonly kind: 'timeout' }
   | { readonly kind: 'malformed' };
 
 export type Exchange = {
   readonly id: number;
-  readonly question: Question;
-  readonly server: SocketAddress;
-  /** As sent, with EDNS. */
   readonly encoded: Buffer;
-  /** Where the question section ends in it. */
+  /** Where the question section ends in it; behind it is at most our OPT record. */
   readonly questionEnd: number;
+  readonly edns: boolean;
+  readonly mixedCase: boolean;
+};
+
+export type ExchangeOptions = {
+  readonly id: number;
+  readonly edns: boolean;
+  /** Where the letters' case comes from; null: all of them lower case. */
+  readonly random16: (() => number) | null;
 };
 
 /** Throws RangeError for a name that cannot be asked. */
-export function newExchange(question: Question, server: SocketAddress, id: number): Exchange {
-  const encoded = encodeQuestion(question, id, true);
-  return { id, question, server: asSource(server), encoded, questionEnd: questionEnd(encoded) };
+export function newExchange(question: Question, { id, edns, random16 }: ExchangeOptions): Exchange {
+  const encoded = encodeQuestion(question, id, edns);
+  const questionEnd = edns ? encoded.length - OPT_OCTETS : encoded.length;
+  const nameEnd = questionEnd - 4;
+  if (random16 === null) lowerCase(encoded, HEADER_OCTETS, nameEnd);
+  else mixCase(encoded, HEADER_OCTETS, nameEnd, random16);
+  return { id, encoded, questionEnd, edns, mixedCase: random16 !== null };
 }
 
-/** Whether a datagram comes from the very address and port that was asked. */
-export function isFrom(source: SocketAddress, { server }: Exchange): boolean {
-  return source.port === server.port && source.address === server.address;
+/** The same id, question and case, so that whatever answers the one answers the other. */
+export function withoutEdns(exchange: Exchange): Exchange {
+  const encoded = Buffer.from(exchange.encoded.subarray(0, exchange.questionEnd));
+  encoded.writeUInt16BE(0, 10); // no additional record
+  return { ...exchange, encoded, edns: false };
 }
 
 /** Whether a response says that the server is too old for EDNS, or for this question (RFC 6891, 7). */
@@ -50,37 +70,45 @@ export function isTruncated(bytes: Buffer): boolean {
   return (bytes.readUInt8(2) & 0x02) !== 0;
 }
 
-/** Whether these bytes are a response with the id and the question that were sent, in whatever case the name comes back. */
-export function isAnswer(bytes: Buffer, { id, encoded, questionEnd: end }: Exchange): boolean {
+/** Whether these bytes are a response with the id and the question that were sent, letter by letter. */
+export function isAnswer(bytes: Buffer, exchange: Exchange): boolean {
+  return matches(bytes, exchange, isSame);
+}
+
+/** The same, in whatever case the name comes back: enough over TCP, where nobody can slip in an answer unseen. */
+export function isAnswerInAnyCase(bytes: Buffer, exchange: Exchange): boolean {
+  return matches(bytes, exchange, isSameInAnyCase);
+}
+
+function matches(bytes: Buffer, exchange: Exchange, isSameQuestion: typeof isSame): boolean {
+  const { id, encoded, questionEnd } = exchange;
   if (bytes.length < HEADER_OCTETS || bytes.readUInt16BE(0) !== id) return false;
   if ((bytes.readUInt8(2) & 0x80) === 0) return false;
   const questions = bytes.readUInt16BE(4);
   // Old servers say FORMERR with the header alone.
   if (questions === 0) return isFormatError(bytes);
-  if (questions !== 1 || bytes.length < end) return false;
-  // Byte by byte on the wire, so no two names can be confused. Only letters are folded, as length octets stay below 64.
-  for (let at = HEADER_OCTETS; at < end; at++) {
-    if (folded(bytes.readUInt8(at)) !== folded(encoded.readUInt8(at))) return false;
-  }
-  return true;
+  if (questions !== 1 || bytes.length < questionEnd) return false;
+  // Byte by byte on the wire, so no two names can be confused.
+  return isSameQuestion(bytes, encoded, HEADER_OCTETS, questionEnd);
 }
 
 /** Decodes what `isAnswer` has accepted; what cannot be read is `malformed`. */
-export function readAnswer(bytes: Buffer, via: 'udp' | 'tcp'): WireAnswer {
+export function readAnswer(bytes: Buffer, via: 'udp' | 'tcp', rttMs: number): WireAnswer {
   try {
-    return { kind: 'response', message: decodeMessage(bytes), via };
+    return { kind: 'response', message: decodeMessage(bytes), via, rttMs };
   } catch (error) {
     if (error instanceof MalformedMessage) return { kind: 'malformed' };
     throw error;
   }
 }
 
-/** As the operating system writes the source of an answer. */
-function asSource(server: SocketAddress): SocketAddress {
-  if (!isIPv6(server.address)) return server;
-  return { address: ipaddr.parse(server.address).toString(), port: server.port };
+/** The version of IP of a literal address. */
+export function familyOf({ address }: SocketAddress): 4 | 6 {
+  return address.includes(':') ? 6 : 4;
 }
 
-function folded(byte: number): number {
-  return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
+/** As the operating system writes the source of a datagram. */
+export function asSource(server: SocketAddress): SocketAddress {
+  if (familyOf(server) === 4) return server;
+  return { address: ipaddr.parse(server.address).toString(), port: server.port };
 }

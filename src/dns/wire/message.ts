@@ -1,13 +1,20 @@
 /** DNS messages (RFC 1035, 4): questions are written, responses are read. Our own decoder, because it must never confuse names. */
+import type { ExtendedError } from '../../core/observation.ts';
+import { encodeOpt, OPT_OCTETS } from './edns.ts';
 import { MalformedMessage } from './malformed.ts';
-import { decodeName, encodeName, type Reader } from './name.ts';
-import { decodeRecord, type RecordType, type ResourceRecord, typeCodes, u16 } from './records.ts';
+import { decodeName, encodeName } from './name.ts';
+import { type Reader, u16 } from './reader.ts';
+import { decodeRecord, type RecordType, type ResourceRecord, typeCodes } from './records.ts';
 
 /** `recursionDesired`: true for a recursive server, false for an authority. */
 export type Question = {
   readonly name: string;
   readonly type: RecordType;
   readonly recursionDesired: boolean;
+  /** DO: signatures are welcome, and a validating server says whether it checked them (RFC 3225; RFC 6840, 5.8). */
+  readonly dnssecOk?: boolean;
+  /** CD: a validating server must not hold back what it finds bogus (RFC 4035, 3.2.2). */
+  readonly checkingDisabled?: boolean;
 };
 
 /** A decoded message. OPT is left among the `additional` records. */
@@ -18,8 +25,14 @@ export type Message = {
   readonly truncated: boolean;
   readonly recursionDesired: boolean;
   readonly recursionAvailable: boolean;
+  /** AD: the server has checked the signatures (RFC 4035, 3.2.3). */
+  readonly authenticData: boolean;
+  /** CD, as it was asked. */
+  readonly checkingDisabled: boolean;
   /** With the upper bits of EDNS where the message has them. */
   readonly rcode: number;
+  /** What the server tells of its trouble, from the OPT record (RFC 8914). */
+  readonly extendedErrors: readonly ExtendedError[];
   readonly question: { readonly name: string; readonly typeCode: number } | undefined;
   readonly answers: readonly ResourceRecord[];
   readonly authority: readonly ResourceRecord[];
@@ -39,28 +52,32 @@ export const rcodes = {
 
 export const HEADER_OCTETS = 12;
 const CLASS_IN = 1;
-const FLAG_RD = 0x0100;
-const OPT_OCTETS = 11;
-
-/** The size that crosses every path unfragmented (DNS flag day 2020). */
-const UDP_PAYLOAD_OCTETS = 1232;
+// RFC 1035, 4.1.1 and RFC 4035, 3.1.6 and 3.2.
+const [FLAG_QR, FLAG_AA, FLAG_TC, FLAG_RD] = [0x8000, 0x0400, 0x0200, 0x0100];
+const [FLAG_RA, FLAG_AD, FLAG_CD] = [0x0080, 0x0020, 0x0010];
 
 /**
- * A question as it is sent. With `edns`, an OPT record of 11 octets follows that allows answers of 1232 octets (RFC 6891).
- * Throws RangeError for a name that cannot be asked.
+ * A question as it is sent, in the case of its name. With `edns`, an OPT record of 11 octets follows (edns.ts); DO needs
+ * it. Throws RangeError for a name that cannot be asked.
  */
 export function encodeQuestion(question: Question, id: number, edns: boolean): Buffer {
+  const { name, type, recursionDesired, dnssecOk = false, checkingDisabled = false } = question;
   // On the wire a name takes two octets more than its text, or fewer where something is escaped.
-  const bytes = Buffer.allocUnsafe(HEADER_OCTETS + question.name.length + 2 + 4 + OPT_OCTETS);
+  const room = HEADER_OCTETS + name.length + 2 + 4 + (edns ? OPT_OCTETS : 0);
+  const bytes = Buffer.allocUnsafe(room);
   bytes.fill(0, 0, HEADER_OCTETS);
   bytes.writeUInt16BE(id, 0);
-  bytes.writeUInt16BE(question.recursionDesired ? FLAG_RD : 0, 2);
-  bytes.writeUInt16BE(1, 4);
-  bytes.writeUInt16BE(edns ? 1 : 0, 10);
-  let end = encodeName(question.name, bytes, HEADER_OCTETS);
-  end = bytes.writeUInt16BE(typeCodes[question.type], end);
+  bytes.writeUInt16BE((recursionDesired ? FLAG_RD : 0) | (checkingDisabled ? FLAG_CD : 0), 2);
+  bytes[5] = 1;
+  let end = encodeName(name, bytes, HEADER_OCTETS);
+  end = bytes.writeUInt16BE(typeCodes[type], end);
   end = bytes.writeUInt16BE(CLASS_IN, end);
-  return bytes.subarray(0, edns ? encodeOpt(bytes, end) : end);
+  if (edns) {
+    bytes[11] = 1;
+    encodeOpt(bytes, end, dnssecOk);
+    end += OPT_OCTETS;
+  }
+  return end === room ? bytes : bytes.subarray(0, end);
 }
 
 /** Where the question section of an encoded question ends. */
@@ -76,7 +93,9 @@ export function decodeMessage(bytes: Uint8Array): Message {
   const questions = u16(reader);
   // One at most (RFC 9619).
   if (questions > 1) throw new MalformedMessage('several questions');
-  const [answerCount, authorityCount, additionalCount] = [u16(reader), u16(reader), u16(reader)];
+  const answerCount = u16(reader);
+  const authorityCount = u16(reader);
+  const additionalCount = u16(reader);
   const question = questions === 1 ? decodeQuestion(reader) : undefined;
   const answers = decodeRecords(reader, answerCount);
   const authority = decodeRecords(reader, authorityCount);
@@ -84,24 +103,20 @@ export function decodeMessage(bytes: Uint8Array): Message {
   const opt = additional.find((record) => record.type === 'OPT');
   return {
     id,
-    response: (flags & 0x8000) !== 0,
-    authoritative: (flags & 0x0400) !== 0,
-    truncated: (flags & 0x0200) !== 0,
+    response: (flags & FLAG_QR) !== 0,
+    authoritative: (flags & FLAG_AA) !== 0,
+    truncated: (flags & FLAG_TC) !== 0,
     recursionDesired: (flags & FLAG_RD) !== 0,
-    recursionAvailable: (flags & 0x0080) !== 0,
+    recursionAvailable: (flags & FLAG_RA) !== 0,
+    authenticData: (flags & FLAG_AD) !== 0,
+    checkingDisabled: (flags & FLAG_CD) !== 0,
     rcode: (flags & 0x000f) | ((opt?.extendedRcode ?? 0) << 4),
+    extendedErrors: opt?.errors ?? [],
     question,
     answers,
     authority,
     additional,
   };
-}
-
-function encodeOpt(bytes: Buffer, at: number): number {
-  bytes.fill(0, at, at + OPT_OCTETS);
-  bytes.writeUInt16BE(41, at + 1);
-  bytes.writeUInt16BE(UDP_PAYLOAD_OCTETS, at + 3);
-  return at + OPT_OCTETS;
 }
 
 function decodeQuestion(reader: Reader): { name: string; typeCode: number } {

@@ -4,6 +4,7 @@
  * can never be mistaken for two labels. The root is ".".
  */
 import { MalformedMessage } from './malformed.ts';
+import { escapeByte, type Reader } from './reader.ts';
 
 const DOT = 0x2e;
 const BACKSLASH = 0x5c;
@@ -18,25 +19,52 @@ const POINTERS = 127;
 /** How each byte of a label is shown. Upper case is folded here: DNS compares ASCII without case (RFC 4343, 3). */
 const shown: readonly string[] = Array.from({ length: 256 }, (_, byte) => showByte(byte));
 
-/** A place in a message; reading moves `offset` on. */
-export type Reader = { readonly bytes: Uint8Array; offset: number };
+/** The character of each byte that is shown as one; 0 for those that are escaped. */
+const plain = Uint8Array.from(shown, (text) => (text.length === 1 ? text.charCodeAt(0) : 0));
+
+/** A name is put together here, as one string from all of its bytes is cheaper than many joined; 4 characters a byte. */
+const scratch = Buffer.alloc(NAME_OCTETS * 4);
 
 /**
  * Writes a name at `start` and returns the offset behind it; `into` must have two octets more room than the text is long.
  * Throws RangeError for what is no name: an empty or too long label, too many octets, an unescaped foreign character.
  */
 export function encodeName(name: string, into: Uint8Array, start: number): number {
-  let at = start;
-  for (const label of labelsOf(name)) {
-    const length = encodeLabel(label, into, at + 1);
-    if (length < 1 || length > LABEL_OCTETS) throw new RangeError(`no label of a name: ${label}`);
-    into[at] = length;
-    at += length + 1;
-    // The octet of the root's empty label is still to come.
-    if (at - start > NAME_OCTETS - 1) throw new RangeError(`a name of over 255 octets: ${name}`);
+  if (name === '.') {
+    into[start] = 0;
+    return start + 1;
   }
-  into[at] = 0;
-  return at + 1;
+  // The octet before each label is its length, known once the label is written.
+  let labelAt = start;
+  let at = start + 1;
+  for (let i = 0; i < name.length; i++) {
+    const code = name.charCodeAt(i);
+    if (code === DOT) {
+      labelAt = endLabel(name, into, labelAt, at);
+      at = labelAt + 1;
+    } else {
+      into[at++] = octetAt(name, i, code);
+      if (code === BACKSLASH) i += escapedLength(name, i);
+    }
+  }
+  labelAt = endLabel(name, into, labelAt, at);
+  if (labelAt - start > NAME_OCTETS - 1) throw new RangeError(`a name of over 255 octets: ${name}`);
+  into[labelAt] = 0;
+  return labelAt + 1;
+}
+
+/** The octet that a character of a name, or the escape that begins with it, stands for. */
+function octetAt(name: string, at: number, code: number): number {
+  if (code <= 0x20 || code > 0x7e) throw new RangeError(`a foreign character in: ${name}`);
+  return code === BACKSLASH ? escaped(name, at) : code;
+}
+
+/** Gives the label at `labelAt` its length, and returns where the next one begins. */
+function endLabel(name: string, into: Uint8Array, labelAt: number, end: number): number {
+  const length = end - labelAt - 1;
+  if (length < 1 || length > LABEL_OCTETS) throw new RangeError(`no label of a name in: ${name}`);
+  into[labelAt] = length;
+  return end;
 }
 
 /** Reads a name and moves the reader behind it. Throws MalformedMessage. */
@@ -44,17 +72,29 @@ export function decodeName(reader: Reader): string {
   const { bytes, offset } = reader;
   const walk: Walk = { at: offset, segment: offset, after: -1, pointers: 0 };
   let octets = 1;
-  let name = '';
+  let written = 0;
   for (let length = nextLength(bytes, walk); length > 0; length = nextLength(bytes, walk)) {
     octets += length + 1;
     const end = walk.at + 1 + length;
     if (octets > NAME_OCTETS || end > bytes.length) throw new MalformedMessage('bad name');
-    if (name !== '') name += '.';
-    for (let at = walk.at + 1; at < end; at++) name += shown[byteAt(bytes, at)];
+    if (written > 0) scratch[written++] = DOT;
+    written = showLabel(bytes, walk.at + 1, end, written);
     walk.at = end;
   }
   reader.offset = walk.after < 0 ? walk.at + 1 : walk.after;
-  return name === '' ? '.' : name;
+  return written === 0 ? '.' : scratch.toString('latin1', 0, written);
+}
+
+/** Writes a label's characters into the scratch at `written`, and returns the place behind them. */
+function showLabel(bytes: Uint8Array, from: number, end: number, written: number): number {
+  let next = written;
+  for (let at = from; at < end; at++) {
+    const byte = byteAt(bytes, at);
+    const char = plain[byte] ?? 0;
+    if (char !== 0) scratch[next++] = char;
+    else next += scratch.write(shown[byte] ?? '', next, 'latin1');
+  }
+  return next;
 }
 
 /** The name without its first label; "." above a name of one label, undefined above the root. */
@@ -79,26 +119,9 @@ function showByte(byte: number): string {
   return byte < 128 && /[a-z0-9_*-]/.test(char) ? char : escapeByte(byte);
 }
 
-/** A byte as `\DDD` (RFC 1035, 5.1). */
-export function escapeByte(byte: number): string {
-  return `\\${String(byte).padStart(3, '0')}`;
-}
-
-function labelsOf(name: string): readonly string[] {
-  if (name === '.') return [];
-  return name.includes('\\') ? name.split(/(?<!\\)\./) : name.split('.');
-}
-
-/** Writes a label's bytes and returns how many they are. */
-function encodeLabel(label: string, into: Uint8Array, start: number): number {
-  let at = start;
-  for (let i = 0; i < label.length; i++) {
-    const code = label.charCodeAt(i);
-    if (code <= 0x20 || code > 0x7e) throw new RangeError(`a foreign character in: ${label}`);
-    into[at++] = code === BACKSLASH ? escaped(label, i) : code;
-    if (code === BACKSLASH) i += label.charCodeAt(i + 1) === DOT ? 1 : 3;
-  }
-  return at - start;
+/** How many characters follow the backslash. */
+function escapedLength(name: string, backslash: number): number {
+  return name.charCodeAt(backslash + 1) === DOT ? 1 : 3;
 }
 
 function escaped(name: string, backslash: number): number {

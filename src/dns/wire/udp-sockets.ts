@@ -7,10 +7,14 @@ import { createSocket, type Socket } from 'node:dgram';
 /** The version of IP. */
 export type Family = 4 | 6;
 
-/** A socket and what waits for an answer on it, by id. */
+/**
+ * A socket and what waits for an answer on it: at most one in each slot, found by the lower bits of its id. A Map did the
+ * same for twice the work of the garbage collector: the tables it outgrows keep what was in them.
+ */
 export type UdpSocket<Waiting> = {
   readonly udp: Socket;
-  readonly waiting: Map<number, Waiting>;
+  readonly slots: (Waiting | undefined)[];
+  waiting: number;
   uses: number;
 };
 
@@ -19,6 +23,7 @@ export type Source = { readonly address: string; readonly port: number };
 
 export type UdpSocketsOptions<Waiting> = {
   readonly socketsPerFamily: number;
+  /** At most SLOTS / 2, so that a free slot is soon drawn. */
   readonly usesPerSocket: number;
   readonly random16: () => number;
   readonly onMessage: (socket: UdpSocket<Waiting>, bytes: Buffer, source: Source) => void;
@@ -36,6 +41,9 @@ export type UdpSockets<Waiting> = {
   readonly close: () => void;
 };
 
+/** A power of two. */
+const SLOTS = 4096;
+
 /** Room for a burst of answers in the kernel; what it does not grant, it caps. */
 const RECEIVE_BUFFER_BYTES = 1 << 20;
 
@@ -46,6 +54,7 @@ export function createUdpSockets<Waiting>(
   const current: Record<Family, (UdpSocket<Waiting> | undefined)[]> = { 4: [], 6: [] };
   const open = new Set<UdpSocket<Waiting>>();
   const retired = new Set<UdpSocket<Waiting>>();
+  const usesPerSocket = Math.min(options.usesPerSocket, SLOTS / 2);
 
   function drop(socket: UdpSocket<Waiting>): void {
     retired.delete(socket);
@@ -53,7 +62,8 @@ export function createUdpSockets<Waiting>(
   }
 
   function make(family: Family): UdpSocket<Waiting> {
-    const socket = { udp: newSocket(family), waiting: new Map<number, Waiting>(), uses: 0 };
+    const slots = new Array<Waiting | undefined>(SLOTS).fill(undefined);
+    const socket = { udp: newSocket(family), slots, waiting: 0, uses: 0 };
     socket.udp.on('message', (bytes, source) => options.onMessage(socket, bytes, source));
     // For example no more file descriptors, or a host without IPv6.
     socket.udp.on('error', () => {
@@ -70,7 +80,7 @@ export function createUdpSockets<Waiting>(
     pick(family) {
       const slot = options.random16() % options.socketsPerFamily;
       let socket = current[family][slot];
-      if (socket === undefined || socket.uses >= options.usesPerSocket) {
+      if (socket === undefined || socket.uses >= usesPerSocket) {
         // Whoever still waits on the old one gets the answer; `reap` closes it after that.
         if (socket !== undefined && open.has(socket)) retired.add(socket);
         socket = make(family);
@@ -81,12 +91,37 @@ export function createUdpSockets<Waiting>(
     },
     all: () => open,
     reap: () => {
-      for (const socket of retired) if (socket.waiting.size === 0) drop(socket);
+      for (const socket of retired) if (socket.waiting === 0) drop(socket);
     },
     close: () => {
       for (const socket of open) drop(socket);
     },
   };
+}
+
+/** Draws an id whose slot nobody has. */
+export function freeId<Waiting>(socket: UdpSocket<Waiting>, random16: () => number): number {
+  let id = random16();
+  while (socket.slots[id % SLOTS] !== undefined) id = random16();
+  return id;
+}
+
+/** Begins to wait for an id that `freeId` has drawn. */
+export function enter<Waiting>(socket: UdpSocket<Waiting>, waiting: Waiting, id: number): void {
+  socket.slots[id % SLOTS] = waiting;
+  socket.waiting++;
+}
+
+/** Who waits in the slot of this id, though perhaps for another id. */
+export function find<Waiting>(socket: UdpSocket<Waiting>, id: number): Waiting | undefined {
+  return socket.slots[id % SLOTS];
+}
+
+/** Ends the wait for this id; none of it where somebody else has the slot by now. */
+export function leave<Waiting>(socket: UdpSocket<Waiting>, waiting: Waiting, id: number): void {
+  if (socket.slots[id % SLOTS] !== waiting) return;
+  socket.slots[id % SLOTS] = undefined;
+  socket.waiting--;
 }
 
 function newSocket(family: Family): Socket {

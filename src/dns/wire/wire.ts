@@ -1,28 +1,20 @@
 /**
- * One question to one server: UDP first, TCP where the answer was truncated, one retry. Made for thousands of
- * questions a second: a few shared sockets, one look into a map for each answer, one timer for all that wait.
+ * One question to one server: UDP first, TCP where the answer was truncated, once more where nobody answers. Made for
+ * thousands of questions a second: a few shared sockets, one look into a table for each answer, one timer for all that
+ * wait, and what is asked in one turn of the event loop sent together.
  */
 import { setMaxListeners } from 'node:events';
-import { isIPv6 } from 'node:net';
 import type { SocketAddress } from '../../config.ts';
-import { type Budget, isCutOff, takeBytes, takeQuestion, unlimited } from '../budget.ts';
-import {
-  type Exchange,
-  isAnswer,
-  isFormatError,
-  isFrom,
-  isTruncated,
-  newExchange,
-  readAnswer,
-  type WireAnswer,
-} from './exchange.ts';
-import { encodeQuestion, HEADER_OCTETS, type Question } from './message.ts';
+import { type Budget, isCutOff, takeQuestion, unlimited } from '../budget.ts';
+import { asSource, familyOf, newExchange, type WireAnswer } from './exchange.ts';
+import type { Question } from './message.ts';
 import { createRandom16 } from './random.ts';
-import { askOverTcp } from './tcp.ts';
-import { createUdpSockets, type Source, type UdpSocket, type UdpSockets } from './udp-sockets.ts';
+import { type Inlet, receive } from './receive.ts';
+import { askWithoutEdns, send, settle, TIMEOUT, type Waiting } from './tries.ts';
+import { createUdpSockets, enter, freeId, type UdpSocket } from './udp-sockets.ts';
 
 export type AskOptions = {
-  /** How long to wait for each of the two UDP tries; the wire's own `timeoutMs` otherwise. */
+  /** How long to wait for each UDP try; the wire's own `timeoutMs` otherwise. */
   readonly timeoutMs?: number;
   /** What it may cost: each message sent and each byte received is taken off. Spent: a timeout. */
   readonly budget?: Budget;
@@ -31,8 +23,8 @@ export type AskOptions = {
 
 export type Wire = {
   /**
-   * Asks one question. Only an answer from this address and port with the id and question that were sent counts; all
-   * else is ignored. Rejects with RangeError for a name that cannot be asked, never for what the network does.
+   * Asks one question. Only an answer from this address and port with the id and question that were sent, letter by
+   * letter, counts; all else is ignored. Three messages over UDP at most, and one over TCP. Rejects with RangeError for a name that cannot be asked, never for what the network does.
    */
   readonly ask: (
     question: Question,
@@ -44,31 +36,17 @@ export type Wire = {
 };
 
 export type WireOptions = {
-  /** For each UDP try; there are two. */
+  /** For each UDP try: with EDNS, and once more without; a third one, in lower case, follows an answer at once. */
   readonly timeoutMs?: number;
   readonly tcpTimeoutMs?: number;
   readonly socketsPerFamily?: number;
-  /** After so many questions a socket, and with it its port, is replaced. */
+  /** After so many questions, 2,048 at most, a socket, and with it its port, is replaced. */
   readonly usesPerSocket?: number;
 };
 
-/** A question whose answer has not come. `dueAt` is on the clock of performance.now(). */
-type Waiting = {
-  readonly exchange: Exchange;
-  readonly timeoutMs: number;
-  readonly budget: Budget;
-  readonly signal: AbortSignal | undefined;
-  readonly settle: (answer: WireAnswer) => void;
-  dueAt: number;
-  retried: boolean;
-};
-
 /** What the functions below share; one for each wire. */
-type State = {
+type State = Inlet & {
   readonly options: Required<WireOptions>;
-  readonly random16: () => number;
-  readonly closing: AbortController;
-  readonly sockets: UdpSockets<Waiting>;
   sweeper: NodeJS.Timeout | undefined;
 };
 
@@ -81,8 +59,6 @@ const defaults = {
 
 /** How often what waits is looked through: a timeout is late by this much at most. */
 const SWEEP_MS = 25;
-
-const TIMEOUT: WireAnswer = { kind: 'timeout' };
 
 /** One for the whole process: the more questions share the sockets, the less each costs. */
 export function createWire(given: WireOptions = {}): Wire {
@@ -97,7 +73,7 @@ export function createWire(given: WireOptions = {}): Wire {
     onMessage: (socket, bytes, source) => receive(state, socket, bytes, source),
     onLost: settleAll,
   });
-  const state: State = { options, random16, closing, sockets, sweeper: undefined };
+  const state: State = { options, random16, closing, sockets, outbox: [], sweeper: undefined };
   return {
     ask: (question, server, askOptions = {}) =>
       new Promise((resolve) => start(state, question, server, askOptions, resolve)),
@@ -113,105 +89,30 @@ function start(
   resolve: (answer: WireAnswer) => void,
 ): void {
   const over = state.closing.signal.aborted || signal?.aborted || !takeQuestion(budget);
-  const socket = over ? undefined : state.sockets.pick(isIPv6(server.address) ? 6 : 4);
+  const socket = over ? undefined : state.sockets.pick(familyOf(server));
   if (socket === undefined) {
     resolve(TIMEOUT);
     return;
   }
-  const id = freeId(state, socket);
+  const { random16 } = state;
+  const exchange = newExchange(question, { id: freeId(socket, random16), edns: true, random16 });
+  const askedAt = performance.now();
   const waiting: Waiting = {
-    exchange: newExchange(question, server, id),
+    question,
+    server: asSource(server),
     timeoutMs,
     budget,
     signal,
-    settle: (answer) => {
-      // After TCP the id may be another question's already.
-      if (socket.waiting.get(id) === waiting) socket.waiting.delete(id);
-      resolve(answer);
-    },
-    dueAt: dueAfter(timeoutMs, budget),
-    retried: false,
+    resolve,
+    askedAt,
+    dueAt: Math.min(askedAt + timeoutMs, budget.deadline),
+    socket,
+    exchange,
   };
-  socket.waiting.set(id, waiting);
-  send(socket, waiting, waiting.exchange.encoded);
+  enter(socket, waiting, exchange.id);
+  send(state, waiting);
   // This timer, not the sockets, keeps the process alive while a question waits.
   state.sweeper ??= setInterval(() => sweep(state), SWEEP_MS);
-}
-
-function dueAfter(timeoutMs: number, { deadline }: Budget): number {
-  return Math.min(performance.now() + timeoutMs, deadline);
-}
-
-/** An id that nobody waits for on this socket, so that it alone finds the question again. */
-function freeId(state: State, socket: UdpSocket<Waiting>): number {
-  let id = state.random16();
-  while (socket.waiting.has(id)) id = state.random16();
-  return id;
-}
-
-function send(socket: UdpSocket<Waiting>, waiting: Waiting, bytes: Buffer): void {
-  const { server } = waiting.exchange;
-  socket.udp.send(bytes, server.port, server.address, (error) => {
-    // No route, for example: waiting would not help.
-    if (error) waiting.settle(TIMEOUT);
-  });
-}
-
-/**
- * Once more with the same id, without EDNS: a server or firewall too old for it says FORMERR or nothing at all
- * (RFC 6891, 7). An answer to the first try is still welcome.
- */
-function retry(socket: UdpSocket<Waiting>, waiting: Waiting): void {
-  const { question, id } = waiting.exchange;
-  if (!takeQuestion(waiting.budget)) {
-    waiting.settle(TIMEOUT);
-    return;
-  }
-  waiting.retried = true;
-  waiting.dueAt = dueAfter(waiting.timeoutMs, waiting.budget);
-  send(socket, waiting, encodeQuestion(question, id, false));
-}
-
-/** Everything that arrives on a socket, wanted or forged. */
-function receive(state: State, socket: UdpSocket<Waiting>, bytes: Buffer, source: Source): void {
-  if (bytes.length < HEADER_OCTETS) return;
-  const waiting = socket.waiting.get(bytes.readUInt16BE(0));
-  if (waiting === undefined || !isFrom(source, waiting.exchange)) return;
-  // Also what is no answer costs: a server could send nonsense for as long as we wait.
-  if (!takeBytes(waiting.budget, bytes.length)) waiting.settle(TIMEOUT);
-  else if (isAnswer(bytes, waiting.exchange)) useAnswer(state, socket, waiting, bytes);
-}
-
-function useAnswer(
-  state: State,
-  socket: UdpSocket<Waiting>,
-  waiting: Waiting,
-  bytes: Buffer,
-): void {
-  if (isFormatError(bytes) && !waiting.retried) retry(socket, waiting);
-  else if (isTruncated(bytes)) fetchWhole(state, socket, waiting);
-  else waiting.settle(readAnswer(bytes, 'udp'));
-}
-
-function fetchWhole(state: State, socket: UdpSocket<Waiting>, waiting: Waiting): void {
-  if (!takeQuestion(waiting.budget)) {
-    waiting.settle(TIMEOUT);
-    return;
-  }
-  socket.waiting.delete(waiting.exchange.id); // from here on TCP has its own timer
-  void overTcp(state, waiting).then(waiting.settle);
-}
-
-/** A truncated answer is to be ignored: without the whole one there is none (RFC 2181, 9). */
-async function overTcp({ options, closing }: State, waiting: Waiting): Promise<WireAnswer> {
-  const { exchange, budget } = waiting;
-  const bytes = await askOverTcp(exchange.encoded, exchange.server, {
-    timeoutMs: Math.min(options.tcpTimeoutMs, budget.deadline - performance.now()),
-    take: (octets) => takeBytes(budget, octets),
-    signal: waiting.signal ? AbortSignal.any([closing.signal, waiting.signal]) : closing.signal,
-  });
-  if (bytes === undefined) return TIMEOUT;
-  return isAnswer(bytes, exchange) ? readAnswer(bytes, 'tcp') : { kind: 'malformed' };
 }
 
 /** Looks through everything that waits. With nothing left it stops, and lets the process end. */
@@ -219,17 +120,20 @@ function sweep(state: State): void {
   const now = performance.now();
   let found = 0;
   for (const socket of state.sockets.all()) {
-    found += socket.waiting.size;
-    for (const waiting of socket.waiting.values()) check(socket, waiting, now);
+    found += socket.waiting;
+    if (socket.waiting === 0) continue;
+    for (const waiting of socket.slots) if (waiting !== undefined) check(state, waiting, now);
   }
   state.sockets.reap();
   if (found === 0) stopSweeping(state);
 }
 
-function check(socket: UdpSocket<Waiting>, waiting: Waiting, now: number): void {
-  const over = isCutOff(waiting.budget, now) || waiting.signal?.aborted === true;
-  if (over || (waiting.retried && now >= waiting.dueAt)) waiting.settle(TIMEOUT);
-  else if (now >= waiting.dueAt) retry(socket, waiting);
+function check(state: State, waiting: Waiting, now: number): void {
+  const { budget, signal, exchange, dueAt } = waiting;
+  if (isCutOff(budget, now) || signal?.aborted === true) settle(waiting, TIMEOUT);
+  else if (now < dueAt) return;
+  else if (exchange.edns && exchange.mixedCase) askWithoutEdns(state, waiting);
+  else settle(waiting, TIMEOUT);
 }
 
 function stopSweeping(state: State): void {
@@ -238,7 +142,7 @@ function stopSweeping(state: State): void {
 }
 
 function settleAll(socket: UdpSocket<Waiting>): void {
-  for (const waiting of socket.waiting.values()) waiting.settle(TIMEOUT);
+  for (const waiting of socket.slots) if (waiting !== undefined) settle(waiting, TIMEOUT);
 }
 
 function close(state: State): void {

@@ -1,69 +1,39 @@
-import { createSocket, type RemoteInfo } from 'node:dgram';
-import { once } from 'node:events';
-import { decode, encode } from 'dns-packet';
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultLimits, startBudget } from '../../../src/dns/budget.ts';
-import { createWire } from '../../../src/dns/wire/wire.ts';
-import { asked, atTheEnd, closeAll, openDns, PATIENCE_MS } from '../laboratory.ts';
+import { noteNotRun } from '../../support/programs.ts';
+import {
+  closeAll,
+  hasIpv6,
+  openDns,
+  openRaw,
+  openTruncating,
+  openWire,
+  question,
+  responseTo,
+  rightAnswer,
+} from './servers.ts';
 
 afterEach(closeAll);
 
-const question = { name: 'docs.shop.test', type: 'A', recursionDesired: false } as const;
 const zones = { 'shop.test': ['docs A 192.0.2.1'] };
-
-function openWire(options = {}) {
-  const wire = createWire({
-    timeoutMs: PATIENCE_MS,
-    tcpTimeoutMs: PATIENCE_MS,
-    ...options,
-  });
-  atTheEnd(wire.close);
-  return wire;
-}
-
-type Reply = (bytes: Buffer) => void;
-
-/** A server that misbehaves by hand: `answer` gets each query and sends what it likes. */
-async function openRaw(answer: (query: Buffer, reply: Reply, source: RemoteInfo) => void) {
-  const socket = createSocket('udp4');
-  socket.on('message', (query, source) =>
-    answer(query, (bytes) => socket.send(bytes, source.port, source.address), source),
-  );
-  const listening = once(socket, 'listening');
-  socket.bind(0, '127.0.0.1');
-  await listening;
-  atTheEnd(() => socket.close());
-  return { address: '127.0.0.1', port: socket.address().port };
-}
-
-function responseTo(query: Buffer, change: { id?: number; name?: string; flags?: number } = {}) {
-  const { id = 0, questions: [first] = [] } = decode(query);
-  const name = change.name ?? first?.name ?? '';
-  return encode({
-    type: 'response',
-    id: change.id ?? id,
-    flags: change.flags ?? 0x0400,
-    questions: [{ type: first?.type ?? 'A', name }],
-    answers: [{ type: 'A', name, data: '192.0.2.1' }],
-  });
-}
-
-const rightAnswer = {
-  kind: 'response',
-  message: { answers: [{ name: question.name, address: '192.0.2.1' }] },
-};
+const loopbacks = hasIpv6 ? ['127.0.0.1', '::1', '0:0:0:0:0:0:0:1'] : ['127.0.0.1'];
+if (!hasIpv6) noteNotRun('DNS questions over IPv6', 'this host has no ::1');
 
 describe('an answer', () => {
-  it('comes over UDP', async () => {
-    const dns = await openDns(zones);
-    expect(await openWire().ask(question, dns)).toMatchObject({ ...rightAnswer, via: 'udp' });
+  it.each(loopbacks)('comes over UDP, and says how long it took: from %s', async (address) => {
+    const server = await openRaw((query, reply) => reply(responseTo(query)), address);
+    const answer = await openWire().ask(question, server);
+    expect(answer).toMatchObject({ ...rightAnswer, via: 'udp', rttMs: expect.any(Number) });
   });
 
-  it('that is truncated is fetched whole over TCP', async () => {
-    const dns = await openDns(zones);
-    dns.fail(question.name, 'A', 'truncate');
-    expect(await openWire().ask(question, dns)).toMatchObject({ ...rightAnswer, via: 'tcp' });
-    expect(dns.questions.map(({ transport }) => transport)).toEqual(['udp', 'tcp']);
+  it.each(loopbacks)('that is truncated is fetched whole over TCP: from %s', async (address) => {
+    const server = await openTruncating((socket) => {
+      socket.on('data', (bytes) => {
+        const answer = responseTo(bytes.subarray(2));
+        socket.write(Buffer.concat([Buffer.from([0, answer.length]), answer]));
+      });
+    }, address);
+    expect(await openWire().ask(question, server)).toMatchObject({ ...rightAnswer, via: 'tcp' });
   });
 
   it('that is too large for UDP is fetched over TCP', async () => {
@@ -71,12 +41,28 @@ describe('an answer', () => {
     const dns = await openDns({ 'shop.test': many });
     const answer = await openWire().ask(question, dns);
     expect(answer.kind === 'response' && answer.message.answers).toHaveLength(200);
-    expect(answer).toMatchObject({ via: 'tcp' });
+    expect(dns.questions.map(({ transport }) => transport)).toEqual(['udp', 'tcp']);
   });
 
   it('that is truncated counts for nothing where nobody answers over TCP', async () => {
     const server = await openRaw((query, reply) => reply(responseTo(query, { flags: 0x0600 })));
     expect(await openWire().ask(question, server)).toEqual({ kind: 'timeout' });
+  });
+
+  it('over TCP to another question is malformed: nobody but the server can have sent it', async () => {
+    const server = await openTruncating((socket) => {
+      socket.on('data', (bytes) => {
+        const answer = responseTo(bytes.subarray(2), { name: 'evil.shop.test' });
+        socket.write(Buffer.concat([Buffer.from([0, answer.length]), answer]));
+      });
+    });
+    expect(await openWire().ask(question, server)).toEqual({ kind: 'malformed' });
+  });
+
+  it('over TCP that is garbage is malformed', async () => {
+    const garbage = Buffer.from([0, 14, ...Array(14).fill(0xff)]);
+    const server = await openTruncating((socket) => socket.write(garbage));
+    expect(await openWire().ask(question, server)).toEqual({ kind: 'malformed' });
   });
 
   it('with nonsense in it is malformed', async () => {
@@ -85,64 +71,20 @@ describe('an answer', () => {
     expect(await openWire().ask(question, dns)).toEqual({ kind: 'malformed' });
   });
 
-  it('may repeat the name in another case', async () => {
-    const server = await openRaw((query, reply) =>
-      reply(responseTo(query, { name: 'DOCS.shop.TEST' })),
-    );
-    expect(await openWire().ask(question, server)).toMatchObject(rightAnswer);
-  });
-});
-
-describe('an answer is ignored, and the right one still taken, when', () => {
-  it.each<[string, (query: Buffer) => Buffer]>([
-    ['its id is wrong', (query) => responseTo(query, { id: query.readUInt16BE(0) ^ 1 })],
-    ['it answers another question', (query) => responseTo(query, { name: 'evil.shop.test' })],
-    ['it is a question itself', (query) => query],
-    ['it is too short', (query) => query.subarray(0, 7)],
-    ['it is only a header', (query) => responseTo(query, {}).fill(0, 4).subarray(0, 12)],
-  ])('%s', async (_why, wrong) => {
-    const server = await openRaw((query, reply) => {
-      reply(wrong(query));
-      reply(responseTo(query));
-    });
-    expect(await openWire().ask(question, server)).toMatchObject(rightAnswer);
-  });
-
-  it('it comes from another port', async () => {
-    const stranger = createSocket('udp4');
-    atTheEnd(() => stranger.close());
-    // The stranger knows id and question, and speaks first: there is no such name.
-    const server = await openRaw((query, reply, { port, address }) =>
-      stranger.send(responseTo(query, { flags: 0x0403 }), port, address, () =>
-        reply(responseTo(query)),
-      ),
-    );
-    expect(await openWire().ask(question, server)).toMatchObject(rightAnswer);
-  });
-
-  it('its id is wrong every time: that is no answer at all', async () => {
-    const dns = await openDns(zones);
-    dns.fail(question.name, 'A', 'wrong_id');
-    expect(await openWire({ timeoutMs: 50 }).ask(question, dns)).toEqual({ kind: 'timeout' });
+  it('counts its time from the first try', async () => {
+    let asks = 0;
+    const server = await openRaw((query, reply) => ++asks === 2 && reply(responseTo(query)));
+    const answer = await openWire({ timeoutMs: 50 }).ask(question, server);
+    expect(answer.kind === 'response' && answer.rttMs >= 50).toBe(true);
   });
 });
 
 describe('a server that does not answer', () => {
-  it('is asked once more, this time without EDNS', async () => {
-    const extras: (number | undefined)[] = [];
-    const server = await openRaw((query, reply) => {
-      extras.push(decode(query).additionals?.length);
-      if (extras.length === 2) reply(responseTo(query));
-    });
-    expect(await openWire({ timeoutMs: 250 }).ask(question, server)).toMatchObject(rightAnswer);
-    expect(extras).toEqual([1, 0]);
-  });
-
   it('is given up after two tries', async () => {
-    const dns = await openDns(zones);
-    dns.fail(question.name, '*', 'timeout');
-    expect(await openWire({ timeoutMs: 50 }).ask(question, dns)).toEqual({ kind: 'timeout' });
-    expect(asked(dns)).toEqual(['docs.shop.test A', 'docs.shop.test A']);
+    let asks = 0;
+    const server = await openRaw(() => ++asks);
+    expect(await openWire({ timeoutMs: 50 }).ask(question, server)).toEqual({ kind: 'timeout' });
+    expect(asks).toBe(2);
   });
 
   it('may still answer the first try while the second one is under way', async () => {
@@ -154,51 +96,37 @@ describe('a server that does not answer', () => {
     expect(await openWire({ timeoutMs: 250 }).ask(question, server)).toMatchObject(rightAnswer);
   });
 
-  it.each<[string, (query: Buffer) => Buffer]>([
-    ['with the question', (query) => responseTo(query, { flags: 1 })],
-    ['with a header only', (query) => responseTo(query, { flags: 1 }).fill(0, 4).subarray(0, 12)],
-  ])('but says FORMERR %s is asked without EDNS', async (_how, formerr) => {
-    let asks = 0;
-    const server = await openRaw((query, reply) =>
-      reply(asks++ === 0 ? formerr(query) : responseTo(query)),
-    );
-    expect(await openWire().ask(question, server)).toMatchObject(rightAnswer);
-    expect(asks).toBe(2);
-  });
-
   it('costs nothing at all once the deadline has passed', async () => {
-    const dns = await openDns(zones);
+    let asks = 0;
+    const server = await openRaw(() => ++asks);
     const late = startBudget({ ...defaultLimits, ms: -1 });
-    expect(await openWire().ask(question, dns, { budget: late })).toEqual({ kind: 'timeout' });
-    expect(asked(dns)).toEqual([]);
+    expect(await openWire().ask(question, server, { budget: late })).toEqual({ kind: 'timeout' });
+    expect(asks).toBe(0);
   });
 
   it('is left alone when whoever asked gives up', async () => {
-    const dns = await openDns(zones);
-    dns.fail(question.name, '*', 'timeout');
+    const server = await openRaw(() => {});
     const givingUp = new AbortController();
-    const answer = openWire({ timeoutMs: 60_000 }).ask(question, dns, { signal: givingUp.signal });
+    const wire = openWire({ timeoutMs: 60_000 });
+    const answer = wire.ask(question, server, { signal: givingUp.signal });
     givingUp.abort();
     expect(await answer).toEqual({ kind: 'timeout' });
   });
 
   it('and whose address cannot be reached is a timeout at once', async () => {
-    const answer = openWire({ timeoutMs: 60_000 }).ask(question, {
-      address: '255.255.255.255',
-      port: 9,
-    });
+    const nowhere = { address: '255.255.255.255', port: 9 };
+    const answer = openWire({ timeoutMs: 60_000 }).ask(question, nowhere);
     expect(await answer).toEqual({ kind: 'timeout' });
   });
 });
 
 describe('a wire', () => {
   it('settles what waits as a timeout when it is closed, and takes no more', async () => {
-    const dns = await openDns(zones);
-    dns.fail(question.name, '*', 'timeout');
+    const server = await openRaw(() => {});
     const wire = openWire({ timeoutMs: 60_000 });
-    const waiting = [wire.ask(question, dns), wire.ask(question, dns)];
+    const waiting = [wire.ask(question, server), wire.ask(question, server)];
     wire.close();
-    expect(await Promise.all([...waiting, wire.ask(question, dns)])).toEqual(
+    expect(await Promise.all([...waiting, wire.ask(question, server)])).toEqual(
       Array(3).fill({ kind: 'timeout' }),
     );
   });
@@ -212,16 +140,33 @@ describe('a wire', () => {
       reply(responseTo(query));
     });
     const wire = openWire({ socketsPerFamily: 4, usesPerSocket: 20, timeoutMs: 2_000 });
-    const answers = await Promise.all(
-      Array.from({ length: 400 }, () => wire.ask(question, server)),
-    );
-    expect(answers.every(({ kind }) => kind === 'response')).toBe(true);
+    // In groups, as the kernel drops what a slow reader leaves lying.
+    for (let group = 0; group < 4; group++) {
+      const answers = Array.from({ length: 100 }, () => wire.ask(question, server));
+      for (const answer of await Promise.all(answers)) expect(answer).toMatchObject(rightAnswer);
+    }
     expect(ports.size).toBeGreaterThan(15);
     expect(ids.size).toBeGreaterThan(350);
   });
 
-  it('refuses to ask for what is no name', async () => {
-    const dns = await openDns(zones);
-    await expect(openWire().ask({ ...question, name: 'a..b' }, dns)).rejects.toThrow(RangeError);
+  it('may ask one server more at once than a socket has room for', async () => {
+    const queries: (() => void)[] = [];
+    const server = await openRaw((query, reply) => {
+      queries.push(() => reply(responseTo(query)));
+      if (queries.length % 50 === 0) for (const answer of queries.splice(0)) answer();
+    });
+    const wire = openWire({ socketsPerFamily: 1, usesPerSocket: 1_000_000 });
+    const answers: Promise<unknown>[] = [];
+    for (let group = 0; group < 45; group++) {
+      const some = Array.from({ length: 50 }, () => wire.ask(question, server));
+      answers.push(...some);
+      await Promise.all(some);
+    }
+    for (const answer of await Promise.all(answers)) expect(answer).toMatchObject(rightAnswer);
+  });
+
+  it.each(['a..b', '', 'a b', 'bücher.test'])('refuses to ask for %j', async (name) => {
+    const server = await openRaw(() => {});
+    await expect(openWire().ask({ ...question, name }, server)).rejects.toThrow(RangeError);
   });
 });

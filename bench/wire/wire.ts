@@ -1,0 +1,13 @@
+/** Signpost's own wire: EDNS, random case, ids and ports, every answer decoded. */
+import { createWire } from '../../src/dns/wire/wire.ts';
+import { measure, setting } from './settings.ts';
+
+const server = { address: '127.0.0.1', port: Number(setting('DNS_PORT')) };
+const wire = createWire();
+
+const rates = await measure(async (name) => {
+  const answer = await wire.ask({ name, type: 'A', recursionDesired: true }, server);
+  if (answer.kind !== 'response' || answer.message.answers.length !== 1) throw new Error(name);
+});
+wire.close();
+process.stdout.write(`${JSON.stringify(rates)}\n`);

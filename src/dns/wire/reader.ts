@@ -1,0 +1,38 @@
+/** Reading a message from front to back: numbers and text. */
+import { MalformedMessage } from './malformed.ts';
+
+/** A place in a message; reading moves `offset` on. */
+export type Reader = { readonly bytes: Uint8Array; offset: number };
+
+/** Reads 8 bits. Throws MalformedMessage. */
+export function u8(reader: Reader): number {
+  const byte = reader.bytes[reader.offset++];
+  if (byte === undefined) throw new MalformedMessage('the message ends too soon');
+  return byte;
+}
+
+/** Reads 16 bits. Throws MalformedMessage. */
+export function u16(reader: Reader): number {
+  return (u8(reader) << 8) | u8(reader);
+}
+
+/** Reads 32 bits, as a number that is not negative. Throws MalformedMessage. */
+export function u32(reader: Reader): number {
+  return u16(reader) * 0x1_0000 + u16(reader);
+}
+
+/** Bytes up to `to` as text: printable ASCII stays, the rest and the backslash become \DDD. Throws MalformedMessage. */
+export function text(reader: Reader, to: number): string {
+  let shown = '';
+  while (reader.offset < to) {
+    const byte = u8(reader);
+    const printable = byte >= 0x20 && byte <= 0x7e && byte !== 0x5c;
+    shown += printable ? String.fromCharCode(byte) : escapeByte(byte);
+  }
+  return shown;
+}
+
+/** A byte as `\DDD` (RFC 1035, 5.1). */
+export function escapeByte(byte: number): string {
+  return `\\${String(byte).padStart(3, '0')}`;
+}

@@ -1,0 +1,101 @@
+/** The messages that a question sends over UDP: the first try, and what it may try after that. */
+import type { SocketAddress } from '../../config.ts';
+import { type Budget, takeQuestion } from '../budget.ts';
+import { type Exchange, familyOf, newExchange, type WireAnswer, withoutEdns } from './exchange.ts';
+import type { Question } from './message.ts';
+import { enter, find, freeId, leave, type UdpSocket, type UdpSockets } from './udp-sockets.ts';
+
+/** A question whose answer has not come. Times are on the clock of performance.now(). */
+export type Waiting = {
+  readonly question: Question;
+  readonly server: SocketAddress;
+  readonly timeoutMs: number;
+  readonly budget: Budget;
+  readonly signal: AbortSignal | undefined;
+  readonly resolve: (answer: WireAnswer) => void;
+  readonly askedAt: number;
+  dueAt: number;
+  /** Where it waits, and for what: as it was sent last. */
+  socket: UdpSocket<Waiting>;
+  exchange: Exchange;
+};
+
+/** What every question of a wire leaves through. */
+export type Outlet = {
+  readonly random16: () => number;
+  readonly sockets: UdpSockets<Waiting>;
+  /** What is to be sent at the end of this turn of the event loop. */
+  outbox: Waiting[];
+};
+
+/** The answer where nobody gave one. */
+export const TIMEOUT: WireAnswer = { kind: 'timeout' };
+
+/** Ends the wait. */
+export function settle(waiting: Waiting, answer: WireAnswer): void {
+  leave(waiting.socket, waiting, waiting.exchange.id);
+  waiting.resolve(answer);
+}
+
+/**
+ * Sends it as its exchange says, together with all else of this turn of the event loop: a name server that was woken for
+ * one question finds the others, and waking it is what costs us most.
+ */
+export function send(outlet: Outlet, waiting: Waiting): void {
+  if (outlet.outbox.push(waiting) === 1) setImmediate(sendAll, outlet);
+}
+
+function sendAll(outlet: Outlet): void {
+  const batch = outlet.outbox;
+  outlet.outbox = [];
+  for (const waiting of batch) {
+    // It may have been settled meanwhile, and its socket closed.
+    if (find(waiting.socket, waiting.exchange.id) === waiting) sendNow(waiting);
+  }
+}
+
+function sendNow(waiting: Waiting): void {
+  const { socket, server, exchange } = waiting;
+  socket.udp.send(exchange.encoded, server.port, server.address, (error) => {
+    // No route, for example: waiting would not help.
+    if (error) settle(waiting, TIMEOUT);
+  });
+}
+
+/** Sends it once more, as `change` makes it, where the budget allows. */
+function sendAgain(outlet: Outlet, waiting: Waiting, change: () => boolean): void {
+  if (!takeQuestion(waiting.budget) || !change()) {
+    settle(waiting, TIMEOUT);
+    return;
+  }
+  waiting.dueAt = Math.min(performance.now() + waiting.timeoutMs, waiting.budget.deadline);
+  send(outlet, waiting);
+}
+
+/**
+ * Once more without EDNS: a server or firewall too old for it says FORMERR or nothing at all (RFC 6891, 7). The id stays,
+ * so that an answer to the first try is still welcome.
+ */
+export function askWithoutEdns(outlet: Outlet, waiting: Waiting): void {
+  sendAgain(outlet, waiting, () => {
+    waiting.exchange = withoutEdns(waiting.exchange);
+    return true;
+  });
+}
+
+/**
+ * Once more in plain lower case, for a server that does not keep the case of a question. Port and id are drawn anew:
+ * whoever guessed them, and so had the case taken away, must guess them once more.
+ */
+export function askInLowerCase(outlet: Outlet, waiting: Waiting, edns: boolean): void {
+  sendAgain(outlet, waiting, () => {
+    const socket = outlet.sockets.pick(familyOf(waiting.server));
+    if (socket === undefined) return false;
+    leave(waiting.socket, waiting, waiting.exchange.id);
+    const id = freeId(socket, outlet.random16);
+    waiting.socket = socket;
+    waiting.exchange = newExchange(waiting.question, { id, edns, random16: null });
+    enter(socket, waiting, id);
+    return true;
+  });
+}

@@ -1,0 +1,137 @@
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { defaultLimits, type Limits, spent, startBudget } from '../../../src/dns/budget.ts';
+import {
+  closeAll,
+  nameIn,
+  openDns,
+  openRaw,
+  openTruncating,
+  openWire,
+  question,
+  responseTo,
+  rightAnswer,
+} from './servers.ts';
+
+afterEach(closeAll);
+
+const texts = Array.from({ length: 100 }, (_, i) => `docs TXT "${i} ${'x'.repeat(200)}"`);
+const textQuestion = { ...question, type: 'TXT' } as const;
+const allow = (limits: Partial<Limits>) => startBudget({ ...defaultLimits, ...limits });
+
+/** Answers what comes over TCP rightly, and counts the connections. */
+function countingAnswers() {
+  const seen = { connections: 0 };
+  const serve = (socket: Socket) => {
+    seen.connections++;
+    socket.on('data', (bytes) => {
+      const answer = responseTo(bytes.subarray(2));
+      socket.write(Buffer.concat([Buffer.from([0, answer.length]), answer]));
+    });
+  };
+  return { seen, serve };
+}
+
+describe('a question', () => {
+  it('takes every byte of its answer off, UDP and TCP alike, and every message it sends', async () => {
+    const dns = await openDns({ 'shop.test': texts });
+    const budget = startBudget(defaultLimits);
+    const answer = await openWire().ask(textQuestion, dns, { budget });
+    expect(answer).toMatchObject({ kind: 'response', via: 'tcp' });
+    const { bytes, questions, ms } = spent(budget, defaultLimits);
+    expect(questions).toBe(2);
+    expect(bytes).toBeGreaterThan(100 * 200);
+    expect(ms).toBeGreaterThanOrEqual(0);
+
+    const exactly = allow({ bytes });
+    expect(await openWire().ask(textQuestion, dns, { budget: exactly })).toMatchObject({
+      via: 'tcp',
+    });
+    const short = allow({ bytes: bytes - 1 });
+    expect(await openWire().ask(textQuestion, dns, { budget: short })).toEqual({ kind: 'timeout' });
+  });
+
+  it('takes its retries off, whatever they are for', async () => {
+    const server = await openRaw((query, reply) => {
+      const name = nameIn(query).toLowerCase();
+      if (name !== nameIn(query)) reply(responseTo(query, { name, flags: 1 }));
+    });
+    const budget = startBudget(defaultLimits);
+    const name = `${'docs.'.repeat(30)}shop.test`;
+    await openWire({ timeoutMs: 50 }).ask({ ...question, name }, server, { budget });
+    expect(spent(budget, defaultLimits).questions).toBe(2);
+  });
+
+  it('is a timeout at once when what comes over UDP is too much, though it be no answer', async () => {
+    // The id is right and the question is not, a thousand octets each time.
+    const server = await openRaw((query, reply) => {
+      const wrong = Buffer.concat([query.subarray(0, 12), Buffer.alloc(988)]);
+      for (let i = 0; i < 3; i++) reply(wrong);
+    });
+    const budget = allow({ bytes: 2_500 });
+    const answer = await openWire({ timeoutMs: 60_000 }).ask(question, server, { budget });
+    expect(answer).toEqual({ kind: 'timeout' });
+    expect(budget.bytesLeft).toBe(-500);
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['hangs up without a word', (socket) => socket.end()],
+    ['hangs up in the middle of its answer', (socket) => socket.end(Buffer.from([1, 0, 7, 7]))],
+    ['pours out more than it is allowed', (socket) => pour(socket)],
+  ])('is a timeout at once where a server %s over TCP', async (_how, behave) => {
+    const server = await openTruncating(behave);
+    const budget = allow({ bytes: 20_000 });
+    const wire = openWire({ timeoutMs: 60_000, tcpTimeoutMs: 60_000 });
+    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout' });
+    expect(budget.bytesLeft).toBeGreaterThan(-4096);
+  });
+
+  it('over TCP gives up when its time is over', async () => {
+    const server = await openTruncating(() => {});
+    const wire = openWire({ timeoutMs: 60_000, tcpTimeoutMs: 60_000 });
+    const budget = allow({ ms: 100 });
+    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout' });
+  });
+});
+
+describe('a server that truncates', () => {
+  it('is asked over TCP once in a look; its second truncated answer is a timeout', async () => {
+    const { seen, serve } = countingAnswers();
+    const server = await openTruncating(serve);
+    const [budget, wire] = [startBudget(defaultLimits), openWire()];
+    expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
+    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout' });
+    expect(seen.connections).toBe(1);
+    expect(spent(budget, defaultLimits).questions).toBe(3);
+  });
+
+  it('leaves the one question over TCP to the other servers, and to the next look', async () => {
+    const { seen, serve } = countingAnswers();
+    const one = await openTruncating(serve);
+    const other = await openTruncating(serve, '127.0.0.2');
+    const [budget, wire] = [startBudget(defaultLimits), openWire()];
+    for (const server of [one, other]) {
+      expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
+    }
+    const next = startBudget(defaultLimits);
+    expect(await wire.ask(question, one, { budget: next })).toMatchObject(rightAnswer);
+    expect(seen.connections).toBe(3);
+  });
+
+  it('is asked over TCP as often as needed where no budget says otherwise', async () => {
+    const { seen, serve } = countingAnswers();
+    const server = await openTruncating(serve);
+    const wire = openWire();
+    for (let i = 0; i < 3; i++) expect(await wire.ask(question, server)).toMatchObject(rightAnswer);
+    expect(seen.connections).toBe(3);
+  });
+});
+
+/** Announces the longest message there is, and never stops. */
+function pour(socket: Socket): void {
+  const more = () => {
+    while (socket.writable && socket.write(Buffer.alloc(65_535, 0xff)));
+  };
+  socket.on('drain', more);
+  more();
+}
