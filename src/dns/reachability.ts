@@ -1,0 +1,64 @@
+/**
+ * Whether port 53 is blocked for this process, as in many offices, hotels and containers. Then no silence says anything
+ * about a customer's name servers, and the configured recursive servers are all there is to ask.
+ */
+
+export type Reachability = {
+  /** Tells what became of a question to an authority; `answered` also by nonsense. Not of what our own limits cut short. */
+  readonly note: (address: string, answered: boolean) => void;
+  readonly isBlocked: () => boolean;
+  /** Whether a look may ask authorities: always while nothing is blocked, otherwise one look a minute: who gets true, asks. */
+  readonly mayProbe: () => boolean;
+};
+
+export const reachabilityLimits = {
+  /** Most zones have two servers, so three silent ones are hardly one customer's fault alone. Our choice. */
+  addresses: 3,
+  /** A restarting router or a route that changes is silent for less. Four looks at a new domain fit in (core/ladder.ts). Our choice. */
+  silentMs: 60_000,
+  /** A blocked look that asks after all is slow, and one is enough to see that the block is gone. Our choice. */
+  probeMs: 60_000,
+} as const;
+
+/** What is known since the last answer: who was silent (no more of them than are needed) and since when. */
+type Silence = { readonly addresses: Set<string>; since: number };
+
+/**
+ * Blocked: since the last answer of any authority at least three addresses were silent, the first of them 60 s ago or
+ * more. In a process that has never heard an authority, three are enough. One answer clears it.
+ */
+export function createReachability({
+  now = () => performance.now(),
+}: {
+  readonly now?: () => number;
+} = {}): Reachability {
+  const silence: Silence = { addresses: new Set(), since: 0 };
+  let everAnswered = false;
+  let nextProbeAt = Number.NEGATIVE_INFINITY;
+
+  function note(address: string, answered: boolean): void {
+    if (answered) {
+      everAnswered = true;
+      nextProbeAt = Number.NEGATIVE_INFINITY;
+      if (silence.addresses.size > 0) silence.addresses.clear();
+      return;
+    }
+    // Not since the last answer: where nobody was asked for an hour, nobody could answer.
+    if (silence.addresses.size === 0) silence.since = now();
+    if (silence.addresses.size < reachabilityLimits.addresses) silence.addresses.add(address);
+  }
+
+  function isBlocked(): boolean {
+    if (silence.addresses.size < reachabilityLimits.addresses) return false;
+    return !everAnswered || now() - silence.since >= reachabilityLimits.silentMs;
+  }
+
+  function mayProbe(): boolean {
+    if (!isBlocked()) return true;
+    if (now() < nextProbeAt) return false;
+    nextProbeAt = now() + reachabilityLimits.probeMs;
+    return true;
+  }
+
+  return { note, isBlocked, mayProbe };
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import {
+  admits,
+  afterOutcome,
+  afterSending,
+  type Circuit,
+  closed,
+  createCircuits,
+  type Outcome,
+} from '../../src/dns/circuit-breaker.ts';
+
+const NOW = 1_000_000;
+const silentFor = (timeouts: number): Circuit => ({ kind: 'closed', timeouts });
+const probing = (openMs: number): Circuit => ({ kind: 'probing', openMs });
+const open = (untilIn: number, openMs: number): Circuit => {
+  return { kind: 'open', until: NOW + untilIn, openMs };
+};
+
+describe('after a question a circuit is', () => {
+  it.each<[before: Circuit, outcome: Outcome, after: Circuit]>([
+    [closed, 'answer', closed],
+    [closed, 'nothing', closed],
+    [closed, 'silence', silentFor(1)],
+    [silentFor(1), 'silence', silentFor(2)],
+    [silentFor(1), 'nothing', silentFor(1)],
+    [silentFor(2), 'nothing', silentFor(2)],
+    [silentFor(2), 'answer', closed],
+    [silentFor(2), 'silence', open(30_000, 30_000)],
+    // Questions from before the pause end in it: silence is no news, an answer is.
+    [open(20_000, 30_000), 'silence', open(20_000, 30_000)],
+    [open(20_000, 30_000), 'nothing', open(20_000, 30_000)],
+    [open(20_000, 30_000), 'answer', closed],
+    [probing(30_000), 'answer', closed],
+    [probing(30_000), 'silence', open(60_000, 60_000)],
+    [probing(60_000), 'silence', open(120_000, 120_000)],
+    [probing(120_000), 'silence', open(240_000, 240_000)],
+    [probing(240_000), 'silence', open(300_000, 300_000)],
+    [probing(300_000), 'silence', open(300_000, 300_000)],
+    // The probe came to nothing: another one may go at once.
+    [probing(60_000), 'nothing', open(0, 60_000)],
+  ])('%j + %s = %j', (before, outcome, after) => {
+    expect(afterOutcome(before, outcome, NOW)).toEqual(after);
+  });
+});
+
+describe('a question may be sent', () => {
+  it.each<[circuit: Circuit, may: boolean, afterwards: Circuit]>([
+    [closed, true, closed],
+    [silentFor(2), true, silentFor(2)],
+    [open(0, 30_000), true, probing(30_000)],
+    [open(-5_000, 60_000), true, probing(60_000)],
+  ])('%j: %s, and it is %j then', (circuit, may, afterwards) => {
+    expect(admits(circuit, NOW)).toBe(may);
+    expect(afterSending(circuit)).toEqual(afterwards);
+  });
+
+  it.each<[circuit: Circuit]>([[open(1, 30_000)], [open(300_000, 300_000)], [probing(30_000)]])(
+    'not while %j',
+    (circuit) => {
+      expect(admits(circuit, NOW)).toBe(false);
+    },
+  );
+});
+
+describe('circuits', () => {
+  function openCircuits() {
+    const clock = { now: NOW };
+    const circuits = createCircuits(() => clock.now);
+    const silence = (key: string) => {
+      circuits.sent(key);
+      circuits.ended(key, 'silence');
+    };
+    return { clock, circuits, silence };
+  }
+
+  it('keep servers apart', () => {
+    const { circuits, silence } = openCircuits();
+    for (let i = 0; i < 3; i++) silence('a');
+    expect(circuits.admits('a')).toBe(false);
+    expect(circuits.admits('b')).toBe(true);
+  });
+
+  it('let one question probe after the pause, and double the pause as long as it is silent', () => {
+    const { clock, circuits, silence } = openCircuits();
+    for (let i = 0; i < 3; i++) silence('a');
+    const pauses: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      const began = clock.now;
+      while (!circuits.admits('a')) clock.now += 1_000;
+      pauses.push((clock.now - began) / 1_000);
+      circuits.sent('a');
+      expect(circuits.admits('a')).toBe(false);
+      circuits.ended('a', 'silence');
+    }
+    expect(pauses).toEqual([30, 60, 120, 240, 300, 300]);
+  });
+
+  it('begin anew after an answer', () => {
+    const { clock, circuits, silence } = openCircuits();
+    for (let i = 0; i < 3; i++) silence('a');
+    clock.now += 30_000;
+    circuits.sent('a');
+    circuits.ended('a', 'answer');
+    for (let i = 0; i < 2; i++) silence('a');
+    expect(circuits.admits('a')).toBe(true);
+    silence('a');
+    expect(circuits.admits('a')).toBe(false);
+    clock.now += 30_000;
+    expect(circuits.admits('a')).toBe(true);
+  });
+});

@@ -1,0 +1,190 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Budget, defaultLimits, startBudget, unlimited } from '../../src/dns/budget.ts';
+import { createReachability } from '../../src/dns/reachability.ts';
+import type { ThrottleOptions } from '../../src/dns/throttle.ts';
+import { answered, playThrottle } from './throttle-server.ts';
+
+const timeout = { kind: 'timeout' } as const;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  // Nobody waits any more, so nothing may run.
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+/** Where `silence` asks one question that its server leaves without an answer. */
+function play(options: ThrottleOptions = {}) {
+  const played = playThrottle(options);
+  async function silence(name: string, address: string, ms = 3_000) {
+    played.ask(name, address);
+    await pass(ms);
+    played.wire.end(name, timeout);
+    await pass(0);
+  }
+  return { ...played, silence };
+}
+
+describe('a server', () => {
+  it('has two questions at once also after a lull', async () => {
+    const { wire, ask } = playThrottle();
+    for (const name of ['a', 'b']) ask(name, '198.51.100.1');
+    await pass(0);
+    wire.end('a', answered);
+    await pass(0);
+    for (const name of ['c', 'd']) ask(name, '198.51.100.1');
+    await pass(0);
+    expect(wire.sent).toHaveLength(3);
+    wire.end('b', answered);
+    await pass(0);
+    expect(wire.sent).toHaveLength(4);
+  });
+});
+
+describe('a budget that is spent', () => {
+  it.each<[string, Partial<Budget>]>([
+    ['of questions', { questionsLeft: 0 }],
+    ['of bytes', { bytesLeft: 0 }],
+    ['of time', { deadline: Number.NEGATIVE_INFINITY }],
+  ])('%s: not asked', async (_what, spent) => {
+    const { wire, ask, ended } = play();
+    ask('q', '198.51.100.1', { ...unlimited, ...spent });
+    await pass(0);
+    expect(ended).toEqual({ q: 'not_asked' });
+    expect(wire.sent).toEqual([]);
+  });
+
+  it('is noticed before any waiting', async () => {
+    const { ask, ended } = playThrottle();
+    for (const name of ['a', 'b']) ask(name, '198.51.100.1');
+    ask('c', '198.51.100.1', { ...unlimited, questionsLeft: 0 });
+    await pass(0);
+    expect(ended).toEqual({ c: 'not_asked' });
+  });
+
+  it('while the question waits: not asked', async () => {
+    const { wire, ask, ended } = play();
+    const budget = startBudget(defaultLimits);
+    ask('a', '198.51.100.1');
+    ask('b', '198.51.100.1');
+    ask('c', '198.51.100.1', budget);
+    await pass(0);
+    budget.questionsLeft = 0;
+    wire.end('a', answered);
+    await pass(0);
+    expect(ended).toEqual({ a: 'malformed', c: 'not_asked' });
+  });
+});
+
+describe('a server that is silent', () => {
+  const address = '198.51.100.1';
+
+  it('three times in a row is left alone for 30 s: a timeout at once, also for those who wait', async () => {
+    const { wire, ask, ended, silence } = play();
+    await silence('a', address);
+    await silence('b', address);
+    for (const name of ['c', 'd', 'e', 'f']) ask(name, address);
+    await pass(3_000);
+    wire.end('c', timeout);
+    await pass(0);
+    expect(ended).toMatchObject({ c: 'timeout', e: 'timeout', f: 'timeout' });
+    await pass(29_999);
+    ask('g', address);
+    await pass(0);
+    expect(ended).toMatchObject({ g: 'timeout' });
+    expect(wire.sent).toHaveLength(4);
+  });
+
+  it('is asked one question after that, and all when it answers', async () => {
+    const { wire, ask, ended, silence } = play();
+    for (const name of ['a', 'b', 'c']) await silence(name, address);
+    await pass(30_000);
+    for (const name of ['probe', 'd', 'e']) ask(name, address);
+    await pass(0);
+    expect(wire.sent.slice(3)).toEqual([`probe@${address}`]);
+    expect(ended).toMatchObject({ d: 'timeout', e: 'timeout' });
+    wire.end('probe', { kind: 'malformed' });
+    await pass(0);
+    for (const name of ['f', 'g']) ask(name, address);
+    await pass(0);
+    expect(wire.sent.slice(4)).toEqual([`f@${address}`, `g@${address}`]);
+  });
+
+  it('makes nobody wait behind what is still under way', async () => {
+    const { wire, ask, ended, silence } = play();
+    for (const name of ['a', 'b']) await silence(name, address);
+    for (const name of ['c', 'endless']) ask(name, address);
+    await pass(3_000);
+    wire.end('c', timeout);
+    await pass(30_000);
+    ask('probe', address);
+    await pass(0);
+    ask('d', address);
+    await pass(0);
+    expect(ended).toMatchObject({ d: 'timeout' });
+    expect(wire.sent.at(-1)).toBe(`probe@${address}`);
+  });
+
+  it('is left alone for twice as long when it is silent again', async () => {
+    const { wire, ask, silence } = play();
+    for (const name of ['a', 'b', 'c']) await silence(name, address);
+    await pass(30_000);
+    await silence('probe', address);
+    await pass(59_999);
+    ask('d', address);
+    await pass(1);
+    ask('e', address);
+    await pass(0);
+    expect(wire.sent.slice(4)).toEqual([`e@${address}`]);
+  });
+
+  it('does not keep its probe when that came to nothing', async () => {
+    const { wire, ask, ended, silence } = play();
+    for (const name of ['a', 'b', 'c']) await silence(name, address);
+    await pass(30_000);
+    ask('unaskable', address);
+    await pass(0);
+    wire.end('unaskable', new RangeError('no name'));
+    await pass(0);
+    expect(ended).toMatchObject({ unaskable: 'rejected' });
+    ask('probe', address);
+    await pass(0);
+    expect(wire.sent.at(-1)).toBe(`probe@${address}`);
+  });
+
+  it('for too short a while is not blamed: no route, or a budget that ended', async () => {
+    const { wire, ask, silence } = play();
+    for (const name of ['a', 'b', 'c', 'd']) await silence(name, address, 999);
+    ask('e', address);
+    await pass(0);
+    expect(wire.sent).toHaveLength(5);
+  });
+
+  it('is not blamed while port 53 is blocked, which the throttle finds out by itself', async () => {
+    const reachability = createReachability();
+    const { wire, ask, silence } = play({ reachability });
+    for (const n of [1, 2, 3]) await silence(`q${n}`, `198.51.100.${n}`);
+    expect(reachability.isBlocked()).toBe(true);
+    for (const name of ['a', 'b', 'c', 'd']) await silence(name, address);
+    ask('e', address);
+    await pass(0);
+    expect(wire.sent.at(-1)).toBe(`e@${address}`);
+    wire.end('e', answered);
+    await pass(0);
+    expect(reachability.isBlocked()).toBe(false);
+  });
+
+  it('says nothing of port 53 where our own budget ended', async () => {
+    const note = vi.fn();
+    const { wire, ask } = play({ reachability: { note, isBlocked: () => false } });
+    ask('a', address, startBudget({ ...defaultLimits, ms: 100 }));
+    await pass(100);
+    wire.end('a', timeout);
+    await pass(0);
+    expect(note).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,111 @@
+/** What the tests of the throttle ask: a real server that holds its answers back, and a wire played by hand. */
+import { createSocket } from 'node:dgram';
+import { EventEmitter, once } from 'node:events';
+import { decode, encode } from 'dns-packet';
+import type { SocketAddress } from '../../src/config.ts';
+import { type Budget, unlimited } from '../../src/dns/budget.ts';
+import { createThrottle, type ThrottleOptions } from '../../src/dns/throttle.ts';
+import type { WireAnswer } from '../../src/dns/wire/exchange.ts';
+import type { Wire } from '../../src/dns/wire/wire.ts';
+
+/** A name server on loopback that answers only when told to. */
+export type HoldingServer = SocketAddress & {
+  /** The names of all questions that have come, in order. */
+  readonly asked: readonly string[];
+  /** The most questions it ever held at once. */
+  readonly mostHeld: () => number;
+  /** Waits until it holds so many questions. */
+  readonly holds: (count: number) => Promise<void>;
+  /** Answers the question it has held for longest. */
+  readonly answerOne: () => void;
+  readonly close: () => void;
+};
+
+export async function openHoldingServer(address = '127.0.0.1'): Promise<HoldingServer> {
+  const socket = createSocket('udp4');
+  const events = new EventEmitter();
+  const held: (() => void)[] = [];
+  const asked: string[] = [];
+  let most = 0;
+  socket.on('message', (query, { port, address: from }) => {
+    const { id = 0, questions = [] } = decode(query);
+    // The wire may mix the case of a name.
+    asked.push(questions[0]?.name.toLowerCase() ?? '');
+    held.push(() =>
+      socket.send(encode({ type: 'response', id, flags: 0x0400, questions }), port, from),
+    );
+    most = Math.max(most, held.length);
+    events.emit('held');
+  });
+  socket.bind(0, address);
+  await once(socket, 'listening');
+  return {
+    address,
+    port: socket.address().port,
+    asked,
+    mostHeld: () => most,
+    async holds(count) {
+      while (held.length < count) await once(events, 'held');
+    },
+    answerOne: () => held.shift()?.(),
+    close: () => socket.close(),
+  };
+}
+
+/** An answer, the shortest one to write down. */
+export const answered: WireAnswer = { kind: 'malformed' };
+
+/** A wire on which each question ends as the test says; one that it never mentioned throws. */
+export type PlayedWire = Wire & {
+  /** `name@address` of all questions sent, in order. */
+  readonly sent: readonly string[];
+  /** Ends the question for a name. */
+  readonly end: (name: string, answer: WireAnswer | Error) => void;
+};
+
+export function playWire(): PlayedWire {
+  const sent: string[] = [];
+  const underWay = new Map<string, (answer: WireAnswer | Error) => void>();
+  return {
+    sent,
+    ask: ({ name }, { address }) =>
+      new Promise((resolve, reject) => {
+        sent.push(`${name}@${address}`);
+        underWay.set(name, (answer) =>
+          answer instanceof Error ? reject(answer) : resolve(answer),
+        );
+      }),
+    end(name, answer) {
+      const settle = underWay.get(name);
+      if (settle === undefined) throw new Error(`not under way: ${name}`);
+      underWay.delete(name);
+      settle(answer);
+    },
+    close: () => {},
+  };
+}
+
+export const operator = 'provider.test';
+
+/** A question for the address of a name, to an authority. */
+export function about(name: string) {
+  return { name, type: 'A', recursionDesired: false } as const;
+}
+
+/** A throttle on a wire played by hand. `ended` tells how each question ended, by its name. */
+export function playThrottle(options: ThrottleOptions = {}) {
+  const wire = playWire();
+  const throttle = createThrottle(wire, options);
+  const ended: Record<string, string> = {};
+  function ask(name: string, address: string, budget: Budget = unlimited, of = operator) {
+    throttle.ask(about(name), { address, port: 53 }, { budget, operator: of }).then(
+      ({ kind }) => {
+        ended[name] = kind;
+      },
+      () => {
+        ended[name] = 'rejected';
+      },
+    );
+  }
+  return { wire, ended, ask };
+}
