@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createAuthorities, registrableDomain } from '../../src/dns/authorities.ts';
+import { systemServers } from '../../src/dns/ask/recursive.ts';
 import { defaultLimits, startBudget } from '../../src/dns/budget.ts';
-import { systemServers } from '../../src/dns/recursive.ts';
+import { createHosts } from '../../src/dns/zones/hosts.ts';
+import { registrableDomain } from '../../src/dns/zones/zone.ts';
 import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);
@@ -11,11 +12,13 @@ const look = (hostname: string, apex = false) => ({ hostname, target, apex });
 const right = 'CNAME p1.edge.test.';
 
 describe('finding who is responsible for a name', () => {
-  it('asks the resolver for the zone and its servers, and the zone for the name', async () => {
+  it('asks the resolver for the registry and its servers, the registry for the domain', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': ['docs A 192.0.2.1'] });
     await observer.observe(look('docs.shop.test'));
-    expect(asked(dns)).toEqual([
-      'shop.test NS rd',
+    expect(asked(dns).slice(0, 6)).toEqual([
+      'test NS rd',
+      'ns1.test A rd',
+      'shop.test NS',
       'ns1.shop.test A rd',
       'docs.shop.test A',
       'docs.shop.test AAAA',
@@ -26,22 +29,35 @@ describe('finding who is responsible for a name', () => {
     ['a name that does not exist yet', 'new.shop.test', false],
     ['a name in a domain that does not exist yet', 'docs.unsold.test', false],
     ['a domain that does not exist yet', 'unsold.test', true],
-    ['the apex of a domain', 'shop.test', true],
+    ['the apex of a domain that is not right', 'shop.test', true],
     ['a name in a zone of its own', 'b.shop.test', false],
-    ['a name with a CNAME', 'docs.shop.test', false],
+    ['a name with another CNAME', 'docs.shop.test', false],
   ])('never asks a resolver about %s', async (_what, hostname, apex) => {
     const { dns, observer } = await openLaboratory({
-      'shop.test': ['docs CNAME p1.edge.test.', '@ A 192.0.2.1'],
+      'shop.test': ['docs CNAME other.shop.test.', '@ A 192.0.2.1'],
       'b.shop.test': ['@ A 192.0.2.1'],
-      'edge.test': ['p1 A 192.0.2.1'],
+      'edge.test': ['p1 A 192.0.2.10'],
     });
     const { servers } = await observer.observe(look(hostname, apex));
     await observer.lookupCaa(hostname);
     expect(servers[0].cname.kind).toMatch(/records|nodata|nxdomain/);
-    expect(
-      asked(dns).filter((one) => one.startsWith(`${hostname} `) && one.endsWith(' rd')),
-    ).toEqual([]);
-    expect(asked(dns)).toContain(`${hostname} A`);
+    const atOrBelow = dns.questions.filter(
+      ({ name, recursionDesired }) =>
+        recursionDesired && (name === hostname || name.endsWith(`.${hostname}`)),
+    );
+    // A name server's own address has to come from somewhere, where no glue came along.
+    expect(atOrBelow.filter(({ name }) => !name.startsWith('ns1.'))).toEqual([]);
+    expect(asked(dns).filter((one) => one.endsWith(' rd')).length).toBeGreaterThan(0);
+  });
+
+  it('asks resolvers about a name only after the zone’s servers have it right', async () => {
+    const { dns, observer } = await openLaboratory({
+      'shop.test': [`docs ${right}`],
+      'edge.test': ['p1 A 192.0.2.10'],
+    });
+    await observer.observe(look('docs.shop.test'));
+    const aboutIt = asked(dns).filter((one) => one.startsWith('docs.shop.test '));
+    expect(aboutIt).toEqual(['docs.shop.test A', 'docs.shop.test A rd']);
   });
 
   it('says that an unsold domain does not exist, by the word of its registry', async () => {
@@ -63,43 +79,38 @@ describe('finding who is responsible for a name', () => {
     ]);
     dns.forget();
     await observer.observe(look('new.c.b.shop.test'));
-    expect(asked(dns)).toEqual(['new.c.b.shop.test A']);
+    expect(asked(dns)[0]).toEqual('new.c.b.shop.test A');
+    expect(asked(dns).filter((one) => / (NS|A rd)/.test(one))).toEqual([]);
   });
 
   it('asks for one zone once, however many names are looked at together', async () => {
-    const names = Array.from({ length: 30 }, (_, i) => `n${i}`);
+    const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     const { dns, observer } = await openLaboratory({
-      'shop.test': names.map((name) => `${name} CNAME other.test.`),
+      'shop.test': names.map((name) => `${name} TXT "hello"`),
     });
     await Promise.all(names.map((name) => observer.observe(look(`${name}.shop.test`))));
-    expect(asked(dns).filter((one) => one.endsWith(' rd'))).toEqual([
-      'shop.test NS rd',
+    expect(asked(dns).filter((one) => / NS| A rd/.test(one))).toEqual([
+      'test NS rd',
+      'ns1.test A rd',
+      'shop.test NS', // of the registry
       'ns1.shop.test A rd',
+      'shop.test NS', // of the zone itself
     ]);
   });
 
-  it('looks at what the resolver says again after a zone could not tell', async () => {
+  it('asks the registry again after a zone could not tell', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': ['docs CNAME other.test.'] });
     dns.fail('docs.shop.test', 'A', 'refused');
     await observer.observe(look('docs.shop.test'));
     dns.heal();
     dns.forget();
     await observer.observe(look('docs.shop.test'));
-    expect(asked(dns)).toEqual(['shop.test NS rd', 'docs.shop.test A']);
+    expect(asked(dns).slice(0, 2)).toEqual(['shop.test NS', 'docs.shop.test A']);
   });
 });
 
 describe('a zone whose servers are not all well', () => {
   const zone = (...lines: string[]) => ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', ...lines];
-
-  it('is asked at the next server when the first one cannot tell', async () => {
-    const lines = zone('ns2 A 127.0.0.2', `docs ${right}`);
-    const { dns, observer } = await openLaboratory({ 'shop.test': lines });
-    await openDns({ 'shop.test': lines }, dns.port, '127.0.0.2');
-    dns.fail('docs.shop.test', 'A', 'servfail');
-    const { servers } = await observer.observe(look('docs.shop.test'));
-    expect(servers).toMatchObject([{ server: 'ns2.shop.test', cname: { kind: 'records' } }]);
-  });
 
   it('has a view for each server that could not tell when none could', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': zone('ns2 A 127.0.0.1') });
@@ -117,7 +128,9 @@ describe('a zone whose servers are not all well', () => {
     });
     const { servers } = await observer.observe(look('docs.b.shop.test'));
     // The server refers to itself: it does not know the zone it is listed for.
-    expect(servers).toMatchObject([{ server: 'ns1.b.shop.test', cname: { kind: 'refused' } }]);
+    expect(servers).toMatchObject([
+      { server: 'ns1.b.shop.test', state: 'not_authoritative', cname: { kind: 'refused' } },
+    ]);
   });
 
   it('is asked at four of its servers at most', async () => {
@@ -129,34 +142,38 @@ describe('a zone whose servers are not all well', () => {
   });
 
   it.each([
-    ['has no address', []],
-    ['has a private address', ['ns1 A 10.0.0.1']],
-    ['has a loopback address', ['ns1 A 127.0.0.1']],
-    ['has a link-local address', ['ns1 AAAA fe80::1']],
-    ['has an IPv4 address dressed as IPv6', ['ns1 AAAA ::ffff:10.0.0.1']],
-  ])('is never asked where its server %s', async (_what, lines) => {
+    ['has no address', [], 'no_address'],
+    ['has a private address', ['ns1 A 10.0.0.1'], 'reserved_address'],
+    ['has a loopback address', ['ns1 A 127.0.0.1'], 'reserved_address'],
+    ['has a link-local address', ['ns1 AAAA fe80::1'], 'reserved_address'],
+    ['has an IPv4 address dressed as IPv6', ['ns1 AAAA ::ffff:10.0.0.1'], 'reserved_address'],
+  ])('is never asked where its server %s', async (_what, lines, state) => {
     const { dns, observer } = await openLaboratory(
       { 'shop.test': ['@ NS ns1', ...lines, `docs ${right}`] },
       { allowPrivate: false },
     );
     const { servers } = await observer.observe(look('docs.shop.test'));
-    expect(servers).toMatchObject([{ server: 'ns1.shop.test', cname: { kind: 'servfail' } }]);
+    expect(servers).toMatchObject([
+      { server: 'ns1.shop.test', address: null, state, cname: { kind: 'servfail' } },
+    ]);
     expect(asked(dns).some((one) => one.startsWith('docs.'))).toBe(false);
   });
 
   it.each([
-    ['10.0.0.1', false, 'servfail'],
-    ['fd00::1', false, 'servfail'],
-    ['64:ff9b::a00:1', false, 'servfail'],
-    ['10.0.0.1', true, 'address'],
-    ['93.184.215.14', false, 'address'],
-  ])(
-    'at %s, which came with a referral, allowed private %s: %s',
-    async (address, allowPrivate, kind) => {
-      const recursive = { ask: () => Promise.reject(new Error('nobody should be asked')) };
-      const authorities = createAuthorities({ recursive, authorityPort: 53, allowPrivate });
+    ['10.0.0.1', false, 4, 'reserved'],
+    ['fd00::1', false, 6, 'reserved'],
+    ['64:ff9b::a00:1', false, 6, 'reserved'],
+    ['10.0.0.1', true, 4, 'address'],
+    ['93.184.215.14', false, 4, 'address'],
+    ['93.184.215.14', false, 6, 'none'],
+  ] as const)(
+    'at %s, which came with a referral, allowed private %s, by IPv%i: %s',
+    async (address, allowPrivate, family, kind) => {
+      const nobody = () => Promise.reject(new Error('nobody should be asked'));
+      const recursive = { servers: [], ask: nobody, askOne: nobody };
+      const hosts = createHosts({ recursive, allowPrivate });
       const server = { name: 'ns1.b.shop.test', glue: [address] };
-      const found = await authorities.addressOf(server, startBudget(defaultLimits));
+      const found = await hosts.find(server, family, startBudget(defaultLimits));
       expect(found).toMatchObject({ kind });
     },
   );
@@ -167,9 +184,11 @@ describe('resolvers that could not tell', () => {
     'are named with the reason: %s',
     async (fault) => {
       const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { timeoutMs: 50 });
-      dns.fail('shop.test', 'NS', fault);
+      dns.fail('.', 'NS', fault, 'recursive');
       const { servers } = await observer.observe(look('docs.shop.test'));
-      expect(servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: fault } }]);
+      expect(servers).toMatchObject([
+        { server: '127.0.0.1', state: fault, cname: { kind: fault } },
+      ]);
     },
   );
 
@@ -181,6 +200,19 @@ describe('resolvers that could not tell', () => {
     const { observer } = await openLaboratory({}, { servers, authoritative: false });
     const seen = await observer.observe(look('docs.shop.test'));
     expect(seen.servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: 'records' } }]);
+  });
+
+  it('and are silent are asked last for a while', async () => {
+    const dns = await openDns({ 'shop.test': [] });
+    const silent = await openDns({}, dns.port, '127.0.0.9');
+    silent.fail('.', '*', 'timeout');
+    const servers = [silent, dns].map(({ address, port }) => ({ address, port }));
+    const options = { servers, authorityPort: dns.port, timeoutMs: 50 };
+    const { observer } = await openLaboratory({}, options);
+    const seen = await observer.observe(look('docs.shop.test'));
+    expect(seen.servers).toMatchObject([{ server: 'ns1.shop.test', state: 'answers' }]);
+    // Once, and once more for want of an answer.
+    expect(asked(silent)).toEqual(['test NS rd', 'test NS rd']);
   });
 
   it('by recursion, an alias whose target cannot be resolved is still seen', async () => {

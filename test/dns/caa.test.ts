@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CaaLevel } from '../../src/core/observation.ts';
-import { registrableDomain } from '../../src/dns/authorities.ts';
+import { registrableDomain } from '../../src/dns/zones/zone.ts';
 import vectors from '../vectors/caa.json' with { type: 'json' };
 import { asked, closeAll, openLaboratory } from './laboratory.ts';
 
@@ -128,17 +128,71 @@ describe.each([true, false])('the climb (authoritative view: %s)', (authoritativ
       ],
     });
   });
+});
 
-  it('is part of a look only where the record is right', async () => {
-    const { observer } = await open({
-      'shop.test': ['docs CNAME p1.edge.test.', 'blog CNAME other.test.', `@ ${issue}`],
-      'edge.test': [],
+describe('the climb of a look, as if the record were there', () => {
+  const look = { hostname, target: 'p1.edge.test', apex: false };
+  const climbOf = async (zones: Record<string, string[]>, authoritative = true) => {
+    const { dns, observer } = await openLaboratory(zones, { authoritative });
+    const { caa } = await observer.observe(look);
+    return { dns, levels: shown(caa) };
+  };
+
+  it.each<[string, string[], string[], string]>([
+    ['is missing', [`@ ${issue}`], [], 'docs.shop.test: nodata, shop.test: records'],
+    [
+      'leads elsewhere, and has a set there',
+      ['docs CNAME www', `www ${issue}`],
+      [],
+      'docs.shop.test: nodata, shop.test: nodata, test: nodata',
+    ],
+    [
+      'has a set of its own, which a CNAME will replace',
+      ['docs A 192.0.2.1', `docs ${issue}`],
+      [],
+      'docs.shop.test: nodata, shop.test: nodata, test: nodata',
+    ],
+    ['is missing, and the target has a set', [], [`p1 ${issue}`], 'docs.shop.test: records'],
+    [
+      'is right',
+      ['docs CNAME p1.edge.test.', `@ ${issue}`],
+      [],
+      'docs.shop.test: nodata, shop.test: records',
+    ],
+  ])('of a record that %s', async (_what, shop, edge, expected) => {
+    const zones = { 'shop.test': shop, 'edge.test': ['p1 A 192.0.2.10', ...edge] };
+    expect((await climbOf(zones)).levels).toBe(expected);
+  });
+
+  it('never asks about the host name itself', async () => {
+    const { dns } = await climbOf({ 'shop.test': ['docs A 192.0.2.1'], 'edge.test': [] });
+    expect(asked(dns).filter((one) => one.startsWith(`${hostname} CAA`))).toEqual([]);
+  });
+
+  it('asks the target’s own servers where the resolver could not tell', async () => {
+    const { dns, observer } = await openLaboratory({
+      'shop.test': [],
+      'edge.test': [`p1 ${issue}`],
     });
-    const look = { target: 'p1.edge.test', apex: false };
-    const right = await observer.observe({ ...look, hostname });
-    expect(shown(right.caa)).toBe('docs.shop.test: nxdomain, shop.test: records');
-    const wrong = await observer.observe({ ...look, hostname: 'blog.shop.test' });
-    expect(wrong.caa).toBeNull();
+    dns.fail('p1.edge.test', 'CAA', 'servfail', 'recursive');
+    expect(shown((await observer.observe(look)).caa)).toBe('docs.shop.test: records');
+  });
+
+  it('of an apex begins with its own set', async () => {
+    const { observer } = await openLaboratory({ 'shop.test': [`@ ${issue}`], 'edge.test': [] });
+    const seen = await observer.observe({ ...look, hostname: 'shop.test', apex: true });
+    expect(shown(seen.caa)).toBe('shop.test: records');
+  });
+
+  it('is made by the word of resolvers where only those are asked', async () => {
+    const zones = { 'shop.test': [`@ ${issue}`], 'edge.test': ['p1 A 192.0.2.10'] };
+    expect((await climbOf(zones, false)).levels).toBe('docs.shop.test: nodata, shop.test: records');
+  });
+
+  it('is not made where nobody could tell about the name', async () => {
+    const { dns, observer } = await openLaboratory({ 'shop.test': [] });
+    dns.fail(hostname, '*', 'refused');
+    expect((await observer.observe(look)).caa).toBeNull();
   });
 });
 

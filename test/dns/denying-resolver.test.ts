@@ -46,7 +46,7 @@ describe.each(['nxdomain', 'nodata'] as const)('a resolver that says %s', (fault
     const observer = await openDenying(zones([right]), ['shop.test', subdomain.hostname], fault);
     const { servers } = await observer.observe(subdomain);
     expect(servers).toMatchObject([
-      { server: 'ns1.test', cname: { kind: 'records', records: [target] } },
+      { server: 'ns1.shop.test', cname: { kind: 'records', records: [target] } },
     ]);
   });
 
@@ -77,6 +77,18 @@ describe.each(['nxdomain', 'nodata'] as const)('a resolver that says %s', (fault
     expect(seen.caa).not.toBeNull();
   });
 
+  it('of the target’s CAA records does not let those of the domain forbid, in a look', async () => {
+    const held = zones(
+      [right, '@ CAA 0 issue "other.example"'],
+      ['p1 CAA 0 issue "ours.example"', 'p1 A 192.0.2.10'],
+    );
+    const observer = await openDenying(held, [target], fault);
+    const { caa } = await observer.observe(subdomain);
+    expect(caa).toMatchObject([
+      { name: subdomain.hostname, answer: { records: [{ value: 'ours.example' }] } },
+    ]);
+  });
+
   it('of the target’s CAA records does not let those of the domain forbid', async () => {
     const held = zones(
       [right, '@ CAA 0 issue "other.example"'],
@@ -96,6 +108,23 @@ describe('what makes a domain wrong', () => {
     const observer = await openDenying(zones([]), []);
     const { servers } = await observer.observe({ ...subdomain, hostname: 'docs.unsold.test' });
     expect(servers).toMatchObject([{ server: 'ns1.test', cname: { kind: 'nxdomain' } }]);
+  });
+
+  it('is no CAA set of the target that only the resolver has seen', async () => {
+    const honest = await openDns(zones([right]));
+    const resolver = await openDns(
+      zones([right], ['p1 A 192.0.2.10', 'p1 CAA 0 issue "other.example"']),
+      honest.port,
+      '127.0.0.9',
+    );
+    const servers = [{ address: resolver.address, port: resolver.port }];
+    const { observer } = await openLaboratory({}, { servers, authorityPort: honest.port });
+    const { caa } = await observer.observe(subdomain);
+    expect(caa?.map(({ name, answer }) => `${name}: ${answer.kind}`)).toEqual([
+      'docs.shop.test: nodata',
+      'shop.test: nodata',
+      'test: nodata',
+    ]);
   });
 
   it('is no CAA set of a top level that only the resolver has seen', async () => {

@@ -2,8 +2,9 @@
 import type { Config } from '../../src/config.ts';
 import type { Limits } from '../../src/dns/budget.ts';
 import { createObserver } from '../../src/dns/observe.ts';
+import type { Reachability } from '../../src/dns/reachability.ts';
 import { createWire } from '../../src/dns/wire/wire.ts';
-import { type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
+import { type LabDnsOptions, type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
 
 type Zones = Readonly<Record<string, readonly string[]>>;
 
@@ -11,6 +12,8 @@ type Options = Partial<Config['dns']> & {
   readonly limits?: Limits;
   readonly platformAddresses?: readonly string[];
   readonly timeoutMs?: number;
+  readonly now?: () => Date;
+  readonly reachability?: Reachability;
 };
 
 /** Nobody waits for it where everything answers; tests in which something does not answer set their own. */
@@ -26,8 +29,13 @@ export function atTheEnd(close: () => unknown): void {
   open.push(close);
 }
 
-export async function openDns(zones: Zones, port = 0, address?: string): Promise<LabDnsServer> {
-  const dns = await startDnsServer({ zones, port, ...(address ? { address } : {}) });
+export async function openDns(
+  zones: Zones,
+  port = 0,
+  address?: string,
+  more: Omit<LabDnsOptions, 'zones' | 'port' | 'address'> = {},
+): Promise<LabDnsServer> {
+  const dns = await startDnsServer({ ...more, zones, port, ...(address ? { address } : {}) });
   atTheEnd(dns.close);
   return dns;
 }
@@ -35,13 +43,22 @@ export async function openDns(zones: Zones, port = 0, address?: string): Promise
 /** An observer whose only recursive server, and whose authorities, are the laboratory's. */
 export async function openLaboratory(zones: Zones, options: Options = {}) {
   const dns = await openDns(zones);
-  const { limits, platformAddresses = [], timeoutMs = PATIENCE_MS, ...config } = options;
+  const {
+    limits,
+    platformAddresses = [],
+    timeoutMs = PATIENCE_MS,
+    now,
+    reachability,
+    ...config
+  } = options;
   const wire = createWire({ timeoutMs });
   atTheEnd(wire.close);
   const observer = createObserver({
     wire,
     platformAddresses,
     ...(limits ? { limits } : {}),
+    ...(now ? { now } : {}),
+    ...(reachability ? { reachability } : {}),
     config: {
       servers: [{ address: dns.address, port: dns.port }],
       authoritative: true,

@@ -1,7 +1,8 @@
 /** Choosing records from a message. Only records whose owner is the name that was meant ever count. */
-import type { Answer } from '../core/observation.ts';
-import { type Message, rcodes } from './wire/message.ts';
-import type { RecordOf, ResourceRecord } from './wire/records.ts';
+import type { Answer, Soa } from '../../core/observation.ts';
+import { type Message, rcodes } from '../wire/message.ts';
+import { isWithin } from '../wire/name.ts';
+import type { RecordOf, ResourceRecord } from '../wire/records.ts';
 
 /** More than this many records of one name and type are an attack or a mistake; no honest set comes near. */
 const SET_MAX = 100;
@@ -55,18 +56,39 @@ export function answerAt<T extends ResourceRecord['type'], R>(
   return { kind: nxdomain ? 'nxdomain' : 'nodata' };
 }
 
+/** The types that are shown as text. */
+export type TextType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'TXT';
+
 /** As text that is the same at every look: servers rotate their records. */
-export function textsAt(
-  message: Message,
-  name: string,
-  type: 'A' | 'AAAA' | 'CNAME',
-): Answer<string> {
-  const answer = answerAt(message, name, type, (record) =>
-    record.type === 'CNAME' ? record.target : record.address,
-  );
+export function textsAt(message: Message, name: string, type: TextType): Answer<string> {
+  const answer = answerAt(message, name, type, textOf);
   if (answer.kind !== 'records') return answer;
   const [first, ...rest] = [...new Set(answer.records)].sort();
   return first === undefined ? { kind: 'nodata' } : { ...answer, records: [first, ...rest] };
+}
+
+function textOf(record: RecordOf<TextType>): string {
+  switch (record.type) {
+    case 'CNAME':
+      return record.target;
+    case 'MX':
+      return `${record.preference} ${record.exchange}`;
+    case 'TXT':
+      // Its strings are one text, cut where they had to be (RFC 7208, 3.3).
+      return record.texts.join('');
+    default:
+      return record.address;
+  }
+}
+
+/** The SOA record that comes with "there is none" (RFC 2308, 3), or that was asked for at the zone's name. */
+export function soaIn(message: Message, name: string): Soa | null {
+  const soa = [...message.answers, ...message.authority].find(
+    (record): record is RecordOf<'SOA'> => record.type === 'SOA' && isWithin(name, record.name),
+  );
+  if (soa === undefined) return null;
+  // RFC 2308, 5: the lesser of the two.
+  return { serial: soa.serial, negativeTtlSeconds: Math.min(soa.ttlSeconds, soa.minimumSeconds) };
 }
 
 /** The names an alias leads to, in order; undefined where it leads in a circle or too far. */

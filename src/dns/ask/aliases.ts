@@ -1,8 +1,8 @@
 /** From a name to the end of its aliases, each of them asked of whoever may tell. */
 
-import type { Failure } from './reply.ts';
+import type { Message } from '../wire/message.ts';
+import { type Failure, failureOf } from './reply.ts';
 import { ALIASES_MAX, aliasChain } from './select.ts';
-import type { Message } from './wire/message.ts';
 
 /** A server's word about a name. `whole`: it has followed an alias to its end itself. */
 export type NameReply =
@@ -22,7 +22,7 @@ export async function followAliases(name: string, ask: AskName): Promise<ChainEn
   for (let at = name; seen.size <= ALIASES_MAX && !seen.has(at); ) {
     seen.add(at);
     const reply = await ask(at);
-    if (reply.kind !== 'message') return reply;
+    if (reply.kind !== 'message') return failureOf(reply);
     const { message } = reply;
     const chain = aliasChain(message, at);
     if (chain === undefined) return { kind: 'servfail' };

@@ -1,0 +1,191 @@
+/**
+ * Whether a name that was not right looks as it did: most looks at a pending domain find nothing new. That is seen by
+ * one question to each server and one or two more: with two servers six packets, there and back. Whatever differs is
+ * for a whole look to find out.
+ */
+import {
+  type Answer,
+  type CaaLevel,
+  type CaaRecord,
+  isConclusive,
+  type Observation,
+  type ResolverView,
+  recordsOf,
+  type ServerView,
+} from '../../core/observation.ts';
+import { judgeRecursive } from '../ask/reply.ts';
+import { soaIn, textsAt } from '../ask/select.ts';
+import type { NoZone, Unregistered } from '../zones/delegation.ts';
+import type { Zone } from '../zones/zone.ts';
+import { levelAgain } from './caa.ts';
+import type { LookContext } from './context.ts';
+import { pointingOfViews } from './pointing.ts';
+import { answerOf } from './server-view.ts';
+import { askResolver } from './world.ts';
+
+/** After this long a whole look is due, whatever the servers show: it sees more. Our choice. */
+const AGE_MS_MAX = 15 * 60_000;
+
+type Start = Zone | Unregistered | NoZone;
+
+/** Whether an earlier observation may still hold: one that says too little, or is too old, never does. */
+export function mayStillHold(context: LookContext, previous: Observation): boolean {
+  const { look, at } = context;
+  const age = Date.parse(at) - Date.parse(previous.at);
+  return (
+    age >= 0 &&
+    age < AGE_MS_MAX &&
+    previous.hostname === look.hostname &&
+    previous.view === 'authoritative' &&
+    !wasWell(context, previous)
+  );
+}
+
+/** Asks as little as it takes; false as soon as anything differs. */
+export async function isUnchanged(
+  context: LookContext,
+  start: Start,
+  previous: Observation,
+): Promise<boolean> {
+  if (start.kind !== 'zone') return isSameEnd(start, previous);
+  if (!isSameDelegation(context, start, previous)) return false;
+  const pairs = start.servers.map(
+    (server) => [server, previous.servers.find((view) => view.server === server.name)] as const,
+  );
+  if (pairs.length !== previous.servers.length) return false;
+  const words = await Promise.all(
+    pairs.map(async ([server, view]) => {
+      if (view === undefined) return 'news';
+      const question = { name: context.look.hostname, type: 'A' } as const;
+      return compareFirst(context, view, await context.askServer(start, server, question));
+    }),
+  );
+  // Servers that our own limits keep us from asking say nothing; where that is all of them, it is no look.
+  if (words.includes('news') || !words.includes('same')) return false;
+  return (await isSameAaaa(context, start, previous)) && (await isSameBeyond(context, previous));
+}
+
+type Word = 'same' | 'news' | 'nothing';
+type Contact = Awaited<ReturnType<LookContext['askServer']>>;
+
+function compareFirst(
+  { look: { hostname } }: LookContext,
+  view: ServerView,
+  { address, reply }: Contact,
+): Word {
+  if (reply.kind === 'referral') return 'news';
+  if (reply.kind !== 'message') {
+    if (reply.state === 'not_asked') return 'nothing';
+    return reply.state === view.state ? 'same' : 'news';
+  }
+  const { message } = reply;
+  const soa = soaIn(message, hostname);
+  const same =
+    view.state === 'answers' &&
+    address === view.address &&
+    message.rcode === view.rcode &&
+    isSame(textsAt(message, hostname, 'A'), view.a) &&
+    isSameAlias(textsAt(message, hostname, 'CNAME'), view) &&
+    (soa === null || view.soa === null || soa.serial === view.soa.serial);
+  return same ? 'same' : 'news';
+}
+
+/** Beside a forbidden neighbour the alias may have been seen with the AAAA answer only, which is asked for then. */
+function isSameAlias(alias: Answer<string>, { cname, a }: ServerView): boolean {
+  const hidden = alias.kind === 'nodata' && cname.kind === 'records' && a.kind === 'records';
+  return hidden || isSame(alias, cname);
+}
+
+/** At the first server that was asked for it: where A says there is nothing, the rest may have changed. */
+async function isSameAaaa(
+  context: LookContext,
+  zone: Zone,
+  previous: Observation,
+): Promise<boolean> {
+  const { hostname } = context.look;
+  for (const server of zone.servers) {
+    const view = previous.servers.find((one) => one.server === server.name);
+    if (view?.state !== 'answers' || !wasAskedForAaaa(view)) continue;
+    const { reply } = await context.askServer(zone, server, { name: hostname, type: 'AAAA' });
+    const alias = answerOf(reply, hostname, 'CNAME');
+    return (
+      isSame(answerOf(reply, hostname, 'AAAA'), view.aaaa) &&
+      (alias.kind !== 'records' || isSame(alias, view.cname))
+    );
+  }
+  return true;
+}
+
+function wasAskedForAaaa({ cname, a }: ServerView): boolean {
+  return cname.kind === 'nodata' || (cname.kind === 'records' && a.kind === 'records');
+}
+
+/** Where the record was right, it was DNSSEC or CAA that was not: what decided is asked again. */
+async function isSameBeyond(context: LookContext, previous: Observation): Promise<boolean> {
+  const { look, parts } = context;
+  if (pointingOfViews(look, previous.servers, previous.targetAddresses) !== 'right') return true;
+  const failing = previous.world.find(fails);
+  const resolver = parts.recursive.servers.find(({ address }) => address === failing?.server);
+  if (failing !== undefined && resolver !== undefined) {
+    const reply = judgeRecursive(await askResolver(context, resolver, 'A', false));
+    if (reply.kind !== failing.a.kind) return false;
+  }
+  const last = previous.caa?.at(-1);
+  if (last === undefined || !decides(last)) return true;
+  return isSame(await levelAgain(context, last.name), last.answer);
+}
+
+function fails({ cname, a }: ResolverView): boolean {
+  return !isConclusive(cname) || !isConclusive(a);
+}
+
+/** A set, or none for want of an answer. */
+function decides({ answer }: CaaLevel): boolean {
+  return answer.kind === 'records' || !isConclusive(answer);
+}
+
+/** Nothing about it blocked: a right record, answers of the world, and no CAA set or failure. */
+function wasWell({ look }: LookContext, previous: Observation): boolean {
+  return (
+    pointingOfViews(look, previous.servers, previous.targetAddresses) === 'right' &&
+    !previous.world.some(fails) &&
+    !previous.caa?.some(decides)
+  );
+}
+
+function isSameEnd(start: Unregistered | NoZone, { delegation, servers }: Observation): boolean {
+  if (start.kind === 'unregistered') {
+    return delegation?.kind === 'unregistered' && delegation.zone === start.zone;
+  }
+  const [view] = servers;
+  return delegation === null && view.server === start.server && view.cname.kind === start.kind;
+}
+
+function isSameDelegation(
+  { parts }: LookContext,
+  zone: Zone,
+  { delegation }: Observation,
+): boolean {
+  if (zone.delegation === null || delegation === null) return zone.delegation === delegation;
+  if (delegation.kind !== 'delegated' || delegation.zone !== zone.name) return false;
+  const known = parts.authorities.knownOwnServers(zone);
+  return (
+    sameNames(delegation.atParent, zone.delegation.atParent) &&
+    (!known || delegation.atZone === null || sameNames(known, delegation.atZone))
+  );
+}
+
+function sameNames(one: readonly string[], other: readonly string[]): boolean {
+  return one.join(' ') === other.join(' ');
+}
+
+/** Whatever the TTL, and in whatever order, also that of the fields: a database keeps them in its own. */
+function isSame<R extends string | CaaRecord>(one: Answer<R>, other: Answer<R>): boolean {
+  const textOf = (answer: Answer<R>) =>
+    [answer.kind, ...recordsOf(answer).map(recordText).sort()].join('\n');
+  return textOf(one) === textOf(other);
+}
+
+function recordText(record: string | CaaRecord): string {
+  return typeof record === 'string' ? record : `${record.flags} ${record.tag} ${record.value}`;
+}

@@ -1,0 +1,154 @@
+/** A whole look by the word of the zone's own servers, and of the world's where those have it right. */
+import type { Delegation, Nearby, Observation, ServerView } from '../../core/observation.ts';
+import { NOBODY } from '../ask/recursive.ts';
+import { untold } from '../ask/reply.ts';
+import { recordsAt, shortestTtl, soaIn } from '../ask/select.ts';
+import type { NoZone, Unregistered } from '../zones/delegation.ts';
+import { failed, rememberMs, sortedNames, type Zone } from '../zones/zone.ts';
+import { climbAsIfPointed } from './caa.ts';
+import type { LookContext } from './context.ts';
+import {
+  askBeside,
+  askMistakes,
+  askSiblings,
+  chainOf,
+  nothingNearby,
+  siblingOf,
+} from './nearby.ts';
+import { pointingOfViews } from './pointing.ts';
+import { allOf, answering, type Seen, untoldView } from './server-view.ts';
+import { targetAddressesOf } from './target.ts';
+import { lookAtWorld } from './world.ts';
+import { thoseThatAnswer, viewZone, withSoa } from './zone-views.ts';
+
+type ZoneLook = Pick<Observation, 'servers' | 'world' | 'nearby' | 'caa' | 'targetAddresses'> & {
+  readonly delegation: Delegation | null;
+};
+
+/** Never rejects for what the network does. */
+export async function lookAtAll(
+  context: LookContext,
+  start: Zone | Unregistered | NoZone,
+): Promise<Observation> {
+  const found = start.kind === 'zone' ? await lookAtZone(context, start) : withoutZone(start);
+  return {
+    hostname: context.look.hostname,
+    at: context.at,
+    view: 'authoritative',
+    whyRecursive: null,
+    ...found,
+    cost: context.cost(),
+  };
+}
+
+/** The registry's denial, or a resolver that does not know where to ask: there is nobody else to hear. */
+function withoutZone(start: Unregistered | NoZone): ZoneLook {
+  const nothing = { world: [], nearby: nothingNearby, caa: null, targetAddresses: [] };
+  if (start.kind !== 'unregistered') {
+    const address = start.server === NOBODY ? null : start.server;
+    const view = untoldView(start.server, address, untold(start.kind));
+    return { ...nothing, delegation: null, servers: [view] };
+  }
+  const { zone, parent, server, address, told } = start;
+  const view: ServerView = {
+    server,
+    address,
+    ...answering(told),
+    ...allOf({ kind: 'nxdomain' }),
+    mx: null,
+    txt: null,
+    soa: soaIn(told.message, zone),
+  };
+  return { ...nothing, delegation: { kind: 'unregistered', zone, parent }, servers: [view] };
+}
+
+async function lookAtZone(context: LookContext, start: Zone): Promise<ZoneLook> {
+  const { look } = context;
+  const { zone, seen } = await viewZone(context, start);
+  const told = thoseThatAnswer(seen);
+  if (told.length === 0) return withoutAnswer(context, zone, seen);
+  const views = seen.map(({ view }) => view);
+  const targetAddresses = await targetAddressesOf(context, views, false);
+  const pointing = pointingOfViews(look, views, targetAddresses);
+  const answeringNames = new Set(told.map(({ server }) => server.name));
+  const [atZone, around, caa, world] = await Promise.all([
+    ownServers(context, zone, told),
+    lookAround(context, zone, seen, pointing),
+    climbAsIfPointed(context, false, answeringNames),
+    pointing === 'right' ? lookAtWorld(context) : [],
+  ]);
+  return {
+    delegation: delegationOf(zone, atZone),
+    servers: around.servers,
+    nearby: around.nearby,
+    caa,
+    world,
+    targetAddresses,
+  };
+}
+
+/** Nothing is known of the name, so nothing else is worth asking. The next look finds out anew who is responsible. */
+function withoutAnswer(
+  { parts, look }: LookContext,
+  zone: Zone,
+  [first, ...rest]: readonly [Seen, ...Seen[]],
+): ZoneLook {
+  parts.authorities.forget(zone, look.hostname);
+  return {
+    delegation: delegationOf(zone, null),
+    servers: [first.view, ...rest.map(({ view }) => view)],
+    world: [],
+    nearby: nothingNearby,
+    caa: null,
+    targetAddresses: [],
+  };
+}
+
+/** What explains a name that is wrong; of one that is right, whether a wildcard answers, and each server's SOA. */
+async function lookAround(
+  context: LookContext,
+  zone: Zone,
+  seen: readonly [Seen, ...Seen[]],
+  pointing: 'right' | 'wrong' | 'unknown',
+): Promise<{ readonly servers: Observation['servers']; readonly nearby: Nearby }> {
+  const told = thoseThatAnswer(seen);
+  const [one] = told;
+  const wrong = pointing === 'wrong' && one !== undefined;
+  const names = new Set(told.map(({ server }) => server.name));
+  const [siblings, mistakes, beside, chain] = await Promise.all([
+    askSiblings(context, zone, pointing === 'right' ? told : told.slice(0, 1)),
+    wrong ? askMistakes(context, zone, one) : { doubled: null, wrongHosts: [] },
+    wrong && !context.look.apex ? askBeside(context, zone, told) : null,
+    wrong ? chainOf(context, told, names) : null,
+  ]);
+  const views = await withSoa(context, zone, seen, siblings);
+  const [first, ...rest] = views.map((view) =>
+    view.server === beside?.server ? { ...view, mx: beside.mx, txt: beside.txt } : view,
+  );
+  return {
+    servers: [first ?? seen[0].view, ...rest],
+    nearby: { ...mistakes, sibling: siblingOf(siblings), chain },
+  };
+}
+
+/** The zone's own NS set, by the first server that answers; not asked where there is nothing to compare it with. */
+async function ownServers(
+  context: LookContext,
+  zone: Zone,
+  [one]: readonly Seen[],
+): Promise<readonly string[] | null> {
+  if (one === undefined || zone.delegation === null) return null;
+  return context.parts.authorities.ownServers(zone, context.budget, async () => {
+    const question = { name: zone.name, type: 'NS' } as const;
+    const { reply } = await context.askServer(zone, one.server, question);
+    const records =
+      reply.kind === 'message' ? recordsAt(reply.message.answers, zone.name, 'NS') : [];
+    if (records.length === 0) return failed(null);
+    const value = sortedNames(records.map(({ target }) => target));
+    return { value, ttlMs: rememberMs(shortestTtl(records)), failed: false };
+  });
+}
+
+function delegationOf(zone: Zone, atZone: readonly string[] | null): Delegation | null {
+  return zone.delegation && { kind: 'delegated', zone: zone.name, ...zone.delegation, atZone };
+}

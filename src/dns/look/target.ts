@@ -1,0 +1,39 @@
+/**
+ * What the platform's own target resolves to: an apex can be judged by that only, and of addresses that stand in a
+ * CNAME's way it is to be said whether they are ours.
+ */
+import { type Answer, isConclusive, recordsOf, type ServerView } from '../../core/observation.ts';
+import { followAliases } from '../ask/aliases.ts';
+import { textsAt } from '../ask/select.ts';
+import { askRecursively, askZone } from './caa.ts';
+import type { LookContext } from './context.ts';
+
+/**
+ * All addresses of the target, or none where one of the two answers is missing: by half a set, our own addresses
+ * would be foreign ones at the customer's. None either where no server shows an address to compare with.
+ */
+export async function targetAddressesOf(
+  context: LookContext,
+  views: readonly ServerView[],
+  recursively: boolean,
+): Promise<readonly string[]> {
+  const { look, parts } = context;
+  const shown = views.some(({ a, aaaa }) => a.kind === 'records' || aaaa.kind === 'records');
+  if (!look.apex && !shown) return [];
+  if (parts.platform.length > 0) return parts.platform;
+  const answers = await Promise.all(
+    (['A', 'AAAA'] as const).map((type) => addressesBehind(context, type, recursively)),
+  );
+  return answers.every(isConclusive) ? answers.flatMap(recordsOf).toSorted() : [];
+}
+
+/** A resolver that hides IPv6, or sends us to a page of its own, must not decide what is foreign: the zone is asked. */
+async function addressesBehind(
+  { parts, budget, look }: LookContext,
+  type: 'A' | 'AAAA',
+  recursively: boolean,
+): Promise<Answer<string>> {
+  const ask = recursively ? askRecursively : askZone;
+  const end = await followAliases(look.target, (at) => ask({ parts, budget }, at, type));
+  return end.kind === 'message' ? textsAt(end.message, end.at, type) : end;
+}

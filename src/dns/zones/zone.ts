@@ -1,0 +1,62 @@
+/** A zone as it is delegated to, and for how long that is remembered. */
+import { getDomain } from 'tldts';
+import type { NameServer } from '../ask/reply.ts';
+import type { Looked } from '../shared.ts';
+
+/** A zone cut and the servers responsible below it, at most four, sorted by name. */
+export type Zone = {
+  readonly kind: 'zone';
+  readonly name: string;
+  readonly servers: readonly NameServer[];
+  /** As a server of the zone above has it, all servers' names sorted; null where only a resolver told. */
+  readonly delegation: {
+    readonly parent: string;
+    readonly atParent: readonly string[];
+    readonly ttlSeconds: number;
+  } | null;
+};
+
+/** Bounds what hostile zones can make us remember. */
+export const CACHE_MAX = 10_000;
+/** A change at the registrar is seen after this long, whatever TTL the old servers gave (our choice). */
+const TTL_MS_MAX = 10 * 60_000;
+/** RFC 9520, 3.2 wants failures remembered for 1 s to 5 min. */
+export const FAILURE_TTL_MS = 5_000;
+/** As Knot does: a zone that lists dozens of dead servers must not use up the budget. */
+const SERVERS_MAX = 4;
+
+/** Who sells the name decides, not who lends parts of it; the rest says that the name is a clean one already. */
+const icannOnly = {
+  allowPrivateDomains: false,
+  extractHostname: false,
+  validateHostname: false,
+  detectIp: false,
+} as const;
+
+/** The name a registry sells; for what has none (a public suffix itself) the last two labels. */
+export function registrableDomain(name: string): string {
+  return getDomain(name, icannOnly) ?? name.split('.').slice(-2).join('.');
+}
+
+/** A value that says we could not tell. */
+export function failed<V>(value: V): Looked<V> {
+  return { value, ttlMs: FAILURE_TTL_MS, failed: true };
+}
+
+/** At least as long as a failure, so that a TTL of 0 does not make every check look again. */
+export function rememberMs(ttlSeconds: number): number {
+  return Math.min(Math.max(ttlSeconds * 1000, FAILURE_TTL_MS), TTL_MS_MAX);
+}
+
+/** Always the same few in the same order, so that a zone whose servers disagree does not flicker. */
+export function chosen(servers: readonly NameServer[]): readonly NameServer[] {
+  return servers
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .filter(({ name }, i, all) => name !== all[i - 1]?.name)
+    .slice(0, SERVERS_MAX);
+}
+
+/** Each name once, sorted. */
+export function sortedNames(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort();
+}

@@ -1,0 +1,74 @@
+/** However hostile the servers are, a look ends in time and says what it left out. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { defaultLimits } from '../../src/dns/budget.ts';
+import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
+
+afterEach(closeAll);
+
+const hostname = 'docs.shop.test';
+const look = { hostname, target: 'p1.edge.test', apex: false };
+const right = 'docs CNAME p1.edge.test.';
+const edge = ['p1 A 192.0.2.10'];
+
+describe('a look', () => {
+  it('costs no more questions than allowed, and the rest is a timeout', async () => {
+    const limits = { ...defaultLimits, questions: 5 };
+    const zones = { 'shop.test': [right], 'edge.test': edge };
+    const { dns, observer } = await openLaboratory(zones, { limits });
+    const { caa, servers, cost } = await observer.observe(look);
+    expect(asked(dns)).toHaveLength(5);
+    expect(cost.questions).toBe(5);
+    expect(servers).toMatchObject([{ cname: { kind: 'records' } }]);
+    expect(caa).toEqual([{ name: hostname, answer: { kind: 'timeout' } }]);
+  });
+
+  it.each([0, 1, 2, 3, 4])('that may ask %i questions cannot tell', async (questions) => {
+    const limits = { ...defaultLimits, questions };
+    const zones = { 'shop.test': [right], 'edge.test': edge };
+    const { dns, observer } = await openLaboratory(zones, { limits });
+    const { servers, caa } = await observer.observe(look);
+    expect(servers).toMatchObject([{ cname: { kind: 'timeout' } }]);
+    expect(caa).toBeNull();
+    expect(asked(dns)).toHaveLength(questions);
+  });
+
+  it('takes no longer than allowed where servers hold their answers back', async () => {
+    const limits = { ...defaultLimits, ms: 150 };
+    const zones = { 'shop.test': [right], 'edge.test': edge };
+    const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: 60_000 });
+    dns.fail('.', 'CAA', 'hold');
+    dns.fail('shop.test', 'CAA', 'hold');
+    const { servers, caa } = await observer.observe(look);
+    expect(servers).toMatchObject([{ cname: { kind: 'records' } }]);
+    expect(caa).toEqual([{ name: hostname, answer: { kind: 'timeout' } }]);
+  });
+
+  it('receives no more than 64 KiB of nonsense', async () => {
+    const numbers = [1, 2, 3, 4];
+    const lines = numbers.flatMap((n) => [`@ NS ns${n}`, `ns${n} A 127.0.0.${n}`]);
+    const dns = await openDns({ 'shop.test': lines });
+    for (const n of numbers.slice(1)) {
+      const other = await openDns({ 'shop.test': lines }, dns.port, `127.0.0.${n}`);
+      other.fail(hostname, 'A', 'flood'); // 40,000 octets each time
+    }
+    dns.fail(hostname, 'A', 'flood');
+    const servers = [{ address: dns.address, port: dns.port }];
+    const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port });
+    const seen = await observer.observe(look);
+    expect(seen.servers).toHaveLength(4);
+    expect(seen.servers.filter(({ cname }) => cname.kind === 'timeout').length).toBeGreaterThan(2);
+    expect(seen.caa).toBeNull();
+  });
+
+  it('is not led astray for ever by servers that refer further and further down', async () => {
+    const labels = Array.from({ length: 12 }, (_, i) => `l${i}`);
+    const zones = Object.fromEntries(
+      labels.map((_, i) => [[...labels.slice(0, i).toReversed(), 'shop.test'].join('.'), []]),
+    );
+    const { observer } = await openLaboratory(zones);
+    const deep = `${labels.slice(0, 11).toReversed().join('.')}.shop.test`;
+    const { servers, cost } = await observer.observe({ ...look, hostname: `docs.${deep}` });
+    expect(servers).toMatchObject([{ cname: { kind: 'servfail' } }]);
+    expect(cost.questions).toBeLessThanOrEqual(defaultLimits.questions);
+  });
+});

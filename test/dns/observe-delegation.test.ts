@@ -1,0 +1,171 @@
+/** Who is responsible for a host name, by the word of the zone above and of the zone itself. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
+
+afterEach(closeAll);
+
+const target = 'p1.edge.test';
+const look = (hostname: string, apex = false) => ({ hostname, target, apex });
+const right = 'docs CNAME p1.edge.test.';
+
+/** A registry at 127.0.0.1, which delegates shop.test by these lines, and shop.test at 127.0.0.2. */
+async function openMoved(
+  registry: readonly string[],
+  shop: readonly string[],
+  resolver: readonly string[] = shop,
+) {
+  const parent = await openDns({ test: ['@ NS ns1', 'ns1 A 127.0.0.1', ...registry] });
+  const child = await openDns({ 'shop.test': shop }, parent.port, '127.0.0.2');
+  const recursive = await openDns(
+    { test: ['@ NS ns1', 'ns1 A 127.0.0.1'], 'shop.test': resolver, 'edge.test': [] },
+    parent.port,
+    '127.0.0.9',
+  );
+  const servers = [{ address: recursive.address, port: recursive.port }];
+  const { observer } = await openLaboratory({}, { servers, authorityPort: parent.port });
+  return { parent, child, recursive, observer };
+}
+
+describe('a registered domain', () => {
+  it('has its delegation at the registry and its own NS set told', async () => {
+    const lines = ['@ NS ns2', '@ NS ns1', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.1', right];
+    const { observer } = await openLaboratory({ 'shop.test': lines });
+    expect((await observer.observe(look('docs.shop.test'))).delegation).toEqual({
+      kind: 'delegated',
+      zone: 'shop.test',
+      parent: 'test',
+      atParent: ['ns1.shop.test', 'ns2.shop.test'],
+      atZone: ['ns1.shop.test', 'ns2.shop.test'],
+      ttlSeconds: 60,
+    });
+  });
+
+  it('that moved to another provider by half is told by both, and asked where the registry says', async () => {
+    const { recursive, child, observer } = await openMoved(
+      [
+        'shop 120 NS ns1.shop',
+        'shop 120 NS old.shop',
+        'ns1.shop A 127.0.0.2',
+        'old.shop A 127.0.0.2',
+      ],
+      ['@ NS ns1', '@ NS new', 'ns1 A 127.0.0.2', 'new A 127.0.0.2', right],
+    );
+    const seen = await observer.observe(look('docs.shop.test'));
+    expect(seen.delegation).toEqual({
+      kind: 'delegated',
+      zone: 'shop.test',
+      parent: 'test',
+      atParent: ['ns1.shop.test', 'old.shop.test'],
+      atZone: ['new.shop.test', 'ns1.shop.test'],
+      ttlSeconds: 120,
+    });
+    expect(seen.servers.map(({ server, state }) => `${server} ${state}`)).toEqual([
+      'ns1.shop.test answers',
+      'old.shop.test answers',
+    ]);
+    expect(asked(child).filter((one) => one === 'docs.shop.test A')).toHaveLength(2);
+    // Glue came along, so nobody was asked for the servers' addresses.
+    expect(asked(recursive).filter((one) => / A rd$/.test(one))).toEqual([
+      'ns1.test A rd',
+      'docs.shop.test A rd',
+    ]);
+  });
+
+  it('is not asked at addresses that its registry may not speak for', async () => {
+    const { recursive, observer } = await openMoved(
+      ['shop NS ns.elsewhere.example.', 'elsewhere NS ns.elsewhere', 'ns.elsewhere A 127.0.0.3'],
+      ['@ NS ns.elsewhere.example.', right],
+    );
+    const { servers } = await observer.observe(look('docs.shop.test'));
+    expect(servers).toMatchObject([{ server: 'ns.elsewhere.example', state: 'no_address' }]);
+    expect(asked(recursive)).toContain('ns.elsewhere.example A rd');
+  });
+
+  it('in a zone of its own has the zone above it as its parent', async () => {
+    const { observer } = await openLaboratory({ 'shop.test': [], 'b.shop.test': [right] });
+    const { delegation } = await observer.observe(look('docs.b.shop.test'));
+    expect(delegation).toMatchObject({
+      zone: 'b.shop.test',
+      parent: 'shop.test',
+      atParent: ['ns1.b.shop.test'],
+      atZone: ['ns1.b.shop.test'],
+    });
+  });
+
+  it('is found by a resolver where the registry could not tell, and has no delegation then', async () => {
+    const { parent, observer } = await openMoved(
+      ['shop NS ns1.shop', 'ns1.shop A 127.0.0.2'],
+      ['@ NS ns1', 'ns1 A 127.0.0.2', right],
+    );
+    parent.fail('shop.test', 'NS', 'servfail');
+    const seen = await observer.observe(look('docs.shop.test'));
+    expect(seen.delegation).toBeNull();
+    expect(seen.servers).toMatchObject([{ server: 'ns1.shop.test', state: 'answers' }]);
+  });
+
+  it('below a suffix of two labels is asked for at the deepest zone above it', async () => {
+    const { observer } = await openLaboratory({ 'co.uk': [], 'shop.co.uk': [right] });
+    const { delegation } = await observer.observe(look('docs.shop.co.uk'));
+    expect(delegation).toMatchObject({ zone: 'shop.co.uk', parent: 'co.uk' });
+  });
+
+  it('is found by its registry though resolvers deny the suffix above it', async () => {
+    const { dns, observer } = await openLaboratory({ 'co.uk': [], 'shop.co.uk': [right] });
+    dns.fail('co.uk', '*', 'nxdomain', 'recursive');
+    const { delegation, servers } = await observer.observe(look('docs.shop.co.uk'));
+    expect(delegation).toMatchObject({ zone: 'shop.co.uk', parent: 'uk' });
+    expect(servers).toMatchObject([{ cname: { kind: 'records' } }]);
+  });
+
+  it('has its own NS set left open where its servers do not tell', async () => {
+    const { dns, observer } = await openMoved(
+      ['shop NS ns1.shop', 'ns1.shop A 127.0.0.2'],
+      ['@ NS ns1', 'ns1 A 127.0.0.2', right],
+    ).then(({ child, observer: one }) => ({ dns: child, observer: one }));
+    dns.fail('shop.test', 'NS', 'refused');
+    const { delegation } = await observer.observe(look('docs.shop.test'));
+    expect(delegation).toMatchObject({ atParent: ['ns1.shop.test'], atZone: null });
+  });
+});
+
+describe('a domain that nobody has registered', () => {
+  it.each([
+    ['a name in it', 'docs.unsold.test', false],
+    ['itself', 'unsold.test', true],
+  ])('is told by its registry for %s, and nothing else is asked', async (_what, name, apex) => {
+    const { dns, observer } = await openLaboratory({ 'shop.test': [] });
+    const seen = await observer.observe(look(name, apex));
+    const nxdomain = { kind: 'nxdomain' };
+    expect(seen).toMatchObject({
+      delegation: { kind: 'unregistered', zone: 'unsold.test', parent: 'test' },
+      caa: null,
+      world: [],
+      nearby: { sibling: null, doubled: null, wrongHosts: [], chain: null },
+    });
+    expect(seen.servers).toEqual([
+      {
+        server: 'ns1.test',
+        address: '127.0.0.1',
+        state: 'answers',
+        aa: true,
+        rcode: 3,
+        cname: nxdomain,
+        a: nxdomain,
+        aaaa: nxdomain,
+        mx: null,
+        txt: null,
+        soa: { serial: 1, negativeTtlSeconds: 60 },
+        rttMs: expect.any(Number),
+      },
+    ]);
+    expect(asked(dns)).toEqual(['test NS rd', 'ns1.test A rd', 'unsold.test NS']);
+  });
+
+  it('is no such thing by the word of a server that does not speak for the registry', async () => {
+    const { dns, observer } = await openLaboratory({ 'shop.test': [right], 'edge.test': [] });
+    dns.fail('shop.test', 'NS', 'not_authoritative', 'authority');
+    const seen = await observer.observe(look('docs.shop.test'));
+    expect(seen.delegation).toBeNull();
+    expect(seen.servers).toMatchObject([{ cname: { kind: 'records' } }]);
+  });
+});

@@ -1,0 +1,121 @@
+/** What the answers of servers amount to: who may be believed, and about what. */
+import { describe, expect, it } from 'vitest';
+import { judgeAuthority, judgeRecursive } from '../../src/dns/ask/reply.ts';
+import { soaIn, textsAt } from '../../src/dns/ask/select.ts';
+import type { Message } from '../../src/dns/wire/message.ts';
+import type { ResourceRecord } from '../../src/dns/wire/records.ts';
+
+const message = (fields: Partial<Message>): Message => ({
+  id: 1,
+  response: true,
+  authoritative: false,
+  truncated: false,
+  recursionDesired: false,
+  recursionAvailable: false,
+  authenticData: false,
+  checkingDisabled: false,
+  rcode: 0,
+  question: undefined,
+  answers: [],
+  authority: [],
+  additional: [],
+  extendedErrors: [],
+  ...fields,
+});
+
+const response = (fields: Partial<Message>) =>
+  ({ kind: 'response', message: message(fields), via: 'udp', rttMs: 3 }) as const;
+
+const ns = (name: string, target: string): ResourceRecord => ({
+  type: 'NS',
+  name,
+  target,
+  ttlSeconds: 300,
+});
+const a = (name: string, address: string): ResourceRecord => ({
+  type: 'A',
+  name,
+  address,
+  ttlSeconds: 60,
+});
+
+describe('the answer of a server of shop.test about docs.b.shop.test', () => {
+  const judge = (fields: Partial<Message>) =>
+    judgeAuthority(response(fields), 'shop.test', 'docs.b.shop.test');
+
+  it('is a referral downwards, with the addresses it may speak for', () => {
+    const reply = judge({
+      authority: [ns('b.shop.test', 'ns.b.shop.test'), ns('b.shop.test', 'ns.other.test')],
+      additional: [a('ns.b.shop.test', '192.0.2.1'), a('ns.other.test', '192.0.2.66')],
+    });
+    expect(reply).toEqual({
+      kind: 'referral',
+      zone: 'b.shop.test',
+      servers: [
+        { name: 'ns.b.shop.test', glue: ['192.0.2.1'] },
+        { name: 'ns.other.test', glue: [] },
+      ],
+      ttlSeconds: 300,
+    });
+  });
+
+  it.each<[string, Partial<Message>, string]>([
+    ['refers to the root', { authority: [ns('.', 'a.root-servers.net')] }, 'not_authoritative'],
+    ['refers above itself', { authority: [ns('test', 'ns1.test')] }, 'not_authoritative'],
+    ['refers to itself', { authority: [ns('shop.test', 'ns1.shop.test')] }, 'not_authoritative'],
+    ['refers beside', { authority: [ns('c.shop.test', 'ns1.shop.test')] }, 'not_authoritative'],
+    ['answers without AA', { answers: [a('docs.b.shop.test', '192.0.2.1')] }, 'not_authoritative'],
+    ['denies without AA', { rcode: 3 }, 'not_authoritative'],
+    ['refuses', { rcode: 5, authoritative: true }, 'refused'],
+    ['is not the authority', { rcode: 9 }, 'refused'],
+    ['does not understand', { rcode: 1 }, 'servfail'],
+    ['fails', { rcode: 2 }, 'servfail'],
+    ['does not know how', { rcode: 4 }, 'servfail'],
+  ])('is none where it %s', (_what, fields, state) => {
+    const { rcode = 0, authoritative: aa = false } = fields;
+    expect(judge(fields)).toMatchObject({ state, aa, rcode, rttMs: 3 });
+  });
+
+  it.each(['timeout', 'malformed', 'not_asked'] as const)('is none where it is: %s', (kind) => {
+    expect(judgeAuthority({ kind }, 'shop.test', 'docs.shop.test')).toMatchObject({
+      state: kind,
+      aa: null,
+      rcode: null,
+    });
+  });
+
+  it('is to be believed with AA', () => {
+    expect(judge({ authoritative: true, rcode: 3 })).toMatchObject({ kind: 'message', rttMs: 3 });
+  });
+});
+
+it('a server that does not offer recursion is none to ask', () => {
+  const answers = [a('docs.shop.test', '192.0.2.1')];
+  expect(judgeRecursive(response({ answers }))).toMatchObject({ kind: 'refused' });
+  expect(judgeRecursive(response({ answers, recursionAvailable: true }))).toMatchObject({
+    kind: 'message',
+  });
+});
+
+it('an alias whose label holds a dot is not the name with two labels', () => {
+  const answers: ResourceRecord[] = [
+    { type: 'CNAME', name: 'docs.shop.test', target: 'p1\\.edge.test', ttlSeconds: 60 },
+  ];
+  expect(textsAt(message({ answers }), 'docs.shop.test', 'CNAME')).toMatchObject({
+    records: ['p1\\.edge.test'],
+  });
+});
+
+it('the SOA record of another zone says nothing about the name', () => {
+  const soa = (name: string): ResourceRecord => ({
+    type: 'SOA',
+    name,
+    mname: 'ns1',
+    serial: 7,
+    minimumSeconds: 300,
+    ttlSeconds: 900,
+  });
+  const of = (name: string) => soaIn(message({ authority: [soa(name)] }), 'docs.shop.test');
+  expect(of('shop.test')).toEqual({ serial: 7, negativeTtlSeconds: 300 });
+  expect(of('edge.test')).toBeNull();
+});

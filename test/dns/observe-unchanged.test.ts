@@ -1,0 +1,241 @@
+/** What a look costs, and when an earlier one still holds. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Observation } from '../../src/core/observation.ts';
+import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
+
+afterEach(closeAll);
+
+const target = 'p1.edge.test';
+const hostname = 'docs.shop.test';
+const look = { hostname, target, apex: false };
+const right = 'docs CNAME p1.edge.test.';
+const edge = ['p1 A 192.0.2.10'];
+const two = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.2'];
+
+/** shop.test on two servers with the same records, and a clock that the test moves. */
+async function openZone(lines: string[], edgeLines = edge) {
+  const shop = [...two, ...lines];
+  const dns = await openDns({ 'shop.test': shop, 'edge.test': edgeLines });
+  const other = await openDns({ 'shop.test': shop }, dns.port, '127.0.0.2');
+  const clock = { at: Date.parse('2026-01-01T00:00:00Z') };
+  const { observer } = await openLaboratory(
+    {},
+    {
+      servers: [{ address: dns.address, port: dns.port }],
+      authorityPort: dns.port,
+      now: () => new Date(clock.at),
+    },
+  );
+  const both = [dns, other];
+  return {
+    observer,
+    both,
+    forget: () => both.forEach((server) => void server.forget()),
+    edit: (remove: string[], add: string[]) =>
+      both.forEach((server) => void server.edit('shop.test', { remove, add })),
+    count: () => both.flatMap((server) => asked(server)),
+    pass: (ms: number) => {
+      clock.at += ms;
+    },
+  };
+}
+
+describe('a full look at a healthy subdomain with two name servers', () => {
+  it('costs fourteen questions where nothing is known', async () => {
+    const { observer, count } = await openZone([right]);
+    const { cost } = await observer.observe(look);
+    expect(count()).toHaveLength(14);
+    expect(cost.questions).toBe(14);
+  });
+
+  it('costs seven, so fourteen packets, where the zone and its servers are known', async () => {
+    const { observer, count, forget } = await openZone([right]);
+    await observer.observe(look);
+    forget();
+    const { cost } = await observer.observe(look);
+    expect(
+      count()
+        .map((one) => one.replace(/^[a-z]{24}\./, '*.'))
+        .sort(),
+    ).toEqual([
+      '*.shop.test A',
+      '*.shop.test A',
+      'docs.shop.test A',
+      'docs.shop.test A',
+      'docs.shop.test A rd',
+      'p1.edge.test CAA rd',
+      'shop.test CAA',
+    ]);
+    expect(cost.questions).toBe(7);
+  });
+
+  it('costs seven with a CAA set of the domain, too', async () => {
+    const { observer, count, forget } = await openZone([right, '@ CAA 0 issue "ca.example"']);
+    await observer.observe(look);
+    forget();
+    await observer.observe(look);
+    expect(count()).toHaveLength(7);
+  });
+});
+
+type Case = { title: string; lines: string[]; questions: number; edge?: string[] };
+
+const unhealthy: Case[] = [
+  { title: 'a name that does not exist', lines: [], questions: 2 },
+  {
+    title: 'a CNAME beside a forbidden address',
+    lines: ['docs CNAME p1.edge.test.', 'docs A 192.0.2.1'],
+    questions: 3,
+  },
+  { title: 'another CNAME', lines: ['docs CNAME other.test.'], questions: 2 },
+  { title: 'a name without the record', lines: ['docs TXT "x"'], questions: 3 },
+  { title: 'an old address', lines: ['docs A 192.0.2.1', 'docs A 192.0.2.2'], questions: 3 },
+  {
+    title: 'a right record and a CAA set that may forbid',
+    lines: [right, '@ CAA 0 issue "a.example"', '@ CAA 0 issue "b.example"'],
+    questions: 3,
+  },
+  {
+    title: 'a right record and a CAA set at the target',
+    lines: [right],
+    edge: [...edge, 'p1 CAA 0 issue "ca.example"'],
+    questions: 3,
+  },
+];
+
+describe('an earlier look that was not right', () => {
+  it.each(unhealthy)(
+    'still holds by $questions questions: $title',
+    async ({ lines, edge: edgeLines, questions }) => {
+      const { observer, count, forget, pass } = await openZone(lines, edgeLines);
+      const previous = await observer.observe(look);
+      forget();
+      pass(60_000);
+      expect(await observer.observe(look, previous)).toBe(previous);
+      expect(count()).toHaveLength(questions);
+    },
+  );
+
+  it.each<[string, string[], string[], string[]]>([
+    ['the record appears', [], [], [right]],
+    ['another CNAME stands there', ['docs CNAME other.test.'], ['docs CNAME other.test.'], [right]],
+    ['another address', ['docs A 192.0.2.1'], ['docs A 192.0.2.1'], ['docs A 192.0.2.2']],
+    ['a CNAME beside the address', ['docs A 192.0.2.1'], [], [right]],
+    ['one more address', ['docs A 192.0.2.1'], [], ['docs A 192.0.2.2']],
+    ['an AAAA record', ['docs A 192.0.2.1'], [], ['docs AAAA 2001:db8::1']],
+    ['only the name appears', [], [], ['docs TXT "x"']],
+    [
+      'the zone’s serial number has changed',
+      ['@ SOA ns1 h 1 3600 600 86400 60'],
+      ['@ SOA ns1 h 1 3600 600 86400 60'],
+      ['@ SOA ns1 h 2 3600 600 86400 60'],
+    ],
+    [
+      'the CAA set has changed',
+      [right, '@ CAA 0 issue "a.example"'],
+      ['@ CAA 0 issue "a.example"'],
+      ['@ CAA 0 issue "b.example"'],
+    ],
+    ['a nearer CAA set', [right, '@ CAA 0 issue "a.example"'], ['@ CAA 0 issue "a.example"'], []],
+  ])('is made anew where %s', async (_what, lines, remove, add) => {
+    const { observer, edit } = await openZone(lines);
+    const previous = await observer.observe(look);
+    edit(remove, add);
+    const seen = await observer.observe(look, previous);
+    expect(seen).not.toBe(previous);
+    expect({ ...seen, cost: null, nearby: null }).not.toEqual({
+      ...previous,
+      cost: null,
+      nearby: null,
+    });
+  });
+
+  it('is made anew where one of two servers shows something else', async () => {
+    const { observer, both } = await openZone([]);
+    const previous = await observer.observe(look);
+    both[1]?.edit('shop.test', { add: [right] });
+    const seen = await observer.observe(look, previous);
+    expect(seen.servers.map(({ cname }) => cname.kind)).toEqual(['nxdomain', 'records']);
+  });
+
+  it('asks nothing twice where it is made anew', async () => {
+    const { observer, edit, count, forget } = await openZone([]);
+    const previous = await observer.observe(look);
+    edit([], [right]);
+    forget();
+    await observer.observe(look, previous);
+    expect(count().filter((one) => one === 'docs.shop.test A')).toHaveLength(2);
+  });
+
+  it.each([
+    ['it is 15 minutes old', 15 * 60_000, (seen: Observation) => seen],
+    ['it is of the future', -1, (seen: Observation) => seen],
+    ['it is of another name', 0, (seen: Observation) => ({ ...seen, hostname: 'x.shop.test' })],
+    ['resolvers told', 0, (seen: Observation) => ({ ...seen, view: 'recursive' as const })],
+    ['it has no time', 0, ({ at: _at, ...seen }: Observation) => seen as Observation],
+    [
+      'the registry said something else',
+      0,
+      (seen: Observation) => ({
+        ...seen,
+        delegation: { kind: 'unregistered' as const, zone: 'shop.test', parent: 'test' },
+      }),
+    ],
+  ])('is made anew where %s', async (_why, ms, changed) => {
+    const { observer, pass } = await openZone([]);
+    const previous = changed(await observer.observe(look));
+    pass(ms);
+    const seen = await observer.observe(look, previous);
+    expect(seen).not.toBe(previous);
+    expect(seen.servers).toHaveLength(2);
+  });
+
+  it('is made anew where it was right', async () => {
+    const { observer } = await openZone([right]);
+    const previous = await observer.observe(look);
+    expect(await observer.observe(look, previous)).not.toBe(previous);
+  });
+
+  it('holds as the database gives it back, with its fields in another order', async () => {
+    const { observer } = await openZone([right, '@ CAA 0 issue "ca.example"']);
+    const previous = withFieldsReversed(await observer.observe(look));
+    expect(await observer.observe(look, previous)).toBe(previous);
+  });
+
+  it('of a domain that nobody has registered holds by the registry’s word', async () => {
+    const { observer } = await openZone([]);
+    const unsold = { ...look, hostname: 'docs.unsold.test' };
+    const previous = await observer.observe(unsold);
+    expect(await observer.observe(unsold, previous)).toBe(previous);
+  });
+
+  it('with bad signatures holds until a resolver finds them good', async () => {
+    const { observer, both, count, forget } = await openZone([right]);
+    both[0]?.fail(hostname, 'A', { kind: 'bogus', errors: [{ code: 7, text: '' }] }, 'recursive');
+    const previous = await observer.observe(look);
+    forget();
+    expect(await observer.observe(look, previous)).toBe(previous);
+    expect(count()).toHaveLength(3);
+    both[0]?.heal();
+    expect(await observer.observe(look, previous)).not.toBe(previous);
+  });
+
+  it('of four servers is asked for at all of them', async () => {
+    const four = [1, 2, 3, 4].flatMap((n) => [`@ NS s${n}`, `s${n} A 127.0.0.1`]);
+    const { dns, observer } = await openLaboratory({ 'shop.test': [...four, 'docs A 192.0.2.1'] });
+    const previous = await observer.observe(look);
+    dns.forget();
+    expect(await observer.observe(look, previous)).toBe(previous);
+    const types = asked(dns).map((one) => one.split(' ')[1]);
+    expect(types.sort()).toEqual(['A', 'A', 'A', 'A', 'AAAA']);
+  });
+});
+
+/** The same JSON with the fields of every object the other way round. */
+function withFieldsReversed<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value), (_key, inner: unknown) =>
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).reverse())
+      : inner,
+  );
+}

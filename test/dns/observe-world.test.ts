@@ -1,0 +1,190 @@
+/** What resolvers tell the world once the zone has it right; and looks by their word alone. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { createReachability } from '../../src/dns/reachability.ts';
+import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
+
+afterEach(closeAll);
+
+const target = 'p1.edge.test';
+const hostname = 'docs.shop.test';
+const look = { hostname, target, apex: false };
+const apex = { hostname: 'shop.test', target, apex: true };
+const right = 'docs CNAME p1.edge.test.';
+const edge = ['p1 A 192.0.2.10'];
+const zones = { 'shop.test': [right, '@ A 192.0.2.10'], 'edge.test': edge };
+
+/** Several resolvers beside the zones' own server, the first of which finds the zones for us. */
+async function openWithResolvers(
+  count: number,
+  options: { readonly signed?: readonly string[] } = {},
+) {
+  const dns = await openDns({
+    test: ['@ NS ns1', 'ns1 A 127.0.0.1'],
+    ...Object.fromEntries(
+      Object.entries(zones).map(([name, lines]) => [
+        name,
+        ['@ NS ns1', 'ns1 A 127.0.0.1', ...lines],
+      ]),
+    ),
+  });
+  const resolvers = [];
+  for (let n = 0; n < count; n++) {
+    resolvers.push(await openDns(dnsZones(), dns.port, `127.0.0.${n + 10}`, options));
+  }
+  const servers = resolvers.map(({ address, port }) => ({ address, port }));
+  const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port });
+  return { dns, resolvers, observer };
+}
+
+const dnsZones = () => ({
+  test: ['@ NS ns1', 'ns1 A 127.0.0.1'],
+  'shop.test': ['@ NS ns1', 'ns1 A 127.0.0.1', ...zones['shop.test']],
+  'edge.test': ['@ NS ns1', 'ns1 A 127.0.0.1', ...edge],
+});
+
+describe('the world', () => {
+  it('is asked of two resolvers at most, each by itself', async () => {
+    const { observer } = await openWithResolvers(3);
+    const { world } = await observer.observe(look);
+    expect(world).toEqual(
+      ['127.0.0.10', '127.0.0.11'].map((server) => ({
+        server,
+        cname: { kind: 'records', records: [target], ttlSeconds: 60 },
+        a: { kind: 'nodata' },
+        aaaa: { kind: 'nodata' },
+        negativeTtlSeconds: null,
+        authenticated: false,
+        answersUnchecked: null,
+        errors: [],
+        rttMs: expect.any(Number),
+      })),
+    );
+  });
+
+  it('is asked whether the signatures are good', async () => {
+    const { observer, resolvers } = await openWithResolvers(1, { signed: ['shop.test'] });
+    expect((await observer.observe(look)).world).toMatchObject([{ authenticated: true }]);
+    const about = resolvers[0]?.questions.filter(({ name }) => name === hostname);
+    expect(about).toMatchObject([{ type: 'A', dnssecOk: true, checkingDisabled: false }]);
+  });
+
+  it('says what it remembers, and for how long', async () => {
+    const { observer, resolvers } = await openWithResolvers(1);
+    const remembered = { kind: 'remembered', lines: [], ttlSeconds: 17 } as const;
+    resolvers[0]?.fail(hostname, 'A', remembered, 'recursive');
+    expect((await observer.observe(look)).world).toMatchObject([
+      { cname: { kind: 'nxdomain' }, a: { kind: 'nxdomain' }, negativeTtlSeconds: 17 },
+    ]);
+  });
+
+  it('says that it fails because of the signatures', async () => {
+    const { observer, resolvers } = await openWithResolvers(1);
+    const errors = [{ code: 7, text: 'expired' }];
+    resolvers[0]?.fail(hostname, 'A', { kind: 'bogus', errors }, 'recursive');
+    expect((await observer.observe(look)).world).toMatchObject([
+      { cname: { kind: 'servfail' }, answersUnchecked: true, errors },
+    ]);
+  });
+
+  it('says that it fails for another reason', async () => {
+    const { observer, resolvers } = await openWithResolvers(2);
+    resolvers[0]?.fail(hostname, 'A', 'servfail', 'recursive');
+    resolvers[1]?.fail(hostname, 'A', 'refused', 'recursive');
+    expect((await observer.observe(look)).world).toMatchObject([
+      { cname: { kind: 'servfail' }, answersUnchecked: false },
+      { cname: { kind: 'refused' }, answersUnchecked: null },
+    ]);
+  });
+
+  it('is asked for both kinds of addresses at an apex', async () => {
+    const { observer } = await openWithResolvers(1);
+    expect((await observer.observe(apex)).world).toMatchObject([
+      { cname: { kind: 'nodata' }, a: { records: ['192.0.2.10'] }, aaaa: { kind: 'nodata' } },
+    ]);
+  });
+});
+
+describe('a look by the word of resolvers', () => {
+  it('has it both as the server’s view and as the world', async () => {
+    const { observer } = await openLaboratory(zones, { authoritative: false });
+    expect(await observer.observe(look)).toMatchObject({
+      view: 'recursive',
+      whyRecursive: 'configured',
+      delegation: null,
+      servers: [
+        {
+          server: '127.0.0.1',
+          address: '127.0.0.1',
+          state: 'answers',
+          cname: { records: [target] },
+        },
+      ],
+      world: [{ server: '127.0.0.1', cname: { records: [target] } }],
+      nearby: { sibling: null, doubled: null, wrongHosts: [], chain: null },
+    });
+  });
+
+  it('asks nothing around the name: that would plant a "there is none"', async () => {
+    const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { authoritative: false });
+    await observer.observe(look);
+    const about = asked(dns).filter((one) => one.includes('shop.test') && !one.includes(' CAA'));
+    expect(about).toEqual(['docs.shop.test A rd']);
+  });
+
+  it('keeps what each resolver said that was asked', async () => {
+    const dns = await openDns(zones);
+    const bad = await openDns(zones, dns.port, '127.0.0.9');
+    bad.fail(hostname, '*', { kind: 'bogus', errors: [{ code: 6, text: '' }] });
+    const servers = [bad, dns].map(({ address, port }) => ({ address, port }));
+    const { observer } = await openLaboratory({}, { servers, authoritative: false });
+    const seen = await observer.observe(look);
+    expect(seen.servers).toMatchObject([{ server: '127.0.0.1', state: 'answers' }]);
+    expect(seen.world).toMatchObject([
+      { server: '127.0.0.9', answersUnchecked: true, errors: [{ code: 6 }] },
+      { server: '127.0.0.1', cname: { kind: 'records' } },
+    ]);
+  });
+});
+
+describe('where port 53 is blocked', () => {
+  it('the same look goes on by resolvers, if no authority has ever answered', async () => {
+    const { dns, observer } = await openLaboratory(zones, { timeoutMs: 50 });
+    dns.fail('.', '*', 'timeout', 'authority');
+    const seen = await observer.observe(look);
+    expect(seen).toMatchObject({ view: 'recursive', whyRecursive: 'port_53_blocked' });
+    expect(seen.servers).toMatchObject([{ server: '127.0.0.1', cname: { records: [target] } }]);
+    expect(seen.caa).not.toBeNull();
+    expect(await observer.lookupCaa(hostname)).toHaveLength(3);
+  });
+
+  it('a registry that is silent is no block once an authority has answered', async () => {
+    const { dns, observer } = await openLaboratory(
+      { ...zones, 'shop.example': [right] },
+      { timeoutMs: 50 },
+    );
+    await observer.observe({ ...look, hostname: 'docs.shop.example' });
+    dns.fail('shop.test', 'NS', 'timeout', 'authority');
+    const seen = await observer.observe(look);
+    expect(seen).toMatchObject({ view: 'authoritative', delegation: null });
+    expect(seen.servers).toMatchObject([{ server: 'ns1.shop.test', state: 'answers' }]);
+  });
+
+  it('is known from other looks, and nobody waits for authorities', async () => {
+    const reachability = createReachability();
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
+      reachability.note(address, false);
+    expect(reachability.mayProbe()).toBe(true);
+    const { dns, observer } = await openLaboratory(zones, { reachability });
+    expect(await observer.observe(look)).toMatchObject({ whyRecursive: 'port_53_blocked' });
+    expect(asked(dns).every((one) => one.endsWith(' rd'))).toBe(true);
+  });
+
+  it('is found out to be over by the look that may probe', async () => {
+    const reachability = createReachability();
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
+      reachability.note(address, false);
+    const { observer } = await openLaboratory(zones, { reachability });
+    expect(await observer.observe(look)).toMatchObject({ view: 'authoritative' });
+    expect(reachability.isBlocked()).toBe(false);
+  });
+});
