@@ -141,3 +141,12 @@ export function hintFor(value: string, { issuerDomains }: CaaAuthority): CaaHint
   const names = lower.split(/[^a-z0-9.-]+/).map((name) => name.replace(/^www\./, ''));
   return names.some(ours) ? 'bare_name' : undefined;
 }
+
+/** Whether a value was meant for our authority and allows nobody, because of how it is written. */
+export function isMisspelt(value: string, ca: CaaAuthority): boolean {
+  return (
+    hintFor(value, ca) !== undefined ||
+    (ca.issuerDomains.includes(issuerTextOf(value)) &&
+      parseIssueValue(value, authorityReading.parameterTag) === undefined)
+  );
+}

@@ -1,6 +1,6 @@
 /** The climb for CAA records (RFC 8659, 3): which names to ask, and what the answers come to. */
 
-import type { Outcome } from '../diagnosis/findings.ts';
+import type { CaaWarning, Outcome } from '../diagnosis/findings.ts';
 import { type CaaLevel, type CaaRecord, recordsOf } from '../observation.ts';
 import { isLaboratoryTld } from '../zone.ts';
 import {
@@ -11,6 +11,7 @@ import {
   denialOf,
   forbidsAll,
   hintFor,
+  isMisspelt,
   relevantValues,
   rfcReading,
 } from './caa-set.ts';
@@ -18,17 +19,28 @@ import { presentationOf } from './caa-value.ts';
 
 type Permission = 'allow' | 'deny';
 
-/** What the authority will do; `rfc` is what the RFCs alone make of the same records. */
+/**
+ * What the authority will do; `rfc` is what the RFCs alone make of the same records. `records` is the whole set in
+ * presentation form, sorted: a set has no order, and servers shuffle it.
+ */
 export type CaaVerdict =
-  | { readonly kind: 'allow'; readonly foundAt: string | null; readonly rfc: Permission }
+  | {
+      readonly kind: 'allow';
+      /** Null where there is no set at all; `records` is empty then. */
+      readonly foundAt: string | null;
+      readonly records: readonly string[];
+      readonly warnings: readonly CaaWarning[];
+      readonly rfc: Permission;
+    }
   | {
       readonly kind: 'deny';
       readonly foundAt: string;
-      /** The whole set, in presentation form. */
       readonly records: readonly string[];
       /** Those that forbid whatever else is there, in presentation form. */
       readonly toRemove: readonly string[];
       readonly reason: CaaDenial;
+      /** Ours, where the reason is that a record for our authority does not let it be used. */
+      readonly method?: string;
       readonly hint?: CaaHint;
       readonly rfc: Permission;
     }
@@ -60,7 +72,7 @@ export function judgeCaa(
     const records = recordsOf(answer);
     if (records.length > 0) return judgeSet(name, records, ca, wildcard);
   }
-  return { kind: 'allow', foundAt: null, rfc: 'allow' };
+  return { kind: 'allow', foundAt: null, records: [], warnings: [], rfc: 'allow' };
 }
 
 /** Why a level gave nothing to go by; undefined where it answered. */
@@ -81,26 +93,46 @@ function missing(name: string, kind: CaaLevel['answer']['kind']): Outcome | 'nxd
 
 function judgeSet(
   foundAt: string,
-  records: readonly CaaRecord[],
+  set: readonly CaaRecord[],
   ca: CaaAuthority,
   wildcard: boolean,
 ): CaaVerdict {
-  const relevant = relevantValues(records, wildcard);
-  const reason = denialOf(records, relevant, ca, authorityReading);
-  const rfc = denialOf(records, relevant, ca, rfcReading) === undefined ? 'allow' : 'deny';
-  if (reason === undefined) return { kind: 'allow', foundAt, rfc };
+  const relevant = relevantValues(set, wildcard);
+  const reason = denialOf(set, relevant, ca, authorityReading);
+  const rfc = denialOf(set, relevant, ca, rfcReading) === undefined ? 'allow' : 'deny';
+  const records = presented(set);
+  if (reason === undefined) {
+    return { kind: 'allow', foundAt, records, warnings: warningsOf(relevant, ca, rfc), rfc };
+  }
   const hint = relevant.map((value) => hintFor(value, ca)).find((found) => found !== undefined);
   return {
     kind: 'deny',
     foundAt,
-    // Sorted: a set has no order, and servers shuffle it.
-    records: records.map(presentationOf).sort(),
-    toRemove: records
-      .filter((record) => forbidsAll(record, authorityReading))
-      .map(presentationOf)
-      .sort(),
+    records,
+    toRemove: presented(set.filter((record) => forbidsAll(record, authorityReading))),
     reason,
+    ...(reason === 'other_method' ? { method: ca.method } : {}),
     ...(hint === undefined ? {} : { hint }),
     rfc,
   };
+}
+
+/** What could still go wrong with a set that lets our authority issue. */
+function warningsOf(
+  relevant: readonly string[],
+  ca: CaaAuthority,
+  rfc: Permission,
+): readonly CaaWarning[] {
+  // No record can name the empty account, so what allows this one allows every account.
+  const anyAccount = denialOf([], relevant, { ...ca, accountUri: '' }, authorityReading);
+  const warnings: readonly (readonly [CaaWarning, boolean])[] = [
+    ['rfc_denies', rfc === 'deny'],
+    ['account_untold', ca.accountUri === null && anyAccount !== undefined],
+    ['misspelt', relevant.some((value) => isMisspelt(value, ca))],
+  ];
+  return warnings.flatMap(([warning, holds]) => (holds ? [warning] : []));
+}
+
+function presented(records: readonly CaaRecord[]): string[] {
+  return records.map(presentationOf).sort();
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { judgeCaa } from '../../../src/core/caa/caa.ts';
 import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
 import type { CaaRecord } from '../../../src/core/observation.ts';
-import { levelsIn } from '../support/caa-zone.ts';
+import { levelsIn, caaRecord as record } from '../support/caa-zone.ts';
 
 const ACCOUNT = 'https://acme.example/acct/123';
 const ours: CaaAuthority = {
@@ -13,12 +13,6 @@ const ours: CaaAuthority = {
 
 function judge(records: readonly CaaRecord[], ca = ours, wildcard = false) {
   return judgeCaa(levelsIn({ 'a.com': records }, 'a.com'), ca, { wildcard });
-}
-
-/** `flags tag value`, as in `0 issue letsencrypt.org`; the value is everything after the second blank. */
-function record(text: string): CaaRecord {
-  const [flags = '', tag = ''] = text.split(' ', 2);
-  return { flags: Number(flags), tag, value: text.slice(flags.length + tag.length + 2) };
 }
 
 type Row = readonly [records: readonly string[], outcome: string, rfc?: 'allow' | 'deny'];

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { caaLevels, judgeCaa } from '../../../src/core/caa/caa.ts';
 import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
+import type { CaaWarning } from '../../../src/core/diagnosis/findings.ts';
 import { type CaaZone, levelsIn } from '../support/caa-zone.ts';
 
 type Vector = {
@@ -120,9 +121,81 @@ describe('a verdict', () => {
     });
   });
 
+  it('shows the set that lets us issue, in one order whatever the servers do', () => {
+    const records = [issue('letsencrypt.org'), issue('ca.com')];
+    for (const some of [records, [...records].reverse()]) {
+      expect(judgeCaa(levelsIn({ 'a.com': some }, 'a.com'), ours, { wildcard: false })).toEqual({
+        kind: 'allow',
+        foundAt: 'a.com',
+        records: ['0 issue "ca.com"', '0 issue "letsencrypt.org"'],
+        warnings: [],
+        rfc: 'allow',
+      });
+    }
+  });
+
+  it('has neither records nor warnings where there is no set', () => {
+    expect(judgeCaa(levelsIn({}, 'a.com'), ours, { wildcard: false })).toEqual({
+      kind: 'allow',
+      foundAt: null,
+      records: [],
+      warnings: [],
+      rfc: 'allow',
+    });
+  });
+
+  it('names our method where a record for our authority leaves it out, and only there', () => {
+    const judged = (value: string) =>
+      judgeCaa(levelsIn({ 'a.com': [issue(value)] }, 'a.com'), ours, { wildcard: false });
+    expect(judged('letsencrypt.org; validationmethods=dns-01')).toMatchObject({
+      reason: 'other_method',
+      method: 'http-01',
+    });
+    expect(judged('ca.com')).not.toHaveProperty('method');
+  });
+
   it('is about each identity of the authority', () => {
     const both: CaaAuthority = { ...ours, issuerDomains: ['ssl.com', 'letsencrypt.org'] };
     const levels = levelsIn({ 'a.com': set }, 'a.com');
     expect(judgeCaa(levels, both, { wildcard: false })).toMatchObject({ kind: 'allow' });
+  });
+});
+
+describe('a permission warns', () => {
+  const nobodyYet = { ...ours, accountUri: null };
+  const rows: readonly (readonly [
+    why: string,
+    ca: CaaAuthority,
+    values: readonly string[],
+    warnings: readonly CaaWarning[],
+  ])[] = [
+    ['of what the RFCs forbid', ours, ['letsencrypt.org; =c'], ['rfc_denies']],
+    [
+      'of an account while ours is not known',
+      nobodyYet,
+      ['letsencrypt.org; accounturi=https://acme.example/9'],
+      ['account_untold'],
+    ],
+    [
+      'of no account beside a record for all of them',
+      nobodyYet,
+      ['letsencrypt.org; accounturi=https://acme.example/9', 'letsencrypt.org'],
+      [],
+    ],
+    ['of no account where none is named', nobodyYet, ['letsencrypt.org'], []],
+    ['of an upper case name', ours, ['letsencrypt.org', 'LetsEncrypt.org'], ['misspelt']],
+    ['of a pasted address', ours, ['letsencrypt.org', 'https://letsencrypt.org'], ['misspelt']],
+    ['of a malformed parameter', ours, ['letsencrypt.org', 'letsencrypt.org; a_b=c'], ['misspelt']],
+    ['of nothing in the records of others', ours, ['letsencrypt.org', 'CA.com.', '%%%', ';'], []],
+    [
+      'of nothing where another method is left out',
+      ours,
+      ['letsencrypt.org; validationmethods=http-01'],
+      [],
+    ],
+  ];
+  it.each(rows)('%s', (_, ca, values, warnings) => {
+    const levels = levelsIn({ 'a.com': values.map((value) => issue(value)) }, 'a.com');
+    expect(judgeCaa(levels, ca, { wildcard: false })).toMatchObject({ kind: 'allow', warnings });
   });
 });

@@ -4,9 +4,18 @@ import type { Answer, CaaLevel, CaaRecord } from '../../../src/core/observation.
 
 /** What stands at a name: records, an alias, or a failure. A name that is not listed has no records. */
 export type CaaZone = Readonly<
-  Record<string, readonly CaaRecord[] | { readonly cname: string } | Failure>
+  Record<
+    string,
+    readonly CaaRecord[] | { readonly cname: string } | { readonly dname: string } | Failure
+  >
 >;
 type Failure = 'SERVFAIL' | 'TIMEOUT' | 'REFUSED' | 'NXDOMAIN';
+
+/** `flags tag value`, as in `0 issue letsencrypt.org`; the value is everything after the second blank. */
+export function caaRecord(text: string): CaaRecord {
+  const [flags = '', tag = ''] = text.split(' ', 2);
+  return { flags: Number(flags), tag, value: text.slice(flags.length + tag.length + 2) };
+}
 
 /** The answers of a whole climb, aliases followed as a resolver does. */
 export function levelsIn(zone: CaaZone, hostname: string): CaaLevel[] {
@@ -21,13 +30,24 @@ const failures = {
 } as const;
 
 function answerIn(zone: CaaZone, name: string, aliasesLeft = 8): Answer<CaaRecord> {
-  const entry = zone[name] ?? [];
+  const entry = zone[name] ?? redirectedIn(zone, name) ?? [];
   if (typeof entry === 'string') return failures[entry];
   if ('cname' in entry) {
     return aliasesLeft > 0 ? answerIn(zone, entry.cname, aliasesLeft - 1) : { kind: 'servfail' };
   }
-  const [first, ...rest] = entry;
+  // A DNAME speaks of the names below it, not of its own (RFC 6672, 2.3).
+  const [first, ...rest] = 'dname' in entry ? [] : entry;
   return first === undefined
     ? { kind: 'nodata' }
     : { kind: 'records', records: [first, ...rest], ttlSeconds: 300 };
+}
+
+/** The alias that a DNAME above the name makes of it. */
+function redirectedIn(zone: CaaZone, name: string): { readonly cname: string } | undefined {
+  for (const [owner, entry] of Object.entries(zone)) {
+    if (typeof entry === 'object' && 'dname' in entry && name.endsWith(`.${owner}`)) {
+      return { cname: `${name.slice(0, -owner.length)}${entry.dname}` };
+    }
+  }
+  return undefined;
 }
