@@ -3,9 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { variableNames } from '../src/config.ts';
 import { attemptWaitsMs } from '../src/core/certificate-plan.ts';
-import { severities } from '../src/core/diagnosis/findings.ts';
+import { explain } from '../src/core/diagnosis/explain.ts';
+import { extendedErrorWords } from '../src/core/diagnosis/extended-errors.ts';
+import { actors, type FindingCode, severities } from '../src/core/diagnosis/findings.ts';
+import { providerNamed } from '../src/core/diagnosis/providers.ts';
+import { caaHintWords, hintWords } from '../src/core/diagnosis/words-hints.ts';
 import { nextActions } from '../src/core/escalation.ts';
 import { nextWaitMs, VERIFY_WINDOW_MS } from '../src/core/ladder.ts';
+import { docsDomain } from '../src/http/schemas/domain-examples.ts';
 import { noon } from './support/builders.ts';
 
 const MINUTE = 60_000;
@@ -27,11 +32,67 @@ const same = (listed: readonly string[], had: readonly string[]) =>
   expect([...listed].sort()).toEqual([...new Set(had)].sort());
 
 describe('the documents', () => {
+  const findings = file('docs/findings.md');
+  const headings = (level: string) =>
+    [...findings.matchAll(new RegExp(`^${level} (.+)$`, 'gm'))].map(([, code = '']) => code);
+
   it('list every finding, and no other', () => {
-    const headings = [...file('docs/findings.md').matchAll(/^## (.+)$/gm)].map(
-      ([, code = '']) => code,
+    same(headings('##'), Object.keys(severities));
+    expect(headings('##')).toHaveLength(Object.keys(severities).length);
+  });
+
+  it.each(Object.keys(severities) as FindingCode[])(
+    'say of %s how grave it is, who acts, what it means and how it is repaired',
+    (code) => {
+      const text = section(findings, `${code}\n`);
+      expect(text.split('\n')[1]?.toLowerCase().replaceAll(' ', '_')).toMatch(
+        new RegExp(`^\\*\\*${severities[code]}_·_${actors[code]}\\b`),
+      );
+      const parts = [...text.matchAll(/^- \*(\w+):\*/gm)].map(([, part = '']) => part);
+      expect(parts).toEqual(['Meaning', 'Evidence', 'Repair', 'RFC']);
+    },
+  );
+
+  it('list every hint, and no other', () => {
+    same(headings('###'), [...Object.keys(hintWords), ...Object.keys(caaHintWords)]);
+  });
+
+  it('have the words of every extended error', () => {
+    const rows = [...findings.matchAll(/^\| (\d+) \| (.+) \|$/gm)];
+    expect(rows.map(([, code, words]) => `${code} ${words}`)).toEqual(
+      extendedErrorWords.map((words, code) => `${code} ${words}`),
     );
-    same(headings, Object.keys(severities));
+  });
+
+  it('name no provider otherwise than the code does', () => {
+    const apexOf = (row: string) => (row.match(/flatten|ALIAS|ANAME|none/) ?? [''])[0];
+    const rows = section(findings, 'record_missing\n').match(/^\| [A-Z].*$/gm) ?? [];
+    const named = rows.flatMap((row) =>
+      (row.split('|')[1] ?? '').split(', ').map((name) => [name.trim(), apexOf(row)] as const),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    for (const [name, apex] of named) {
+      const had = providerNamed(name)?.apex;
+      expect([name, had === null ? 'none' : had?.replace('CNAME flattening', 'flatten')]).toEqual([
+        name,
+        apex,
+      ]);
+    }
+  });
+
+  it('show a finding as it is worded', () => {
+    const [shown] = docsDomain.findings;
+    const target = docsDomain.record.value;
+    const hints = [{ code: 'doubled_name', name: 'docs.example.com.example.com' }] as const;
+    expect(shown).toEqual(
+      explain({
+        code: 'record_missing',
+        hostname: docsDomain.hostname,
+        target,
+        seen: 'nxdomain',
+        hints,
+      }),
+    );
   });
 
   it('list every state, event and cause, and no other', () => {
@@ -41,7 +102,11 @@ describe('the documents', () => {
       ([, name = '']) => name,
     );
     same(firstCells(section(page, 'States')), states);
-    const sources = ['src/core/lifecycle.ts', 'src/core/check.ts', 'src/db/events.ts'].map(file);
+    const sources = [
+      'src/core/lifecycle.ts',
+      'src/core/findings-changed.ts',
+      'src/db/events.ts',
+    ].map(file);
     const events = [...sources.join().matchAll(/'((?:domain|certificate|escalation)\.\w+)'/g)];
     same(
       firstCells(section(page, 'Events')),

@@ -1,5 +1,6 @@
 /** One look at a domain, judged: where it stands afterwards, what there is to tell, and when to look again. */
 import type { Finding } from './diagnosis/findings.ts';
+import { type FindingsChanged, findingsChanged } from './findings-changed.ts';
 import { nextWaitMs, windowEnd } from './ladder.ts';
 import { type DomainState, type TransitionEvent, transition, type Verdict } from './lifecycle.ts';
 
@@ -12,7 +13,7 @@ export type CheckRules = {
   readonly escalateAfterMs: number;
   /** 0 to 1; see ladder.ts. */
   readonly jitter: number;
-  /** Somebody is looking, or a server already has the record. */
+  /** Somebody is looking. A server that already has the record is seen here, by its finding. */
   readonly eager: boolean;
 };
 
@@ -26,13 +27,7 @@ export type CheckOutcome = {
   readonly escalateAt: Date | null;
 };
 
-export type CheckEvent =
-  | { readonly type: TransitionEvent }
-  | {
-      readonly type: 'domain.findings_changed';
-      readonly appeared: readonly Finding[];
-      readonly cleared: readonly Finding[];
-    };
+export type CheckEvent = { readonly type: TransitionEvent } | FindingsChanged;
 
 /** Judges one look at a domain. Pure: the same arguments give the same outcome. */
 export function judgeCheck(
@@ -42,28 +37,17 @@ export function judgeCheck(
 ): CheckOutcome {
   const step = transition(domain.state, { kind: 'checked', verdict: look.verdict }, rules);
   const to = step.kind === 'refused' ? domain.state : step.to;
+  const eager = rules.eager || look.findings.some(({ code }) => code === 'name_servers_disagree');
   const told: readonly CheckEvent[] = step.kind === 'moved' ? [{ type: step.event }] : [];
   return {
     kind: step.kind === 'moved' ? 'moved' : 'stayed',
     to,
     findings: look.findings,
     events: [...findingsChanged(domain.findings, look.findings), ...told],
-    nextCheckAt: nextCheckAt(to, rules),
+    nextCheckAt: nextCheckAt(to, { ...rules, eager }),
     escalateAt:
       to.status === 'verified' ? new Date(to.verifiedAt.getTime() + rules.escalateAfterMs) : null,
   };
-}
-
-/** What appeared and what is gone, by code and evidence; nothing where nothing changed. */
-export function findingsChanged(
-  before: readonly Finding[],
-  after: readonly Finding[],
-): readonly CheckEvent[] {
-  const appeared = except(after, before);
-  const cleared = except(before, after);
-  return appeared.length + cleared.length === 0
-    ? []
-    : [{ type: 'domain.findings_changed', appeared, cleared }];
 }
 
 /** When a domain in this state is next worked on; `verified` at once, for its certificate. */
@@ -85,22 +69,4 @@ export function nextCheckAt(
     case 'failed':
       return null;
   }
-}
-
-function except(some: readonly Finding[], others: readonly Finding[]): Finding[] {
-  return some.filter((finding) => !others.some((other) => isSame(finding, other)));
-}
-
-/** Equal by value, whatever order a database keeps the fields in. */
-function isSame(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  if (!isObject(one) || !isObject(other)) return false;
-  const keys = Object.keys(one);
-  return (
-    keys.length === Object.keys(other).length && keys.every((key) => isSame(one[key], other[key]))
-  );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

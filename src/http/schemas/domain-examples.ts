@@ -11,6 +11,12 @@ const recordMissing = {
   expected: `CNAME docs → ${target}, TTL 3600`,
   found: 'No record of any type has the name docs.example.com (NXDOMAIN).',
   action: `Create: CNAME docs → ${target}, TTL 3600. Most providers add the domain by themselves: enter only “docs” as the name.`,
+  hints: [
+    {
+      code: 'doubled_name',
+      text: 'The record exists as docs.example.com.example.com: your provider adds the domain by itself. Change its name to “docs”.',
+    },
+  ],
 };
 
 export const docsDomain = {

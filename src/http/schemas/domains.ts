@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { problemTypes } from '../../certificates/authority.ts';
 import type { Actor, FindingCode, Severity } from '../../core/diagnosis/findings.ts';
+import { caaHintWords, type ExplainedHint, hintWords } from '../../core/diagnosis/words-hints.ts';
 import { nextActions } from '../../core/escalation.ts';
 import type { DomainStatus } from '../../core/lifecycle.ts';
 import { time, wholeNumber, wireTypes } from '../json.ts';
@@ -25,7 +26,7 @@ const domainStatus = explainedEnum('DomainStatus', 'Where the domain stands', {
   failed: 'The window ended before the DNS was right',
 } satisfies Readonly<Record<DomainStatus, string>>);
 
-const dnsRecord = z
+export const dnsRecord = z
   .object({
     type: z
       .enum(['CNAME', 'ALIAS'])
@@ -37,13 +38,30 @@ const dnsRecord = z
   .meta({ id: 'DomainRecord', description: 'The DNS record to create; it never changes' });
 
 const findingCode = explainedEnum('FindingCode', 'What was found', {
-  record_missing: 'Nothing at the name points here',
-  cname_mismatch: "The CNAME's value is not the one shown",
+  domain_unregistered: 'Nobody has registered the domain',
+  name_servers_disagree: 'Some name servers have the record, others do not',
+  proxied: "A proxy's addresses stand where the CNAME should show",
   conflicting_a: 'A records stand in the way',
   conflicting_aaaa: 'AAAA records stand in the way',
+  cname_loop: 'The CNAME leads back to itself',
+  cname_mismatch: "The CNAME's value is not the one shown",
+  cname_at_apex: 'A CNAME at the apex, where none may be',
+  apex_mixed: 'The apex shows foreign addresses beside ours',
+  apex_elsewhere: 'The apex shows foreign addresses',
+  record_missing: 'Nothing at the name points here',
+  dnssec_bogus: 'Its DNSSEC is broken, so most of the world cannot see it',
   caa_blocks: 'A CAA record does not let our certificate authority issue',
-  held_elsewhere: 'Another project on this platform serves this apex',
   caa_unknown: 'A CAA question got no answer, so no authority may issue',
+  held_elsewhere: 'Another project on this platform serves this apex',
+  mail_at_name: 'Mail arrives at the name, which a CNAME would end',
+  name_server_lame: 'A listed name server does not know the zone',
+  name_server_unreachable: 'A listed name server cannot be reached',
+  delegation_mismatch: 'The zone and the one above list different name servers',
+  wildcard_answers: 'A wildcard shows the record, not one of its own',
+  reserved_address: 'An address that nobody can reach',
+  caa_warns: 'Our authority may issue, but by luck',
+  apex_partial: 'The apex shows some of our addresses only',
+  old_answer_cached: 'It is right; some resolvers remember what was before',
   dns_unknown: 'No server gave an answer that says anything; nothing is known to be wrong',
 } satisfies Readonly<Record<FindingCode, string>>);
 
@@ -61,6 +79,16 @@ const actor = explainedEnum('Actor', 'Who has to act', {
 
 const sentence = (description: string) => z.string().meta({ description });
 
+// Every key of the two tables is a code, by their types.
+const hintCodes = Object.keys({
+  ...hintWords,
+  ...caaHintWords,
+}) as readonly ExplainedHint['code'][];
+
+const hint = z
+  .object({ code: z.enum(hintCodes), text: sentence('The slip and its repair') })
+  .meta({ id: 'Hint', description: 'A likely slip behind a finding' });
+
 export const finding = z
   .object({
     code: findingCode,
@@ -70,6 +98,7 @@ export const finding = z
     expected: sentence('What should be there'),
     found: sentence('What is there'),
     action: sentence('What to do'),
+    hints: z.array(hint).meta({ description: 'Likely slips behind it' }),
   })
   .meta({ id: 'Finding', description: 'One thing worth saying about the DNS of a domain' });
 

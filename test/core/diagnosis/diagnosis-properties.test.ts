@@ -4,67 +4,26 @@ import { expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import { explain } from '../../../src/core/diagnosis/explain.ts';
 import { severities } from '../../../src/core/diagnosis/findings.ts';
-import {
-  type Answer,
-  type CaaRecord,
-  isConclusive,
-  type Observation,
-} from '../../../src/core/observation.ts';
-import { expectedFor, target } from '../support/observations.ts';
+import { isConclusive, type Observation, type ServerView } from '../../../src/core/observation.ts';
+import { observation, silentView } from '../support/arbitrary-observation.ts';
+import { expectedFor } from '../support/observations.ts';
 
-const answer = <R>(record: fc.Arbitrary<R>): fc.Arbitrary<Answer<R>> =>
-  fc.oneof(
-    fc.constantFrom<Answer<R>>(
-      { kind: 'nodata' },
-      { kind: 'nxdomain' },
-      { kind: 'servfail' },
-      { kind: 'refused' },
-      { kind: 'timeout' },
-    ),
-    fc.tuple(record, fc.array(record, { maxLength: 2 })).map(
-      ([first, rest]): Answer<R> => ({
-        kind: 'records',
-        records: [first, ...rest],
-        ttlSeconds: 60,
-      }),
-    ),
-  );
+const runs = { numRuns: 1_500 };
 
-const name = fc.constantFrom(target, target.toUpperCase(), 'other.example', '', '\\000.x');
-const address = fc.constantFrom('192.0.2.1', '203.0.113.9', '2001:db8::1', '2001:DB8::0:1', 'x');
-const caaRecord: fc.Arbitrary<CaaRecord> = fc.record({
-  flags: fc.constantFrom(0, 1, 128, 255),
-  tag: fc.constantFrom('issue', 'ISSUE', 'issuewild', 'iodef', 'foo', ''),
-  value: fc.constantFrom('letsencrypt.org', 'LetsEncrypt.org', 'ca.example', ';', '', '\\000;;'),
-});
-const view = fc.record({
-  server: fc.constantFrom('ns1.example.com', '192.0.2.53'),
-  cname: answer(name),
-  a: answer(address),
-  aaaa: answer(address),
-});
+const judged = (look: Observation) => diagnose(look, expectedFor(look.hostname));
+const codesOf = (look: Observation) => judged(look).findings.map(({ code }) => code);
 
-const hostnames = ['docs.example.com', 'example.com', 'a.b.example.co.uk', 'shop.test', 'co.uk'];
-
-const observation: fc.Arbitrary<Observation> = fc.record({
-  hostname: fc.constantFrom(...hostnames),
-  view: fc.constantFrom('authoritative', 'recursive'),
-  servers: fc.tuple(view, fc.array(view, { maxLength: 2 })).map(([one, more]) => [one, ...more]),
-  caa: fc.option(
-    fc.array(fc.record({ name: fc.constantFrom(...hostnames, 'com'), answer: answer(caaRecord) }), {
-      maxLength: 3,
-    }),
-  ),
-  targetAddresses: fc.array(address, { maxLength: 2 }),
-});
-
-const runs = { numRuns: 5_000 };
+/** The same look at other servers. */
+function withServers(look: Observation, servers: readonly ServerView[]): Observation {
+  const [first, ...rest] = servers;
+  return first === undefined ? look : { ...look, servers: [first, ...rest] };
+}
 
 it('a look that is not right always says why, in words', () => {
   fc.assert(
     fc.property(observation, (seen) => {
-      const { verdict, findings } = diagnose(seen, expectedFor(seen.hostname));
-      expect(findings.length > 0).toBe(verdict !== 'right');
+      const { verdict, findings } = judged(seen);
+      if (verdict !== 'right') expect(findings).not.toHaveLength(0);
       for (const finding of findings) {
         const { summary, found, action } = explain(finding);
         expect([summary, found, action].every((text) => text.length > 0)).toBe(true);
@@ -74,30 +33,65 @@ it('a look that is not right always says why, in words', () => {
   );
 });
 
-it('the headline of a look that is wrong is something that blocks', () => {
+it('the headline of a look that is wrong is something that blocks, and nothing blocks one that is right', () => {
   fc.assert(
     fc.property(observation, (seen) => {
-      const { verdict, findings } = diagnose(seen, expectedFor(seen.hostname));
-      const [headline] = findings;
-      if (verdict === 'wrong') expect(headline && severities[headline.code]).toBe('blocks');
+      const { verdict, findings } = judged(seen);
+      const ranks = findings.map(({ code }) => severities[code]);
+      if (verdict === 'wrong') expect(ranks[0]).toBe('blocks');
+      if (verdict === 'right') expect(ranks).not.toContain('blocks');
+      const order = ['blocks', 'warns', 'informs'] as const;
+      expect(ranks).toEqual(order.flatMap((rank) => ranks.filter((one) => one === rank)));
+      expect(new Set(findings.map(({ code }) => code)).size).toBe(findings.length);
     }),
     runs,
   );
 });
 
-it('silence decides nothing: without one conclusive answer about the name the verdict is unknown', () => {
-  const silent = fc.constantFrom<Answer<never>>(
-    { kind: 'servfail' },
-    { kind: 'refused' },
-    { kind: 'timeout' },
-  );
-  const mute = fc.record({ server: fc.constant('ns1'), cname: silent, a: silent, aaaa: silent });
+it('silence decides nothing: only the registry outweighs that no server told', () => {
   fc.assert(
-    fc.property(observation, fc.array(mute, { minLength: 1, maxLength: 3 }), (seen, servers) => {
-      const [first, ...rest] = servers;
-      if (first === undefined) return;
-      const look = { ...seen, servers: [first, ...rest] } as const;
-      expect(diagnose(look, expectedFor(seen.hostname)).verdict).toBe('unknown');
+    fc.property(
+      observation,
+      fc.array(silentView, { minLength: 1, maxLength: 3 }),
+      (seen, servers) => {
+        const { verdict, findings } = judged(withServers(seen, servers));
+        const unregistered = seen.delegation?.kind === 'unregistered';
+        expect(verdict).toBe(unregistered ? 'wrong' : 'unknown');
+        expect(findings.some(({ code }) => code === 'dns_unknown')).toBe(!unregistered);
+      },
+    ),
+    runs,
+  );
+});
+
+it('silence beside others changes no verdict', () => {
+  fc.assert(
+    fc.property(observation, fc.array(silentView, { maxLength: 3 }), (seen, silent) => {
+      const more = withServers(seen, [...seen.servers, ...silent]);
+      expect(judged(more).verdict).toBe(judged(seen).verdict);
+    }),
+    runs,
+  );
+});
+
+it('the order of servers and resolvers changes nothing', () => {
+  fc.assert(
+    fc.property(observation, (seen) => {
+      const turned = withServers(seen, seen.servers.toReversed());
+      const other = { ...turned, world: seen.world.toReversed() };
+      expect(codesOf(other)).toEqual(codesOf(seen));
+      expect(judged(other)).toEqual(judged(seen));
+    }),
+    runs,
+  );
+});
+
+it('what is stored is short of foreign texts, and fit for any database', () => {
+  fc.assert(
+    fc.property(observation, (seen) => {
+      const { findings } = judged(seen);
+      expect(JSON.parse(JSON.stringify(findings))).toEqual(findings);
+      expect(JSON.stringify(findings)).not.toMatch(/\\u0000|\\ud[89a-f]/i);
     }),
     runs,
   );
@@ -106,7 +100,7 @@ it('silence decides nothing: without one conclusive answer about the name the ve
 it('a name is right only where the climb for CAA was made, to a set or without a failure', () => {
   fc.assert(
     fc.property(observation, (seen) => {
-      if (diagnose(seen, expectedFor(seen.hostname)).verdict !== 'right') return;
+      if (judged(seen).verdict !== 'right') return;
       const levels = seen.caa ?? [];
       const nearest = levels.find(
         ({ answer: one }) => one.kind === 'records' || !isConclusive(one),

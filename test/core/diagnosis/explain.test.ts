@@ -1,152 +1,155 @@
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../src/core/diagnosis/explain.ts';
+import { actors, type Finding, severities } from '../../../src/core/diagnosis/findings.ts';
 import {
-  actors,
-  type Finding,
-  type FindingCode,
-  type FindingOf,
-  severities,
-} from '../../../src/core/diagnosis/findings.ts';
+  about,
+  apex,
+  hintsWith,
+  hostileSamples,
+  hostname,
+  samples,
+  target,
+} from '../support/sample-findings.ts';
 
-const hostname = 'docs.example.com';
-const target = 'x.edge.test';
-const about = { hostname, target };
-const apex = { hostname: 'example.com', target };
-
-/** One finding of each code: a new code does not compile until it is here. */
-const samples: { readonly [C in FindingCode]: FindingOf<C> } = {
-  record_missing: { code: 'record_missing', ...about, seen: 'nxdomain' },
-  cname_mismatch: { code: 'cname_mismatch', ...about, found: 'other.net' },
-  conflicting_a: { code: 'conflicting_a', ...about, addresses: ['192.0.2.7'], ours: [] },
-  conflicting_aaaa: { code: 'conflicting_aaaa', ...about, addresses: ['2001:db8::7'], ours: [] },
-  caa_blocks: {
-    code: 'caa_blocks',
-    hostname,
-    foundAt: 'example.com',
-    records: ['0 issue "ca.com"'],
-    toAdd: '0 issue "letsencrypt.org"',
-  },
-  held_elsewhere: { code: 'held_elsewhere', hostname: 'example.com' },
-  caa_unknown: { code: 'caa_unknown', hostname, name: 'example.com', outcome: 'timeout' },
-  dns_unknown: {
-    code: 'dns_unknown',
-    hostname,
-    servers: [{ server: 'ns1.example.com', outcome: 'refused' }],
-  },
+const textsOf = (finding: Finding) => {
+  const { summary, expected, found, action, hints } = explain(finding);
+  return { summary, all: [summary, expected, found, action, ...hints.map(({ text }) => text)] };
 };
 
 describe('every finding', () => {
   it.each(Object.values(samples))(
     '$code says what is wrong in one sentence, and what to do',
     (finding) => {
-      const { code, severity, actor, summary, expected, found, action } = explain(finding);
-      expect({ code, severity, actor }).toEqual({
-        code: finding.code,
-        severity: severities[finding.code],
-        actor: actors[finding.code],
-      });
-      expect(summary).toMatch(/^[^\n]{20,240}\.$/);
+      const { code, severity, actor, hints } = explain(finding);
+      expect({ code, severity }).toEqual({ code, severity: severities[finding.code] });
+      expect(['customer', 'dns_provider', 'platform']).toContain(actor);
+      const { summary, all } = textsOf(finding);
+      expect(summary).toMatch(/^[^\n]{20,240}\.$/u);
       expect(summary).toContain(finding.hostname);
-      for (const text of [expected, found, action]) expect(text).toMatch(/^[^\n]{10,400}$/);
-      expect([summary, expected, found, action].join()).not.toMatch(/undefined|null|NaN|\[object/);
+      expect(all).toHaveLength(4 + hints.length);
+      for (const text of all) {
+        expect(text).toMatch(/^[^\n]{10,600}$/u);
+        expect(text).not.toMatch(/undefined|null|NaN|\[object| {2}|\.\.|: *$/);
+      }
     },
   );
+
+  const withEvidence = Object.values(samples).filter(({ code }) => code !== 'held_elsewhere');
+  it.each(withEvidence)('$code shows its evidence', (finding) => {
+    expect(textsOf(finding).all.join(' ')).toContain('evidence.example');
+  });
+
+  it.each(Object.values(hostileSamples))(
+    '$code shows nothing that could hide or reorder text, and no page of it',
+    (finding) => {
+      for (const text of textsOf(finding).all) {
+        expect(text).not.toMatch(/\p{C}|\p{Zl}|\p{Zp}/u);
+        expect(text.length).toBeLessThan(6_000);
+      }
+    },
+  );
+
+  it.each(Object.values(samples))('$code is worded without what older ones lack', (finding) => {
+    const optional = ['provider', 'hints', 'toRemove', 'reason', 'method', 'hint', 'rfc'];
+    const old = Object.entries(finding).filter(([key]) => !optional.includes(key));
+    const stored = Object.fromEntries(old) as Finding; // the rest of a finding of this code
+    const { hints, ...words } = explain(stored);
+    expect(hints).toEqual([]);
+    for (const text of Object.values(words)) expect(text).toMatch(/^[^\n]{4,600}$/u);
+  });
 });
 
-describe('the action', () => {
-  const rows: readonly (readonly [what: string, finding: Finding, action: string])[] = [
-    [
-      'creates the missing record',
-      samples.record_missing,
-      'Create: CNAME docs → x.edge.test, TTL 3600. Most providers add the domain by themselves: enter only “docs” as the name.',
-    ],
-    [
-      'creates the record of an apex',
-      { code: 'record_missing', ...apex, seen: 'nodata' },
-      'Create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers).',
-    ],
-    [
-      'corrects the value',
-      samples.cname_mismatch,
-      'Change the CNAME record of docs.example.com: its value must be exactly x.edge.test, not another name that leads there.',
-    ],
-    [
-      'removes what is in the way first',
-      samples.conflicting_a,
-      'Delete the A record 192.0.2.7 of docs.example.com, then create: CNAME docs → x.edge.test, TTL 3600.',
-    ],
-    [
-      'removes several addresses at once',
-      { code: 'conflicting_aaaa', ...about, addresses: ['2001:db8::7', '2001:db8::8'], ours: [] },
-      'Delete the AAAA records 2001:db8::7, 2001:db8::8 of docs.example.com, then create: CNAME docs → x.edge.test, TTL 3600.',
-    ],
-    [
-      'leaves an apex those addresses that are ours',
-      {
-        code: 'conflicting_a',
-        ...apex,
-        addresses: ['192.0.2.1', '192.0.2.7'],
-        ours: ['192.0.2.1'],
-      },
-      'Delete the A record 192.0.2.7 of example.com, then create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers).',
-    ],
-    [
-      'adds the CAA record',
-      samples.caa_blocks,
-      'Add this CAA record at example.com, beside those that are there: 0 issue "letsencrypt.org"',
-    ],
-    [
-      'removes the CAA record that no other one outweighs',
-      { ...samples.caa_blocks, toRemove: ['128 foo "bar"'] },
-      'Delete from example.com, or set to flags 0: 128 foo "bar". If an issue record remains there, add: 0 issue "letsencrypt.org"',
-    ],
+describe('who has to act', () => {
+  const bogus = (...codes: readonly number[]): Finding => ({
+    ...samples.dnssec_bogus,
+    errors: codes.map((code) => ({ code, text: '' })),
+  });
+  const reserved = (...names: readonly string[]): Finding => ({
+    ...samples.reserved_address,
+    addresses: names.map((at) => ({ at, address: '10.0.0.1', range: 'private' })),
+  });
+  const rows: readonly (readonly [who: string, why: string, finding: Finding])[] = [
+    ['platform', 'our own target', { code: 'dns_unknown', hostname: target, servers: [] }],
+    ['dns_provider', 'silent servers', samples.dns_unknown],
+    ['dns_provider', 'signatures that ran out', bogus(7)],
+    ['dns_provider', 'signatures of the future, said beside the general error', bogus(6, 8)],
+    ['dns_provider', 'a broken proof', bogus(12)],
+    ['customer', 'a DS record without its key', bogus(9)],
+    ['customer', 'a DS record without signatures', bogus(22, 10)],
+    ['customer', 'signatures that do not match', bogus(6)],
+    ['customer', 'broken signatures of no known cause', bogus()],
+    ['dns_provider', 'a private address of name servers', reserved('ns1.example.com')],
+    ['customer', 'a private address at the name', reserved(hostname)],
+    ['customer', 'private addresses at both', reserved('ns1.example.com', hostname)],
   ];
-  it.each(rows)('%s', (_, finding, action) => {
-    expect(explain(finding).action).toBe(action);
+  it.each(rows)('is the %s for %s', (who, _, finding) => {
+    expect(explain(finding).actor).toBe(who);
+  });
+
+  it('is the one of the table for all others', () => {
+    const byEvidence = ['dns_unknown', 'dnssec_bogus', 'reserved_address'];
+    for (const finding of Object.values(samples)) {
+      if (byEvidence.includes(finding.code)) continue;
+      expect(explain(finding).actor).toBe(actors[finding.code]);
+    }
   });
 });
 
-describe('the words', () => {
-  it('tell a name that does not exist from one without the record', () => {
-    const absent = explain(samples.record_missing);
-    const bare = explain({ code: 'record_missing', ...about, seen: 'nodata' });
-    expect(absent.summary).toBe('docs.example.com does not exist in the DNS yet.');
-    expect(bare.summary).toBe(
-      'docs.example.com exists in the DNS, but has no record that points here.',
-    );
-    expect(absent.found).not.toBe(bare.found);
-    expect(absent.action).toBe(bare.action);
-  });
-
-  it('say why even our own address has to go', () => {
-    const found = explain({
-      code: 'conflicting_a',
+describe('a hint', () => {
+  const hints = hintsWith('evidence.example');
+  const rows: readonly (readonly [code: keyof typeof hints, said: string])[] = [
+    ['cname_indirect', 'by a detour: evidence.example → evidence.example.'],
+    [
+      'doubled_name',
+      'The record exists as evidence.example: your provider adds the domain by itself. Change its name to “docs”.',
+    ],
+    ['wrong_host', 'The record stands at evidence.example instead of docs.example.com.'],
+    [
+      'relative_target',
+      'which makes evidence.example. Write the value with a dot at its end: x.edge.test.',
+    ],
+    [
+      'txt_instead_of_cname',
+      'a TXT record with the right value: “evidence.example”. The type has to be CNAME.',
+    ],
+    [
+      'wildcard_masks',
+      'comes from the wildcard evidence.example. A record of its own for docs.example.com goes before it',
+    ],
+    ['trailing_junk', 'with something around it: evidence.example. Enter x.edge.test alone'],
+  ];
+  it.each(rows)('%s says the slip and its repair', (code, said) => {
+    const [shown, ...more] = explain({
+      code: 'record_missing',
       ...about,
-      addresses: ['192.0.2.1'],
-      ours: ['192.0.2.1'],
+      seen: 'nxdomain',
+      hints: [hints[code]],
+    }).hints;
+    expect(shown).toEqual({ code, text: expect.stringContaining(said) });
+    expect(more).toEqual([]);
+  });
+
+  it('names the type an apex needs', () => {
+    const { hints: shown } = explain({
+      code: 'record_missing',
+      ...apex,
+      seen: 'nodata',
+      hints: [hints.txt_instead_of_cname],
     });
-    expect(found.summary).toContain('it must follow x.edge.test');
-    expect(found.action).toContain('Delete the A record 192.0.2.1');
+    expect(shown[0]?.text).toContain('The type has to be ALIAS.');
   });
 
-  it('leave it to us when the look failed at our own name', () => {
-    const ours = explain({ code: 'dns_unknown', hostname: target, servers: [] });
-    expect(ours).toMatchObject({ actor: 'platform', severity: 'informs' });
-    expect(ours.action).toContain('Nothing for you to do');
+  it.each([
+    ['lower_case', 'in lower case only. Correct it to: 0 issue "letsencrypt.org"'],
+    ['no_trailing_dot', 'has a dot behind its name. Correct it to: 0 issue "letsencrypt.org"'],
+    ['bare_name', 'more than its bare name. Correct it to: 0 issue "letsencrypt.org"'],
+  ] as const)('%s corrects a CAA record', (hint, said) => {
+    const { hints: shown } = explain({ ...samples.caa_blocks, hint });
+    expect(shown).toEqual([{ code: hint, text: expect.stringContaining(said) }]);
   });
 
-  it('name at most five addresses', () => {
-    const addresses = Array.from({ length: 8 }, (_, n) => `192.0.2.${n}`);
-    expect(explain({ code: 'conflicting_a', ...about, addresses, ours: [] }).found).toBe(
-      'A 192.0.2.0, 192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4 and 3 more',
-    );
-  });
-
-  it('show nothing that could hide or reorder text, and no endless value', () => {
-    const nasty = `a\u001b[31m\u202e\u0000\n${'x'.repeat(5_000)}`;
-    const { summary, found } = explain({ code: 'cname_mismatch', ...about, found: nasty });
-    expect(summary).toContain('a\\u{1b}[31m\\u{202e}\\u{0}\\u{a}x');
-    expect(`${summary}${found}`).not.toMatch(/\p{C}/u);
-    expect(summary.length).toBeLessThan(450);
+  it('is not there where none is known', () => {
+    expect(explain({ code: 'record_missing', ...about, seen: 'nxdomain' }).hints).toEqual([]);
+    expect(explain(samples.held_elsewhere).hints).toEqual([]);
   });
 });

@@ -1,9 +1,16 @@
 /** Short ways to write down what a look at the DNS saw. */
 import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
-import type { Answer, Observation, ServerView } from '../../../src/core/observation.ts';
+import type {
+  Answer,
+  Delegation,
+  Nearby,
+  Observation,
+  ResolverView,
+  ServerView,
+} from '../../../src/core/observation.ts';
 
 export const target = 'p1.edge.example';
-const ourAddresses = ['192.0.2.1', '192.0.2.2', '2001:db8::1'];
+export const ourAddresses = ['192.0.2.1', '192.0.2.2', '2001:db8::1'];
 
 /** What a diagnosis expects of a host name whose records must lead to `target`. */
 export function expectedFor(hostname: string): Expected {
@@ -11,6 +18,7 @@ export function expectedFor(hostname: string): Expected {
     hostname,
     target,
     ca: { issuerDomains: ['letsencrypt.org'], accountUri: null, method: 'http-01' },
+    allowPrivate: false,
   };
 }
 
@@ -27,8 +35,62 @@ export function records<R>(first: R, ...rest: R[]): Answer<R> {
 
 /** A server that knows the name and has none of the records asked for, except those given. */
 export function server(shown: Partial<ServerView> = {}): ServerView {
-  return { server: 'ns1.example.com', cname: nodata, a: nodata, aaaa: nodata, ...shown };
+  return {
+    server: 'ns1.example.com',
+    address: '9.9.9.53',
+    state: 'answers',
+    aa: true,
+    rcode: 0,
+    cname: nodata,
+    a: nodata,
+    aaaa: nodata,
+    mx: null,
+    txt: null,
+    soa: { serial: 1, negativeTtlSeconds: 900 },
+    rttMs: 12,
+    ...shown,
+  };
 }
+
+/** A server that says nothing about the name. */
+export function mute(shown: Partial<ServerView> = {}): ServerView {
+  const silence = { aa: null, rcode: null, cname: timeout, a: timeout, aaaa: timeout, soa: null };
+  return server({ server: 'ns2.example.com', state: 'timeout', ...silence, rttMs: null, ...shown });
+}
+
+/** A resolver that knows the name and has none of the records asked for, except those given. */
+export function resolver(shown: Partial<ResolverView> = {}): ResolverView {
+  return {
+    server: '8.8.8.8',
+    cname: nodata,
+    a: nodata,
+    aaaa: nodata,
+    negativeTtlSeconds: null,
+    authenticated: false,
+    answersUnchecked: null,
+    errors: [],
+    rttMs: 9,
+    ...shown,
+  };
+}
+
+/** The zone example.com, delegated to these servers by parent and zone alike. */
+export function delegated(
+  atParent: readonly string[] = ['ns1.example.com', 'ns2.example.com'],
+  atZone: readonly string[] | null = atParent,
+): Delegation {
+  return {
+    kind: 'delegated',
+    zone: 'example.com',
+    parent: 'com',
+    atParent,
+    atZone,
+    ttlSeconds: 86_400,
+  };
+}
+
+/** Nothing was asked around the name. */
+export const nothingNearby: Nearby = { sibling: null, doubled: null, wrongHosts: [], chain: null };
 
 /** One look at these servers, with a climb that found no CAA records. */
 export function observed(
@@ -38,10 +100,16 @@ export function observed(
 ): Observation {
   return {
     hostname,
+    at: '2026-11-21T10:00:30.500Z',
     view: 'authoritative',
+    whyRecursive: null,
+    delegation: delegated(),
     servers,
+    world: [],
+    nearby: nothingNearby,
     caa: [{ name: hostname, answer: nodata }],
     targetAddresses: ourAddresses,
+    cost: { questions: 6, bytes: 600, ms: 40 },
     ...rest,
   };
 }

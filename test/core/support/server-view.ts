@@ -1,25 +1,96 @@
-/** A zone written down as the pointing vectors have it, and what a server that holds it shows at a name. */
-import type { Answer, ServerView } from '../../../src/core/observation.ts';
+/** A zone written down as the pointing vectors have it, and what a look at a name in it sees. */
+import {
+  type Answer,
+  type Nearby,
+  type Observation,
+  recordsOf,
+  type ServerView,
+} from '../../../src/core/observation.ts';
+import { delegated, observed, server } from './observations.ts';
 
 /** Records as `owner TYPE value`; owners relative to the zone, `@` for the zone itself. */
 export type Zones = Readonly<Record<string, readonly string[]>>;
 
 type ZoneRecord = { readonly owner: string; readonly type: string; readonly value: string };
 
+type Place = {
+  readonly hostname: string;
+  readonly target: string;
+  readonly zones: Zones;
+  /** The platform's own zone. */
+  readonly platform: Zones;
+  /** What the zone's second server holds, where it is another one. */
+  readonly secondNameServer?: Zones | undefined;
+};
+
+/** RFC 1034, 5.2.2, has no number; the observer stops here. */
+const CHAIN_MAX = 8;
+
+/** A whole look at a name: each server's view, and what stands around the name. */
+export function lookAt(place: Place): Observation {
+  const { hostname, target, zones, platform, secondNameServer } = place;
+  const zone = Object.keys(zones)[0] ?? hostname;
+  const more = secondNameServer === undefined ? [] : [viewOf('ns2', secondNameServer, hostname)];
+  const ours = viewOf('ns.edge.example', platform, target);
+  return observed(hostname, [viewOf('ns1', zones, hostname), ...more], {
+    delegation: { ...delegated(['ns1', 'ns2']), zone, parent: zone.slice(zone.indexOf('.') + 1) },
+    nearby: nearbyOf(place, zone),
+    targetAddresses: [...recordsOf(ours.a), ...recordsOf(ours.aaaa)],
+  });
+}
+
 /** The answers of one authoritative server about a name at or below one of its zones. */
-export function viewOf(server: string, zones: Zones, hostname: string): ServerView {
-  const all = Object.entries(zones).flatMap(([zone, lines]) =>
-    lines.map((line) => parseLine(line, zone)),
-  );
-  const owner = ownerFor(all, hostname);
-  const answer = (type: string): Answer<string> => {
-    const [first, ...rest] = all
-      .filter((record) => record.owner === owner && record.type === type)
-      .map(({ value }) => value);
-    if (first !== undefined) return { kind: 'records', records: [first, ...rest], ttlSeconds: 300 };
-    return { kind: owner === undefined ? 'nxdomain' : 'nodata' };
+export function viewOf(name: string, zones: Zones, hostname: string): ServerView {
+  const all = allRecords(zones);
+  const ask = (type: string) => answerOf(all, hostname, type);
+  const cname = ask('CNAME');
+  // Beside an alias there is nothing to ask for.
+  const beside = (type: string) => (cname.kind === 'records' ? null : ask(type));
+  return server({
+    server: name,
+    cname,
+    a: ask('A'),
+    aaaa: ask('AAAA'),
+    mx: beside('MX'),
+    txt: beside('TXT'),
+  });
+}
+
+function nearbyOf(place: Place, zone: string): Nearby {
+  const { hostname, zones } = place;
+  const cname = (name: string) => viewOf('ns1', zones, name).cname;
+  const at = (name: string) => ({ name, cname: cname(name) });
+  const apex = hostname === zone;
+  const sibling = viewOf('ns1', zones, hostname.replace(/^[^.]+/, 'a-name-nobody-has'));
+  return {
+    sibling: apex ? null : { cname: sibling.cname, a: sibling.a },
+    doubled: apex ? null : at(`${hostname}.${zone}`),
+    wrongHosts: apex ? [] : [at(`www.${hostname}`), at(zone)],
+    chain: chainFrom(place, recordsOf(cname(hostname))[0]),
   };
-  return { server, cname: answer('CNAME'), a: answer('A'), aaaa: answer('AAAA') };
+}
+
+function chainFrom({ hostname, target, zones, platform }: Place, first?: string): Nearby['chain'] {
+  if (first === undefined || first === target) return null;
+  const all = allRecords({ ...zones, ...platform });
+  const names: string[] = [];
+  for (let name: string | undefined = first; names.length < CHAIN_MAX; ) {
+    names.push(name);
+    if (name === target) return { names, end: 'target' };
+    if (name === hostname || names.indexOf(name) < names.length - 1) return { names, end: 'loop' };
+    name = recordsOf(answerOf(all, name, 'CNAME'))[0];
+    if (name === undefined) return { names, end: 'elsewhere' };
+  }
+  return { names, end: 'unknown' };
+}
+
+function answerOf(all: readonly ZoneRecord[], name: string, type: string): Answer<string> {
+  const owner = ownerFor(all, name);
+  const [first, ...rest] = all
+    .filter((record) => record.owner === owner && record.type === type)
+    .map(({ value }) => value);
+  if (first !== undefined) return { kind: 'records', records: [first, ...rest], ttlSeconds: 300 };
+  return { kind: owner === undefined ? 'nxdomain' : 'nodata' };
 }
 
 /** The owner whose records answer for the name: itself, one above other names, or the wildcard beside it. */
@@ -29,14 +100,35 @@ function ownerFor(all: readonly ZoneRecord[], name: string): string | undefined 
   return all.some(({ owner }) => owner === wildcard) ? wildcard : undefined;
 }
 
+/** Every zone has an SOA and NS records at its apex, so that name always exists. */
+function allRecords(zones: Zones): readonly ZoneRecord[] {
+  return Object.entries(zones).flatMap(([zone, lines]) => [
+    { owner: zone, type: 'SOA', value: '' },
+    ...lines.map((line) => parseLine(line, zone)),
+  ]);
+}
+
 function parseLine(line: string, zone: string): ZoneRecord {
   const [owner = '', type = '', ...value] = line.split(' ');
-  const text = value.join(' ').toLowerCase();
   return {
     owner: owner === '@' ? zone : `${owner}.${zone}`,
     type,
-    value: type === 'CNAME' ? absolute(text, zone) : text,
+    value: parseValue(type, value.join(' '), zone),
   };
+}
+
+/** As a ServerView has it: names lower case and absolute, texts without their quotes. */
+function parseValue(type: string, text: string, zone: string): string {
+  switch (type) {
+    case 'CNAME':
+      return absolute(text.toLowerCase(), zone);
+    case 'MX':
+      return text.toLowerCase().replace(/\.$/, '');
+    case 'TXT':
+      return text.replace(/^"(.*)"$/, '$1');
+    default:
+      return text.toLowerCase();
+  }
 }
 
 function absolute(name: string, zone: string): string {

@@ -1,0 +1,61 @@
+/** What validating resolvers say of their failures (extended DNS errors, RFC 8914), in plain words. */
+import type { ExtendedError } from '../observation.ts';
+import { printable } from '../printable.ts';
+
+/** By INFO-CODE, 0 to 24 (RFC 8914, 4). Each completes “the resolver says: …”. */
+export const extendedErrorWords: readonly string[] = [
+  'an error of its own kind',
+  'DNSSEC uses a key algorithm it does not know',
+  'DNSSEC uses a digest it does not know',
+  'the name servers did not answer, so an old answer was given',
+  'the answer was forged on the way, by policy',
+  'DNSSEC could not be decided',
+  'the DNSSEC signatures do not match',
+  'the DNSSEC signatures have run out',
+  'the DNSSEC signatures begin in the future',
+  'the DS record at the registrar matches no key of the zone',
+  'the zone is declared signed, but signatures are missing',
+  'no key of the zone is marked as a zone key',
+  'the DNSSEC proof that a record is missing is broken',
+  'an earlier failure is repeated',
+  'the resolver is not ready yet',
+  'the resolver’s operator blocks the name',
+  'somebody outside makes the resolver block the name',
+  'the resolver’s user had the name filtered',
+  'the resolver does not serve us',
+  'the name servers did not answer, so an old “does not exist” was given',
+  'a name server does not know the zone',
+  'the question is not supported',
+  'none of the name servers could be reached',
+  'the network between the resolver and a name server failed',
+  'a name server sent a malformed answer',
+];
+
+/** The resolver's own words in full, yet no page of them. */
+const TEXT_LENGTH_MAX = 200;
+
+/** Whether a code says that DNSSEC forbids to believe the answer: 6 to 12. */
+export function isBogus(code: number): boolean {
+  return code >= 6 && code <= 12;
+}
+
+/** Whether a code says that a filter stands before the answer, which is nothing of the customer's: 4, 15 to 18. */
+export function isFilter(code: number): boolean {
+  return code === 4 || (code >= 15 && code <= 18);
+}
+
+/**
+ * The error that tells most of why an answer is bogus; undefined where none says so.
+ * 6 is the general one, and resolvers often send it beside the cause.
+ */
+export function bogusCause(errors: readonly ExtendedError[]): ExtendedError | undefined {
+  const bogus = errors.filter(({ code }) => isBogus(code));
+  return bogus.find(({ code }) => code !== 6) ?? bogus[0];
+}
+
+/** One error in words, with its number and the resolver's own text escaped; safe to show. */
+export function describeExtendedError({ code, text }: ExtendedError): string {
+  const words = extendedErrorWords[code] ?? 'an error without a name here';
+  const own = text === '' ? '' : `: “${printable(text, TEXT_LENGTH_MAX)}”`;
+  return `${words} (EDE ${code}${own})`;
+}

@@ -1,0 +1,133 @@
+/** What the checks look at: one observation, with everything that several of them need worked out once. */
+import { type CaaVerdict, judgeCaa } from '../caa/caa.ts';
+import type { CaaAuthority } from '../caa/caa-set.ts';
+import { recordFor } from '../instructions.ts';
+import type { Verdict } from '../lifecycle.ts';
+import { type Observation, recordsOf, type ServerView } from '../observation.ts';
+import { splitAtZone } from '../zone.ts';
+import type { Finding } from './findings.ts';
+import { isOther, ownAddresses, type Pointing, pointingOf, pointingOfAll } from './pointing.ts';
+import { type Provider, providerOf } from './providers.ts';
+
+/** What a look is measured against. `allowPrivate`: in a laboratory reserved addresses are fine. */
+export type Expected = {
+  readonly hostname: string;
+  readonly target: string;
+  readonly ca: CaaAuthority;
+  readonly allowPrivate: boolean;
+};
+
+/** One server, and where it says the name points. */
+export type Judged = { readonly view: ServerView; readonly pointing: Pointing };
+
+export type Look = {
+  readonly observation: Observation;
+  readonly expected: Expected;
+  readonly apex: boolean;
+  /** The zone the host name is in, as far as we know. */
+  readonly zone: string;
+  readonly servers: readonly Judged[];
+  readonly pointing: Verdict;
+  readonly unregistered: boolean;
+  /** Some servers of the zone are right, and others conclusively are not. */
+  readonly disagree: boolean;
+  /**
+   * The servers whose wrong or missing records are to be told. None where the servers disagree or the domain is not
+   * registered: the findings about that say it all.
+   */
+  readonly wrong: readonly Judged[];
+  readonly isOwn: (address: string) => boolean;
+  readonly provider: Provider | null;
+  /** Null where it says nothing yet: nobody could tell where the name points, or the domain is not registered. */
+  readonly caa: CaaVerdict | null;
+};
+
+/** One thing to look for. Pure, and quick to say no. */
+export type Check = (look: Look) => Finding | undefined;
+
+/** Gathers what the checks need. */
+export function gather(observation: Observation, expected: Expected): Look {
+  const record = recordFor(expected);
+  const { targetAddresses, delegation } = observation;
+  const servers = observation.servers.map((view) => ({
+    view,
+    pointing: pointingOf(view, record, targetAddresses),
+  }));
+  const unregistered = delegation?.kind === 'unregistered';
+  const pointing = pointingOfAll(servers.map((server) => server.pointing));
+  const others = servers.filter((server) => isOther(server.pointing));
+  // Resolvers are no servers of the zone: where they differ, one of them remembers something.
+  const disagree =
+    observation.view === 'authoritative' &&
+    others.length > 0 &&
+    servers.some((server) => server.pointing.kind === 'right');
+  return {
+    observation,
+    expected,
+    apex: record.type === 'ALIAS',
+    zone: delegation?.zone ?? splitAtZone(expected.hostname).zone,
+    servers,
+    pointing,
+    unregistered,
+    disagree: disagree && !unregistered,
+    wrong: disagree || unregistered ? [] : others,
+    isOwn: ownAddresses(targetAddresses),
+    provider: providerOf(zoneServers(observation)),
+    caa: unregistered ? null : climbVerdict(observation, expected.ca, pointing),
+  };
+}
+
+/** The names of the zone's servers, as the zone above and the zone itself have them; else those that were asked. */
+export function zoneServers({ view, delegation, servers }: Observation): readonly string[] {
+  if (delegation?.kind === 'delegated') {
+    return unique([...delegation.atParent, ...(delegation.atZone ?? [])]);
+  }
+  return view === 'authoritative' ? unique(servers.map(({ server }) => server)) : [];
+}
+
+/** The aliases that are in the way, sorted. */
+export function wrongAliases({ wrong }: Look): readonly string[] {
+  return unique(
+    wrong.flatMap(({ pointing }) =>
+      pointing.kind === 'elsewhere' && pointing.cname !== null ? [pointing.cname] : [],
+    ),
+  );
+}
+
+/** All addresses of a family at the name, of the servers that show something in the way; sorted. */
+export function addressesInTheWay({ wrong }: Look, family: 'a' | 'aaaa'): readonly string[] {
+  return unique(
+    wrong.flatMap(({ view, pointing }) =>
+      pointing.kind === 'elsewhere' ? recordsOf(view[family]) : [],
+    ),
+  );
+}
+
+/** A set as findings keep it: sorted, so that servers that rotate their answers do not make a new finding of it. */
+export function unique(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].sort();
+}
+
+/** Compares as `unique` sorts: by code units, the same everywhere. */
+export function byText<T>(textOf: (item: T) => string): (one: T, other: T) => number {
+  return (one, other) => {
+    const [a, b] = [textOf(one), textOf(other)];
+    if (a === b) return 0;
+    return a < b ? -1 : 1;
+  };
+}
+
+/**
+ * The climb is made as if the record were there, so it counts while the record is wrong, too: everything can be
+ * repaired in one visit. A name that points right needs an answer: a climb that was not made may have ended at a set
+ * that forbids. No answer came, so: a timeout.
+ */
+function climbVerdict(
+  { hostname, caa }: Observation,
+  ca: CaaAuthority,
+  pointing: Verdict,
+): CaaVerdict | null {
+  if (pointing === 'unknown') return null;
+  if (caa !== null && caa.length > 0) return judgeCaa(caa, ca, { wildcard: false });
+  return pointing === 'right' ? { kind: 'unknown', name: hostname, outcome: 'timeout' } : null;
+}

@@ -1,0 +1,49 @@
+/** Addresses of reverse proxies that stand in for a customer's record and hide it. */
+import ipaddr from 'ipaddr.js';
+
+/** Published at https://www.cloudflare.com/ips-v4 and /ips-v6. */
+const cloudflare = [
+  '173.245.48.0/20',
+  '103.21.244.0/22',
+  '103.22.200.0/22',
+  '103.31.4.0/22',
+  '141.101.64.0/18',
+  '108.162.192.0/18',
+  '190.93.240.0/20',
+  '188.114.96.0/20',
+  '197.234.240.0/22',
+  '198.41.128.0/17',
+  '162.158.0.0/15',
+  '104.16.0.0/13',
+  '172.64.0.0/13',
+  '131.0.72.0/22',
+  '2400:cb00::/32',
+  '2606:4700::/32',
+  '2803:f800::/32',
+  '2405:b500::/32',
+  '2405:8100::/32',
+  '2a06:98c0::/29',
+  '2c0f:f248::/32',
+].map((range) => ipaddr.parseCIDR(range));
+
+export const CLOUDFLARE = 'Cloudflare';
+
+/** Who proxies all of these addresses; null where nobody we know does, or there are none. */
+export function proxyOf(addresses: readonly string[]): typeof CLOUDFLARE | null {
+  return addresses.length > 0 && addresses.every(isCloudflare) ? CLOUDFLARE : null;
+}
+
+/**
+ * Whether a set of name servers is Cloudflare's. Only a zone served there can have its records proxied; elsewhere the
+ * same addresses may belong to a site of another customer of theirs.
+ */
+export function areCloudflareServers(names: readonly string[]): boolean {
+  return names.length > 0 && names.every((name) => /\.ns\.cloudflare\.com\.?$/i.test(name));
+}
+
+function isCloudflare(address: string): boolean {
+  return (
+    ipaddr.isValid(address) &&
+    ipaddr.subnetMatch(ipaddr.process(address), { cloudflare }, '') === 'cloudflare'
+  );
+}

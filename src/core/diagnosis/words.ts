@@ -1,0 +1,70 @@
+/** What the words of all findings share: the record, lists, foreign text. */
+import { recordFor } from '../instructions.ts';
+import { printable } from '../printable.ts';
+import type { FindingCode, FindingOf, Outcome } from './findings.ts';
+
+/** Sentences or short lines, safe to show anywhere but in HTML without escaping. */
+export type Words = {
+  readonly summary: string;
+  readonly expected: string;
+  readonly found: string;
+  readonly action: string;
+};
+
+/** The words of some findings: total over their codes. */
+export type WordsFor<C extends FindingCode> = {
+  readonly [K in C]: (finding: FindingOf<K>) => Words;
+};
+
+export type Wanted = { readonly hostname: string; readonly target: string };
+
+/** More than these help nobody. */
+const LIST_MAX = 5;
+/** A CAA record or a name in full, yet no page-filling value of a hostile zone. */
+const FOREIGN_LENGTH_MAX = 300;
+
+/** Text from outside, made printable and cut. */
+export function foreign(text: string): string {
+  return printable(text, FOREIGN_LENGTH_MAX);
+}
+
+/** The first few of some foreign texts. */
+export function listed(texts: readonly string[]): string {
+  return lines(texts.map(foreign));
+}
+
+/** The first few of some lines that are fit to be shown already, then how many more there are. */
+export function lines(texts: readonly string[], separator = ', '): string {
+  const shown = texts.slice(0, LIST_MAX).join(separator);
+  const left = texts.length - LIST_MAX;
+  return left > 0 ? `${shown} and ${left} more` : shown;
+}
+
+/** `A 192.0.2.7, AAAA 2001:db8::7` */
+export function addressRecords(addresses: readonly string[]): string {
+  return listed(addresses.map((one) => `${one.includes(':') ? 'AAAA' : 'A'} ${one}`));
+}
+
+/** `1 name server`, `2 name servers` */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** The record to create, e.g. `CNAME docs → x.edge.test, TTL 3600`. */
+export function recordIn(finding: Wanted): string {
+  const { type, name, value, ttl } = recordFor(finding);
+  const other = type === 'ALIAS' ? ' (ANAME or flattened CNAME at some providers)' : '';
+  return `${type} ${name} → ${value}, TTL ${ttl}${other}`;
+}
+
+export function isApex(finding: Wanted): boolean {
+  return recordFor(finding).type === 'ALIAS';
+}
+
+/** What became of a question, or of a server that was asked. */
+export const outcomes: { readonly [O in Outcome | 'nxdomain']: string } = {
+  servfail: 'the server failed (SERVFAIL)',
+  refused: 'the server declined to answer (REFUSED)',
+  timeout: 'no answer in time',
+  nxdomain: 'said not to exist (NXDOMAIN)',
+};

@@ -1,0 +1,172 @@
+/** What findings carry beside their code, and the part that CAA plays. */
+import { describe, expect, it } from 'vitest';
+import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import type { CaaLevel, Observation, ServerView } from '../../../src/core/observation.ts';
+import {
+  expectedFor,
+  mute,
+  nxdomain,
+  observed,
+  records,
+  refused,
+  server,
+  target,
+  timeout,
+} from '../support/observations.ts';
+
+const SUB = 'docs.example.com';
+const APEX = 'example.com';
+const right = server({ cname: records(target) });
+const silent = mute();
+
+describe('the evidence', () => {
+  function findingsOf(hostname: string, servers: Observation['servers']) {
+    return diagnose(observed(hostname, servers), expectedFor(hostname)).findings;
+  }
+  const about = { hostname: SUB, target };
+  type Evidence = readonly [what: string, servers: Observation['servers'], finding: object];
+  const rows: readonly Evidence[] = [
+    [
+      'names every address of every server once, and which are ours',
+      [server({ a: records('151.101.1.7', '192.0.2.1') }), server({ a: records('192.0.2.1') })],
+      {
+        code: 'conflicting_a',
+        ...about,
+        addresses: ['151.101.1.7', '192.0.2.1'],
+        ours: ['192.0.2.1'],
+      },
+    ],
+    [
+      'names the CNAME that was found',
+      [server({ cname: records('other.net') })],
+      { code: 'cname_mismatch', ...about, found: 'other.net' },
+    ],
+    [
+      'tells a name that does not exist',
+      [server({ cname: nxdomain })],
+      { code: 'record_missing', ...about, seen: 'nxdomain' },
+    ],
+    [
+      'tells a name that exists at one server at least',
+      [server({ cname: nxdomain }), server()],
+      { code: 'record_missing', ...about, seen: 'nodata' },
+    ],
+    [
+      'names what each server shows that is not right yet',
+      [
+        server({ server: 'ns4', cname: nxdomain, a: nxdomain }),
+        server({ server: 'ns3', a: records('151.101.1.7', '1.1.1.1'), aaaa: records('2a04::7') }),
+        server({ server: 'ns2', cname: records('other.net') }),
+        server({ server: 'ns1' }),
+        server({ server: 'ns0', cname: records(target) }),
+      ],
+      {
+        code: 'name_servers_disagree',
+        ...about,
+        right: ['ns0'],
+        others: [
+          { server: 'ns1', shows: 'no record' },
+          { server: 'ns2', shows: 'CNAME other.net' },
+          { server: 'ns3', shows: 'A 1.1.1.1, A 151.101.1.7, AAAA 2a04::7' },
+          { server: 'ns4', shows: 'no such name' },
+        ],
+      },
+    ],
+    [
+      'names the servers that could not tell, and why, but none that was not asked',
+      [silent, server({ cname: refused }), mute({ server: 'ns3', state: 'not_asked' })],
+      {
+        code: 'dns_unknown',
+        hostname: SUB,
+        servers: [
+          { server: 'ns1.example.com', outcome: 'refused' },
+          { server: 'ns2.example.com', outcome: 'timeout' },
+        ],
+      },
+    ],
+  ];
+  it.each(rows)('%s', (_, servers, finding) => {
+    expect(findingsOf(SUB, servers)).toEqual([finding]);
+  });
+
+  it('stays the same when a server shuffles its answers', () => {
+    const [a, b] = ['151.101.1.7', '151.101.1.8'];
+    expect(findingsOf(SUB, [server({ a: records(a, b) })])).toEqual(
+      findingsOf(SUB, [server({ a: records(b, a) })]),
+    );
+  });
+});
+
+describe('CAA', () => {
+  const level = (answer: CaaLevel['answer']): CaaLevel[] => [{ name: APEX, answer }];
+  const forbidding = level(records({ flags: 0, tag: 'issue', value: 'ca.com' }));
+  function judged(servers: readonly [ServerView], caa: readonly CaaLevel[] | null) {
+    const { verdict, findings } = diagnose(observed(SUB, servers, { caa }), expectedFor(SUB));
+    return { verdict, findings };
+  }
+
+  it('that forbids makes a name that points right wrong, and says which record helps', () => {
+    expect(judged([right], forbidding)).toEqual({
+      verdict: 'wrong',
+      findings: [
+        {
+          code: 'caa_blocks',
+          hostname: SUB,
+          foundAt: APEX,
+          records: ['0 issue "ca.com"'],
+          toAdd: '0 issue "letsencrypt.org"',
+          reason: 'other_authority',
+          rfc: 'deny',
+        },
+      ],
+    });
+  });
+
+  it('that no added record can help names what has to go', () => {
+    const critical = level(records({ flags: 128, tag: 'foo', value: 'bar' }));
+    expect(judged([right], critical).findings).toMatchObject([{ toRemove: ['128 foo "bar"'] }]);
+  });
+
+  it('that could not be read leaves the verdict open', () => {
+    expect(judged([right], level(timeout))).toEqual({
+      verdict: 'unknown',
+      findings: [{ code: 'caa_unknown', hostname: SUB, name: APEX, outcome: 'timeout' }],
+    });
+  });
+
+  it.each([null, []])('that nobody asked for is no permission: %j', (caa) => {
+    expect(judged([right], caa)).toEqual({
+      verdict: 'unknown',
+      findings: [{ code: 'caa_unknown', hostname: SUB, name: SUB, outcome: 'timeout' }],
+    });
+  });
+
+  it('that forbids is told while the record is still missing, so that one visit repairs both', () => {
+    const { verdict, findings } = judged([server()], forbidding);
+    expect([verdict, ...findings.map(({ code }) => code)]).toEqual([
+      'wrong',
+      'record_missing',
+      'caa_blocks',
+    ]);
+  });
+
+  it.each([[null], [level(timeout)]])(
+    'that could not be read does not matter while the name does not point here: %j',
+    (caa) => {
+      expect(judged([server()], caa).findings.map(({ code }) => code)).toEqual(['record_missing']);
+    },
+  );
+
+  it('does not matter while nobody can tell where the name points', () => {
+    expect(judged([silent], forbidding).findings.map(({ code }) => code)).toEqual(['dns_unknown']);
+  });
+
+  it('that allows for a poor reason only is worth a warning', () => {
+    const account = '; accounturi=https://ca.example/acct/1';
+    const set = level(records({ flags: 0, tag: 'issue', value: `letsencrypt.org${account}` }));
+    expect(judged([right], set)).toMatchObject({
+      verdict: 'right',
+      findings: [{ code: 'caa_warns', foundAt: APEX, reasons: ['account_untold'] }],
+    });
+  });
+});

@@ -1,0 +1,197 @@
+/** The slips that a look can tell, read from zones as customers make them. */
+import { describe, expect, it } from 'vitest';
+import { isRelativeTarget, isTargetWithJunk } from '../../../src/core/diagnosis/alias-text.ts';
+import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import type { Hint, HintCode } from '../../../src/core/diagnosis/findings.ts';
+import {
+  expectedFor,
+  mute,
+  nodata,
+  observed,
+  records,
+  server,
+  target,
+  timeout,
+} from '../support/observations.ts';
+import { lookAt } from '../support/server-view.ts';
+
+const platform = { 'edge.example': ['p1 A 93.184.215.10'] };
+
+/** The codes and hints of a look at a name of example.com. */
+function hintsIn(lines: readonly string[], hostname = 'docs.example.com') {
+  const look = lookAt({ hostname, target, zones: { 'example.com': lines }, platform });
+  const { findings } = diagnose(look, expectedFor(hostname));
+  return findings.flatMap((one) =>
+    'hints' in one ? (one.hints ?? []).map((hint) => [one.code, hint] as const) : [],
+  );
+}
+
+type Row = readonly [what: string, zone: readonly string[], code: string, hint: Hint];
+
+const rows: { readonly [C in HintCode]: Row } = {
+  doubled_name: [
+    'the full name in a form that adds the zone',
+    ['docs.example.com CNAME p1.edge.example.'],
+    'record_missing',
+    { code: 'doubled_name', name: 'docs.example.com.example.com' },
+  ],
+  wrong_host: [
+    'the record at www of the name',
+    ['www.docs CNAME p1.edge.example.'],
+    'record_missing',
+    { code: 'wrong_host', name: 'www.docs.example.com' },
+  ],
+  txt_instead_of_cname: [
+    'the target in a TXT record',
+    ['docs TXT "P1.Edge.Example."'],
+    'record_missing',
+    { code: 'txt_instead_of_cname', text: 'P1.Edge.Example.' },
+  ],
+  cname_indirect: [
+    'a detour over two names',
+    ['docs CNAME one', 'one CNAME two', 'two CNAME p1.edge.example.'],
+    'cname_mismatch',
+    { code: 'cname_indirect', via: ['one.example.com', 'two.example.com'] },
+  ],
+  relative_target: [
+    'the zone added to the target',
+    ['docs CNAME p1.edge.example'],
+    'cname_mismatch',
+    { code: 'relative_target', found: 'p1.edge.example.example.com' },
+  ],
+  trailing_junk: [
+    'a web address in place of the target',
+    ['docs CNAME https\\058\\047\\047p1.edge.example\\047.'],
+    'cname_mismatch',
+    { code: 'trailing_junk', found: 'https\\058\\047\\047p1.edge.example\\047' },
+  ],
+  wildcard_masks: [
+    'a wildcard that leads elsewhere',
+    ['* CNAME other.net.'],
+    'cname_mismatch',
+    { code: 'wildcard_masks', wildcard: '*.example.com' },
+  ],
+};
+
+describe('a hint tells', () => {
+  it.each(Object.values(rows))('%s', (_, zone, code, hint) => {
+    expect(hintsIn(zone)).toEqual([[code, hint]]);
+  });
+
+  const more: readonly (readonly [string, readonly string[], string])[] = [
+    ['a wildcard with an address', ['* A 151.101.1.7'], 'conflicting_a'],
+    ['a wildcard with something else', ['* TXT "x"'], 'record_missing'],
+  ];
+  it.each(more)('%s', (_, zone, code) => {
+    expect(hintsIn(zone)).toEqual([[code, { code: 'wildcard_masks', wildcard: '*.example.com' }]]);
+  });
+});
+
+describe('no hint comes of', () => {
+  const rowsWithout: readonly (readonly [string, readonly string[]])[] = [
+    ['a wildcard beside a record of its own', ['* A 151.101.1.7', 'docs A 151.101.1.8']],
+    ['a wildcard that leads elsewhere than the name', ['* CNAME a.net.', 'docs CNAME b.net.']],
+    ['a doubled name that leads elsewhere', ['docs.example.com CNAME other.net.']],
+    ['a TXT record about something else', ['docs TXT "v=spf1 -all"']],
+    ['an alias that leads elsewhere', ['docs CNAME mid', 'mid CNAME other.net.']],
+  ];
+  it.each(rowsWithout)('%s', (_, zone) => {
+    expect(hintsIn(zone)).toEqual([]);
+  });
+
+  it('a wildcard beside an apex, which no wildcard reaches', () => {
+    const look = observed('example.com', [server()]);
+    const sibling = { cname: nodata, a: nodata };
+    const { findings } = diagnose(
+      { ...look, nearby: { ...look.nearby, sibling } },
+      expectedFor('example.com'),
+    );
+    expect(findings).toMatchObject([{ code: 'record_missing' }]);
+    expect(findings[0]).not.toHaveProperty('hints');
+  });
+
+  it('a chain, where no server that told shows an alias', () => {
+    const look = observed('docs.example.com', [mute({ cname: timeout })]);
+    for (const end of ['loop', 'target'] as const) {
+      const chain = { names: ['a.net'], end };
+      const { findings } = diagnose(
+        { ...look, nearby: { ...look.nearby, chain } },
+        expectedFor('docs.example.com'),
+      );
+      expect(findings.map(({ code }) => code)).toEqual(['dns_unknown']);
+    }
+  });
+});
+
+it('a hostile TXT record is stored short and readable', () => {
+  const text = `${target}\u0000\u202e${'x\u{1f600}'.repeat(5_000)}`;
+  const { findings } = diagnose(
+    observed('docs.example.com', [server({ txt: records(text) })]),
+    expectedFor('docs.example.com'),
+  );
+  const [finding] = findings;
+  const hint = finding?.code === 'record_missing' ? finding.hints?.[0] : undefined;
+  const kept = hint?.code === 'txt_instead_of_cname' ? hint.text : '';
+  expect(kept).toContain(`${target}\\u{0}\\u{202e}x`);
+  expect([...kept].length).toBeLessThanOrEqual(120);
+  expect(kept).not.toMatch(/[\p{C}]/u);
+});
+
+describe('a circle of aliases', () => {
+  const loops: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+    ['at the name itself', ['docs CNAME docs'], ['docs', 'docs']],
+    ['through the name', ['docs CNAME a', 'a CNAME docs'], ['docs', 'a', 'docs']],
+    ['behind the name', ['docs CNAME a', 'a CNAME b', 'b CNAME c', 'c CNAME b'], ['b', 'c', 'b']],
+  ];
+  it.each(loops)('%s is told before the alias that leads there', (_, zone, names) => {
+    const hostname = 'docs.example.com';
+    const look = lookAt({ hostname, target, zones: { 'example.com': zone }, platform });
+    expect(diagnose(look, expectedFor(hostname)).findings).toMatchObject([
+      { code: 'cname_loop', names: names.map((name) => `${name}.example.com`) },
+      { code: 'cname_mismatch' },
+    ]);
+  });
+
+  it('may be told without the name that closes it', () => {
+    const chain = { names: ['a.net', 'b.net'], end: 'loop' } as const;
+    const look = observed('docs.example.com', [server({ cname: records('a.net') })]);
+    const { findings } = diagnose(
+      { ...look, nearby: { ...look.nearby, chain } },
+      expectedFor('docs.example.com'),
+    );
+    expect(findings[0]).toMatchObject({ names: ['a.net', 'b.net', 'a.net'] });
+  });
+});
+
+describe('the text of an alias', () => {
+  const zones = ['docs.example.com', 'example.com'];
+  type Slip = 'relative' | 'junk' | null;
+  const aliases: readonly (readonly [alias: string, slip: Slip])[] = [
+    [target, null],
+    [`${target}.`, null],
+    ['P1.Edge.Example', null],
+    [`${target}.example.com`, 'relative'],
+    [`${target}.docs.example.com`, 'relative'],
+    [`${target}.other.net`, null],
+    [`${target}.com`, null],
+    [`x${target}`, null],
+    [`${target}-2`, null],
+    ['https\\058\\047\\047p1.edge.example\\047docs', 'junk'],
+    ['http\\058\\047\\047p1.edge.example.example.com', 'junk'],
+    ['\\034p1.edge.example\\034', 'junk'],
+    ['\\"p1.edge.example\\".example.com', 'junk'],
+    ['p1.edge.example\\.', 'junk'],
+    ['p1\\.edge\\.example', 'junk'],
+    ['p1.edge.example\\032', 'junk'],
+    ['p1.edge.example\\044.example.com', 'junk'],
+    ['p1.edge.example\\058443', 'junk'],
+    ['p1.edge.example\\059', 'junk'],
+    ['https\\058\\047\\047other.net', null],
+    ['', null],
+    ['\\', null],
+  ];
+  it.each(aliases)('%s: %s', (alias, slip) => {
+    expect(isRelativeTarget(alias, target, zones)).toBe(slip === 'relative');
+    expect(isTargetWithJunk(alias, target, zones)).toBe(slip === 'junk');
+  });
+});

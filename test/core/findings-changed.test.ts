@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import type { Finding } from '../../src/core/diagnosis/findings.ts';
+import { findingsChanged } from '../../src/core/findings-changed.ts';
+
+const about = { hostname: 'docs.example.com', target: 'x.edge.test' };
+const missing: Finding = { code: 'record_missing', ...about, seen: 'nxdomain' };
+const mismatch: Finding = { code: 'cname_mismatch', ...about, found: 'other.net' };
+const cached = (until: string | null, shows = 'no record'): Finding => ({
+  code: 'old_answer_cached',
+  ...about,
+  remembered: 'negative',
+  resolvers: [{ server: '8.8.8.8', shows }],
+  until,
+});
+const bogus = (code: number, text: string): Finding => ({
+  code: 'dnssec_bogus',
+  hostname: about.hostname,
+  zone: 'example.com',
+  errors: [{ code, text }],
+});
+
+it('nothing has changed where the same is found again, in whatever order a database keeps it', () => {
+  const again: Finding = { found: 'other.net', ...about, code: 'cname_mismatch' };
+  expect(findingsChanged([missing, mismatch], [again, missing])).toEqual([]);
+});
+
+it('what is new appears, and what is gone is cleared', () => {
+  expect(findingsChanged([missing], [mismatch])).toEqual([
+    { type: 'domain.findings_changed', appeared: [mismatch], cleared: [missing] },
+  ]);
+});
+
+it('another value of the same code is a change', () => {
+  const other: Finding = { ...missing, seen: 'nodata' };
+  expect(findingsChanged([missing], [other])).toMatchObject([{ appeared: [other] }]);
+  expect(findingsChanged([cached(null)], [cached(null, 'A 192.0.2.1')])).toHaveLength(1);
+  expect(findingsChanged([bogus(6, 'a')], [bogus(7, 'a')])).toHaveLength(1);
+});
+
+it('how long something is remembered, and in which words a resolver fails, is none', () => {
+  expect(findingsChanged([cached(null)], [cached('2026-11-21T10:00:00.000Z')])).toEqual([]);
+  expect(findingsChanged([bogus(7, 'from 192.0.2.1')], [bogus(7, 'from 192.0.2.2')])).toEqual([]);
+});
+
+it('evidence that a finding did not have before is a change', () => {
+  const hinted: Finding = { ...missing, hints: [{ code: 'wrong_host', name: 'example.com' }] };
+  expect(findingsChanged([missing], [hinted])).toHaveLength(1);
+  expect(findingsChanged([hinted], [missing])).toHaveLength(1);
+});

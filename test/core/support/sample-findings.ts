@@ -1,0 +1,119 @@
+/** One finding of each code, and the same with hostile evidence: a new code does not compile until it is here. */
+import type {
+  FindingCode,
+  FindingOf,
+  Hint,
+  HintCode,
+} from '../../../src/core/diagnosis/findings.ts';
+
+export const hostname = 'docs.example.com';
+export const target = 'x.edge.test';
+export const about = { hostname, target };
+export const apex = { hostname: 'example.com', target };
+
+/** Controls, a colour, a right-to-left override, a line break, and 10 kB. */
+export const nasty = `a\u001b[31m\u202e\u0000\u0085\n\u2028${'x'.repeat(10_000)}`;
+
+type Samples = { readonly [C in FindingCode]: FindingOf<C> };
+
+export const samples: Samples = samplesWith('evidence.example');
+/** Every foreign text in them is `nasty`, in long lists. */
+export const hostileSamples: Samples = samplesWith(nasty, 50);
+
+/** The hints by code; each holds the text. */
+export function hintsWith(text: string): { readonly [C in HintCode]: Hint & { readonly code: C } } {
+  return {
+    cname_indirect: { code: 'cname_indirect', via: [text, text] },
+    doubled_name: { code: 'doubled_name', name: text },
+    wrong_host: { code: 'wrong_host', name: text },
+    relative_target: { code: 'relative_target', found: text },
+    txt_instead_of_cname: { code: 'txt_instead_of_cname', text },
+    wildcard_masks: { code: 'wildcard_masks', wildcard: text },
+    trailing_junk: { code: 'trailing_junk', found: text },
+  };
+}
+
+function samplesWith(text: string, count = 1): Samples {
+  const texts = Array.from({ length: count }, () => text);
+  const errors = texts.map((one) => ({ code: 0, text: one }));
+  const shows = texts.map((server) => ({ server, shows: text }));
+  const zone = { hostname, zone: text };
+  const hints = Object.values(hintsWith(text));
+  return {
+    record_missing: { code: 'record_missing', ...about, seen: 'nxdomain', hints },
+    cname_mismatch: { code: 'cname_mismatch', ...about, found: text, hints },
+    cname_loop: { code: 'cname_loop', ...about, names: [hostname, ...texts, hostname] },
+    cname_at_apex: { code: 'cname_at_apex', ...apex, found: text, provider: text },
+    conflicting_a: { code: 'conflicting_a', ...about, addresses: texts, ours: [], hints },
+    conflicting_aaaa: { code: 'conflicting_aaaa', ...about, addresses: texts, ours: texts, hints },
+    mail_at_name: { code: 'mail_at_name', ...about, exchanges: texts },
+    apex_partial: { code: 'apex_partial', ...apex, addresses: texts, missing: texts },
+    apex_mixed: { code: 'apex_mixed', ...apex, ours: texts, others: texts },
+    apex_elsewhere: { code: 'apex_elsewhere', ...apex, addresses: texts, provider: text },
+    name_servers_disagree: {
+      code: 'name_servers_disagree',
+      ...about,
+      right: texts,
+      others: shows,
+    },
+    name_server_lame: {
+      code: 'name_server_lame',
+      ...zone,
+      servers: texts.map((server) => ({ server, outcome: 'not_authoritative' })),
+    },
+    name_server_unreachable: {
+      code: 'name_server_unreachable',
+      ...zone,
+      servers: texts.map((server) => ({ server, outcome: 'no_address' })),
+    },
+    delegation_mismatch: {
+      code: 'delegation_mismatch',
+      ...zone,
+      parent: text,
+      onlyAtParent: texts,
+      onlyAtZone: [],
+    },
+    domain_unregistered: { code: 'domain_unregistered', hostname, domain: text, registry: text },
+    wildcard_answers: { code: 'wildcard_answers', ...about, wildcard: text },
+    proxied: { code: 'proxied', ...about, by: text, addresses: texts },
+    reserved_address: {
+      code: 'reserved_address',
+      hostname,
+      addresses: texts.map((at) => ({ at, address: text, range: text })),
+    },
+    dnssec_bogus: { code: 'dnssec_bogus', ...zone, errors },
+    dns_unknown: {
+      code: 'dns_unknown',
+      hostname,
+      servers: texts.map((server) => ({ server, outcome: 'refused' })),
+      errors,
+    },
+    old_answer_cached: {
+      code: 'old_answer_cached',
+      ...about,
+      remembered: 'positive',
+      resolvers: shows,
+      until: '2026-11-20T14:05:00.000Z',
+    },
+    caa_blocks: {
+      code: 'caa_blocks',
+      hostname,
+      foundAt: text,
+      records: texts,
+      toAdd: '0 issue "letsencrypt.org"',
+      toRemove: texts,
+      reason: 'unknown_critical',
+      hint: 'bare_name',
+      rfc: 'allow',
+    },
+    held_elsewhere: { code: 'held_elsewhere', hostname },
+    caa_unknown: { code: 'caa_unknown', hostname, name: text, outcome: 'timeout' },
+    caa_warns: {
+      code: 'caa_warns',
+      hostname,
+      foundAt: text,
+      records: texts,
+      reasons: ['rfc_denies', 'account_untold', 'misspelt'],
+    },
+  };
+}
