@@ -2,7 +2,18 @@
 import { accessSync, appendFileSync, constants, existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-export type ProgramName = 'redis-server' | 'postgres' | 'initdb' | 'pebble' | 'chromium';
+export type ProgramName =
+  | 'redis-server'
+  | 'postgres'
+  | 'initdb'
+  | 'pebble'
+  | 'chromium'
+  | 'nsd'
+  | 'named'
+  | 'unbound'
+  | 'dnssec-keygen'
+  | 'dnssec-signzone'
+  | 'dnssec-dsfromkey';
 
 const debianPackages: { readonly [N in ProgramName]: string } = {
   'redis-server': 'redis-server',
@@ -10,14 +21,24 @@ const debianPackages: { readonly [N in ProgramName]: string } = {
   initdb: 'postgresql',
   pebble: 'pebble',
   chromium: 'chromium',
+  nsd: 'nsd',
+  named: 'bind9',
+  unbound: 'unbound',
+  'dnssec-keygen': 'bind9-utils',
+  'dnssec-signzone': 'bind9-utils',
+  'dnssec-dsfromkey': 'bind9-utils',
 };
 
 /** Where Debian keeps PostgreSQL's own programs, which are not on PATH. */
 const POSTGRES_VERSIONS = '/usr/lib/postgresql';
 
+/** Where it keeps name servers, which is on the PATH of root only. */
+const SYSTEM_PROGRAMS = '/usr/sbin';
+
 /** The program's path, or undefined. PATH wins; of several PostgreSQL versions the newest. */
 export function findProgram(name: ProgramName): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...postgresFolders()];
+  const path = (process.env['PATH'] ?? '').split(delimiter);
+  const folders = [...path, SYSTEM_PROGRAMS, ...postgresFolders()];
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 

@@ -1,0 +1,121 @@
+/** What CAA records do to a domain that is right otherwise, and what must be said about it. */
+import { AUTHORITY } from './internet.ts';
+import { RIGHT, type Row, shop } from './row.ts';
+
+const withCaa = (...lines: readonly string[]) => shop([RIGHT, ...lines]);
+
+export const caaRows: readonly Row[] = [
+  {
+    title: 'lets another authority issue only',
+    world: withCaa('@ CAA 0 issue "ca.example"'),
+    verdict: 'wrong',
+    codes: ['caa_blocks'],
+    evidence: {
+      foundAt: 'shop.test',
+      records: ['0 issue "ca.example"'],
+      toAdd: '0 issue "letsencrypt.org"',
+      reason: 'other_authority',
+      rfc: 'deny',
+    },
+    words: ['shop.test', 'ca.example', '0 issue "letsencrypt.org"'],
+  },
+  {
+    title: 'lets another authority issue only, and has no record yet: both are told in one go',
+    world: ['@ CAA 0 issue "ca.example"'],
+    verdict: 'wrong',
+    codes: ['record_missing', 'caa_blocks'],
+    about: 'caa_blocks',
+    evidence: { foundAt: 'shop.test' },
+    words: ['ca.example'],
+  },
+  {
+    title: 'wrote our authority in capitals',
+    world: withCaa('@ CAA 0 issue "LetsEncrypt.org"'),
+    verdict: 'wrong',
+    codes: ['caa_blocks'],
+    evidence: { hint: 'lower_case', rfc: 'allow' },
+    words: ['LetsEncrypt.org'],
+  },
+  {
+    title: 'has a critical record that nobody knows',
+    world: withCaa('@ CAA 128 foo "bar"'),
+    verdict: 'wrong',
+    codes: ['caa_blocks'],
+    evidence: { reason: 'unknown_critical', toRemove: ['128 foo "bar"'] },
+    words: ['128 foo "bar"'],
+  },
+  {
+    title: 'lets our authority use another method only',
+    world: withCaa('@ CAA 0 issue "letsencrypt.org; validationmethods=dns-01"'),
+    verdict: 'wrong',
+    codes: ['caa_blocks'],
+    evidence: { reason: 'other_method', method: 'http-01' },
+    words: ['http-01'],
+  },
+  {
+    title: 'is bound by the records of the target, which its alias leads to',
+    world: shop([RIGHT], {
+      zones: { 'edge.test': { ns1: ['p1 A 192.0.2.10', 'p1 CAA 0 issue "ca.example"'] } },
+    }),
+    verdict: 'wrong',
+    codes: ['caa_blocks'],
+    evidence: { foundAt: 'docs.shop.test' },
+    words: ['ca.example'],
+  },
+  {
+    title: 'is bound by the records of its top level',
+    world: shop([RIGHT], { registry: { test: ['@ CAA 0 issue "ca.example"'] } }),
+    verdict: 'wrong',
+    codes: ['caa_blocks'],
+    evidence: { foundAt: 'test' },
+    words: ['ca.example'],
+  },
+  {
+    title: 'has servers that fail when asked for CAA',
+    world: withCaa(),
+    fails: [['ns1.shop.test', 'servfail', 'shop.test', 'CAA']],
+    verdict: 'unknown',
+    codes: ['caa_unknown'],
+    evidence: { name: 'shop.test', outcome: 'servfail' },
+    words: ['shop.test', 'SERVFAIL'],
+  },
+  {
+    title: 'has servers that do not know CAA',
+    world: withCaa(),
+    fails: [['ns1.shop.test', 'notimp', '.', 'CAA']],
+    verdict: 'unknown',
+    codes: ['caa_unknown'],
+    evidence: { name: 'shop.test' },
+    words: ['shop.test'],
+  },
+  {
+    title: 'has servers that say nothing when asked for CAA',
+    world: { ...withCaa(), timeoutMs: 150 },
+    fails: [['ns1.shop.test', 'timeout', 'shop.test', 'CAA']],
+    verdict: 'unknown',
+    codes: ['caa_unknown'],
+    evidence: { name: 'shop.test', outcome: 'timeout' },
+    words: ['shop.test'],
+  },
+  {
+    title: 'has one record of two misspelt',
+    world: withCaa('@ CAA 0 issue "letsencrypt.org"', '@ CAA 0 issue "LetsEncrypt.org"'),
+    verdict: 'right',
+    codes: ['caa_warns'],
+    evidence: {
+      foundAt: 'shop.test',
+      records: ['0 issue "LetsEncrypt.org"', '0 issue "letsencrypt.org"'],
+      reasons: ['misspelt'],
+    },
+    words: ['LetsEncrypt.org'],
+  },
+  {
+    title: 'names an account, while we do not know ours yet',
+    world: withCaa('@ CAA 0 issue "letsencrypt.org; accounturi=https://acme.example/acct/9"'),
+    expected: { ca: { ...AUTHORITY, accountUri: null } },
+    verdict: 'right',
+    codes: ['caa_warns'],
+    evidence: { reasons: ['account_untold'] },
+    words: ['acct/9'],
+  },
+];

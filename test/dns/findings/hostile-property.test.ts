@@ -1,0 +1,117 @@
+/** Whatever faults the servers of a small internet have: what nobody said is not known, and what is wrong is not right. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defaultLimits } from '../../../src/dns/budget.ts';
+import type { LabFault } from '../../../src/lab/faults.ts';
+import { closeInternet, type Internet, judge, observerOf, openInternet } from './internet.ts';
+import { RIGHT, twoServers } from './row.ts';
+
+const HOSTNAME = 'docs.shop.test';
+const RUNS = 150;
+const TYPES = ['A', 'AAAA', 'CAA', 'NS', 'SOA', 'MX', 'TXT', '*'] as const;
+/** What is silent is given up at once: the laboratory is on this machine. */
+const QUICK = { timeoutMs: 10, limits: { ...defaultLimits, ms: 1_000 } };
+
+/** Nothing in them is an answer. The silent ones take time, so they are fewer. */
+const answerless = fc.oneof(
+  { weight: 8, arbitrary: fc.constantFrom('servfail', 'refused', 'notimp', 'garbage') },
+  { weight: 6, arbitrary: fc.constantFrom('upward_referral', 'flood', 'no_tcp') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('timeout', 'wrong_id', 'wrong_question', 'wrong_source'),
+  },
+) satisfies fc.Arbitrary<LabFault>;
+
+const instead = (lines: readonly string[]): LabFault => ({
+  kind: 'remembered',
+  lines,
+  ttlSeconds: 60,
+});
+
+/** Answers, and none with the right record. */
+const wrong: fc.Arbitrary<LabFault> = fc.oneof(
+  fc.constantFrom<LabFault>('nxdomain', 'nodata', 'endless_alias'),
+  fc
+    .subarray(
+      [
+        '@ CNAME other.test.',
+        '@ CNAME p1\\.edge.test.',
+        '@ CNAME p1.edge.test.shop.test.',
+        '@ A 192.0.2.10',
+        '@ A 198.51.100.1',
+        '@ AAAA 2001:db8::bad',
+      ],
+      { maxLength: 3 },
+    )
+    .map(instead),
+);
+
+const types = fc.constantFrom(...TYPES);
+/** Faults by type on top of one for everything, so that nothing is left right. */
+const faultsOf = (fault: fc.Arbitrary<LabFault>) =>
+  fc.tuple(fault, fc.dictionary(types, fault, { maxKeys: 2 }));
+type Faults = readonly [everything: LabFault, byType: Readonly<Record<string, LabFault>>];
+
+let internet: Internet;
+beforeAll(async () => {
+  internet = await openInternet({ ...twoServers([RIGHT], [RIGHT]), ...QUICK });
+});
+afterAll(closeInternet);
+
+/** A look with an observer that remembers nothing of the runs before. */
+async function lookWith(faults: Readonly<Record<string, Faults>>, names: string) {
+  internet.forget();
+  for (const [name, [everything, byType]] of Object.entries(faults)) {
+    const server = internet.server(name);
+    server.heal();
+    server.fail(names, '*', everything);
+    for (const [type, fault] of Object.entries(byType)) server.fail(names, type, fault);
+  }
+  const { observe, close } = observerOf(internet.resolver, QUICK);
+  const observation = await observe(HOSTNAME);
+  close();
+  expect(internet.questions().length).toBeLessThanOrEqual(defaultLimits.questions);
+  return judge(observation);
+}
+
+const everywhere = (faults: fc.Arbitrary<Faults>) =>
+  fc.record({
+    'ns1.shop.test': faults,
+    'ns2.shop.test': faults,
+    registry: faults,
+    resolver: faults,
+  });
+const inTheZone = (faults: fc.Arbitrary<Faults>) =>
+  fc.record({ 'ns1.shop.test': faults, 'ns2.shop.test': faults, resolver: faults });
+
+describe('over the real wire', () => {
+  it('without an answer from any server the verdict is unknown', { timeout: 120_000 }, async () => {
+    const property = fc.asyncProperty(everywhere(faultsOf(answerless)), async (faults) => {
+      const { verdict, codes } = await lookWith(faults, '.');
+      expect({ verdict, codes }).toEqual({ verdict: 'unknown', codes: ['dns_unknown'] });
+    });
+    await fc.assert(property, { numRuns: RUNS });
+  });
+
+  it('without an answer about the domain it is unknown, though the registry’s server and the resolver tell of others', {
+    timeout: 120_000,
+  }, async () => {
+    const property = fc.asyncProperty(inTheZone(faultsOf(answerless)), async (faults) => {
+      const { verdict } = await lookWith(faults, '.shop.test');
+      expect(verdict).toBe('unknown');
+    });
+    internet.registry.heal();
+    await fc.assert(property, { numRuns: RUNS });
+  });
+
+  it('with wrong answers only it is never right', { timeout: 120_000 }, async () => {
+    const either = fc.oneof({ weight: 3, arbitrary: wrong }, { weight: 1, arbitrary: answerless });
+    const property = fc.asyncProperty(inTheZone(faultsOf(either)), async (faults) => {
+      const { verdict, codes } = await lookWith(faults, HOSTNAME);
+      expect(verdict).not.toBe('right');
+      expect(codes).not.toEqual([]);
+    });
+    internet.registry.heal();
+    await fc.assert(property, { numRuns: RUNS });
+  });
+});

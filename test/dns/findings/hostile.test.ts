@@ -1,0 +1,223 @@
+/** Whatever name servers do, a look stays within its limits, and nothing that they say passes for the right record. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { defaultLimits } from '../../../src/dns/budget.ts';
+import type { LabFault } from '../../../src/lab/faults.ts';
+import { closeInternet, type Internet, openInternet } from './internet.ts';
+import { RIGHT, shop, textOf, twoServers } from './row.ts';
+
+afterEach(closeInternet);
+
+const HOSTNAME = 'docs.shop.test';
+const SERVERS = ['ns1.shop.test', 'ns2.shop.test'] as const;
+/** What does not answer is given up soon. */
+const QUICK = { timeoutMs: 50, limits: { ...defaultLimits, ms: 2_000 } };
+
+const hostile: readonly LabFault[] = [
+  'servfail',
+  'refused',
+  'nxdomain',
+  'nodata',
+  'timeout',
+  'not_authoritative',
+  'upward_referral',
+  'notimp',
+  'no_tcp',
+  'garbage',
+  'flood',
+  'wrong_id',
+  'wrong_question',
+  'wrong_source',
+  'endless_alias',
+  'hold',
+  { kind: 'servfail', errors: [{ code: 0, text: 'x'.repeat(500) }] },
+];
+
+/** How a fault is called in a title. */
+const named = (faults: readonly LabFault[]) =>
+  faults.map((fault) => [typeof fault === 'string' ? fault : fault.kind, fault] as const);
+
+/** What is under way in connections when the last byte is spent is counted, but not read. */
+const BYTES_UNDER_WAY = 16 * 1024;
+
+/** What one look may cost: by its own count, and by what has reached the servers. */
+function expectWithinLimits(
+  internet: Internet,
+  { cost }: { readonly cost: { readonly questions: number; readonly bytes: number } },
+): void {
+  expect(cost.questions).toBeLessThanOrEqual(defaultLimits.questions);
+  expect(cost.bytes).toBeLessThanOrEqual(defaultLimits.bytes + BYTES_UNDER_WAY);
+  expect(internet.questions().length).toBeLessThanOrEqual(cost.questions);
+}
+
+async function openWith(fault: LabFault, servers: readonly string[]) {
+  const internet = await openInternet({ ...twoServers([RIGHT], [RIGHT]), ...QUICK });
+  for (const server of servers) internet.fail(server, fault);
+  return internet;
+}
+
+describe.each([
+  ['all name servers of a zone', SERVERS],
+  ['all servers there are, resolvers too,', [...SERVERS, 'registry', 'resolver']],
+])('where %s', (_who, servers) => {
+  it.each(named(hostile))(
+    'have the fault %s a look ends, and is not right',
+    async (_name, fault) => {
+      const internet = await openWith(fault, servers);
+      const { observation, verdict, findings } = await internet.look(HOSTNAME);
+      expect(verdict).not.toBe('right');
+      expect(findings).not.toEqual([]);
+      expectWithinLimits(internet, observation);
+    },
+  );
+});
+
+it.each(named(hostile))(
+  'where the zone’s and the registry’s servers have the fault %s, only an honest resolver is believed',
+  async (_name, fault) => {
+    const internet = await openWith(fault, [...SERVERS, 'registry']);
+    const { observation, verdict } = await internet.look(HOSTNAME);
+    if (verdict === 'right') {
+      expect(observation).toMatchObject({ view: 'recursive', whyRecursive: 'port_53_blocked' });
+    }
+    expectWithinLimits(internet, observation);
+  },
+);
+
+it.each(named(['formerr_edns', 'lower_case', { kind: 'delay', ms: 5 }]))(
+  'a zone whose servers have the fault %s is right all the same',
+  async (_name, fault) => {
+    const internet = await openInternet(twoServers([RIGHT], [RIGHT]));
+    for (const server of SERVERS) internet.fail(server, fault);
+    const { observation, verdict } = await internet.look(HOSTNAME);
+    expect(verdict).toBe('right');
+    expectWithinLimits(internet, observation);
+  },
+);
+
+it('a record whose answer is truncated is right by the whole answer over TCP', async () => {
+  const internet = await openInternet(twoServers([RIGHT], [RIGHT]));
+  for (const server of SERVERS) internet.fail(server, 'truncate', HOSTNAME);
+  const { observation, verdict } = await internet.look(HOSTNAME);
+  expect(verdict).toBe('right');
+  expectWithinLimits(internet, observation);
+});
+
+describe('a look', () => {
+  it('asks four servers of a zone that lists twenty', async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `ns${i + 1}`);
+    const servers = Object.fromEntries(names.map((name) => [name, ['docs A 198.51.100.1']]));
+    const internet = await openInternet({ zones: { 'shop.test': servers } });
+    const { observation } = await internet.look(HOSTNAME);
+    const asked = names.filter((name) => internet.server(`${name}.shop.test`).questions.length > 0);
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked.length).toBeLessThanOrEqual(4);
+    expectWithinLimits(internet, observation);
+  });
+
+  it('follows eight names of a chain of aliases that never ends', async () => {
+    const internet = await openInternet(
+      shop(['docs CNAME a.maze.test.'], { zones: { 'maze.test': { ns1: [] } } }),
+    );
+    internet.fail('ns1.maze.test', 'endless_alias', '.maze.test');
+    internet.fail('resolver', 'endless_alias', '.maze.test');
+    const { observation, verdict } = await internet.look(HOSTNAME);
+    expect(verdict).toBe('wrong');
+    const { chain } = observation.nearby;
+    expect(chain?.end).not.toBe('target');
+    expect(chain?.names.length).toBeLessThanOrEqual(8);
+    const names = internet.questions().flatMap(({ name }) => (/^n\d/.test(name) ? name : []));
+    expect(new Set(names).size).toBeLessThanOrEqual(8);
+    expectWithinLimits(internet, observation);
+  });
+
+  it.each(named(['no_tcp', 'truncate']))(
+    'tries TCP once with a server that truncates everything: %s',
+    async (_name, fault) => {
+      const internet = await openWith(fault, SERVERS);
+      const { observation } = await internet.look(HOSTNAME);
+      for (const server of SERVERS) {
+        const tcp = internet
+          .server(server)
+          .questions.filter(({ transport }) => transport === 'tcp');
+        expect(tcp).toHaveLength(1);
+      }
+      expectWithinLimits(internet, observation);
+    },
+  );
+
+  it('drops what floods it, and still hears the server beside', async () => {
+    const internet = await openInternet(twoServers([RIGHT], [RIGHT]));
+    internet.fail('ns1.shop.test', 'flood');
+    const { observation } = await internet.look(HOSTNAME);
+    const beside = observation.servers.find(({ server }) => server === 'ns2.shop.test');
+    expect(beside?.state).toBe('answers');
+    expectWithinLimits(internet, observation);
+  });
+});
+
+describe('a label with a dot in it is not two labels', () => {
+  const line = 'docs CNAME p1\\.edge.test.';
+
+  it.each([true, false])('by the zone’s own servers: %s', async (authoritative) => {
+    const internet = await openInternet({ ...shop([line]), authoritative });
+    const { verdict, findings } = await internet.look(HOSTNAME);
+    expect(verdict).toBe('wrong');
+    expect(findings[0]).toMatchObject({ code: 'cname_mismatch', found: 'p1\\.edge.test' });
+  });
+
+  it('in what resolvers remember', async () => {
+    const internet = await openInternet(shop([RIGHT], { known: { 'shop.test': [line] } }));
+    const { findings } = await internet.look(HOSTNAME);
+    expect(findings).toMatchObject([
+      {
+        code: 'old_answer_cached',
+        resolvers: [{ shows: expect.stringContaining('p1\\.edge.test') }],
+      },
+    ]);
+  });
+
+  it('in where an alias leads', async () => {
+    const internet = await openInternet(shop(['docs CNAME mid', 'mid CNAME p1\\.edge.test.']));
+    const { observation } = await internet.look(HOSTNAME);
+    expect(observation.nearby.chain?.end).not.toBe('target');
+  });
+});
+
+describe('foreign text', () => {
+  const red = '\u001b[31m';
+  const bidi = '\u202egpj.exe';
+  const html = '<script>alert(1)</script>';
+  /** Controls, and what is invisible or reorders a line; line ends only stand between texts. */
+  const dangerous = /(?!\n)[\p{Cc}\p{Cf}]/u;
+
+  it.each([
+    ['CNAME', 'docs CNAME evil\\027[31m.<script>.\u202egpj.test.'],
+    ['TXT', `docs TXT "p1.edge.test ${red}${bidi}${html}"`],
+    ['MX', 'docs MX 10 evil\\027[31m.<b>.\u202egpj.test.'],
+    ['CAA', `@ CAA 0 issue "${red}${bidi}${html}"`],
+  ])('of a %s record is never shown as it came', async (_type, line) => {
+    const internet = await openInternet(shop([line]));
+    const { verdict, findings } = await internet.look(HOSTNAME);
+    expect(verdict).toBe('wrong');
+    const text = findings.map(textOf).join('\n');
+    expect(text).not.toMatch(dangerous);
+    expect(JSON.stringify(findings)).not.toContain('\\u001b');
+  });
+
+  it('of a name server is never shown as it came', async () => {
+    const internet = await openInternet(shop([RIGHT]));
+    internet.registry.edit('test', { add: ['shop NS evil\\027[31m.<b>.test.'] });
+    const { codes, findings } = await internet.look(HOSTNAME);
+    expect(codes).toContain('delegation_mismatch');
+    expect(findings.map(textOf).join('\n')).not.toMatch(/[<>[]/);
+  });
+
+  it('of a resolver is never shown as it came', async () => {
+    const internet = await openInternet(shop([RIGHT]));
+    const errors = [{ code: 9, text: `${red}${bidi}${html}` }];
+    internet.fail('resolver', { kind: 'bogus', errors }, '.shop.test');
+    const { codes, findings } = await internet.look(HOSTNAME);
+    expect(codes).toEqual(['dnssec_bogus']);
+    expect(findings.map(textOf).join('\n')).not.toMatch(dangerous);
+  });
+});

@@ -1,0 +1,157 @@
+/**
+ * A small internet on loopback, all at one port: the registries' server at 127.0.0.1 delegates each zone to name servers
+ * of its own at 127.0.0.2 and up, and a recursive server at 127.0.0.53 has a picture of the whole, or an old one.
+ */
+import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
+import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import type { Observation } from '../../../src/core/observation.ts';
+import { splitAtZone } from '../../../src/core/zone.ts';
+import type { Limits } from '../../../src/dns/budget.ts';
+import { createObserver } from '../../../src/dns/observe.ts';
+import { createWire } from '../../../src/dns/wire/wire.ts';
+import type { LabQuestion } from '../../../src/lab/answers.ts';
+import { type LabDnsServer, type LabZones, startDnsServer } from '../../../src/lab/dns-server.ts';
+import type { LabFault, LabRole } from '../../../src/lab/faults.ts';
+import { drawMap, type InternetMap, type Zones } from './map.ts';
+
+export type InternetOptions = {
+  /** Zone → name of a server (without a dot: one in the zone) → what it holds. The first one is what resolvers know. */
+  readonly zones: Zones;
+  /** Servers that the zone above names, or the zone itself, where that is not all of them. */
+  readonly atParent?: Readonly<Record<string, readonly string[]>>;
+  readonly atZone?: Readonly<Record<string, readonly string[]>>;
+  /** Lines of registries' zones, such as `test`. */
+  readonly registry?: LabZones;
+  /** What the recursive server knows of a zone in place of what its first server holds. */
+  readonly known?: LabZones;
+  /** Servers, by their full names, that are at `::1` or another address of their own. */
+  readonly addresses?: Readonly<Record<string, string>>;
+  /** Zones whose signatures the recursive server has checked. */
+  readonly signed?: readonly string[];
+  readonly authoritative?: boolean;
+  readonly limits?: Limits;
+  /** For each try on the wire; short ones only where something does not answer. */
+  readonly timeoutMs?: number;
+};
+
+export type Internet = Awaited<ReturnType<typeof openInternet>>;
+
+export const TARGET = 'p1.edge.test';
+/** The platform's addresses, in the order in which findings have them. */
+export const OURS = ['192.0.2.10', '192.0.2.11', '2001:db8::10'] as const;
+export const RESOLVER = '127.0.0.53';
+const REGISTRY = '127.0.0.1';
+const edge = { ns1: ['p1 A 192.0.2.10', 'p1 A 192.0.2.11', 'p1 AAAA 2001:db8::10'] };
+
+export const AUTHORITY: Expected['ca'] = {
+  issuerDomains: ['letsencrypt.org'],
+  accountUri: 'https://acme.example/acct/123',
+  method: 'http-01',
+};
+
+/** Nobody waits for it where everything answers. */
+const PATIENCE_MS = 2_000;
+
+const open: (() => unknown)[] = [];
+
+/** Ends everything that was opened; belongs into afterEach. */
+export async function closeInternet(): Promise<void> {
+  for (const close of open.splice(0)) await close();
+}
+
+/** Starts all servers and an observer that knows the recursive one. `edge.test` is there unless the zones have it. */
+export async function openInternet(options: InternetOptions) {
+  const map = drawMap({ ...options, zones: { 'edge.test': edge, ...options.zones } });
+  const started = await startServers(map, options.signed ?? []);
+  open.push(() => Promise.all(started.map(({ dns }) => dns.close())));
+  const server = (name: string): LabDnsServer => {
+    const found = started.find((one) => one.name === name);
+    if (found === undefined) throw new Error(`no server ${name} in this internet`);
+    return found.dns;
+  };
+  const all = started.map(({ dns }) => dns);
+  const { close, ...looks } = observerOf(server('resolver'), options);
+  open.push(close);
+  return {
+    ...looks,
+    server,
+    resolver: server('resolver'),
+    registry: server('registry'),
+    /** Makes name servers (`ns1.shop.test`), `registry` or `resolver` misbehave in everything, or in what is said. */
+    fail: (name: string, fault: LabFault, names = '.', type = '*', role?: LabRole) =>
+      server(name).fail(names, type, fault, role),
+    /** What all servers together were asked, retries included. */
+    questions: (): readonly LabQuestion[] => all.flatMap(({ questions }) => [...questions]),
+    forget: () => {
+      for (const dns of all) dns.forget();
+    },
+  };
+}
+
+/** An observer that knows this recursive server and has seen nothing yet; `close` ends its wire. */
+export function observerOf(
+  resolver: LabDnsServer,
+  options: Pick<InternetOptions, 'limits' | 'timeoutMs' | 'authoritative'>,
+) {
+  const { limits, timeoutMs = PATIENCE_MS, authoritative = true } = options;
+  const wire = createWire({ timeoutMs, tcpTimeoutMs: timeoutMs });
+  const { address, port } = resolver;
+  const observer = createObserver({
+    wire,
+    platformAddresses: [],
+    ...(limits ? { limits } : {}),
+    config: {
+      servers: [{ address, port }],
+      authoritative,
+      authorityPort: port,
+      allowPrivate: true,
+    },
+  });
+  const observe = (hostname: string, target = TARGET) =>
+    observer.observe({ hostname, target, apex: splitAtZone(hostname).apex });
+  return {
+    observer,
+    close: wire.close,
+    observe,
+    /** A look, and what it comes to. */
+    look: async (hostname: string, expected: Partial<Expected> = {}) => {
+      const observation = await observe(hostname, expected.target);
+      return { observation, ...judge(observation, expected) };
+    },
+  };
+}
+
+/** What the observation means for the host name; the codes are those of the findings, in their order. */
+export function judge(observation: Observation, expected: Partial<Expected> = {}) {
+  const { hostname } = observation;
+  const whole = { hostname, target: TARGET, ca: AUTHORITY, allowPrivate: true, ...expected };
+  const diagnosis = diagnose(observation, whole);
+  return { ...diagnosis, codes: diagnosis.findings.map(({ code }) => code) };
+}
+
+type Started = { readonly name: string; readonly dns: LabDnsServer };
+
+/** The port is free at the first address; where it is taken at another one, all begin again. */
+const PORT_TRIES = 5;
+
+async function startServers(map: InternetMap, signed: readonly string[]): Promise<Started[]> {
+  for (let tries = 1; ; tries++) {
+    const started: Started[] = [];
+    const start = async (name: string, address: string, zones: LabZones) => {
+      const port = started[0]?.dns.port ?? 0;
+      const more = name === 'resolver' ? { signed } : {};
+      const dns = await startDnsServer({ zones, address, port, topLevels: false, ...more });
+      started.push({ name, dns });
+    };
+    try {
+      await start('registry', REGISTRY, map.registry);
+      await start('resolver', RESOLVER, map.resolver);
+      for (const { name, address, zones } of map.servers) await start(name, address, zones);
+      return started;
+    } catch (error) {
+      await Promise.all(started.map(({ dns }) => dns.close()));
+      const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+      if (!taken || tries === PORT_TRIES) throw error;
+    }
+  }
+}

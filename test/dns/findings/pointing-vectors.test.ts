@@ -1,0 +1,35 @@
+/** The shared pointing vectors over the real wire; test/core/diagnosis/ has them without one. */
+import { afterEach, expect, it } from 'vitest';
+import { severities } from '../../../src/core/diagnosis/findings.ts';
+import { parseHostname } from '../../../src/core/hostname.ts';
+import vectors from '../../vectors/pointing.json' with { type: 'json' };
+import { closeInternet, openInternet } from './internet.ts';
+
+afterEach(closeInternet);
+
+type Held = Readonly<Record<string, readonly string[] | undefined>>;
+
+/** The zones as name servers hold them; where there is a second one, each zone has two. */
+function worldOf(first: Held, second: Held | undefined) {
+  return Object.fromEntries(
+    Object.entries(first).map(([zone, ns1 = []]) => {
+      const ns2 = second?.[zone];
+      return [zone, ns2 === undefined ? { ns1 } : { ns1, ns2 }];
+    }),
+  );
+}
+
+it.each(vectors.vectors)('$id: $hostname is $verdict $code', async (vector) => {
+  const parsed = parseHostname(vector.hostname, 'edge.example');
+  if (!parsed.ok) throw new Error(`the vector's host name is refused: ${parsed.reason}`);
+  const zones = worldOf({ ...vectors.zones, ...vector.zones }, vector.secondNameServer);
+  const internet = await openInternet({ zones });
+  const { verdict, codes } = await internet.look(parsed.hostname.ascii, {
+    target: vectors.target,
+  });
+  expect(verdict).toBe(vector.verdict === 'ok' ? 'right' : 'wrong');
+  const blocking = codes.filter((code) => severities[code] === 'blocks');
+  if (vector.verdict === 'ok') expect(blocking).toEqual([]);
+  else expect(blocking[0]).toBe(vector.code);
+  if (vector.code !== undefined) expect(codes).toContain(vector.code);
+});

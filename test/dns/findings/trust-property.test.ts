@@ -1,0 +1,160 @@
+/** Whom an observation believes: what one kind of server says or keeps to itself must not undo what another one shows. */
+import fc from 'fast-check';
+import { afterEach, expect, it } from 'vitest';
+import { defaultLimits } from '../../../src/dns/budget.ts';
+import type { LabFault } from '../../../src/lab/faults.ts';
+import {
+  closeInternet,
+  type Internet,
+  judge,
+  observerOf,
+  openInternet,
+  TARGET,
+} from './internet.ts';
+import { RIGHT, twoServers } from './row.ts';
+
+afterEach(closeInternet);
+
+const RUNS = 80;
+/** What is silent is given up soon; a limit of time would tell of this machine. */
+const QUICK = { timeoutMs: 100, limits: { ...defaultLimits, ms: 30_000 } };
+const NAMES = [['docs.shop.test'], ['shop.test']] as const;
+const BOTH_RIGHT = [RIGHT, '@ A 192.0.2.10', '@ A 192.0.2.11'];
+const SERVERS = ['ns1.shop.test', 'ns2.shop.test'] as const;
+
+const unhelpfulFaults = [
+  'servfail',
+  'refused',
+  'notimp',
+  'garbage',
+  'flood',
+  'upward_referral',
+  'not_authoritative',
+  'no_tcp',
+  'truncate',
+  'lower_case',
+  'formerr_edns',
+] as const satisfies readonly LabFault[];
+const silentFaults = [
+  'timeout',
+  'wrong_id',
+  'wrong_question',
+  'wrong_source',
+] as const satisfies readonly LabFault[];
+/** The silent ones take time, so they are fewer. */
+const unhelpful = fc.oneof(
+  { weight: 9, arbitrary: fc.constantFrom(...unhelpfulFaults) },
+  { weight: 1, arbitrary: fc.constantFrom(...silentFaults) },
+);
+const lies: readonly LabFault[] = [
+  'nxdomain',
+  'nodata',
+  'endless_alias',
+  {
+    kind: 'remembered',
+    lines: ['@ A 198.51.100.1', '@ CAA 0 issue "ca.example"'],
+    ttlSeconds: 60,
+  },
+];
+
+const types = fc.constantFrom('A', 'AAAA', 'CAA', 'NS', 'SOA', '*');
+
+/** With an observer that remembers nothing of the looks before. */
+async function lookAt(internet: Internet, hostname: string) {
+  const { observe, close } = observerOf(internet.resolver, QUICK);
+  const observation = await observe(hostname);
+  close();
+  return judge(observation);
+}
+
+it.each(NAMES)('no word of a resolver makes %s wrong', { timeout: 120_000 }, async (hostname) => {
+  const internet = await openInternet({ ...twoServers(BOTH_RIGHT, BOTH_RIGHT), ...QUICK });
+  // Lies about addresses of name servers would lead out of the laboratory.
+  const anywhere = fc.constantFrom('.', '.test', '.shop.test', '.edge.test', 'ns1.shop.test');
+  const here = fc.constantFrom('docs.shop.test', 'shop.test', 'test', TARGET);
+  const fault = fc.oneof(
+    fc.tuple(anywhere, types, fc.oneof(unhelpful, fc.constantFrom(...lies.slice(0, 3)))),
+    fc.tuple(here, types, fc.oneof(unhelpful, fc.constantFrom(...lies))),
+  );
+  const property = fc.asyncProperty(fc.array(fault, { maxLength: 4 }), async (faults) => {
+    internet.resolver.heal();
+    for (const [names, type, one] of faults) internet.fail('resolver', one, names, type);
+    expect((await lookAt(internet, hostname)).verdict).not.toBe('wrong');
+  });
+  await fc.assert(property, { numRuns: RUNS });
+});
+
+it.each(NAMES)(
+  'beside one right server no silence of another matters to %s',
+  {
+    timeout: 120_000,
+  },
+  async (hostname) => {
+    const internet = await openInternet({ ...twoServers(BOTH_RIGHT, BOTH_RIGHT), ...QUICK });
+    const faults = fc.array(fc.tuple(types, unhelpful), { maxLength: 3 });
+    const property = fc.asyncProperty(faults, fc.constantFrom(...SERVERS), async (told, bad) => {
+      for (const server of SERVERS) internet.server(server).heal();
+      for (const [type, fault] of told) internet.fail(bad, fault, '.', type);
+      expect((await lookAt(internet, hostname)).verdict).toBe('right');
+    });
+    await fc.assert(property, { numRuns: RUNS });
+  },
+);
+
+/** What servers of `shop.test` may hold; its serial never changes, as at some providers. */
+const LINES = [
+  RIGHT,
+  'docs CNAME other.test.',
+  'docs CNAME mid',
+  'mid CNAME p1.edge.test.',
+  'docs A 198.51.100.1',
+  'docs TXT "p1.edge.test"',
+  '* CNAME p1.edge.test.',
+  '* A 198.51.100.1',
+  '@ A 192.0.2.10',
+  '@ A 198.51.100.1',
+  '@ CAA 0 issue "ca.example"',
+] as const;
+
+it.each(NAMES)(
+  'a cheap look never hides that %s has become better or worse',
+  {
+    timeout: 120_000,
+  },
+  async (hostname) => {
+    const internet = await openInternet(twoServers([], []));
+    const address = (server: string) => internet.server(server).address;
+    const infrastructure = [
+      ...SERVERS.map((server) => `@ NS ${server}.`),
+      ...SERVERS.map((server) => `${server}. A ${address(server)}`),
+    ];
+    // A cheap look asks for AAAA at one server, so that type is drawn for both alike.
+    const alike = fc.subarray([...LINES, 'docs AAAA 2001:db8::9', '@ AAAA 2001:db8::9'], {
+      maxLength: 4,
+    });
+    const own = fc.subarray([...LINES], { maxLength: 4 });
+    const put = async (held: readonly (readonly string[])[]) => {
+      for (const [i, server] of SERVERS.entries()) {
+        await internet.server(server).setZone('shop.test', [...infrastructure, ...(held[i] ?? [])]);
+      }
+      await internet.resolver.setZone('shop.test', [...infrastructure, ...(held[0] ?? [])]);
+    };
+    const pair = fc.oneof(
+      fc.tuple(own, own),
+      alike.map((lines) => [lines, lines] as const),
+    );
+    const property = fc.asyncProperty(pair, pair, async (before, after) => {
+      const { observer, close } = observerOf(internet.resolver, {});
+      const look = { hostname, target: TARGET, apex: hostname === 'shop.test' };
+      await put(before);
+      const previous = await observer.observe(look);
+      expect(judge(await observer.observe(look, previous))).toEqual(judge(previous));
+      await put(after);
+      const cheap = judge(await observer.observe(look, previous));
+      const fresh = judge(await observer.observe(look));
+      close();
+      expect([cheap.verdict, cheap.codes[0]]).toEqual([fresh.verdict, fresh.codes[0]]);
+    });
+    await fc.assert(property, { numRuns: RUNS });
+  },
+);

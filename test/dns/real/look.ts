@@ -1,0 +1,42 @@
+/** One whole look at a host name in a world of real servers: observed, and judged. */
+import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
+import { type Diagnosis, diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import { recordFor } from '../../../src/core/instructions.ts';
+import type { Observation } from '../../../src/core/observation.ts';
+import { createObserver } from '../../../src/dns/observe.ts';
+import type { RealWorld } from './world.ts';
+
+/** Where every customer is to point to. */
+export const TARGET = 'p1.edge.test';
+
+/** The authority that may issue for the customers. */
+const authority: CaaAuthority = {
+  issuerDomains: ['letsencrypt.org'],
+  accountUri: null,
+  method: 'http-01',
+};
+
+export type Looked = Diagnosis & { readonly observation: Observation };
+
+/** `previous` is an earlier observation of the same name. */
+export type LookAt = (hostname: string, previous?: Observation) => Promise<Looked>;
+
+/** Looks by the world's resolver and its authorities; what a look learns, later ones know. */
+export function lookIn({ wire, resolver }: RealWorld): LookAt {
+  const observer = createObserver({
+    wire,
+    platformAddresses: [],
+    config: {
+      servers: [resolver],
+      authoritative: true,
+      authorityPort: resolver.port,
+      allowPrivate: true,
+    },
+  });
+  return async (hostname, previous) => {
+    const apex = recordFor({ hostname, target: TARGET }).type === 'ALIAS';
+    const observation = await observer.observe({ hostname, target: TARGET, apex }, previous);
+    const expected = { hostname, target: TARGET, ca: authority, allowPrivate: true };
+    return { ...diagnose(observation, expected), observation };
+  };
+}

@@ -1,0 +1,81 @@
+/** Signs zones with BIND's own programs, well and badly. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ServedZone } from '../../support/name-servers.ts';
+import { findProgram, missing, type ProgramName } from '../../support/programs.ts';
+
+/**
+ * `expired` and `early`: the signatures' time is over, or has not come. `ds_mismatch`: the DS above belongs to another
+ * key. `stripped`: there is a DS, and nothing is signed.
+ */
+export type Signing = 'well' | 'expired' | 'early' | 'ds_mismatch' | 'stripped';
+
+export type SignedZone = {
+  readonly zone: ServedZone;
+  /** DS records in presentation form, with the zone's full name, for the zone above. */
+  readonly ds: readonly string[];
+  /** The zone's key, as a trust anchor. */
+  readonly anchor: string;
+};
+
+/** Start and end of the signatures' time; dnssec-signzone's own choice is a month from now. -P: do not verify them. */
+const validity: { readonly [S in Signing]: readonly string[] } = {
+  well: [],
+  expired: ['-P', '-s', '20240101000000', '-e', '20240201000000'],
+  early: ['-P', '-s', 'now+86400', '-e', 'now+172800'],
+  ds_mismatch: [],
+  stripped: [],
+};
+
+/** Signs a zone with a new key. Throws where the programs are not installed, or fail. */
+export async function sign(
+  { name, serial, text }: ServedZone,
+  signing: Signing,
+): Promise<SignedZone> {
+  if (text === null) throw new Error(`${name} has no text to sign`);
+  const cwd = await mkdtemp(join(tmpdir(), 'signpost-signing-'));
+  try {
+    const key = await newKey(cwd, name);
+    const anchor = await readFile(join(cwd, `${key}.key`), 'utf8');
+    await writeFile(join(cwd, 'zone'), text + anchor);
+    // One key signs everything (-z).
+    const how = ['-q', '-z', '-o', name, ...validity[signing], '-f', 'signed', 'zone', key];
+    await runProgram('dnssec-signzone', how, cwd);
+    const owner = signing === 'ds_mismatch' ? await newKey(cwd, name) : key;
+    return {
+      zone: {
+        name,
+        serial,
+        text: signing === 'stripped' ? text : await readFile(join(cwd, 'signed'), 'utf8'),
+      },
+      ds: await dsOf(cwd, owner),
+      anchor,
+    };
+  } finally {
+    await rm(cwd, { recursive: true, force: true });
+  }
+}
+
+/** The file name of the key, without its ending. */
+async function newKey(cwd: string, zone: string): Promise<string> {
+  const options = ['-q', '-f', 'KSK', '-a', 'ECDSAP256SHA256', zone];
+  return (await runProgram('dnssec-keygen', options, cwd)).trim();
+}
+
+async function dsOf(cwd: string, key: string): Promise<string[]> {
+  const printed = await runProgram('dnssec-dsfromkey', ['-2', `${key}.key`], cwd);
+  return printed.split('\n').filter((line) => line !== '');
+}
+
+async function runProgram(
+  name: ProgramName,
+  args: readonly string[],
+  cwd: string,
+): Promise<string> {
+  const program = findProgram(name);
+  if (program === undefined) throw new Error(missing(name) ?? name);
+  return (await promisify(execFile)(program, args, { cwd })).stdout;
+}

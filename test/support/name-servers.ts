@@ -1,0 +1,292 @@
+/** Private copies of NSD, BIND and Unbound, on loopback addresses and in folders of their own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { SocketAddress } from '../../src/config.ts';
+import type { Message } from '../../src/dns/wire/message.ts';
+import { createWire } from '../../src/dns/wire/wire.ts';
+import { findProgram, missing, type ProgramName } from './programs.ts';
+
+/** `text`: a master file (RFC 1035, 5); null: a zone of somebody else's that never arrives, so the server fails for it. */
+export type ServedZone = {
+  readonly name: string;
+  readonly serial: number;
+  readonly text: string | null;
+};
+
+export type Authority = {
+  readonly at: SocketAddress;
+  /** Replaces zones that it serves already; resolves when it answers from the new ones. */
+  readonly publish: (zones: readonly ServedZone[]) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+export type Resolver = { readonly at: SocketAddress; readonly close: () => Promise<void> };
+
+export type UnboundOptions = {
+  readonly at: SocketAddress;
+  /** Zones and where they are asked: a referral could not name a port. */
+  readonly stubs: readonly { readonly zone: string; readonly servers: readonly SocketAddress[] }[];
+  /** DNSKEY records in presentation form, of zones that are signed. */
+  readonly trustAnchors: readonly string[];
+};
+
+/** Nobody is there: the port of RFC 863. */
+const NOWHERE: SocketAddress = { address: '127.0.0.1', port: 9 };
+/** What even a loaded machine needs far less of. */
+const START_MS_MAX = 20_000;
+/** How often a server that has just been started is asked whether it is there. */
+const ASK_EVERY_MS = 20;
+/** Below the range that systems draw ports from, so that nobody takes one between looking and using it. */
+const PORTS = { from: 10_000, count: 20_000 } as const;
+
+/** A port that is free on every loopback address, over UDP and TCP. */
+export async function freeDnsPort(): Promise<number> {
+  for (;;) {
+    const port = PORTS.from + Math.floor(Math.random() * PORTS.count);
+    if (await isFree(port)) return port;
+  }
+}
+
+/** Starts an NSD that serves the zones. Throws where it is not installed, or ends. */
+export async function startNsd(
+  at: SocketAddress,
+  zones: readonly ServedZone[],
+): Promise<Authority> {
+  const config = [
+    'server:',
+    `  ip-address: ${at.address}@${at.port}`,
+    '  server-count: 1',
+    '  username: ""',
+    '  chroot: ""',
+    '  zonesdir: "."',
+    '  database: ""',
+    '  zonelistfile: "zone.list"',
+    '  xfrdfile: ""',
+    '  xfrdir: "."',
+    '  pidfile: ""',
+    '  rrl-ratelimit: 0', // tests ask often
+    '  log-only-syslog: no',
+    'remote-control:',
+    '  control-enable: no',
+    ...zones.flatMap(({ name, text }) => [
+      'zone:',
+      `  name: "${name}"`,
+      `  zonefile: "${fileOf(name)}"`,
+      ...(text === null ? [`  request-xfr: AXFR ${NOWHERE.address}@${NOWHERE.port} NOKEY`] : []),
+    ]),
+  ];
+  return startAuthority('nsd', ['-d', '-c', 'nsd.conf'], { 'nsd.conf': lines(config) }, at, zones);
+}
+
+/**
+ * Starts a BIND that serves the zones and nothing else. It listens on addresses of interfaces only: of those on
+ * loopback on 127.0.0.1. Throws where it is not installed, or ends.
+ */
+export async function startNamed(
+  at: SocketAddress,
+  zones: readonly ServedZone[],
+): Promise<Authority> {
+  const config = [
+    'options {',
+    '  directory ".";',
+    `  listen-on port ${at.port} { ${at.address}; };`,
+    '  listen-on-v6 { none; };',
+    '  pid-file none;',
+    '  session-keyfile none;',
+    '  recursion no;',
+    '  dnssec-validation no;',
+    '  empty-zones-enable no;',
+    '  notify no;',
+    '};',
+    'controls { };',
+    ...zones.map(({ name, text }) =>
+      text === null
+        ? `zone "${name}" { type secondary; primaries port ${NOWHERE.port} { ${NOWHERE.address}; }; };`
+        : `zone "${name}" { type primary; file "${fileOf(name)}"; };`,
+    ),
+  ];
+  const files = { 'named.conf': lines(config) };
+  return startAuthority('named', ['-g', '-n', '1', '-c', 'named.conf'], files, at, zones);
+}
+
+/** Starts a validating Unbound that gives extended errors (RFC 8914). Throws where it is not installed, or ends. */
+export async function startUnbound(options: UnboundOptions): Promise<Resolver> {
+  const { at, stubs, trustAnchors } = options;
+  const config = [
+    'server:',
+    `  interface: ${at.address}@${at.port}`,
+    '  directory: "."',
+    '  username: ""',
+    '  chroot: ""',
+    '  pidfile: ""',
+    '  use-syslog: no',
+    '  do-daemonize: no',
+    '  module-config: "validator iterator"',
+    '  trust-anchor-file: "anchors"',
+    '  ede: yes',
+    '  val-log-level: 2', // without it Unbound does not keep the reason
+    '  do-not-query-localhost: no',
+    '  access-control: 127.0.0.0/8 allow',
+    // The names of RFC 6761 that it would deny by itself.
+    '  local-zone: "test." nodefault',
+    // It would ask the servers' own addresses, on a port where nobody is.
+    '  target-fetch-policy: "0 0 0 0 0"',
+    'remote-control:',
+    '  control-enable: no',
+    ...stubs.flatMap(({ zone, servers }) => [
+      'stub-zone:',
+      `  name: "${zone}"`,
+      '  stub-prime: no',
+      ...servers.map(({ address, port }) => `  stub-addr: ${address}@${port}`),
+    ]),
+  ];
+  const files = { 'unbound.conf': lines(config), anchors: lines(trustAnchors) };
+  const running = await run('unbound', ['-d', '-c', 'unbound.conf'], files);
+  await running.until(() => hear(at, 'localhost', 'A', ({ answers }) => answers.length > 0));
+  return { at, close: running.close };
+}
+
+async function startAuthority(
+  program: ProgramName,
+  args: readonly string[],
+  config: Readonly<Record<string, string>>,
+  at: SocketAddress,
+  zones: readonly ServedZone[],
+): Promise<Authority> {
+  const running = await run(program, args, { ...config, ...filesOf(zones) });
+  await running.until(() => hearAll(at, zones));
+  return {
+    at,
+    async publish(changed) {
+      await running.write(filesOf(changed));
+      running.signal('SIGHUP');
+      await running.until(() => hearAll(at, changed));
+    },
+    close: running.close,
+  };
+}
+
+type Running = {
+  readonly write: (files: Readonly<Record<string, string>>) => Promise<void>;
+  readonly signal: (signal: NodeJS.Signals) => void;
+  /** Waits for `ready`; rejects with what the program printed, and cleans up, where it ends first. */
+  readonly until: (ready: () => Promise<boolean>) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+/** Starts a program in a folder of its own with these files in it. It ends with this process, whatever happens. */
+async function run(
+  name: ProgramName,
+  args: readonly string[],
+  files: Readonly<Record<string, string>>,
+): Promise<Running> {
+  const program = findProgram(name);
+  if (program === undefined) throw new Error(missing(name) ?? name);
+  const cwd = await mkdtemp(join(tmpdir(), `signpost-${name}-`));
+  const write = async (some: Readonly<Record<string, string>>) => {
+    await Promise.all(Object.entries(some).map(([file, text]) => writeFile(join(cwd, file), text)));
+  };
+  await write(files);
+  const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const printed = collectOutput(child);
+  const exited = once(child, 'exit');
+  // NSD is several processes; on SIGTERM the first one ends the others.
+  const endAtExit = () => child.kill('SIGTERM');
+  process.once('exit', endAtExit);
+  const close = async () => {
+    if (!hasEnded(child)) child.kill('SIGTERM');
+    await exited;
+    process.off('exit', endAtExit);
+    await rm(cwd, { recursive: true, force: true });
+  };
+  return {
+    write,
+    signal: (signal) => child.kill(signal),
+    async until(ready) {
+      const deadline = performance.now() + START_MS_MAX;
+      try {
+        while (!(await ready())) {
+          if (!hasEnded(child) && performance.now() < deadline) continue;
+          throw new Error(`${name} does not answer as expected:\n${printed.join('\n')}`);
+        }
+      } catch (error) {
+        await close();
+        throw error;
+      }
+    },
+    close,
+  };
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+/** Read to the end, or the server would stop at a full pipe. */
+function collectOutput(child: ChildProcess): readonly string[] {
+  const printed: string[] = [];
+  for (const output of [child.stdout, child.stderr]) {
+    if (output === null) continue;
+    createInterface(output).on('line', (line) => {
+      if (printed.length < 100) printed.push(line);
+    });
+  }
+  return printed;
+}
+
+async function hearAll(at: SocketAddress, zones: readonly ServedZone[]): Promise<boolean> {
+  const loaded = zones.filter(({ text }) => text !== null);
+  const heard = await Promise.all(
+    loaded.map(({ name, serial }) =>
+      hear(at, name, 'SOA', ({ answers }) =>
+        answers.some((record) => record.type === 'SOA' && record.serial === serial),
+      ),
+    ),
+  );
+  return heard.every(Boolean);
+}
+
+/** Whether the server gives the awaited answer now; takes a moment where it does not. */
+async function hear(
+  at: SocketAddress,
+  name: string,
+  type: 'A' | 'SOA',
+  awaited: (message: Message) => boolean,
+): Promise<boolean> {
+  const wire = createWire({ timeoutMs: ASK_EVERY_MS });
+  const answer = await wire.ask({ name, type, recursionDesired: false }, at);
+  wire.close();
+  if (answer.kind === 'response' && awaited(answer.message)) return true;
+  await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
+  return false;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const [udp, tcp] = [createSocket('udp4').bind(port), createServer().listen(port, '0.0.0.0')];
+  const bound = await Promise.allSettled([once(udp, 'listening'), once(tcp, 'listening')]);
+  await Promise.all([
+    new Promise((resolve) => udp.close(() => resolve(null))),
+    new Promise((resolve) => tcp.close(resolve)),
+  ]);
+  return bound.every(({ status }) => status === 'fulfilled');
+}
+
+function filesOf(zones: readonly ServedZone[]): Record<string, string> {
+  return Object.fromEntries(
+    zones.flatMap(({ name, text }) => (text === null ? [] : [[fileOf(name), text]])),
+  );
+}
+
+function fileOf(zone: string): string {
+  return `${zone === '.' ? 'root' : zone}.zone`;
+}
+
+function lines(list: readonly string[]): string {
+  return `${list.join('\n')}\n`;
+}
