@@ -106,7 +106,13 @@ export function composeWorkers(parts: Parts): WorkerDeps {
   return {
     backend,
     log,
-    checkDns: { ...issue, load: parts.checks.load },
+    checkDns: {
+      ...issue,
+      load: parts.checks.load,
+      // After verify (no attempt yet) it looks at everything anew.
+      observe: ({ hostname, target, attempts, observation }) =>
+        parts.observer.observe(lookAt({ hostname, target }), attempts > 0 ? observation : null),
+    },
     issueCertificate: issue,
     escalateCertificate: escalateDeps(parts, issue),
     reconcile: { waiting, jobsAlive: (name) => jobsAlive(parts, name), ensure: queues.ensure, now },
@@ -129,8 +135,7 @@ function issueDeps(parts: Parts): IssueCertificateDeps {
     now,
     certificates,
     save: checks.save,
-    observe: ({ hostname, target }) =>
-      observer.observe({ hostname, target, apex: splitAtZone(hostname).apex }),
+    observe: (domain) => observer.observe(lookAt(domain)),
     diagnose: async ({ hostname, target }, observation) =>
       diagnose(observation, {
         hostname,
@@ -140,6 +145,7 @@ function issueDeps(parts: Parts): IssueCertificateDeps {
           accountUri: await authority.accountUri(),
           method: 'http-01',
         },
+        allowPrivate: config.dns.allowPrivate,
       }),
     rules: (at) => checkRules(config, at),
     async enqueueFollowUps({ id, epoch }, { to, nextCheckAt, escalateAt }) {
@@ -155,6 +161,10 @@ function issueDeps(parts: Parts): IssueCertificateDeps {
     },
     advance: (certificate) => advance(parts, certificate),
   };
+}
+
+function lookAt({ hostname, target }: { readonly hostname: string; readonly target: string }) {
+  return { hostname, target, apex: splitAtZone(hostname).apex };
 }
 
 async function advance({ authority, certificates, vault }: Parts, certificate: Certificate) {

@@ -44,7 +44,7 @@ async function loadDomains(
   ids: readonly string[],
 ): Promise<readonly (LoadedDomain | undefined)[]> {
   const rows = await prisma.$queryRaw<Parameters<typeof toLoadedDomain>[0][]>`
-    SELECT id, project_id AS "projectId", hostname, target, status::text, epoch, attempts, findings,
+    SELECT id, project_id AS "projectId", hostname, target, status::text, epoch, attempts, findings, observation,
            pending_since AS "pendingSince", verified_at AS "verifiedAt", missed_at AS "missedAt",
            next_check_at AS "nextCheckAt", escalate_at AS "escalateAt"
     FROM domain WHERE id = ANY(${ids}::uuid[]) AND removed_at IS NULL`;
@@ -84,7 +84,7 @@ async function saveStays(
   return checks.map((check) => first.get(check.domain.id) === check && held.has(check.domain.id));
 }
 
-/** Most looks find what the one before found; then the findings and what they rest on stay as they are stored. */
+/** Most looks find what the one before found; then the findings, and the look they rest on, stay as they are stored. */
 function toRow({ domain, observation, outcome, at }: CheckSave): Record<string, unknown> {
   const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
   return {
@@ -95,9 +95,10 @@ function toRow({ domain, observation, outcome, at }: CheckSave): Record<string, 
     missed_at: outcome.to.status === 'live' ? outcome.to.missedAt : null,
     at,
     next_check_at: outcome.nextCheckAt,
+    // A cheap look that found nothing new gives the very object that was loaded.
+    ...(observation !== domain.observation && { observation }),
     ...(changed && {
       findings: outcome.findings,
-      observation,
       changed: { appeared: changed.appeared, cleared: changed.cleared },
     }),
   };

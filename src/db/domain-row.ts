@@ -1,6 +1,7 @@
 /** The columns of a domain as the lifecycle understands them, and back. */
 import type { Finding } from '../core/diagnosis/findings.ts';
 import type { DomainState, DomainStatus } from '../core/lifecycle.ts';
+import type { Observation } from '../core/observation.ts';
 
 /** What a job loads of its domain. */
 export type LoadedDomain = {
@@ -13,6 +14,8 @@ export type LoadedDomain = {
   readonly attempts: number;
   readonly state: DomainState;
   readonly findings: readonly Finding[];
+  /** The last look in full; null where there was none yet, or one in a shape of before. */
+  readonly observation: Observation | null;
   readonly nextCheckAt: Date | null;
   readonly escalateAt: Date | null;
 };
@@ -24,8 +27,8 @@ type StateColumns = {
   readonly missedAt: Date | null;
 };
 
-type Columns = Omit<LoadedDomain, 'state' | 'findings'> &
-  StateColumns & { readonly findings: unknown };
+type Columns = Omit<LoadedDomain, 'state' | 'findings' | 'observation'> &
+  StateColumns & { readonly findings: unknown; readonly observation: unknown };
 
 export function toLoadedDomain(row: Columns): LoadedDomain {
   const { id, projectId, hostname, target, epoch, attempts, nextCheckAt, escalateAt } = row;
@@ -40,7 +43,14 @@ export function toLoadedDomain(row: Columns): LoadedDomain {
     escalateAt,
     state: toState(row),
     findings: row.findings as readonly Finding[], // written by us only, always from Finding[]
+    observation: observationIn(row.observation),
   };
+}
+
+/** Written by us only, always an Observation; the first ones had no time and no costs. */
+function observationIn(stored: unknown): Observation | null {
+  const known = typeof stored === 'object' && stored !== null && 'at' in stored && 'cost' in stored;
+  return known ? (stored as unknown as Observation) : null; // see above
 }
 
 /** The state that the columns spell. A verified domain without its time counts from when it became pending. */

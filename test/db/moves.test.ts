@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains.ts';
 import { openEscalation } from '../../src/db/escalations.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
@@ -28,9 +29,10 @@ describe.each(storages)('saving looks on $name', ({ name, available }) => {
   });
 
   it.skipIf(!available)('many looks at once are all saved, each its own', async () => {
-    const domains = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => stored.pending(`many-${index}.example.com`)),
-    );
+    const domains: LoadedDomain[] = [];
+    for (let index = 0; index < 50; index += 1) {
+      domains.push(await stored.pending(`many-${index}.example.com`));
+    }
     const results = await Promise.all(domains.map((domain) => stored.look(domain, missing)));
     expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(['saved']));
     const loaded = await Promise.all(domains.map(({ id }) => stored.load(id)));

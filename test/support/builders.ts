@@ -19,6 +19,7 @@ export function aDomain(parts: Partial<LoadedDomain> = {}): LoadedDomain {
     attempts: 0,
     state: { status: 'pending', pendingSince: noon },
     findings: [],
+    observation: null,
     nextCheckAt: noon,
     escalateAt: null,
     ...parts,
@@ -28,6 +29,14 @@ export function aDomain(parts: Partial<LoadedDomain> = {}): LoadedDomain {
 export function anObservation(view: Partial<ServerView> = {}): Observation {
   const server: ServerView = {
     server: 'ns1.shop.test',
+    address: '192.0.2.53',
+    state: 'answers',
+    aa: true,
+    rcode: 0,
+    mx: null,
+    txt: null,
+    soa: null,
+    rttMs: 1,
     cname: { kind: 'records', records: ['x.edge.test'], ttlSeconds: 3600 },
     a: { kind: 'nodata' },
     aaaa: { kind: 'nodata' },
@@ -35,22 +44,30 @@ export function anObservation(view: Partial<ServerView> = {}): Observation {
   };
   return {
     hostname: 'docs.shop.test',
+    at: noon.toISOString(),
     view: 'authoritative',
+    whyRecursive: null,
+    delegation: null,
     servers: [server],
+    world: [],
+    nearby: { sibling: null, doubled: null, wrongHosts: [], chain: null },
     caa: [],
     targetAddresses: [],
+    cost: { questions: 1, bytes: 100, ms: 1 },
   };
 }
 
-export const right: Diagnosis = { verdict: 'right', findings: [] };
+export const right: Diagnosis = { verdict: 'right', findings: [], provider: null };
 export const missing: Diagnosis = {
   verdict: 'wrong',
+  provider: null,
   findings: [
     { code: 'record_missing', hostname: 'docs.shop.test', target: 'x.edge.test', seen: 'nxdomain' },
   ],
 };
 export const unknown: Diagnosis = {
   verdict: 'unknown',
+  provider: null,
   findings: [
     {
       code: 'dns_unknown',

@@ -56,6 +56,7 @@ describe('30 minutes after verification without a certificate', () => {
       'caa_unknown',
       {
         verdict: 'unknown',
+        provider: null,
         findings: [
           {
             code: 'caa_unknown',
