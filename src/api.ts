@@ -1,9 +1,11 @@
 /** The API role: every route of the service, and everything that stands between a request and its route. */
 import type { Parts } from './compose.ts';
 import { createApiKeyStore } from './db/api-keys.ts';
+import { findAttachedTarget } from './db/attached-target.ts';
 import { createIdempotentAnswerStore } from './db/idempotent-answers.ts';
 import { createKeyUsageStore } from './db/key-usage.ts';
 import { createPetStore } from './db/pets.ts';
+import { createExamine } from './doctor/examine.ts';
 import { type Api, createApi } from './http/api.ts';
 import { createCors } from './http/cors.ts';
 import { createIdempotency } from './http/idempotency.ts';
@@ -13,6 +15,7 @@ import { createIsSecret } from './http/keys/secret.ts';
 import { addressGroup, clientAddress, trustedProxies } from './http/limits/client-address.ts';
 import { openRateLimiters } from './http/limits/rate-limit.ts';
 import type { Route } from './http/route.ts';
+import { diagnosisRoutes } from './http/routes/diagnosis.ts';
 import { domainRoutes } from './http/routes/domains.ts';
 import { healthRoutes } from './http/routes/health.ts';
 import { keyRoutes } from './http/routes/keys.ts';
@@ -88,6 +91,19 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
       wake: (domain) => quietly(log, 'wake', () => deps.wake(domain)),
       forget: ({ id, epoch }) =>
         quietly(log, 'forget', () => forgetJobs(queues, { domainId: id, epoch })),
+    }),
+    ...diagnosisRoutes({
+      platformDomain: config.platform.domain,
+      targetOf: (hostname) => findAttachedTarget(database.prisma, hostname),
+      examine: createExamine({
+        observer: deps.observer,
+        allowPrivate: config.dns.allowPrivate,
+        ca: async () => ({
+          issuerDomains: config.acme.issuerDomains,
+          accountUri: await deps.authority.accountUri(),
+          method: 'http-01',
+        }),
+      }),
     }),
     ...keyRoutes({ keys: createApiKeyStore(database.prisma), forget: deps.forgetKey, now }),
     ...healthRoutes({ isReady: () => database.probe() }),

@@ -9,11 +9,20 @@ export type Io = {
   readonly out: (text: string) => void;
   /** What a person wants to read. */
   readonly err: (text: string) => void;
+  readonly screen: Screen;
 };
 
-/** `failed`: the service refused or could not be reached; `wrong_usage`: the command cannot be understood. */
+/** What is behind the two outputs: whether each is a screen with a person before it, and how wide the first one is. */
+export type Screen = { readonly out: boolean; readonly err: boolean; readonly columns: number };
+
+/**
+ * `negative`: it was found out and shown, and it is not as it should be. `undecided`: it could not be found out, for a
+ * reason that was shown or that is the problem. `failed`: the service refused or could not be reached; `wrong_usage`: the
+ * command cannot be understood.
+ */
 export type Outcome =
-  | { readonly kind: 'done' }
+  | { readonly kind: 'done' | 'negative' }
+  | { readonly kind: 'undecided'; readonly problem?: string }
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'wrong_usage'; readonly problem: string };
 

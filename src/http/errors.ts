@@ -43,6 +43,7 @@ export const errors = {
   internal_error: [500, 'Something went wrong on our side.'],
   unavailable: [503, 'The service cannot reach its database; try again shortly.'],
   too_many_connections: [503, 'Too many connections are open; try again shortly.'],
+  too_many_diagnoses: [503, 'Too many diagnoses are under way; try again shortly.'],
 } as const satisfies Readonly<Record<string, readonly [status: number, message: string]>>;
 
 export type ErrorCode = keyof typeof errors;

@@ -24,6 +24,7 @@ const notAsked = [
   'bad_request', // for what is no HTTP: the tools speak nothing else
   'malformed_json', // respect writes its bodies itself, and Prism parses them
   'too_many_domains', // takes a hundred domains (test/http/domains.test.ts)
+  'too_many_diagnoses', // takes ten that are under way (test/http/diagnosis.test.ts)
 ];
 
 /** Whatever a tool has against the answers of a service, in words. */

@@ -33,6 +33,10 @@ const adds =
   (hostname: string): Asking =>
   ({ projectId }) => ({ params: { projectId }, json: { hostname } });
 
+const diagnoses =
+  (hostname: string): Asking =>
+  () => ({ params: { hostname }, query: { target: 'p1.edge.signpost.test' } });
+
 /** By operationId. An operation that is not here fails the test of test/contract/contract.test.ts that looks for it. */
 export const operations: Readonly<Record<string, OperationAsks>> = {
   listPets: {
@@ -142,6 +146,16 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
     refusals: [
       [404, 'project_not_found', toNoProject(undefined, noDomain)],
       [404, 'domain_not_found', toNoDomain],
+    ],
+  },
+  diagnoseHostname: {
+    // In the zone of the laboratory (services.ts).
+    success: [200, diagnoses('docs.shop.test')],
+    refusals: [
+      [400, 'invalid_hostname', diagnoses('not a host name')],
+      [400, 'wildcard_unsupported', diagnoses('*.shop.test')],
+      [400, 'platform_hostname', diagnoses('docs.edge.signpost.test')],
+      [400, 'public_suffix', diagnoses('co.uk')],
     ],
   },
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config.ts';
 import { listen } from '../../src/http/socket/server.ts';
+import { startDnsServer } from '../../src/lab/dns-server.ts';
 import { startSignpost } from '../../src/start.ts';
 import { startPostgres } from '../support/servers.ts';
 import { freshStorage } from '../support/storage.ts';
@@ -29,7 +30,7 @@ export async function startServices(): Promise<Services> {
     for (const closing of closings.splice(0).toReversed()) await closing();
   };
   try {
-    const plain = await startPlain(closings);
+    const plain = await startPlain(closings, await startLaboratory(closings));
     const exhausted = await startExhausted(closings);
     const withoutDatabase = await startWithoutDatabase(closings);
     const after2030 = await startOnFreshStorage(closings, {}, () => new Date('2031-01-01'));
@@ -51,9 +52,21 @@ export async function startServices(): Promise<Services> {
   }
 }
 
+/** What the plain service looks at: zones on loopback, and nothing beyond. */
+async function startLaboratory(closings: Closings): Promise<Readonly<Record<string, string>>> {
+  const zones = { 'shop.test': [], 'edge.signpost.test': ['* A 127.0.0.1'] };
+  const dns = await startDnsServer({ zones });
+  closings.push(() => dns.close());
+  return {
+    DNS_SERVERS: `${dns.address}:${dns.port}`,
+    DNS_AUTHORITY_PORT: String(dns.port),
+    DNS_ALLOW_PRIVATE: 'true',
+  };
+}
+
 /** The full one is the plain one behind another port, where nobody is let in. */
-async function startPlain(closings: Closings) {
-  const plain = await startOnFreshStorage(closings);
+async function startPlain(closings: Closings, env: Readonly<Record<string, string>>) {
+  const plain = await startOnFreshStorage(closings, env);
   const connections = { total: 0, perAddress: 0 };
   const full = await listen(plain.api, { host: '127.0.0.1', port: 0, connections });
   closings.push(() => full.close(0));

@@ -8,6 +8,8 @@ import { responsesTable } from './responses-table.ts';
 import { described, fieldsOf, referred } from './schema-section.ts';
 import { tryForm } from './try-form.ts';
 
+const EXAMPLE_WIDTH = 76;
+
 export type Listed = {
   readonly verb: string;
   /** As people write it: `/v1/pets/{petId}`. */
@@ -31,8 +33,8 @@ export function operationSection(
   const { schemas } = document.components;
   return html`<article id="${operationId}" aria-label="${summary}">
 <h3><a href="#${operationId}">${summary}</a></h3>
-<p class="line"><span class="method ${verb}">${verb.toUpperCase()}</span> <code class="path">${brokenAtSlashes(path)}</code></p>
-<p>${badges(operation)}</p>
+<p class="line"><b class="${verb}">${verb.toUpperCase()}</b> <code class="path">${brokenAtSlashes(path)}</code></p>
+<p class="badges">${badges(operation)}
 ${prose(description)}
 ${parametersPart(operation)}
 ${bodyPart(operation, document)}
@@ -51,10 +53,10 @@ function badges(operation: Operation): Html {
   const scope = operation['x-required-scope'];
   return joined(
     [
-      html`<span class="badge ${stability}">${stability}</span>`,
-      ...(operation.deprecated ? [html`<span class="badge deprecated">deprecated</span>`] : []),
-      html`<span class="badge">${scope === undefined ? 'no key' : html`scope ${scope}`}</span>`,
-      ...(operation['x-addition'] ? [html`<span class="badge">addition</span>`] : []),
+      html`<i class="${stability}">${stability}</i>`,
+      ...(operation.deprecated ? [html`<i class="deprecated">deprecated</i>`] : []),
+      html`<i>${scope === undefined ? 'no key' : html`scope ${scope}`}</i>`,
+      ...(operation['x-addition'] ? [html`<i>addition</i>`] : []),
     ],
     ' ',
   );
@@ -68,17 +70,17 @@ function parametersPart({ parameters }: Operation): Html | null {
     shared.map((name) => html`<a href="#header-${name}"><code>${name}</code></a>`),
     ', ',
   );
-  const last = html`<tr><th><small>header, addition</small></th><td>${links}</td></tr>
+  const last = html`<tr><th><small>header, addition</small><td>${links}
 `;
   return html`<h4>Parameters</h4>
-<table><tbody>${own.map(parameterRow)}${shared.length > 0 ? last : null}</tbody></table>`;
+<table>${own.map(parameterRow)}${shared.length > 0 ? last : null}</table>`;
 }
 
 /** A parameter as a row: its name, where it stands, what it is. */
 export function parameterRow(one: Parameter): Html {
   const about = `${one.in}${one.required ? ', required' : ''}${one['x-addition'] ? ', addition' : ''}`;
   const anchor = one.in === 'header' ? html` id="header-${one.name}"` : null;
-  return html`<tr${anchor}><th><code>${one.name}</code> <small>${about}</small></th><td>${described(one.description, one.schema)}</td></tr>
+  return html`<tr${anchor}><th>${one.name} <small>${about}</small><td>${described(one.description, one.schema)}
 `;
 }
 
@@ -103,7 +105,20 @@ function exampleOf(operation: Operation, before: readonly Listed[]): Html | null
     return html`<p>An example is at <a href="#${operationId}">${summary}</a>.</p>`;
   }
   return html`<details><summary>Example answer</summary>
-<pre tabindex="0"><code>${stringify(json.example, null, 2) ?? ''}</code></pre></details>`;
+<pre tabindex="0"><code>${laidOut(json.example)}</code></pre></details>`;
+}
+
+/** JSON in which what fits a line has a line to itself. */
+function laidOut(value: unknown, indent = ''): string {
+  const line = stringify(value) ?? '';
+  if (typeof value !== 'object' || value === null) return line;
+  if (indent.length + line.length <= EXAMPLE_WIDTH) return line;
+  const inner = `${indent}  `;
+  const parts = Array.isArray(value)
+    ? value.map((part) => laidOut(part, inner))
+    : Object.entries(value).map(([name, part]) => `"${name}": ${laidOut(part, inner)}`);
+  const [first, last] = Array.isArray(value) ? '[]' : '{}';
+  return `${first}\n${parts.map((part) => inner + part).join(',\n')}\n${indent}${last}`;
 }
 
 function answerOf({ responses }: Operation) {

@@ -50,7 +50,7 @@ ${operations
 )}
 <section aria-labelledby="headers">
 <h2 id="headers">Headers</h2>
-<table><tbody>${Object.values(components.parameters).map(parameterRow)}</tbody></table>
+<table>${Object.values(components.parameters).map(parameterRow)}</table>
 </section>
 <section aria-labelledby="errors">
 <h2 id="errors">Errors</h2>
@@ -87,7 +87,7 @@ ${tags.map(
 function navigationItem({ verb, operation }: Listed): Html {
   const { operationId, summary, deprecated } = operation;
   const shown = deprecated ? html`<s>${summary}</s>` : summary;
-  return html`<li><a href="#${operationId}"><span class="method ${verb}">${verb.toUpperCase()}</span> ${shown}</a></li>
+  return html`<li><a href="#${operationId}"><b class="${verb}">${verb.toUpperCase()}</b> ${shown}</a>
 `;
 }
 

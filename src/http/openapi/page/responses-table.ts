@@ -15,27 +15,27 @@ export function responsesTable(operation: Operation, document: OpenApiDocument):
     return { status, whole, isAddition, isShown };
   });
   const rest = all.filter(({ isShown }) => !isShown);
-  return html`<table><tbody>${all
+  return html`<table>${all
     .filter(({ isShown }) => isShown)
     .map(({ status, whole, isAddition }) =>
       row(status, whole, isAddition),
-    )}<tr><th><small>${isOriginal ? 'also, addition' : 'also'}</small></th><td>${joined(
+    )}<tr><th><small>${isOriginal ? 'also, addition' : 'also'}</small><td>${joined(
     rest.map(({ status }) => linkOf(status)),
     ', ',
-  )}</td></tr>
-</tbody></table>`;
+  )}
+</table>`;
 }
 
 /** Every code, ordered by status, with an anchor for each status. */
 export function errorTable({ components }: OpenApiDocument): Html {
   // They are made from errors.ts, in its order.
   const all = Object.values(components.examples).map(({ value }) => value as ErrorBody);
-  return html`<table id="schema-ErrorCode"><tbody>${all.map(({ code, status, message }, index) => {
+  return html`<table id="schema-ErrorCode">${all.map(({ code, status, message }, index) => {
     const isFirst = all[index - 1]?.status !== status;
     const anchor = isFirst ? html` id="status-${status}"` : null;
-    return html`<tr${anchor}><th><code>${code}</code> <small>${status}</small></th><td>${message}</td></tr>
+    return html`<tr${anchor}><th><code>${code}</code> <small>${status}</small><td>${message}
 `;
-  })}</tbody></table>`;
+  })}</table>`;
 }
 
 /** What can happen to any request is not told for each operation. */
@@ -48,7 +48,7 @@ function linkOf(status: string): Html {
 function row(status: string, response: Response, isAddition: boolean): Html {
   const mark = isAddition ? html` <small>addition</small>` : null;
   const shown = Number(status) < 400 ? status : linkOf(status);
-  return html`<tr><th>${shown}${mark}</th><td>${said(response)}</td></tr>
+  return html`<tr><th>${shown}${mark}<td>${said(response)}
 `;
 }
 

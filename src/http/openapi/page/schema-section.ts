@@ -22,13 +22,13 @@ export function described(description: string, schema: Maybe): Html {
 export function fieldsOf(schema: JsonSchema): Html {
   const fields = Object.entries(schema.properties ?? {});
   if (fields.length === 0) return html``;
-  return html`<table><tbody>${fields.map(([name, field]) => fieldRow(name, field, schema))}</tbody></table>`;
+  return html`<table>${fields.map(([name, field]) => fieldRow(name, field, schema))}</table>`;
 }
 
 /** The named schemas, each with its anchor. */
 export function schemaSections(schemas: Readonly<Record<string, JsonSchema>>): Html {
   return html`${Object.entries(schemas).map(
-    ([name, schema]) => html`<section aria-labelledby="schema-${name}">
+    ([name, schema]) => html`<section>
 <h3 id="schema-${name}"><a href="#schema-${name}">${name}</a></h3>
 <p>${words(schema.description ?? '')}</p>
 ${bodyOf(schema)}</section>
@@ -81,7 +81,7 @@ function range(least: number | undefined, most: number | undefined, unit: string
 function fieldRow(name: string, field: JsonSchema | boolean, { required = [] }: JsonSchema): Html {
   const description = typeof field === 'object' ? (field.description ?? '') : '';
   const optional = required.includes(name) ? null : html` <small>optional</small>`;
-  return html`<tr><th><code>${name}</code>${optional}</th><td>${explained(field) ?? described(description, field)}${inner(field)}</td></tr>
+  return html`<tr><th>${name}${optional}<td>${explained(field) ?? described(description, field)}${inner(field)}
 `;
 }
 
@@ -133,7 +133,7 @@ function valuesOf(values: readonly string[], schema: JsonSchema): Html {
     )}</p>`;
   }
   return html`<dl>${known.map(
-    (value) => html`<dt><code>${value}</code></dt><dd>${words(explained[value] ?? '')}</dd>
+    (value) => html`<dt>${value}<dd>${words(explained[value] ?? '')}
 `,
   )}</dl>`;
 }

@@ -34,7 +34,7 @@ h3 a { color: inherit; text-decoration: none; }
 h3 a:hover { text-decoration: underline; }
 p, ul { margin: 0 0 .75rem; max-width: 42rem; }
 small { color: var(--quiet); font-size: .8125rem; font-weight: 400; }
-code, pre, textarea, input { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; font-size: .875rem; }
+code, pre, textarea, input, dt, th { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; font-size: .875rem; }
 pre { margin: 0; padding: .85rem 1rem; background: var(--raised); border-radius: 6px; overflow-x: auto; line-height: 1.5; overflow-wrap: normal; }`;
 
 const frame = `
@@ -52,7 +52,7 @@ nav > ul > li { margin-bottom: 1rem; }
 nav > ul > li > a { font-weight: 600; color: var(--ink); text-decoration: none; }
 nav li li a { display: flex; gap: .5rem; align-items: baseline; padding: .2rem .4rem; margin-left: -.4rem; border-radius: 4px; color: var(--ink); text-decoration: none; }
 nav a:hover { background: var(--raised); }
-nav .method { flex: 0 0 3.2rem; font-size: .6875rem; }
+nav b { flex: 0 0 3.2rem; font-size: .6875rem; }
 main { padding: 2.5rem 2rem 6rem; max-width: 56rem; }
 .lead { font-size: 1.125rem; color: var(--quiet); }
 @media (max-width: 60rem) {
@@ -74,15 +74,16 @@ const operation = `
 article { margin-top: 2rem; padding-top: 1.75rem; border-top: 1px solid var(--line); }
 section > section { margin-top: 2rem; }
 .line { margin-bottom: .5rem; }
-.method { font: 700 .75rem/1 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; letter-spacing: .02em; color: var(--quiet); }
+nav b, .line b { font: 700 .75rem/1 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; letter-spacing: .02em; color: var(--quiet); }
 .get { color: var(--get); } .post { color: var(--post); } .put { color: var(--put); } .patch { color: var(--patch); } .delete { color: var(--delete); }
 .path { font-size: .9375rem; }
-.badge { display: inline-block; padding: .05rem .5rem; border: 1px solid var(--line); border-radius: 1rem; font-size: .75rem; color: var(--quiet); }
-.stable { color: var(--good); border-color: currentColor; }
-.beta, .experimental { color: var(--warn); border-color: currentColor; }
-.deprecated { color: var(--bad); border-color: currentColor; }
+.badges i { font-style: normal; display: inline-block; padding: .05rem .5rem; border: 1px solid var(--line); border-radius: 1rem; font-size: .75rem; color: var(--quiet); }
+.badges .stable { color: var(--good); border-color: currentColor; }
+.badges .beta, .badges .experimental { color: var(--warn); border-color: currentColor; }
+.badges .deprecated { color: var(--bad); border-color: currentColor; }
 table { width: 100%; border-collapse: collapse; font-size: .9375rem; margin: 0 0 .75rem; }
-th { text-align: left; font-weight: 400; width: 14.5rem; }
+th { text-align: left; font-weight: 400; width: 14.5rem; line-height: 1.7; }
+th small { font-family: ui-sans-serif, system-ui, sans-serif; }
 th, td { padding: .45rem .75rem .45rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td { padding-right: 0; }
 td table { margin: .25rem 0 0; } td tr:last-child > * { border-bottom: 0; }

@@ -17,11 +17,16 @@ export function tryForm({ verb, path, operation, parameters, schemas }: TryForm)
   const { operationId, requestBody } = operation;
   return html`<form class="try" hidden autocomplete="off" data-method="${verb.toUpperCase()}" data-path="${path}" aria-label="Try ${operationId}">
 <h4>Try it</h4>
-${parameters.map((parameter) => field(operationId, parameter, schemas))}
+${parameters.filter(isTried).map((parameter) => field(operationId, parameter, schemas))}
 ${requestBody ? bodyField(operationId, requestBody.content['application/json'].example) : null}
 <p><button>Send</button></p>
 <div class="answer" aria-live="polite"></div>
 </form>`;
+}
+
+/** Who tries a call wants to see its answer, not that it has not changed. */
+function isTried({ name }: Parameter): boolean {
+  return name !== 'If-None-Match';
 }
 
 function field(operationId: string, parameter: Parameter, schemas: TryForm['schemas']): Html {

@@ -1,0 +1,110 @@
+/** `signpost doctor`: one look at the DNS of a host name, from this machine or by the running service. */
+
+import type { Verdict } from '../../core/lifecycle.ts';
+import { printable } from '../../core/printable.ts';
+import { done, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';
+import { connect } from '../keys/client.ts';
+import { type Looked, lookFromHere } from './local.ts';
+import { createPaint, wantsColour } from './paint.ts';
+import { renderReport } from './render.ts';
+import { readReport } from './shown.ts';
+
+const options = {
+  target: { type: 'string' },
+  url: { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
+type Asked = { readonly hostname: string; readonly target?: string; readonly url?: string };
+
+/** Looks, and shows what was seen. Ends as the verdict says; what keeps it from looking at all decides nothing. */
+export async function runDoctor(args: readonly string[], io: Io): Promise<Outcome> {
+  if (args[0] === 'help' || args.some((one) => one === '--help' || one === '-h')) {
+    io.out(usage);
+    return done;
+  }
+  const parsed = parseOptions(args, options, { count: 1 });
+  if (!parsed.ok) return showUsage(parsed.refusal, io);
+  const [hostname = ''] = parsed.positionals;
+  const { json = false, ...asked } = parsed.values;
+  const looked = await withProgress(hostname, io, () => look({ hostname, ...asked }, io));
+  if (!looked.ok) return showUsage(looked.refusal, io);
+  return show(looked.json, json, io);
+}
+
+function show(text: string, json: boolean, { out, env, screen }: Io): Outcome {
+  const report = readReport(text);
+  if (report === null) {
+    const problem = 'the service answered with something that is not understood here';
+    return { kind: 'undecided', problem };
+  }
+  const paint = createPaint(wantsColour(env, screen.out));
+  out(json ? `${text}\n` : renderReport(report, { columns: screen.columns, paint }));
+  return outcomes[report.verdict];
+}
+
+const outcomes: { readonly [V in Verdict]: Outcome } = {
+  right: done,
+  wrong: { kind: 'negative' },
+  unknown: { kind: 'undecided' },
+};
+
+/** With a target it is known what to look for; without one, only the service knows. */
+async function look({ hostname, target, url }: Asked, io: Io): Promise<Looked> {
+  if (target !== undefined && url === undefined) {
+    return lookFromHere({ hostname, target }, io.env);
+  }
+  if (target === undefined && !io.env['SIGNPOST_API_KEY'] && !io.env['API_KEY']) {
+    return { ok: false, refusal: wrongUsage(bothWays) };
+  }
+  const connection = connect(url, io.env);
+  if (!connection.ok) return connection;
+  const query = target === undefined ? '' : `?target=${encodeURIComponent(target)}`;
+  const path = `/v1/diagnosis/${encodeURIComponent(hostname)}${query}`;
+  const answer = await connection.call('GET', path);
+  return answer.ok ? { ok: true, json: answer.text } : { ok: false, refusal: answer.refusal };
+}
+
+const bothWays =
+  '--target <host> is needed to look from here; or SIGNPOST_API_KEY (or API_KEY), to ask the service';
+
+/** A service that refuses or is away leaves the question open, where elsewhere it is a failure. */
+function showUsage(refusal: Outcome, io: Io): Outcome {
+  if (refusal.kind === 'failed') return { kind: 'undecided', problem: refusal.problem };
+  if (refusal.kind === 'wrong_usage') io.err(`Usage: signpost doctor ${synopsis}\n`);
+  return refusal;
+}
+
+/** Says what is going on while it does, to a person only, and takes it back. */
+async function withProgress<T>(
+  hostname: string,
+  { err, screen }: Io,
+  act: () => Promise<T>,
+): Promise<T> {
+  if (!screen.err) return act();
+  err(`Looking at ${printable(hostname, 50)} …`);
+  try {
+    return await act();
+  } finally {
+    err('\r\u001b[K'); // ECMA-48, 8.3.41: erases the line
+  }
+}
+
+const synopsis = '<hostname> [--target <host>] [--url <url>] [--json]';
+
+const usage = `Usage: signpost doctor ${synopsis}
+
+Looks at the DNS of a host name once and shows what every name server answers, what is wrong,
+what to do about it and who has to. Nothing is stored and nothing has to be attached.
+
+  <hostname>        in any spelling: Unicode, upper case, a pasted URL
+  --target <host>   what its record must point to: the look is made from this machine, with the
+                    DNS_… variables of the service, and needs neither service nor key
+  --url <url>       where the service is; else SIGNPOST_URL, else http://127.0.0.1:3000
+  --json            the answer of GET /v1/diagnosis/{hostname} on standard output
+
+Without --target the running service is asked, which knows the target of an attached domain. The key to
+call it with, one with the scope domains:read, is taken from SIGNPOST_API_KEY or API_KEY.
+
+Ends with 0 where it is set up right, with 1 where it is not, with 2 where it could not be told.
+`;

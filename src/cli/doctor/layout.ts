@@ -1,0 +1,89 @@
+/** Lines of a width: foreign text made fit, wrapped, cut or set in columns. Widths count characters. */
+import { printable } from '../../core/printable.ts';
+import type { Paint, Style } from './paint.ts';
+
+/** What a page is made with. */
+export type Page = { readonly columns: number; readonly paint: Paint };
+
+/** A record or a name in full, yet no page-filling value of a hostile zone. */
+const FOREIGN_LENGTH_MAX = 300;
+
+/** Foreign text, fit to be printed: one line, nothing that steers a terminal. */
+export function plain(text: string): string {
+  return printable(text, FOREIGN_LENGTH_MAX);
+}
+
+/** More than any sentence of a finding has, with what it quotes. */
+const SENTENCE_LENGTH_MAX = 2_000;
+
+/** A sentence of a service, fit to be printed like foreign text. */
+export function plainSentence(text: string): string {
+  return printable(text, SENTENCE_LENGTH_MAX);
+}
+
+/** The text in lines of at most `width`, broken at spaces; a longer word is broken where the line ends. */
+export function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ').flatMap((one) => inPieces(one, width))) {
+    if (line !== '' && lengthOf(line) + 1 + lengthOf(word) > width) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === '' ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line];
+}
+
+/** A label, and the text beside it, wrapped under its own beginning. */
+export function labelled(
+  label: string,
+  text: string,
+  { indent, labelWidth }: { readonly indent: number; readonly labelWidth: number },
+  { columns, paint }: Page,
+): readonly string[] {
+  const before = ' '.repeat(indent);
+  const width = Math.max(20, columns - indent - labelWidth);
+  return wrapped(text, width).map((line, index) => {
+    const head = index === 0 ? paint('dim', label.padEnd(labelWidth)) : ' '.repeat(labelWidth);
+    return `${before}${head}${line}`.trimEnd();
+  });
+}
+
+/** At most `width` characters, the last one an ellipsis where something was cut. */
+export function cut(text: string, width: number): string {
+  const characters = [...text];
+  return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
+}
+
+export type Cell = { readonly text: string; readonly style?: Style; readonly right?: boolean };
+
+/** Rows in columns that are as wide as their widest cell; the first row is the heading. Two spaces between. */
+export function table(rows: readonly (readonly Cell[])[], indent: number, paint: Paint): string[] {
+  const count = Math.max(...rows.map((row) => row.length));
+  const widths = Array.from({ length: count }, (_, at) =>
+    Math.max(...rows.map((row) => lengthOf(row[at]?.text ?? ''))),
+  );
+  return rows.map((row, index) => {
+    const cells = row.map(({ text, style, right }, at) => {
+      const gap = ' '.repeat(Math.max(0, (widths[at] ?? 0) - lengthOf(text)));
+      const painted = index === 0 ? paint('dim', text) : style ? paint(style, text) : text;
+      return right ? gap + painted : painted + gap;
+    });
+    return `${' '.repeat(indent)}${cells.join('  ')}`.trimEnd();
+  });
+}
+
+export function lengthOf(text: string): number {
+  return [...text].length;
+}
+
+function inPieces(word: string, width: number): readonly string[] {
+  const characters = [...word];
+  if (characters.length <= width) return [word];
+  const count = Math.ceil(characters.length / width);
+  return Array.from({ length: count }, (_, at) =>
+    characters.slice(at * width, (at + 1) * width).join(''),
+  );
+}

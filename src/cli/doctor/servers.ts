@@ -1,0 +1,188 @@
+/** What every server shows, gathered by what it shows: who disagrees stands apart. */
+import { describeExtendedError } from '../../core/diagnosis/extended-errors.ts';
+import { type Pointing, pointingOf } from '../../core/diagnosis/pointing.ts';
+import type { Verdict } from '../../core/lifecycle.ts';
+import { type Cell, cut, lengthOf, type Page, plain, table, wrapped } from './layout.ts';
+import {
+  type AnswerShown,
+  answerIn,
+  type Report,
+  type ResolverRow,
+  recordIn,
+  type ServerRow,
+} from './shown.ts';
+import { answerWords, duration, marks, rcodeWord, stateWords } from './words.ts';
+
+type Views = Pick<ServerRow, 'state' | 'cname' | 'a' | 'aaaa'>;
+
+/** Whether some server has the record, and none anything else. */
+export function isAtServers(report: Report): boolean {
+  const shown = report.observation.servers.map((view) => verdictOf(view, report));
+  return shown.includes('right') && !shown.includes('wrong');
+}
+
+/** The matrix: what is shown, and below it the servers that show it. */
+export function serverLines(report: Report, page: Page): readonly string[] {
+  const { servers } = report.observation;
+  const { heading, rows } = serverRows(servers, page);
+  const shown = servers.map((view, index) => ({
+    verdict: verdictOf(view, report),
+    shows: showing(view),
+    lines: rows[index] ?? [],
+  }));
+  const kinds = [...new Set(shown.map(({ shows }) => shows))];
+  return [
+    ...heading,
+    ...kinds.flatMap((kind) => {
+      const same = shown.filter(({ shows }) => shows === kind);
+      return [
+        ...said(same[0]?.verdict ?? 'unknown', kind, page),
+        ...same.flatMap(({ lines }) => lines),
+      ];
+    }),
+    ...servers.flatMap((view) => besideLines(view, page)),
+  ];
+}
+
+/** The same of the recursive servers: what they tell the world, whether they check signatures, why they fail. */
+export function worldLines(report: Report, page: Page): readonly string[] {
+  return report.observation.world.flatMap((view) => {
+    const { server, authenticated, rttMs, errors, answersUnchecked } = view;
+    const facts = [
+      plain(server),
+      authenticated ? 'AD: signatures checked' : 'no AD',
+      ...(rttMs === null ? [] : [`${rttMs} ms`]),
+    ];
+    const state = { ...view, state: 'answers' } as const;
+    return [
+      ...said(verdictOf(state, report), showing(state), page),
+      `    ${facts.join(' · ')}`,
+      ...[
+        ...remembered(view),
+        ...unchecked(answersUnchecked),
+        ...errors.map(describeExtendedError),
+      ].flatMap((text) => wrapped(text, page.columns - 6).map((line) => `      ${line}`)),
+    ];
+  });
+}
+
+function remembered({ negativeTtlSeconds }: ResolverRow): readonly string[] {
+  return negativeTtlSeconds === null
+    ? []
+    : [`keeps its old “there is none” ${duration(negativeTtlSeconds)} more`];
+}
+
+function unchecked(answers: boolean | null): readonly string[] {
+  if (answers === null) return [];
+  return [answers ? 'answers when told not to check signatures' : 'fails without checks, too'];
+}
+
+/** What is shown, with its mark, wrapped under its own beginning. */
+function said(verdict: Verdict, shows: string, { columns, paint }: Page): readonly string[] {
+  const { sign, style } = marks[verdict];
+  return wrapped(shows, columns - 4).map((line, index) =>
+    index === 0 ? `  ${paint(style, sign)} ${line}` : `    ${line}`,
+  );
+}
+
+const headings = ['Server', 'Address', 'State', 'AA', 'RCODE', 'Serial', 'ms'];
+
+/** A line for each server; two where some line would be too long, because a name or an address is never cut. */
+function serverRows(servers: readonly ServerRow[], { columns, paint }: Page) {
+  const cells = servers.map(cellsOf);
+  const rows = [headings.map((text, at) => ({ text, right: at > 4 })), ...cells];
+  const plainRows = table(rows, 4, (_style, text) => text);
+  if (Math.max(...plainRows.map(lengthOf)) <= columns) {
+    const [heading = '', ...lines] = table(rows, 4, paint);
+    return { heading: [heading], rows: lines.map((line) => [line]) };
+  }
+  return {
+    heading: [],
+    rows: servers.map(({ server, address, soa, rttMs }, index) => {
+      const [, , state, aa, rcode] = cells[index] ?? [];
+      const facts = [
+        ...[state, aa, rcode].map((cell) => cell?.text ?? '-').filter((text) => text !== '-'),
+        ...(soa === null ? [] : [`serial ${soa.serial}`]),
+        ...(rttMs === null ? [] : [`${Math.round(rttMs)} ms`]),
+      ];
+      const name = [server, ...(address === null || address === server ? [] : [address])];
+      return [
+        ...wrapped(name.map(plain).join('  '), columns - 4).map((line) => `    ${line}`),
+        paint('dim', `      ${facts.join(' · ')}`),
+      ];
+    }),
+  };
+}
+
+function cellsOf({ server, address, state, aa, rcode, soa, rttMs }: ServerRow): readonly Cell[] {
+  return [
+    { text: plain(server) },
+    { text: plain(address ?? '-') },
+    { text: stateWords[state], ...(state === 'answers' ? {} : { style: 'yellow' }) },
+    { text: aa === null ? '-' : aa ? 'AA' : 'no AA' },
+    { text: rcodeWord(rcode) },
+    { text: soa === null ? '-' : String(soa.serial), right: true },
+    { text: rttMs === null ? '-' : String(Math.round(rttMs)), right: true },
+  ];
+}
+
+const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
+  right: 'right',
+  missing: 'wrong',
+  elsewhere: 'wrong',
+  unknown: 'unknown',
+  incomparable: 'unknown',
+};
+
+function verdictOf({ state, cname, a, aaaa }: Views, report: Report): Verdict {
+  const view = { state, cname: answerIn(cname), a: answerIn(a), aaaa: answerIn(aaaa) };
+  return verdicts[pointingOf(view, recordIn(report), report.observation.targetAddresses).kind];
+}
+
+const types = ['CNAME', 'A', 'AAAA'] as const;
+
+/** All records that lead somewhere, in one line, or in words why there are none. */
+function showing({ cname, a, aaaa }: Views): string {
+  const answers = [cname, a, aaaa];
+  const present = answers.flatMap((answer, at) => recordLine(types[at] ?? '', answer));
+  const missed = missedIn(answers);
+  if (present.length > 0) return [...present, ...missed].join('; ');
+  return missed.length > 0 ? missed.join('; ') : answerWords[cname.kind];
+}
+
+/** Mail and texts, which one server was asked for. */
+function besideLines({ mx, txt }: ServerRow, { columns }: Page): readonly string[] {
+  const beside = [...recordLine('MX', mx), ...recordLine('TXT', txt)];
+  return beside.flatMap((text) =>
+    wrapped(`also there: ${text}`, columns - 4).map((line) => `    ${line}`),
+  );
+}
+
+function recordLine(type: string, answer: AnswerShown | null): readonly string[] {
+  if (answer?.kind !== 'records') return [];
+  // Sorted: a set has no order, and servers rotate it.
+  const values = (answer.records ?? []).map((value) => cut(plain(value), VALUE_MAX)).toSorted();
+  const more = values.length > RECORDS_MAX ? ` and ${values.length - RECORDS_MAX} more` : '';
+  const shown = values.slice(0, RECORDS_MAX).join(', ');
+  return [`${type} ${shown}${more}, TTL ${duration(answer.ttlSeconds ?? 0)}`];
+}
+
+/** As much of a value as tells what it is. */
+const VALUE_MAX = 120;
+/** More than these help nobody. */
+const RECORDS_MAX = 6;
+
+/** What could not be told of the three types that decide. */
+function missedIn(answers: readonly AnswerShown[]): readonly string[] {
+  const failed = answers.flatMap(({ kind }, at) =>
+    kind === 'servfail' || kind === 'refused' || kind === 'timeout'
+      ? [{ type: types[at] ?? '', words: answerWords[kind] }]
+      : [],
+  );
+  const [first] = failed;
+  if (first === undefined) return [];
+  const all =
+    failed.length === answers.length && failed.every(({ words }) => words === first.words);
+  if (all) return [first.words];
+  return failed.map(({ type, words }) => `${type}: ${words}`);
+}

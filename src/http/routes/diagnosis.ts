@@ -1,0 +1,87 @@
+/** The doctor: what the DNS shows at a host name just now, and what is wrong with it. Nothing is stored. */
+import { parseHostname } from '../../core/hostname.ts';
+import type { Asked, Examine } from '../../doctor/examine.ts';
+import { reportOf } from '../../doctor/report.ts';
+import { parseTarget } from '../../doctor/target.ts';
+import { type Refusal, refuse } from '../errors.ts';
+import { type Route, route } from '../route.ts';
+import { diagnosis, diagnosisQuery } from '../schemas/diagnosis.ts';
+import { docsDiagnosis } from '../schemas/diagnosis-example.ts';
+
+export type DiagnosisRoutesDeps = {
+  readonly platformDomain: string;
+  readonly examine: Examine;
+  /** The target of the domain with this host name, whichever project has it; null where none has. */
+  targetOf(hostname: string): Promise<string | null>;
+};
+
+/** Our choice: one takes up to 32 questions and 7 s, and nobody reads more than a few at a time. */
+const AT_ONCE_MAX = 10;
+const RETRY_AFTER_SECONDS = '2';
+
+export function diagnosisRoutes(deps: DiagnosisRoutesDeps): readonly Route[] {
+  return [diagnoseHostname(deps)];
+}
+
+function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
+  let underWay = 0;
+  return route({
+    method: 'GET',
+    path: '/v1/diagnosis/:hostname',
+    scope: 'domains:read',
+    tag: 'Domains',
+    stability: 'beta',
+    operationId: 'diagnoseHostname',
+    summary: 'Diagnose a host name',
+    description:
+      'Looks at the DNS of any host name, attached or not, and says what is wrong: the findings in words, and what every name server shows. Stores nothing. Takes up to 7 seconds.',
+    success: {
+      status: 200,
+      description: 'What was seen, and what it means',
+      schema: diagnosis,
+      example: docsDiagnosis,
+    },
+    refusals: [
+      'invalid_hostname',
+      'wildcard_unsupported',
+      'platform_hostname',
+      'public_suffix',
+      'too_many_diagnoses',
+    ],
+    query: diagnosisQuery,
+    handle: async ({ params, query }) => {
+      const asked = await askedFor(deps, params.hostname, query.target);
+      if ('status' in asked) return asked;
+      if (underWay >= AT_ONCE_MAX) {
+        return refuse('too_many_diagnoses', undefined, { 'retry-after': RETRY_AFTER_SECONDS });
+      }
+      underWay += 1;
+      try {
+        return { status: 200, body: reportOf(await deps.examine(asked)) };
+      } finally {
+        underWay -= 1;
+      }
+    },
+  });
+}
+
+/** The names in the form of the DNS, or what is wrong with them; the host name first. */
+async function askedFor(
+  { platformDomain, targetOf }: DiagnosisRoutesDeps,
+  hostname: string,
+  given: string | undefined,
+): Promise<Asked | Refusal> {
+  const parsed = parseHostname(hostname, platformDomain);
+  if (!parsed.ok) return refuse(parsed.code, parsed.reason);
+  const { ascii } = parsed.hostname;
+  if (given !== undefined) {
+    const named = parseTarget(given);
+    return named.ok
+      ? { hostname: ascii, target: named.target }
+      : refuse('invalid_query', `target: ${named.reason}`);
+  }
+  const target = await targetOf(ascii);
+  return target === null
+    ? refuse('invalid_query', `target: is needed, because no project has ${ascii} attached`)
+    : { hostname: ascii, target };
+}

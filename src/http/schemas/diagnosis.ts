@@ -1,0 +1,159 @@
+/** What the doctor says of a host name, as a schema; src/doctor/report.ts makes it, the command line reads it. */
+import { z } from 'zod';
+import { time, wholeNumber, wireTypes } from '../json.ts';
+import { explainedEnum } from './common.ts';
+import { dnsRecord, finding } from './domains.ts';
+
+export const diagnosisQuery = z.strictObject({
+  target: z.string().max(2_048, 'is too long').optional().meta({
+    description:
+      'The host name that the record must point to; may be left out where a project has the host name attached',
+  }),
+});
+
+const said = (description: string) => ({ description });
+const names = z.array(z.string());
+/** 31 bits: a TTL has no more (RFC 2181, 8), and nothing that is counted here comes near. */
+const seconds = () => wholeNumber({ min: 0, max: 2_147_483_647 });
+const count = seconds;
+
+/** With tenths, so that a body has either kind of number here. */
+function milliseconds() {
+  return z
+    .union([z.number(), z.bigint().transform(Number)])
+    .register(wireTypes, { type: 'number', minimum: 0 });
+}
+
+const answerKind = z
+  .enum(['records', 'nodata', 'nxdomain', 'servfail', 'refused', 'timeout'])
+  .meta(
+    said('By the last three nothing is known; `nodata`: the name exists, without such a record'),
+  );
+
+const answerOf = <R extends z.ZodType>(record: R) => ({
+  kind: answerKind,
+  records: z.array(record).optional(),
+  ttlSeconds: seconds().optional(),
+});
+
+const answer = z
+  .object(answerOf(z.string()))
+  .meta({ id: 'DnsAnswer', description: 'What a server answered to one question' });
+
+const shown = { cname: answer, a: answer, aaaa: answer };
+const rttMs = z.nullable(milliseconds()).meta(said('Until its first answer'));
+
+const serverState = explainedEnum('ServerState', 'How a server behaved', {
+  answers: 'It knows the zone',
+  refused: 'It declines to answer for the zone',
+  not_authoritative: 'It answers without being responsible',
+  servfail: 'It fails (SERVFAIL)',
+  malformed: 'What it sends is no DNS message',
+  timeout: 'It is silent',
+  no_address: 'Its name has no address',
+  reserved_address: 'Its address cannot be reached by anybody',
+  not_asked: 'Our own limits kept us from asking',
+});
+
+const serverView = z
+  .object({
+    server: z.string().meta(said('Its name, or its address')),
+    address: z.nullable(z.string()),
+    state: serverState,
+    aa: z.nullable(z.boolean()).meta(said('The AA flag: it is responsible for the zone')),
+    rcode: z.nullable(wholeNumber({ min: 0, max: 4_095 })),
+    ...shown,
+    mx: z.nullable(answer).meta(said('Null: not asked')),
+    txt: z.nullable(answer).meta(said('Null: not asked')),
+    soa: z.nullable(
+      z.object({
+        serial: wholeNumber({ min: 0, max: 4_294_967_295 }),
+        negativeTtlSeconds: seconds().meta(said('How long "there is none" may be kept')),
+      }),
+    ),
+    rttMs,
+  })
+  .meta({ id: 'ServerView', description: 'What one name server shows at the host name' });
+
+const extendedError = z
+  .object({ code: wholeNumber({ min: 0, max: 65_535 }), text: z.string() })
+  .meta({ id: 'ExtendedError', description: 'Why a resolver failed (RFC 8914)' });
+
+const resolverView = z
+  .object({
+    server: z.string().meta(said('Its address')),
+    ...shown,
+    negativeTtlSeconds: z.nullable(seconds()).meta(said('It keeps a "there is none" so long')),
+    authenticated: z.boolean().meta(said('The AD flag: it has checked the signatures')),
+    answersUnchecked: z
+      .nullable(z.boolean())
+      .meta(said('Whether it answers without checking signatures')),
+    errors: z.array(extendedError),
+    rttMs,
+  })
+  .meta({ id: 'ResolverView', description: 'What a recursive server tells the world' });
+
+const caaRecord = z
+  .object({
+    flags: wholeNumber({ min: 0, max: 255 }),
+    tag: z.string(),
+    value: z.string(),
+  })
+  .meta({ id: 'CaaRecord', description: 'A CAA record (RFC 8659, 4.1)' });
+
+const caaLevel = z
+  .object({ name: z.string(), answer: z.object(answerOf(caaRecord)) })
+  .meta({ id: 'CaaLevel', description: 'The CAA records at one step of the climb' });
+
+const delegation = z
+  .object({
+    kind: z.enum(['delegated', 'unregistered']),
+    zone: z.string(),
+    parent: z.string().meta(said('The zone above')),
+    atParent: names.optional().meta(said('The name servers by the zone above')),
+    atZone: z.nullable(names).optional().meta(said('The same by the zone itself')),
+    ttlSeconds: seconds().optional(),
+  })
+  .meta({ id: 'Delegation', description: 'Who is responsible for the host name' });
+
+const observation = z
+  .object({
+    at: time(),
+    view: explainedEnum('ViewKind', 'Who was asked', {
+      authoritative: "The zone's own name servers",
+      recursive: 'The configured resolvers',
+    }),
+    whyRecursive: z.nullable(z.enum(['configured', 'port_53_blocked'])),
+    delegation: z.nullable(delegation).meta(said('Null: the zone above was not asked, or silent')),
+    servers: z.array(serverView),
+    world: z.array(resolverView).meta(said('Empty unless the servers have it right')),
+    caa: z.nullable(z.array(caaLevel)).meta(said('The nearest level first')),
+    targetAddresses: names.meta(said('What an apex must show')),
+    cost: z.object({ questions: count(), bytes: count(), ms: milliseconds() }),
+  })
+  .meta({ id: 'Observation', description: 'What one look at the DNS saw' });
+
+export const diagnosis = z
+  .object({
+    hostname: z.string(),
+    unicodeHostname: z.string(),
+    target: z.string().meta(said('What the record must point to')),
+    verdict: explainedEnum('Verdict', 'What the look means', {
+      right: 'It is set up right',
+      wrong: 'It is not',
+      unknown: 'It could not be told',
+    }),
+    record: dnsRecord,
+    provider: z
+      .nullable(
+        z.object({
+          name: z.string(),
+          apex: z.nullable(z.string()).meta(said('What it calls an ALIAS; null: it has none')),
+          where: z.string().meta(said('Where its records are edited')),
+        }),
+      )
+      .meta(said('Who runs the name servers, where that is known')),
+    findings: z.array(finding),
+    observation,
+  })
+  .meta({ id: 'Diagnosis', description: 'What is right and wrong in the DNS of a host name' });

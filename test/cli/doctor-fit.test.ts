@@ -1,0 +1,82 @@
+/** The doctor's page on every screen, whatever a zone holds. */
+import { describe, expect, it, test } from 'vitest';
+import { createPaint, wantsColour } from '../../src/cli/doctor/paint.ts';
+import { renderReport } from '../../src/cli/doctor/render.ts';
+import type { Report } from '../../src/cli/doctor/shown.ts';
+import { report, target } from './doctor-reports.ts';
+import { samples } from './doctor-samples.ts';
+
+const page = (one: Report, columns = 80) =>
+  renderReport(one, { columns, paint: createPaint(false) });
+
+describe('a page fits its screen', () => {
+  test.each([60, 80, 100])('of %i columns', (columns) => {
+    for (const [what, one] of samples) {
+      const tooLong = page(one, columns)
+        .split('\n')
+        .filter((line) => [...line].length > columns && !line.includes(`${target}  3600`));
+      expect(tooLong, what).toEqual([]);
+    }
+  });
+
+  it('cuts neither the record nor its value, which people copy', () => {
+    const value = `${'a'.repeat(60)}.${'b'.repeat(60)}.test`;
+    const long = report({ record: { type: 'CNAME', name: 'docs', value, ttl: 3_600n } });
+    expect(page(long)).toContain(`  CNAME  docs  ${value}  3600\n`);
+  });
+});
+
+/** What somebody may have put into a zone, or a resolver into an error. */
+const hostile = [
+  '\u001b[2J\u001b[31mred',
+  '\u009b31mred',
+  'a\r\nsignpost: all is well',
+  '\u202egnp.evil\u2066',
+  '\u0000\u0007\u007f\u0085\u2028\u2029',
+  '\u001b]8;;http://evil.example\u0007click',
+  'x'.repeat(3_000),
+];
+
+/** Every text of a diagnosis that is not a word of ours, replaced. */
+function poisoned(value: unknown, text: string): unknown {
+  if (Array.isArray(value)) return value.map((part) => poisoned(part, text));
+  if (typeof value === 'string') return text;
+  if (typeof value !== 'object' || value === null) return value;
+  const ours = ['verdict', 'kind', 'state', 'view', 'whyRecursive', 'severity', 'actor', 'type'];
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [
+      name,
+      ours.includes(name) ? part : poisoned(part, text),
+    ]),
+  );
+}
+
+test.each(hostile)('nothing foreign steers the screen: %j', (text) => {
+  for (const [what, one] of samples) {
+    const evil = poisoned(one, text) as Report; // of the same shape
+    const plain = page(evil);
+    expect(plain, what).not.toMatch(/[^\n\P{C}]|[\p{Zl}\p{Zp}]/u);
+    const coloured = renderReport(evil, { columns: 80, paint: createPaint(true) });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours, and nothing else
+    expect(coloured.replace(/\u001b\[(?:1|2|22|3[1-4]|39)m/g, ''), what).toBe(plain);
+  }
+});
+
+describe('colour', () => {
+  it('says nothing that a sign or a word does not say, too', () => {
+    const coloured = renderReport(report(), { columns: 80, paint: createPaint(true) });
+    expect(coloured).toContain('\u001b[31m✗ \u001b[1mdocs.shop.test is not set up right');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal takes for a colour
+    expect(coloured.replace(/\u001b\[\d+m/g, '')).toBe(page(report()));
+  });
+
+  it.each([
+    [{}, true, true],
+    [{}, false, false],
+    [{ NO_COLOR: '1' }, true, false],
+    [{ NO_COLOR: '' }, true, true],
+    [{ TERM: 'dumb' }, true, false],
+  ])('with %j on a screen: %s → %s', (env, isScreen, wanted) => {
+    expect(wantsColour(env, isScreen)).toBe(wanted);
+  });
+});

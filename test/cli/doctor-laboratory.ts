@@ -1,0 +1,56 @@
+/** Name servers on loopback for `signpost doctor`, and the environment in which it asks them. */
+import { type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
+
+export const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
+
+export type DoctorLaboratory = {
+  readonly dns: LabDnsServer;
+  readonly env: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+};
+
+const inCommon = [
+  '@ NS ns1',
+  '@ NS ns2',
+  'ns1 A 127.0.0.1',
+  'ns2 A 127.0.0.9',
+  '@ CAA 0 issue "letsencrypt.org"',
+];
+
+/** Both servers of shop.test have it right for `docs`; for `blog` the second one still has what was there before. */
+export async function startDoctorLaboratory(): Promise<DoctorLaboratory> {
+  const zoneWith = (...lines: readonly string[]) => ({ 'shop.test': [...inCommon, ...lines] });
+  const right = [
+    `docs CNAME ${target}.`,
+    `xn--bcher-kva CNAME ${target}.`,
+    'old CNAME old-host.example.',
+  ];
+  const dns = await startDnsServer({
+    zones: {
+      ...zoneWith(...right, `blog CNAME ${target}.`),
+      'signpost.test': ['*.edge A 127.0.0.1'],
+      'evil.test': [
+        'docs CNAME \u001b[2J\u0007.example.',
+        'docs2 TXT "\u001b[31m\nred"',
+        '@ CAA 0 issue "\u001b[2J"',
+      ],
+    },
+  });
+  const second = await startDnsServer({
+    zones: zoneWith(...right, 'blog A 192.0.2.7'),
+    address: '127.0.0.9',
+    port: dns.port,
+  });
+  return {
+    dns,
+    env: {
+      DNS_SERVERS: `${dns.address}:${dns.port}`,
+      DNS_AUTHORITY_PORT: String(dns.port),
+      DNS_ALLOW_PRIVATE: 'true',
+    },
+    async close() {
+      await second.close();
+      await dns.close();
+    },
+  };
+}

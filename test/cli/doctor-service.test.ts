@@ -1,0 +1,130 @@
+/** `signpost doctor` without a target: the service is asked, which knows it. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readReport } from '../../src/cli/doctor/shown.ts';
+import { renderJson } from '../../src/http/json.ts';
+import { mintKey } from '../../src/http/keys/api-key.ts';
+import { anyPorts, quickStorage } from '../process/support.ts';
+import { type SignpostProcess, startProcess } from '../support/process.ts';
+import { freePort } from '../support/servers.ts';
+import { signpost } from './cli.ts';
+import { type DoctorLaboratory, startDoctorLaboratory } from './doctor-laboratory.ts';
+import { finding, report } from './doctor-reports.ts';
+
+describe('a service', () => {
+  const apiKey = mintKey().token;
+  let laboratory: DoctorLaboratory;
+  let storage: Awaited<ReturnType<typeof quickStorage>>;
+  let service: SignpostProcess;
+  let env: Readonly<Record<string, string>>;
+
+  const post = async (path: string, body: object) => {
+    const response = await fetch(`${env['SIGNPOST_URL']}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as { readonly id: string; readonly key: string }; // as docs/api.md has it
+  };
+
+  beforeAll(async () => {
+    laboratory = await startDoctorLaboratory();
+    storage = await quickStorage();
+    const settings = { ...storage.env, ...anyPorts, ...laboratory.env, API_KEY: apiKey };
+    service = await startProcess(settings);
+    const url = /API +(\S+)\/v1/.exec(service.stdout())?.[1] ?? '';
+    env = { SIGNPOST_API_KEY: apiKey, SIGNPOST_URL: url };
+    const { id } = await post('/v1/projects', { name: 'Docs', slug: 'docs', plan: 'pro' });
+    await post(`/v1/projects/${id}/deploys`, { status: 'succeeded', upstream: 'http://x.test' });
+    await post(`/v1/projects/${id}/domains`, { hostname: 'old.shop.test' });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await storage.close();
+    await laboratory.close();
+  });
+
+  it('is asked with a key that may read domains, and knows what the name must point to', async () => {
+    const { key } = await post('/v1/keys', { name: 'doctor', scopes: ['domains:read'] });
+    const asking = { ...env, SIGNPOST_API_KEY: key };
+    const { code, stdout, stderr } = await signpost(['doctor', 'OLD.shop.test'], asking);
+    expect([code, stderr]).toEqual([1, '']);
+    expect(stdout).toMatch(/^✗ old\.shop\.test is not set up right\n/);
+    expect(stdout).toMatch(/\n {2}CNAME {2}old {3}\w{16}\.edge\.signpost\.test {2}3600\n/);
+  });
+
+  it('says that it does not know the target of what nobody has attached', async () => {
+    const { code, stdout, stderr } = await signpost(['doctor', 'docs.shop.test'], env);
+    expect([code, stdout]).toEqual([2, '']);
+    const why = 'target: is needed, because no project has docs.shop.test attached (invalid_query)';
+    expect(stderr).toBe(`signpost: ${why}\n`);
+  });
+
+  it('looks itself where it is named beside a target', async () => {
+    const args = ['docs.shop.test', '--target', 'a.edge.test', '--url', env['SIGNPOST_URL'] ?? ''];
+    const { code, stdout } = await signpost(['doctor', ...args, '--json'], env);
+    expect(code).toBe(1);
+    expect(readReport(stdout)).toMatchObject({ target: 'a.edge.test', verdict: 'wrong' });
+  });
+});
+
+describe('whatever a service answers', () => {
+  const asked: string[] = [];
+  let answer = { status: 200, text: '' };
+  let server: Server;
+  let env: Readonly<Record<string, string>>;
+  beforeAll(async () => {
+    server = createServer(({ url, headers }, response) => {
+      asked.push(`${headers.authorization} ${url}`);
+      response.writeHead(answer.status).end(answer.text);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo; // it listens on TCP
+    env = { SIGNPOST_URL: `http://127.0.0.1:${port}/v1`, API_KEY: 'a key of an operator' };
+  });
+  afterAll(() => void server.close());
+
+  const body = renderJson(report({ findings: [finding({ code: 'of_a_later_version' })] }));
+
+  it('--json prints its body, byte by byte', async () => {
+    answer = { status: 200, text: body.replace('{', '{ "later": [1.0], ') };
+    const ran = await signpost(['doctor', 'a b/c?d', '--json'], env);
+    expect(ran).toEqual({ code: 1, stdout: `${answer.text}\n`, stderr: '' });
+    expect(asked).toEqual(['Bearer a key of an operator /v1/diagnosis/a%20b%2Fc%3Fd']);
+  });
+
+  it('a finding that we do not know yet is shown with its words', async () => {
+    answer = { status: 200, text: body };
+    const { code, stdout } = await signpost(['doctor', 'docs.shop.test'], env);
+    expect(code).toBe(1);
+    expect(stdout).toContain('✗ of_a_later_version · blocks\n  docs.shop.test does not exist');
+  });
+
+  it.each([
+    [
+      200,
+      '{"verdict": "right"}',
+      'the service answered with something that is not understood here',
+    ],
+    [200, '<h1>Hello</h1>', /does not answer as Signpost does \(status 200\)$/],
+    [
+      503,
+      '{"code": "too_many_diagnoses", "message": "Too many.", "status": 503}',
+      'Too many. (too_many_diagnoses)',
+    ],
+  ])('%i %s decides nothing', async (status, text, problem) => {
+    answer = { status, text };
+    const { code, stdout, stderr } = await signpost(['doctor', 'docs.shop.test'], env);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr.replace(/^signpost: (.*)\n$/, '$1')).toMatch(problem);
+  });
+
+  it('nor does one that is not there', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { code, stderr } = await signpost(['doctor', 'docs.shop.test', '--url', url], env);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^signpost: http:\S+ cannot be reached: connect ECONNREFUSED \S+\n$/);
+  });
+});

@@ -1,0 +1,138 @@
+/** `signpost doctor` as a shell runs it, against name servers on loopback. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { readReport } from '../../src/cli/doctor/shown.ts';
+import { signpost } from './cli.ts';
+import { type DoctorLaboratory, startDoctorLaboratory, target } from './doctor-laboratory.ts';
+
+let laboratory: DoctorLaboratory;
+beforeAll(async () => {
+  laboratory = await startDoctorLaboratory();
+});
+afterEach(() => laboratory.dns.heal());
+afterAll(() => laboratory.close());
+
+const doctor = (hostname: string, args: readonly string[] = [], env = {}) =>
+  signpost(['doctor', hostname, '--target', target, ...args], { ...laboratory.env, ...env });
+
+describe('a look from this machine ends as it found things', () => {
+  it('right: 0, without a word on the other output', async () => {
+    const { code, stdout, stderr } = await doctor('docs.shop.test');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^✓ docs\.shop\.test is set up right\n/);
+    expect(stdout).toMatch(/\n {4}ns2\.shop\.test {2}127\.0\.0\.9 {2}answers {2}AA {2}NOERROR /);
+  });
+
+  it('wrong: 1, with what is there and what to do', async () => {
+    const { code, stdout, stderr } = await doctor('old.shop.test');
+    expect([code, stderr]).toEqual([1, '']);
+    expect(stdout).toMatch(/^✗ old\.shop\.test is not set up right\n/);
+    expect(stdout).toContain('✗ cname_mismatch · blocks\n');
+    expect(stdout).toContain('  ✗ CNAME old-host.example, TTL 1 min\n');
+    expect(stdout).toContain(`  CNAME  old   ${target}  3600\n`);
+  });
+
+  it('could not tell: 2, because every server is silent', async () => {
+    laboratory.dns.fail('.shop.test', '*', 'timeout');
+    const { code, stdout, stderr } = await doctor('docs.shop.test');
+    expect([code, stderr]).toEqual([2, '']);
+    expect(stdout).toMatch(/^\? docs\.shop\.test could not be checked\n/);
+    expect(stdout).toContain('  ? no answer in time\n');
+  });
+
+  it('through resolvers only, where it may not ask the zone’s own servers', async () => {
+    const { code, stdout } = await doctor('docs.shop.test', [], { DNS_AUTHORITATIVE: 'false' });
+    expect(stdout).toContain('because DNS_AUTHORITATIVE is false.\n');
+    expect(stdout).toContain('\nWhat the resolvers show\n');
+    expect(code).toBe(0);
+  });
+
+  it('at a name in whatever spelling', async () => {
+    const { stdout } = await doctor('https://Bücher.SHOP.test:443/a?b');
+    expect(stdout).toMatch(/^✓ xn--bcher-kva\.shop\.test \(bücher\.shop\.test\) is set up right\n/);
+  });
+
+  it('with --json as the API would answer it, and nothing else', async () => {
+    const { code, stdout, stderr } = await doctor('old.shop.test', ['--json']);
+    expect([code, stderr]).toEqual([1, '']);
+    expect(stdout).toMatch(/^\{.*\}\n$/);
+    expect(readReport(stdout)).toMatchObject({ hostname: 'old.shop.test', target });
+  });
+
+  it('whatever else the environment has', async () => {
+    const env = { DATABASE_URL: 'nonsense', REDIS_URL: 'nonsense', PORT: '-1' };
+    expect((await doctor('docs.shop.test', [], env)).code).toBe(0);
+  });
+
+  it.each(['docs.evil.test', 'docs2.evil.test'])(
+    'without letting a zone steer the screen: %s',
+    async (hostname) => {
+      const { code, stdout } = await doctor(hostname);
+      expect(code).toBe(1);
+      expect(stdout).toContain('0 issue "\\027[2J"');
+      expect(stdout).not.toMatch(/[^\n\P{C}]/u);
+    },
+  );
+});
+
+describe('what cannot be understood', () => {
+  const to = ['--target', target];
+  const misunderstood: readonly (readonly [args: readonly string[], problem: string])[] = [
+    [[], 'something is missing'],
+    [['a.test', 'b.test', ...to], 'that is too much'],
+    [['docs.shop.test', ...to, '--colour'], "Unknown option '--colour'"],
+    [
+      ['docs.shop.test'],
+      '--target <host> is needed to look from here; or SIGNPOST_API_KEY (or API_KEY), to ask the service',
+    ],
+    [['co.uk', ...to], '“co.uk” is a public suffix: names are registered below it.'],
+    [
+      ['*.shop.test', ...to],
+      'A wildcard such as “*.shop.test” cannot be added; please add each host name by itself.',
+    ],
+    [['docs.shop.test', '--target', ''], '--target: The host name is empty.'],
+    [
+      ['docs.shop.test', '--target', '192.0.2.1'],
+      '--target: “192.0.2.1” is an IP address or a number; please give a host name.',
+    ],
+  ];
+  it.each(misunderstood)('%j: %s', async (args, problem) => {
+    const { code, stdout, stderr } = await signpost(['doctor', ...args]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^Usage: signpost doctor <hostname> /);
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe(`signpost: ${problem}`);
+  });
+
+  it('a variable of the environment, which is named', async () => {
+    const { code, stderr } = await doctor('docs.shop.test', [], { DNS_SERVERS: 'localhost' });
+    expect(code).toBe(2);
+    expect(stderr).toContain('signpost: DNS_SERVERS must be ip or ip:port, comma separated\n');
+  });
+
+  it.each([['help'], ['--help'], ['docs.shop.test', '-h']])('%s: the usage', async (...args) => {
+    const { code, stdout, stderr } = await signpost(['doctor', ...args]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^Usage: signpost doctor <hostname> /);
+  });
+});
+
+describe('docs/doctor.md shows what is printed, less times and counts', () => {
+  it.each([
+    ['right', 'docs.shop.test'],
+    ['wrong', 'blog.shop.test'],
+  ])('%s', async (name, hostname) => {
+    const { stdout } = await doctor(hostname);
+    const text = await readFile(new URL('../../docs/doctor.md', import.meta.url), 'utf8');
+    const fence = new RegExp(`<!-- ${name} -->\\n\`\`\`\\n[^\\n]*\\n\\n([\\s\\S]*?)\`\`\``);
+    const shown = fence.exec(text)?.[1] ?? '';
+    expect(timeless(shown), `the page should show:\n${stdout}`).toBe(timeless(stdout));
+  });
+});
+
+/** Milliseconds, what a look cost and when it was made differ from one to the next. */
+function timeless(page: string): string {
+  return page
+    .replace(/ +\d+$/gm, ' N')
+    .replace(/[\d.]+ ms/g, 'N ms')
+    .replace(/^\d+ questions?, .*$/m, 'cost');
+}
