@@ -11,7 +11,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { openDatabase } from '../../src/db/client.ts';
-import { PrismaClient } from '../../src/db/generated/client.ts';
+import { Prisma, PrismaClient } from '../../src/db/generated/client.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { startPostgres, startRedis } from '../../test/support/servers.ts';
 import { DOMAINS, hostnameOf } from './settings.ts';
@@ -110,7 +110,9 @@ async function reset(databaseUrl: string, redisUrl: string): Promise<void> {
   operator.disconnect();
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl }) });
   await prisma.event.deleteMany();
-  await prisma.domain.updateMany({ data: { attempts: 0, findings: [] } });
+  await prisma.domain.updateMany({
+    data: { attempts: 0, findings: [], observation: Prisma.DbNull },
+  });
   await prisma.$executeRawUnsafe('VACUUM FULL ANALYZE domain');
   await prisma.$disconnect();
 }

@@ -1,7 +1,19 @@
-/** The customers' name server, in a process of its own; says its port and ends with its parent. */
+/** The customers' name servers and the resolver that knows them, in a process of its own; says the port of all, and ends with its parent. */
 import { startDnsServer } from '../../src/lab/dns-server.ts';
-import { ZONE } from './settings.ts';
+import { ZONES, zoneOf } from './settings.ts';
 
-const server = await startDnsServer({ zones: { [ZONE]: [] } });
-process.stdout.write(`${server.port}\n`);
+const zones = Array.from({ length: ZONES }, (_, index) => {
+  const address = `127.0.1.${index + 1}`;
+  return { name: zoneOf(index), address, lines: ['@ NS ns1', `ns1 A ${address}`] };
+});
+const resolver = await startDnsServer({
+  zones: Object.fromEntries(zones.map(({ name, lines }) => [name, lines])),
+});
+const { port } = resolver;
+await Promise.all(
+  zones.map(({ name, address, lines }) =>
+    startDnsServer({ zones: { [name]: lines }, address, port }),
+  ),
+);
+process.stdout.write(`${port}\n`);
 process.on('disconnect', () => process.exit(0));
