@@ -158,6 +158,25 @@ describe('an earlier look that was not right', () => {
     expect(seen.servers.map(({ cname }) => cname.kind)).toEqual(['nxdomain', 'records']);
   });
 
+  it('is made anew where the AAAA record of the second server alone is gone', async () => {
+    const apex = { hostname: 'shop.test', target, apex: true };
+    const { observer, both } = await openZone(['@ A 192.0.2.10']);
+    both[1]?.edit('shop.test', { add: ['@ AAAA 2001:db8::bad'] });
+    const previous = await observer.observe(apex);
+    expect(await observer.observe(apex, previous)).toBe(previous);
+    both[1]?.edit('shop.test', { remove: ['@ AAAA 2001:db8::bad'] });
+    expect(await observer.observe(apex, previous)).not.toBe(previous);
+  });
+
+  it('is made anew where the CNAME beside the addresses of an apex is gone', async () => {
+    const apex = { hostname: 'shop.test', target, apex: true };
+    const { observer, edit } = await openZone(['@ A 192.0.2.10', '@ CNAME other.test.']);
+    const previous = await observer.observe(apex);
+    expect(await observer.observe(apex, previous)).toBe(previous);
+    edit(['@ CNAME other.test.'], []);
+    expect(await observer.observe(apex, previous)).not.toBe(previous);
+  });
+
   it('asks nothing twice where it is made anew', async () => {
     const { observer, edit, count, forget } = await openZone([]);
     const previous = await observer.observe(look);

@@ -96,24 +96,32 @@ function isSameAlias(alias: Answer<string>, { cname, a }: ServerView): boolean {
   return hidden || isSame(alias, cname);
 }
 
-/** At the first server that was asked for it: where A says there is nothing, the rest may have changed. */
+/**
+ * Where A says there is nothing, or nothing wrong, the rest may have changed. One server is asked, one that was not
+ * right: while that shows the same, the name is as wrong as it was.
+ */
 async function isSameAaaa(
   context: LookContext,
   zone: Zone,
-  previous: Observation,
+  { servers, targetAddresses }: Observation,
 ): Promise<boolean> {
-  const { hostname } = context.look;
-  for (const server of zone.servers) {
-    const view = previous.servers.find((one) => one.server === server.name);
-    if (view?.state !== 'answers' || !wasAskedForAaaa(view)) continue;
-    const { reply } = await context.askServer(zone, server, { name: hostname, type: 'AAAA' });
-    const alias = answerOf(reply, hostname, 'CNAME');
-    return (
-      isSame(answerOf(reply, hostname, 'AAAA'), view.aaaa) &&
-      (alias.kind !== 'records' || isSame(alias, view.cname))
-    );
-  }
-  return true;
+  const { look } = context;
+  const asked = servers.filter((view) => view.state === 'answers' && wasAskedForAaaa(view));
+  const view =
+    asked.find((one) => pointingOfViews(look, [one], targetAddresses) !== 'right') ?? asked[0];
+  const server = zone.servers.find(({ name }) => name === view?.server);
+  if (view === undefined || server === undefined) return true;
+  const { reply } = await context.askServer(zone, server, { name: look.hostname, type: 'AAAA' });
+  return (
+    isSame(answerOf(reply, look.hostname, 'AAAA'), view.aaaa) &&
+    isSameBeside(answerOf(reply, look.hostname, 'CNAME'), view)
+  );
+}
+
+/** The alias of the AAAA answer, which shows none where there are AAAA records as well. */
+function isSameBeside(alias: Answer<string>, { cname, aaaa }: ServerView): boolean {
+  if (alias.kind === 'records') return isSame(alias, cname);
+  return cname.kind !== 'records' || aaaa.kind === 'records';
 }
 
 function wasAskedForAaaa({ cname, a }: ServerView): boolean {

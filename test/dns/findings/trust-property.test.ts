@@ -128,11 +128,9 @@ it.each(NAMES)(
       ...SERVERS.map((server) => `@ NS ${server}.`),
       ...SERVERS.map((server) => `${server}. A ${address(server)}`),
     ];
-    // A cheap look asks for AAAA at one server, so that type is drawn for both alike.
-    const alike = fc.subarray([...LINES, 'docs AAAA 2001:db8::9', '@ AAAA 2001:db8::9'], {
-      maxLength: 4,
-    });
-    const own = fc.subarray([...LINES], { maxLength: 4 });
+    const all = [...LINES, 'docs AAAA 2001:db8::9', '@ AAAA 2001:db8::9', '@ CNAME other.test.'];
+    const alike = fc.subarray(all, { maxLength: 4 });
+    const own = fc.subarray(all, { maxLength: 4 });
     const put = async (held: readonly (readonly string[])[]) => {
       for (const [i, server] of SERVERS.entries()) {
         await internet.server(server).setZone('shop.test', [...infrastructure, ...(held[i] ?? [])]);
@@ -153,7 +151,10 @@ it.each(NAMES)(
       const cheap = judge(await observer.observe(look, previous));
       const fresh = judge(await observer.observe(look));
       close();
-      expect([cheap.verdict, cheap.codes[0]]).toEqual([fresh.verdict, fresh.codes[0]]);
+      expect(cheap.verdict).toBe(fresh.verdict);
+      // It asks for AAAA at one server, so what another one shows may come to light later.
+      const isAlike = [before, after].every(([one, two]) => one.join() === two.join());
+      if (isAlike) expect(cheap.codes[0]).toBe(fresh.codes[0]);
     });
     await fc.assert(property, { numRuns: RUNS });
   },
