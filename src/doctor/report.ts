@@ -25,20 +25,6 @@ function providerOf(provider: Examined['diagnosis']['provider']) {
 }
 
 /** Without the host name, which stands above, and what was asked for the hints alone, which the findings word. */
-function seenIn({ hostname: _, nearby: __, servers, world, cost, ...seen }: Observation) {
-  return {
-    ...seen,
-    servers: servers.map(withTenths),
-    world: world.map(withTenths),
-    cost: { ...cost, ms: tenths(cost.ms) },
-  };
-}
-
-function withTenths<View extends { readonly rttMs: number | null }>(view: View) {
-  return { ...view, rttMs: view.rttMs === null ? null : tenths(view.rttMs) };
-}
-
-/** A clock that shows microseconds pretends to know more than a network lets it. */
-function tenths(ms: number): number {
-  return Math.round(ms * 10) / 10;
+function seenIn({ hostname: _, nearby: __, ...seen }: Observation) {
+  return seen;
 }

@@ -62,7 +62,7 @@ function examined({ hostname, target: wanted }: Asked): Examined {
         a: nxdomain,
         aaaa: nxdomain,
         soa: { serial: 4_294_967_295, negativeTtlSeconds: 300 },
-        rttMs: 1.26,
+        rttMs: 1.3,
       },
       {
         ...server,
@@ -101,7 +101,7 @@ function examined({ hostname, target: wanted }: Asked): Examined {
       },
     ],
     targetAddresses: [],
-    cost: { questions: 11, bytes: 1_630, ms: 38.25 },
+    cost: { questions: 11, bytes: 1_630, ms: 38 },
   };
   const ca = { issuerDomains: ['letsencrypt.org'], accountUri: null, method: 'http-01' } as const;
   const expected = { hostname, target: wanted, ca, allowPrivate: true };
@@ -130,7 +130,7 @@ describe('a diagnosis', () => {
         world: [
           { cname: { records: ['\\027[31m.example'] }, errors: [{ text: 'nobody "there"' }] },
         ],
-        cost: { questions: 11n, bytes: 1_630n, ms: 38.3 },
+        cost: { questions: 11n, bytes: 1_630n, ms: 38n },
       },
     });
     const { findings } = body as { findings: readonly { code: string; action: string }[] };

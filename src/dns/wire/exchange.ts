@@ -95,7 +95,7 @@ function matches(bytes: Buffer, exchange: Exchange, isSameQuestion: typeof isSam
 /** Decodes what `isAnswer` has accepted; what cannot be read is `malformed`. */
 export function readAnswer(bytes: Buffer, via: 'udp' | 'tcp', rttMs: number): WireAnswer {
   try {
-    return { kind: 'response', message: decodeMessage(bytes), via, rttMs };
+    return { kind: 'response', message: decodeMessage(bytes), via, rttMs: tenths(rttMs) };
   } catch (error) {
     if (error instanceof MalformedMessage) return { kind: 'malformed' };
     throw error;
@@ -111,4 +111,9 @@ export function familyOf({ address }: SocketAddress): 4 | 6 {
 export function asSource(server: SocketAddress): SocketAddress {
   if (familyOf(server) === 4) return server;
   return { address: ipaddr.parse(server.address).toString(), port: server.port };
+}
+
+/** A clock that shows microseconds pretends to know more than a network lets it. */
+function tenths(ms: number): number {
+  return Math.round(ms * 10) / 10;
 }
