@@ -13,7 +13,7 @@ import { apexWords } from './words-apex.ts';
 import { caaWords } from './words-caa.ts';
 import { type ExplainedHint, hintsIn } from './words-hints.ts';
 import { pointingWords } from './words-pointing.ts';
-import { isAtServers, serverWords } from './words-servers.ts';
+import { isAtServers, isOurTrouble, serverWords } from './words-servers.ts';
 import { bogusActor, worldWords } from './words-world.ts';
 
 /** Every text is a sentence or a short line, safe to show anywhere but in HTML without escaping. */
@@ -41,8 +41,7 @@ export function explain(finding: Finding): Explanation {
 function actorFor(finding: Finding): Actor {
   switch (finding.code) {
     case 'dns_unknown':
-      // A look that failed at our own target is ours to mend.
-      return finding.servers.length === 0 ? 'platform' : actors.dns_unknown;
+      return isOurTrouble(finding) ? 'platform' : actors.dns_unknown;
     case 'dnssec_bogus':
       return bogusActor(finding.errors);
     case 'reserved_address':

@@ -1,4 +1,5 @@
 /** Words for what stands behind the record: registration, delegation and the zone's name servers. */
+import ipaddr from 'ipaddr.js';
 import type { ServerState } from '../observation.ts';
 import { describeExtendedError } from './extended-errors.ts';
 import type { Finding } from './findings.ts';
@@ -79,22 +80,43 @@ export const serverWords: WordsFor<
     };
   },
   reserved_address: reservedIn,
-  dns_unknown: ({ hostname, servers, errors = [] }) => ({
-    summary: `Whether ${hostname} is set up cannot be told: no answer that we could use.`,
-    expected: `An answer from the name servers of ${hostname}.`,
-    found:
-      servers.length === 0
-        ? `The addresses of ${hostname} are not known.`
-        : lines([
-            ...servers.map(({ server, outcome }) => `${foreign(server)}: ${outcomes[outcome]}`),
-            ...errors.map(describeExtendedError),
-          ]),
-    action:
-      servers.length === 0
-        ? 'Nothing for you to do: the name is ours, and we look again by ourselves.'
-        : 'Nothing to change yet: we look again by ourselves. If it lasts, ask your DNS provider why these servers fail.',
-  }),
+  dns_unknown: (finding) => {
+    const { hostname, servers, errors = [] } = finding;
+    return {
+      summary: `Whether ${hostname} is set up cannot be told: no answer that we could use.`,
+      expected: `An answer from the name servers of ${hostname}.`,
+      found:
+        servers.length === 0
+          ? `The addresses of ${hostname} are not known.`
+          : lines([
+              ...servers.map(({ server, outcome }) => `${foreign(server)}: ${outcomes[outcome]}`),
+              ...errors.map(describeExtendedError),
+            ]),
+      action: nextWhere(finding),
+    };
+  },
 };
+
+type Unknown = Extract<Finding, { readonly code: 'dns_unknown' }>;
+
+/**
+ * Whether it is our own target that could not be looked up, or our own resolvers that say nothing. Those are listed by
+ * address, a zone's servers by name; a resolver that fails passes on that the zone does.
+ */
+export function isOurTrouble({ servers }: Unknown): boolean {
+  return servers.every(({ server, outcome }) =>
+    ipaddr.isValid(server) ? outcome !== 'servfail' : !server.includes('.'),
+  );
+}
+
+function nextWhere(finding: Unknown): string {
+  if (finding.servers.length === 0) {
+    return 'Nothing for you to do: the name is ours, and we look again by ourselves.';
+  }
+  return isOurTrouble(finding)
+    ? 'Nothing for you to do: these are our own resolvers, and we look again by ourselves.'
+    : 'Nothing to change yet: we look again by ourselves. If it lasts, ask your DNS provider why these servers fail.';
+}
 
 /** Whether the unreachable addresses are those of name servers only: whoever runs those has to act. */
 export function isAtServers({ hostname, addresses }: Reserved): boolean {

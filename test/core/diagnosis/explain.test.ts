@@ -70,6 +70,27 @@ describe('who has to act', () => {
   });
   const rows: readonly (readonly [who: string, why: string, finding: Finding])[] = [
     ['platform', 'our own target', { code: 'dns_unknown', hostname: target, servers: [] }],
+    [
+      'platform',
+      'our own resolvers, silent',
+      {
+        code: 'dns_unknown',
+        hostname: 'docs.example.com',
+        servers: [
+          { server: '192.0.2.53', outcome: 'timeout' },
+          { server: '2001:db8::53', outcome: 'refused' },
+        ],
+      },
+    ],
+    [
+      'dns_provider',
+      'a zone that fails at our resolvers',
+      {
+        code: 'dns_unknown',
+        hostname: 'docs.example.com',
+        servers: [{ server: '2001:db8::53', outcome: 'servfail' }],
+      },
+    ],
     ['dns_provider', 'silent servers', samples.dns_unknown],
     ['dns_provider', 'signatures that ran out', bogus(7)],
     ['dns_provider', 'signatures of the future, said beside the general error', bogus(6, 8)],
