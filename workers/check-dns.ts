@@ -32,9 +32,19 @@ export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobR
 
   const observation = await deps.observe(domain);
   const now = deps.now();
-  const diagnosis = await deps.diagnose(domain, observation);
-  const outcome = judgeCheck(domain, diagnosis, deps.rules(now));
+  const outcome = judgeCheck(domain, await judged(deps, domain, observation), deps.rules(now));
   return save(deps, { domain, observation, outcome, at: now });
+}
+
+/** Most looks find everything as it was and give back what was loaded: what it means has been said, and moves nothing. */
+async function judged(
+  deps: CheckDnsDeps,
+  domain: LoadedDomain,
+  observation: Observation,
+): Promise<Pick<Diagnosis, 'verdict' | 'findings'>> {
+  return observation === domain.observation
+    ? { verdict: 'unknown', findings: domain.findings }
+    : deps.diagnose(domain, observation);
 }
 
 async function save(deps: CheckDnsDeps, check: CheckSave): Promise<JobResult> {

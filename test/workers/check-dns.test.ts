@@ -67,6 +67,15 @@ describe('a look at a pending domain', () => {
     expect(followed).toHaveLength(1);
   });
 
+  it('keeps what was said of it where nothing has changed, without judging it again', async () => {
+    const observation = anObservation();
+    const domain = aDomain({ observation, findings: missing.findings, attempts: 3 });
+    const { deps, saves } = world({ domain, look: right });
+    const outcome = await checkDns({ ...deps, observe: async () => observation }, job);
+    expect(outcome).toEqual({ kind: 'again', at: later(noon, 15_000), note: 'record_missing' });
+    expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', events: [] });
+  });
+
   it('keeps what is wrong and looks again on the ladder', async () => {
     const { deps, saves } = world({ look: missing });
     const at = later(noon, 15_000);
