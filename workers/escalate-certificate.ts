@@ -38,9 +38,9 @@ export async function escalateCertificate(
   const observation = await deps.observe(domain);
   const now = deps.now();
   const diagnosis = await deps.diagnose(domain, observation);
-  if (diagnosis.verdict === 'wrong') {
+  const outcome = judgeCheck(domain, diagnosis, deps.rules(now));
+  if (outcome.kind === 'moved') {
     // The DNS has changed: that is the customer's finding, not an operator's case.
-    const outcome = judgeCheck(domain, diagnosis, deps.rules(now));
     const result = await deps.save({ domain, observation, outcome, at: now });
     if (result.kind !== 'saved') return afresh(now);
     await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);

@@ -1,5 +1,5 @@
 /** One look at a domain, judged: where it stands afterwards, what there is to tell, and when to look again. */
-import type { Finding } from './diagnosis/findings.ts';
+import { type Finding, type FindingCode, severities } from './diagnosis/findings.ts';
 import { type FindingsChanged, findingsChanged } from './findings-changed.ts';
 import { nextWaitMs, windowEnd } from './ladder.ts';
 import { type DomainState, type TransitionEvent, transition, type Verdict } from './lifecycle.ts';
@@ -30,12 +30,9 @@ export type CheckOutcome = {
 export type CheckEvent = { readonly type: TransitionEvent } | FindingsChanged;
 
 /** Judges one look at a domain. Pure: the same arguments give the same outcome. */
-export function judgeCheck(
-  domain: CheckedDomain,
-  look: { readonly verdict: Verdict; readonly findings: readonly Finding[] },
-  rules: CheckRules,
-): CheckOutcome {
-  const step = transition(domain.state, { kind: 'checked', verdict: look.verdict }, rules);
+export function judgeCheck(domain: CheckedDomain, look: Judged, rules: CheckRules): CheckOutcome {
+  const verdict = verdictFor(domain.state, look);
+  const step = transition(domain.state, { kind: 'checked', verdict }, rules);
   const to = step.kind === 'refused' ? domain.state : step.to;
   const eager = rules.eager || look.findings.some(({ code }) => code === 'name_servers_disagree');
   const told: readonly CheckEvent[] = step.kind === 'moved' ? [{ type: step.event }] : [];
@@ -48,6 +45,27 @@ export function judgeCheck(
     escalateAt:
       to.status === 'verified' ? new Date(to.verifiedAt.getTime() + rules.escalateAfterMs) : null,
   };
+}
+
+type Judged = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
+
+/**
+ * What keeps a domain from going on is not always what takes back how far it has come: while a provider's servers follow
+ * each other, or a resolver finds fault with a signature, the record is there all the same. And a CAA set keeps a live
+ * domain's next certificate back, not its visitors.
+ */
+const sparing: { readonly [S in DomainState['status']]: readonly FindingCode[] } = {
+  pending: [],
+  verified: ['name_servers_disagree', 'dnssec_bogus'],
+  live: ['name_servers_disagree', 'dnssec_bogus', 'caa_blocks'],
+  drifted: ['name_servers_disagree', 'dnssec_bogus', 'caa_blocks'],
+  failed: [],
+};
+
+function verdictFor({ status }: DomainState, { verdict, findings }: Judged): Verdict {
+  const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
+  const spared = blocking.every(({ code }) => sparing[status].includes(code));
+  return verdict === 'wrong' && blocking.length > 0 && spared ? 'unknown' : verdict;
 }
 
 /** When a domain in this state is next worked on; `verified` at once, for its certificate. */

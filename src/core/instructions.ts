@@ -1,4 +1,5 @@
 /** The record a customer must create. What is shown and what is checked both come from here. */
+import type { Observation } from './observation.ts';
 import { splitAtZone } from './zone.ts';
 
 export type DnsRecord = {
@@ -10,14 +11,37 @@ export type DnsRecord = {
   readonly ttl: 3600;
 };
 
-/** The record for an accepted host name (A-labels, lower case). The same arguments always ask for the same record. */
+/**
+ * The record for an accepted host name (A-labels, lower case). The same arguments always ask for the same record.
+ * `zone`: the zone that the host name is in, where the DNS has told; else its registrable domain.
+ */
 export function recordFor({
   hostname,
   target,
+  zone,
 }: {
   readonly hostname: string;
   readonly target: string;
+  readonly zone?: string;
 }): DnsRecord {
-  const { label, apex } = splitAtZone(hostname);
+  const { label, apex } = placeIn(hostname, zone);
   return { type: apex ? 'ALIAS' : 'CNAME', name: label, value: target, ttl: 3600 };
+}
+
+/**
+ * The zone delegated below the registrable domain that a host name is in, which its record goes into; undefined where
+ * there is none, or nobody has told.
+ */
+export function zoneBelow({ hostname, delegation }: Seen): string | undefined {
+  if (delegation?.kind !== 'delegated') return undefined;
+  const { zone } = splitAtZone(hostname);
+  return delegation.zone.endsWith(`.${zone}`) ? delegation.zone : undefined;
+}
+
+type Seen = Pick<Observation, 'hostname' | 'delegation'>;
+
+function placeIn(hostname: string, zone: string | undefined) {
+  if (zone === undefined) return splitAtZone(hostname);
+  if (hostname === zone) return { label: '@', apex: true };
+  return { label: hostname.slice(0, -zone.length - 1), apex: false };
 }

@@ -35,8 +35,15 @@ export function recordsOf<R>(answer: Answer<R> | null): readonly R[] {
 /** A CAA record as published (RFC 8659, 4.1). `flags` 0 to 255; `value` with foreign bytes escaped as \DDD. */
 export type CaaRecord = { readonly flags: number; readonly tag: string; readonly value: string };
 
-/** The CAA answer at one step of the climb, alias chains followed (RFC 8659, 3). */
-export type CaaLevel = { readonly name: string; readonly answer: Answer<CaaRecord> };
+/**
+ * The CAA answer at one step of the climb, alias chains followed (RFC 8659, 3). `publishedAt`: the end of the chain,
+ * whose answer it is, where that is another name.
+ */
+export type CaaLevel = {
+  readonly name: string;
+  readonly publishedAt?: string;
+  readonly answer: Answer<CaaRecord>;
+};
 
 /**
  * How one server of the zone behaved. `refused`, `not_authoritative`, `servfail` and `malformed`: it is listed for the

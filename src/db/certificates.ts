@@ -1,5 +1,7 @@
 /** Orders and their certificates. Each step is stored before the next is taken, so that a crash continues the order. */
 import type { Refusal } from '../core/certificate-plan.ts';
+import { severities } from '../core/diagnosis/findings.ts';
+import { findingsChanged } from '../core/findings-changed.ts';
 import { transition } from '../core/lifecycle.ts';
 import { type LoadedDomain, stateColumns, toLoadedDomain } from './domain-row.ts';
 import { closeEscalation } from './escalations.ts';
@@ -199,17 +201,22 @@ export async function endOrders(tx: Prisma.TransactionClient, domainId: string):
   });
 }
 
-/** `verified` → `live`, with its event; nothing where the domain has moved on. */
+/**
+ * `verified` → `live`, with its event; nothing where the domain has moved on. What warns still does; what blocked, or
+ * could not be told, is over.
+ */
 async function goLive(tx: Prisma.TransactionClient, domain: LoadedDomain, at: Date): Promise<void> {
   const step = transition(domain.state, { kind: 'certificate_stored' }, { now: at, windowMs: 0 });
   if (step.kind !== 'moved') return;
+  const findings = domain.findings.filter(({ code }) => severities[code] === 'warns');
   const { count } = await tx.domain.updateMany({
     where: { id: domain.id, epoch: domain.epoch, status: domain.state.status, removedAt: null },
-    data: { ...stateColumns(step.to), findings: [], nextCheckAt: null, escalateAt: null },
+    data: { ...stateColumns(step.to), findings, nextCheckAt: null, escalateAt: null },
   });
   if (count === 0) return;
   await closeEscalation(tx, domain.id, at);
-  await tell(tx, domain.id, [{ type: step.event }], at);
+  const changed = findingsChanged(domain.findings, findings);
+  await tell(tx, domain.id, [...changed, { type: step.event }], at);
 }
 
 async function postpone(

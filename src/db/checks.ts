@@ -3,6 +3,7 @@
  * and one UPDATE (docs/performance.md has the figures). A save has been committed when its promise resolves.
  */
 import type { CheckOutcome } from '../core/check.ts';
+import { areEqual } from '../core/findings-changed.ts';
 import type { Observation } from '../core/observation.ts';
 import { type LoadedDomain, toLoadedDomain } from './domain-row.ts';
 import { gather } from './gather.ts';
@@ -97,8 +98,8 @@ function toRow({ domain, observation, outcome, at }: CheckSave): Record<string, 
     next_check_at: outcome.nextCheckAt,
     // A cheap look that found nothing new gives the very object that was loaded.
     ...(observation !== domain.observation && { observation }),
+    ...(!areEqual(outcome.findings, domain.findings) && { findings: outcome.findings }),
     ...(changed && {
-      findings: outcome.findings,
       changed: { appeared: changed.appeared, cleared: changed.cleared },
     }),
   };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
-import { findingsChanged } from '../../src/core/findings-changed.ts';
+import { areEqual, findingsChanged } from '../../src/core/findings-changed.ts';
 
 const about = { hostname: 'docs.example.com', target: 'x.edge.test' };
 const missing: Finding = { code: 'record_missing', ...about, seen: 'nxdomain' };
@@ -33,14 +33,52 @@ it('what is new appears, and what is gone is cleared', () => {
 it('another value of the same code is a change', () => {
   const other: Finding = { ...missing, seen: 'nodata' };
   expect(findingsChanged([missing], [other])).toMatchObject([{ appeared: [other] }]);
-  expect(findingsChanged([cached(null)], [cached(null, 'A 192.0.2.1')])).toHaveLength(1);
-  expect(findingsChanged([bogus(6, 'a')], [bogus(7, 'a')])).toHaveLength(1);
+  expect(findingsChanged([mismatch], [{ ...mismatch, found: 'third.net' }])).toHaveLength(1);
 });
 
 it('how long something is remembered, and in which words a resolver fails, is none', () => {
   expect(findingsChanged([cached(null)], [cached('2026-11-21T10:00:00.000Z')])).toEqual([]);
   expect(findingsChanged([bogus(7, 'from 192.0.2.1')], [bogus(7, 'from 192.0.2.2')])).toEqual([]);
 });
+
+/** Each pair is one fault, seen twice. */
+const seenTwice: readonly (readonly [what: string, before: Finding, after: Finding])[] = [
+  ['what a resolver remembers', cached(null), cached(null, 'A 192.0.2.1')],
+  ['the reason a resolver names once only', bogus(9, 'a'), bogus(6, 'a')],
+  [
+    'addresses that rotate',
+    { code: 'apex_elsewhere', ...about, addresses: ['151.101.1.7'] },
+    { code: 'apex_elsewhere', ...about, addresses: ['151.101.65.7'] },
+  ],
+  ['in which way a server fails', unreachable('timeout'), unreachable('no_address')],
+  ['what the slower server shows', behind('A 192.0.2.1'), behind('A 192.0.2.2')],
+];
+
+it.each(seenTwice)('%s is no change, but is not the very same either', (_what, before, after) => {
+  expect(findingsChanged([before], [after])).toEqual([]);
+  expect(areEqual([before], [after])).toBe(false);
+  expect(areEqual([before], [structuredClone(before)])).toBe(true);
+});
+
+it('one more server that follows is a change', () => {
+  const two: Finding = { ...behind('A 192.0.2.1'), right: ['ns1', 'ns2'], others: [] };
+  expect(findingsChanged([behind('A 192.0.2.1')], [two])).toHaveLength(1);
+});
+
+function unreachable(outcome: 'timeout' | 'no_address'): Finding {
+  const servers = [{ server: 'ns2', outcome }];
+  return {
+    code: 'name_server_unreachable',
+    hostname: about.hostname,
+    zone: 'example.com',
+    servers,
+  };
+}
+
+function behind(shows: string): Finding & { readonly code: 'name_servers_disagree' } {
+  const others = [{ server: 'ns2', shows }];
+  return { code: 'name_servers_disagree', ...about, right: ['ns1'], others };
+}
 
 it('evidence that a finding did not have before is a change', () => {
   const hinted: Finding = { ...missing, hints: [{ code: 'wrong_host', name: 'example.com' }] };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import { type CertificateStore, createCertificateStore } from '../../src/db/certificates.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import { createDomainStore, type DomainStore } from '../../src/db/domains.ts';
@@ -62,6 +63,24 @@ describe.each(storages)('orders on $name', ({ name, available }) => {
     const story = ['domain.added', 'domain.verified', 'certificate.issued', 'domain.live'];
     expect(await stored.events(domain)).toEqual(story);
   });
+
+  it.skipIf(!available)(
+    'what warns is still said of a live domain, what is over is not',
+    async () => {
+      const warning: Finding = {
+        code: 'wildcard_answers',
+        hostname: 'warned.example.com',
+        target: 'x.edge.test',
+        wildcard: '*.example.com',
+      };
+      const unknown: Finding = { code: 'dns_unknown', hostname: 'warned.example.com', servers: [] };
+      const { domain, order } = await anOrder('warned.example.com');
+      const loaded = { ...domain, findings: [warning, unknown] };
+      await certificates.store(loaded, order.id, issued, noon);
+      expect((await stored.load(domain.id)).findings).toEqual([warning]);
+      expect(await stored.events(domain)).toContain('domain.findings_changed');
+    },
+  );
 
   it.skipIf(!available)('a refusal that comes late takes nothing from a live domain', async () => {
     const { domain, order } = await anOrder('late.example.com');

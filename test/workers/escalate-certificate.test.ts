@@ -44,6 +44,19 @@ function world(look: Diagnosis, parts: Partial<IssueWork> = {}, isOpen = false) 
   return { deps, opened, saves, attempts };
 }
 
+const disagreeing: Diagnosis = {
+  verdict: 'wrong',
+  provider: null,
+  findings: [
+    {
+      code: 'name_servers_disagree',
+      hostname: 'docs.shop.test',
+      target: 'x.edge.test',
+      right: ['ns1.shop.test'],
+      others: [{ server: 'ns2.shop.test', shows: 'no record' }],
+    },
+  ],
+};
 const problem = (type: string) => ({ refusals: 1, lastProblem: { type, detail: '' } });
 
 describe('30 minutes after verification without a certificate', () => {
@@ -52,6 +65,7 @@ describe('30 minutes after verification without a certificate', () => {
     ['authority_refused', right, problem('unauthorized')],
     ['authority_rate_limited', right, problem('rate_limited')],
     ['dns_unknown', unknown, problem('dns')],
+    ['dns_unsettled', disagreeing, {}],
     [
       'caa_unknown',
       {

@@ -5,8 +5,11 @@ import type { ExtendedError, ServerState } from '../observation.ts';
 export type Severity = 'blocks' | 'warns' | 'informs';
 export type Actor = 'customer' | 'dns_provider' | 'platform';
 
-/** What the record must do: lead visitors of `hostname` to `target`. */
-type Wanted = { readonly hostname: string; readonly target: string };
+/**
+ * What the record must do: lead visitors of `hostname` to `target`. `zone`: the zone that it goes into, where that is
+ * not the registrable domain but one delegated below it.
+ */
+type Wanted = { readonly hostname: string; readonly target: string; readonly zone?: string };
 
 /** One thing worth saying about a domain, with its evidence. Stored as it is; worded by explain.ts. */
 export type Finding =
@@ -15,6 +18,9 @@ export type Finding =
       /** `nxdomain`: nothing at all has this name; `nodata`: it exists, without the record. */
       readonly seen: 'nxdomain' | 'nodata';
       readonly provider?: string;
+      readonly ourAddresses?: readonly string[];
+      /** The name's MX records: a CNAME would end its mail. */
+      readonly exchanges?: readonly string[];
       readonly hints?: readonly Hint[];
     })
   | (Wanted & {
@@ -28,12 +34,14 @@ export type Finding =
       readonly code: 'cname_at_apex';
       readonly found: string;
       readonly provider?: string;
+      readonly ourAddresses?: readonly string[];
     })
   | (Wanted & {
       readonly code: 'conflicting_a' | 'conflicting_aaaa';
       readonly addresses: readonly string[];
       /** The platform's own addresses among them: right today, but a subdomain must follow the target. */
       readonly ours: readonly string[];
+      readonly exchanges?: readonly string[];
       readonly hints?: readonly Hint[];
     })
   /** `exchanges`: `10 mx.example.net`. A CNAME here would end the mail of this name (RFC 1034, 3.6.2). */
@@ -53,6 +61,8 @@ export type Finding =
       readonly code: 'apex_elsewhere';
       readonly addresses: readonly string[];
       readonly provider?: string;
+      /** What could stand there instead, where the provider has no ALIAS. */
+      readonly ourAddresses?: readonly string[];
     })
   /** `right`: the servers that have the record; `others`: those that do not, with what they show instead. */
   | (Wanted & {
@@ -128,6 +138,9 @@ export type Finding =
       readonly hostname: string;
       /** Where the set was found: the host name or an ancestor (RFC 8659, 3). */
       readonly foundAt: string;
+      /** The name behind `foundAt`'s alias that holds the set; `ours`: the platform's own target. */
+      readonly publishedAt?: string;
+      readonly ours?: true;
       /** The set in presentation form, e.g. `0 issue "ca.example"`. */
       readonly records: readonly string[];
       /** The record that would allow us, in presentation form. */
@@ -147,6 +160,9 @@ export type Finding =
       readonly code: 'caa_unknown';
       readonly hostname: string;
       readonly name: string;
+      /** As in `caa_blocks`. */
+      readonly publishedAt?: string;
+      readonly ours?: true;
       /** `nxdomain` only of a top-level domain: an answer that cannot be right. */
       readonly outcome: Outcome | 'nxdomain';
     }
