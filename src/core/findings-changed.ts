@@ -15,10 +15,12 @@ const passingEverywhere: readonly string[] = ['until', 'text'];
  * way and now in another, resolvers name the first reason only once. It is stored, but is no event.
  */
 const passingIn: { readonly [C in FindingCode]?: readonly string[] } = {
+  record_missing: ['ourAddresses'],
+  cname_at_apex: ['ourAddresses'],
   conflicting_a: ['addresses', 'ours'],
   conflicting_aaaa: ['addresses', 'ours'],
   apex_mixed: ['ours', 'others'],
-  apex_elsewhere: ['addresses'],
+  apex_elsewhere: ['addresses', 'ourAddresses'],
   apex_partial: ['addresses', 'missing'],
   proxied: ['addresses'],
   reserved_address: ['addresses'],
@@ -28,7 +30,8 @@ const passingIn: { readonly [C in FindingCode]?: readonly string[] } = {
   dnssec_bogus: ['errors'],
   old_answer_cached: ['resolvers'],
   dns_unknown: ['outcome', 'errors'],
-  caa_unknown: ['outcome'],
+  caa_blocks: ['publishedAt'],
+  caa_unknown: ['outcome', 'publishedAt'],
 };
 
 /** What appeared and what is gone; an empty list where nothing changed. */

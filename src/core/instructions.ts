@@ -35,7 +35,9 @@ export function recordFor({
 export function zoneBelow({ hostname, delegation }: Seen): string | undefined {
   if (delegation?.kind !== 'delegated') return undefined;
   const { zone } = splitAtZone(hostname);
-  return delegation.zone.endsWith(`.${zone}`) ? delegation.zone : undefined;
+  const below = delegation.zone.endsWith(`.${zone}`);
+  const holds = hostname === delegation.zone || hostname.endsWith(`.${delegation.zone}`);
+  return below && holds ? delegation.zone : undefined;
 }
 
 type Seen = Pick<Observation, 'hostname' | 'delegation'>;

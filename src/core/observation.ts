@@ -71,7 +71,7 @@ export type Soa = { readonly serial: number; readonly negativeTtlSeconds: number
 export type ServerView = {
   /** The server's name, or its address where it was configured by address. */
   readonly server: string;
-  /** Where it was asked; null where there is nowhere to ask it. */
+  /** Where it was asked, or the address that must not be; null where there is nowhere to ask it. */
   readonly address: string | null;
   readonly state: ServerState;
   /** Of its answer to the question for A: the AA flag and the RCODE; null where none came. */

@@ -4,7 +4,7 @@
  */
 
 import type { CaaRecord } from '../observation.ts';
-import { type IssueValue, issuerTextOf, parseIssueValue } from './caa-value.ts';
+import { type CaaParameter, type IssueValue, issuerTextOf, parseIssueValue } from './caa-value.ts';
 
 /** The authority that is to issue, as CAA records name it. */
 export type CaaAuthority = {
@@ -127,6 +127,36 @@ function methodMatches({ parameters }: IssueValue, method: CaaAuthority['method'
     names.every((name) => /^[A-Za-z0-9-]+$/.test(name)) &&
     names.includes(method)
   );
+}
+
+/**
+ * What a further record for our authority asks for, to be no wider than those that are there: the same parameters, with
+ * our own values as far as they are known (RFC 8657).
+ */
+export function ownParameters(
+  relevant: readonly string[],
+  ca: CaaAuthority,
+): readonly CaaParameter[] {
+  const used = new Set(
+    valuesForUs(relevant, ca).flatMap(({ parameters }) => parameters.map(({ tag }) => tag)),
+  );
+  const own = [
+    { tag: 'accounturi', value: ca.accountUri },
+    { tag: 'validationmethods', value: ca.method },
+  ];
+  return own.flatMap(({ tag, value }) => (value !== null && used.has(tag) ? { tag, value } : []));
+}
+
+/** Whether there are records for our authority, and all of them leave our method out. */
+export function leaveOutMethod(relevant: readonly string[], ca: CaaAuthority): boolean {
+  const ours = valuesForUs(relevant, ca);
+  return ours.length > 0 && ours.every((value) => !methodMatches(value, ca.method));
+}
+
+function valuesForUs(relevant: readonly string[], ca: CaaAuthority): readonly IssueValue[] {
+  return relevant
+    .flatMap((value) => parseIssueValue(value, authorityReading.parameterTag) ?? [])
+    .filter((parsed) => ca.issuerDomains.includes(authorityReading.issuerOf(parsed)));
 }
 
 /** How a value that was meant for our authority is written wrongly, if it is. */

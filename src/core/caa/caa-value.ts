@@ -10,6 +10,8 @@ export type IssueValue = { readonly issuer: string; readonly parameters: readonl
 const issuerLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i;
 /** Visible ASCII without the semicolon (RFC 8659, 4.2). */
 const parameterValue = /^[\x21-\x3a\x3c-\x7e]*$/;
+/** The same without what needs an escape in a zone file. */
+const plainValue = /^[\x21\x23-\x3a\x3c-\x5b\x5d-\x7e]+$/;
 
 /**
  * Takes an issue or issuewild value apart (RFC 8659, 4.2); undefined where it is malformed.
@@ -39,9 +41,19 @@ export function presentationOf({ flags, tag, value }: CaaRecord): string {
   return `${flags} ${name} "${text}"`;
 }
 
-/** The record that allows an authority to issue, in presentation form. */
-export function recordToAdd(issuerDomain: string): string {
-  return presentationOf({ flags: 0, tag: 'issue', value: issuerDomain });
+/**
+ * The record that allows an authority to issue, in presentation form, restricted by these parameters: by those at least
+ * that a record can hold as they are.
+ */
+export function recordToAdd(issuerDomain: string, parameters: readonly CaaParameter[]): string {
+  const held = parameters.filter(({ value }) => plainValue.test(value));
+  const value = [issuerDomain, ...held.map((one) => `${one.tag}=${one.value}`)].join('; ');
+  return presentationOf({ flags: 0, tag: 'issue', value });
+}
+
+/** The same record without its parameters. */
+export function withoutParameters(toAdd: string): string {
+  return toAdd.replace(/;[^"]*"$/, '"');
 }
 
 /** What stands where the issuer's name should, however it is written. */

@@ -12,10 +12,12 @@ import {
   forbidsAll,
   hintFor,
   isMisspelt,
+  leaveOutMethod,
+  ownParameters,
   relevantValues,
   rfcReading,
 } from './caa-set.ts';
-import { presentationOf } from './caa-value.ts';
+import { presentationOf, recordToAdd } from './caa-value.ts';
 
 type Permission = 'allow' | 'deny';
 
@@ -35,17 +37,26 @@ export type CaaVerdict =
   | {
       readonly kind: 'deny';
       readonly foundAt: string;
+      /** Where the set stands, where `foundAt` is an alias. */
+      readonly publishedAt?: string;
       readonly records: readonly string[];
+      /** The record that lets us issue beside them, in presentation form, unless any has to go. */
+      readonly toAdd: string;
       /** Those that forbid whatever else is there, in presentation form. */
       readonly toRemove: readonly string[];
       readonly reason: CaaDenial;
-      /** Ours, where the reason is that a record for our authority does not let it be used. */
+      /** Ours, where the records for our authority do not let it be used. */
       readonly method?: string;
       readonly hint?: CaaHint;
       readonly rfc: Permission;
     }
   /** `nxdomain` only of a top-level domain, which cannot be missing. */
-  | { readonly kind: 'unknown'; readonly name: string; readonly outcome: Outcome | 'nxdomain' };
+  | {
+      readonly kind: 'unknown';
+      readonly name: string;
+      readonly publishedAt?: string;
+      readonly outcome: Outcome | 'nxdomain';
+    };
 
 /**
  * The names to ask for CAA, nearest first, the top-level domain last, never the root (RFC 8659, 3).
@@ -65,14 +76,20 @@ export function judgeCaa(
   ca: CaaAuthority,
   { wildcard }: { readonly wildcard: boolean },
 ): CaaVerdict {
-  for (const { name, answer } of levels) {
-    const outcome = missing(name, answer.kind);
+  for (const level of levels) {
+    const outcome = missing(level.name, level.answer.kind);
     // An error is not absence: it may hide a set that forbids (RFC 8659, 3).
-    if (outcome !== undefined) return { kind: 'unknown', name, outcome };
-    const records = recordsOf(answer);
-    if (records.length > 0) return judgeSet(name, records, ca, wildcard);
+    if (outcome !== undefined) {
+      return { kind: 'unknown', name: level.name, ...endOf(level), outcome };
+    }
+    const records = recordsOf(level.answer);
+    if (records.length > 0) return judgeSet(level, records, ca, wildcard);
   }
   return { kind: 'allow', foundAt: null, records: [], warnings: [], rfc: 'allow' };
+}
+
+function endOf({ publishedAt }: CaaLevel): { readonly publishedAt?: string } {
+  return publishedAt === undefined ? {} : { publishedAt };
 }
 
 /** Why a level gave nothing to go by; undefined where it answered. */
@@ -92,11 +109,12 @@ function missing(name: string, kind: CaaLevel['answer']['kind']): Outcome | 'nxd
 }
 
 function judgeSet(
-  foundAt: string,
+  level: CaaLevel,
   set: readonly CaaRecord[],
   ca: CaaAuthority,
   wildcard: boolean,
 ): CaaVerdict {
+  const foundAt = level.name;
   const relevant = relevantValues(set, wildcard);
   const reason = denialOf(set, relevant, ca, authorityReading);
   const rfc = denialOf(set, relevant, ca, rfcReading) === undefined ? 'allow' : 'deny';
@@ -104,17 +122,26 @@ function judgeSet(
   if (reason === undefined) {
     return { kind: 'allow', foundAt, records, warnings: warningsOf(relevant, ca, rfc), rfc };
   }
+  const toRemove = presented(set.filter((record) => forbidsAll(record, authorityReading)));
+  const toAdd = recordToAdd(ca.issuerDomains[0], ownParameters(relevant, ca));
+  const why = { reason, ...methodIn(reason, relevant, ca), ...hintIn(relevant, ca) };
+  return { kind: 'deny', foundAt, ...endOf(level), records, toAdd, toRemove, ...why, rfc };
+}
+
+/** Also where the account is wrong in the first place: both have to be repaired. */
+function methodIn(
+  reason: CaaDenial,
+  relevant: readonly string[],
+  ca: CaaAuthority,
+): { readonly method?: string } {
+  const isSaid =
+    reason === 'other_method' || (reason === 'other_account' && leaveOutMethod(relevant, ca));
+  return isSaid ? { method: ca.method } : {};
+}
+
+function hintIn(relevant: readonly string[], ca: CaaAuthority): { readonly hint?: CaaHint } {
   const hint = relevant.map((value) => hintFor(value, ca)).find((found) => found !== undefined);
-  return {
-    kind: 'deny',
-    foundAt,
-    records,
-    toRemove: presented(set.filter((record) => forbidsAll(record, authorityReading))),
-    reason,
-    ...(reason === 'other_method' ? { method: ca.method } : {}),
-    ...(hint === undefined ? {} : { hint }),
-    rfc,
-  };
+  return hint === undefined ? {} : { hint };
 }
 
 /** What could still go wrong with a set that lets our authority issue. */

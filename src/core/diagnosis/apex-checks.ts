@@ -1,7 +1,7 @@
 /** An apex, where no CNAME belongs: it is judged by the addresses that it shows. */
 import { recordsOf } from '../observation.ts';
 import type { Finding } from './findings.ts';
-import { addressesInTheWay, type Look, unique, wrongAliases } from './look.ts';
+import { addressesInTheWay, choicesIn, type Look, unique, wrongAliases } from './look.ts';
 import { ownAddresses } from './pointing.ts';
 import { isProxiedHere } from './pointing-checks.ts';
 
@@ -11,21 +11,19 @@ type Family = { readonly ours: readonly string[]; readonly others: readonly stri
 export function cnameAtApex(look: Look): Finding | undefined {
   const [found] = wrongAliases(look);
   if (found === undefined || !look.apex) return undefined;
-  const { hostname, target } = look.expected;
-  return { code: 'cname_at_apex', hostname, target, found, ...providerIn(look) };
+  return { code: 'cname_at_apex', ...look.wanted, found, ...choicesIn(look) };
 }
 
 /** Foreign addresses: beside ours, in place of one family of ours, or alone. Exactly one finding says it. */
 export function foreignAtApex(look: Look): Finding | undefined {
   if (!look.apex || isProxiedHere(look)) return undefined;
-  const { hostname, target } = look.expected;
-  const about = { hostname, target };
+  const about = look.wanted;
   const [a, aaaa] = [familyOf(look, 'a'), familyOf(look, 'aaaa')];
   const others = [...a.others, ...aaaa.others];
   const ours = [...a.ours, ...aaaa.ours];
   if (others.length === 0) return undefined;
   if (ours.length === 0) {
-    return { code: 'apex_elsewhere', ...about, addresses: unique(others), ...providerIn(look) };
+    return { code: 'apex_elsewhere', ...about, addresses: unique(others), ...choicesIn(look) };
   }
   if ([a, aaaa].some((family) => family.ours.length > 0 && family.others.length > 0)) {
     return { code: 'apex_mixed', ...about, ours: unique(ours), others: unique(others) };
@@ -50,8 +48,7 @@ export function apexPartial(look: Look): Finding | undefined {
   const wanted = (own: string) => !own.includes(':') || aaaa?.length !== 0;
   const missing = look.observation.targetAddresses.filter((own) => wanted(own) && !isShown(own));
   if (missing.length === 0) return undefined;
-  const { hostname, target } = look.expected;
-  return { code: 'apex_partial', hostname, target, addresses, missing: unique(missing) };
+  return { code: 'apex_partial', ...look.wanted, addresses, missing: unique(missing) };
 }
 
 function familyOf(look: Look, family: 'a' | 'aaaa'): Family {
@@ -60,8 +57,4 @@ function familyOf(look: Look, family: 'a' | 'aaaa'): Family {
     ours: addresses.filter(look.isOwn),
     others: addresses.filter((address) => !look.isOwn(address)),
   };
-}
-
-function providerIn({ provider }: Look): { readonly provider?: string } {
-  return provider === null ? {} : { provider: provider.name };
 }

@@ -1,18 +1,20 @@
 /** Whether our certificate authority may issue for the name. */
-import { recordToAdd } from '../caa/caa-value.ts';
 import type { Finding } from './findings.ts';
 import { type Look, unique } from './look.ts';
+import { isSameName } from './pointing.ts';
 
 /** The set forbids our authority. */
-export function caaBlocks({ expected: { hostname, ca }, caa }: Look): Finding | undefined {
+export function caaBlocks(look: Look): Finding | undefined {
+  const { wanted, caa } = look;
   if (caa?.kind !== 'deny') return undefined;
-  const { foundAt, records, toRemove, reason, method, hint, rfc } = caa;
+  const { foundAt, records, toAdd, toRemove, reason, method, hint, rfc } = caa;
   return {
     code: 'caa_blocks',
-    hostname,
+    hostname: wanted.hostname,
     foundAt,
+    ...placeOf(look, foundAt, caa.publishedAt),
     records,
-    toAdd: recordToAdd(ca.issuerDomains[0]),
+    toAdd,
     ...(toRemove.length === 0 ? {} : { toRemove }),
     reason,
     ...(method === undefined ? {} : { method }),
@@ -22,9 +24,12 @@ export function caaBlocks({ expected: { hostname, ca }, caa }: Look): Finding | 
 }
 
 /** The climb gave no answer. While the name does not point here nothing depends on it. */
-export function caaUnknown({ expected, caa, pointing }: Look): Finding | undefined {
+export function caaUnknown(look: Look): Finding | undefined {
+  const { wanted, caa, pointing } = look;
   if (caa?.kind !== 'unknown' || pointing !== 'right') return undefined;
-  return { code: 'caa_unknown', hostname: expected.hostname, name: caa.name, outcome: caa.outcome };
+  const { name, outcome } = caa;
+  const place = placeOf(look, name, caa.publishedAt);
+  return { code: 'caa_unknown', hostname: wanted.hostname, name, ...place, outcome };
 }
 
 /** Our authority may issue, but not for a good reason, or not for long. */
@@ -38,5 +43,23 @@ export function caaWarns({ expected: { hostname }, caa }: Look): Finding | undef
     foundAt: foundAt ?? hostname,
     records: unique(records),
     reasons,
+  };
+}
+
+/**
+ * Where the answer of one step of the climb stands, and whether it is the platform's to repair. The climb is made as if
+ * the record were there, so a subdomain's own step is always that of the target.
+ */
+function placeOf(
+  { apex, wanted: { hostname, target } }: Look,
+  name: string,
+  publishedAt: string | undefined,
+): { readonly publishedAt?: string; readonly ours?: true } {
+  const isOurs =
+    (!apex && isSameName(name, hostname)) ||
+    (publishedAt !== undefined && isSameName(publishedAt, target));
+  return {
+    ...(publishedAt === undefined ? {} : { publishedAt }),
+    ...(isOurs ? { ours: true } : {}),
   };
 }

@@ -13,7 +13,7 @@ import { apexWords } from './words-apex.ts';
 import { caaWords } from './words-caa.ts';
 import { type ExplainedHint, hintsIn } from './words-hints.ts';
 import { pointingWords } from './words-pointing.ts';
-import { isAtServers, isOurTrouble, serverWords } from './words-servers.ts';
+import { isAtServers, isOfSeveralProviders, isOurTrouble, serverWords } from './words-servers.ts';
 import { bogusActor, worldWords } from './words-world.ts';
 
 /** Every text is a sentence or a short line, safe to show anywhere but in HTML without escaping. */
@@ -44,6 +44,11 @@ function actorFor(finding: Finding): Actor {
       return isOurTrouble(finding) ? 'platform' : actors.dns_unknown;
     case 'dnssec_bogus':
       return bogusActor(finding.errors);
+    case 'caa_blocks':
+    case 'caa_unknown':
+      return finding.ours ? 'platform' : actors[finding.code];
+    case 'name_servers_disagree':
+      return isOfSeveralProviders(finding) ? 'customer' : actors.name_servers_disagree;
     case 'reserved_address':
       return isAtServers(finding) ? 'dns_provider' : actors.reserved_address;
     default:

@@ -1,7 +1,7 @@
 /** What the checks look at: one observation, with everything that several of them need worked out once. */
 import { type CaaVerdict, judgeCaa } from '../caa/caa.ts';
 import type { CaaAuthority } from '../caa/caa-set.ts';
-import { recordFor } from '../instructions.ts';
+import { type DnsRecord, recordFor, zoneBelow } from '../instructions.ts';
 import type { Verdict } from '../lifecycle.ts';
 import { type Observation, recordsOf, type ServerView } from '../observation.ts';
 import { splitAtZone } from '../zone.ts';
@@ -23,6 +23,10 @@ export type Judged = { readonly view: ServerView; readonly pointing: Pointing };
 export type Look = {
   readonly observation: Observation;
   readonly expected: Expected;
+  readonly record: DnsRecord;
+  /** What findings about the record begin with; `zone` where it is one below the registrable domain. */
+  readonly wanted: { readonly hostname: string; readonly target: string; readonly zone?: string };
+  /** Whether the host name is the top of its zone. */
   readonly apex: boolean;
   /** The zone the host name is in, as far as we know. */
   readonly zone: string;
@@ -47,8 +51,11 @@ export type Check = (look: Look) => Finding | undefined;
 
 /** Gathers what the checks need. */
 export function gather(observation: Observation, expected: Expected): Look {
-  const record = recordFor(expected);
+  const { hostname, target } = expected;
   const { targetAddresses, delegation } = observation;
+  const below = zoneBelow(observation);
+  const wanted = { hostname, target, ...(below === undefined ? {} : { zone: below }) };
+  const record = recordFor(wanted);
   const servers = observation.servers.map((view) => ({
     view,
     pointing: pointingOf(view, record, targetAddresses),
@@ -64,8 +71,10 @@ export function gather(observation: Observation, expected: Expected): Look {
   return {
     observation,
     expected,
+    record,
+    wanted,
     apex: record.type === 'ALIAS',
-    zone: delegation?.zone ?? splitAtZone(expected.hostname).zone,
+    zone: delegation?.zone ?? splitAtZone(hostname).zone,
     servers,
     pointing,
     unregistered,
@@ -101,6 +110,17 @@ export function addressesInTheWay({ wrong }: Look, family: 'a' | 'aaaa'): readon
       pointing.kind === 'elsewhere' ? recordsOf(view[family]) : [],
     ),
   );
+}
+
+/** What decides how the record of an apex can be made: the provider, and the addresses that may stand in its place. */
+export function choicesIn({ provider, apex, observation: { targetAddresses } }: Look): {
+  readonly provider?: string;
+  readonly ourAddresses?: readonly string[];
+} {
+  return {
+    ...(provider === null ? {} : { provider: provider.name }),
+    ...(apex && targetAddresses.length > 0 ? { ourAddresses: unique(targetAddresses) } : {}),
+  };
 }
 
 /** A set as findings keep it: sorted, so that servers that rotate their answers do not make a new finding of it. */

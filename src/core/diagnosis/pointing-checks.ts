@@ -10,7 +10,15 @@ import {
   isChainOf,
   wildcardFor,
 } from './hints.ts';
-import { addressesInTheWay, byText, type Look, unique, wrongAliases, zoneServers } from './look.ts';
+import {
+  addressesInTheWay,
+  byText,
+  choicesIn,
+  type Look,
+  unique,
+  wrongAliases,
+  zoneServers,
+} from './look.ts';
 import { isOther, isSameName, ownAddresses } from './pointing.ts';
 import { areCloudflareServers, proxyOf } from './proxies.ts';
 
@@ -20,13 +28,12 @@ const SHOWN_MAX = 3;
 /** Some servers of the zone have the record already, or still. */
 export function nameServersDisagree(look: Look): Finding | undefined {
   if (!look.disagree) return undefined;
-  const { servers, expected } = look;
+  const { servers } = look;
   const right = servers.filter(({ pointing }) => pointing.kind === 'right');
   const others = servers.filter(({ pointing }) => isOther(pointing));
   return {
     code: 'name_servers_disagree',
-    hostname: expected.hostname,
-    target: expected.target,
+    ...look.wanted,
     right: unique(right.map(({ view }) => view.server)),
     others: others
       .map(({ view }) => ({ server: view.server, shows: showing(view) }))
@@ -51,8 +58,7 @@ export function proxied(look: Look): Finding | undefined {
   const by = proxyOf(addresses);
   // A platform may stand behind the same proxy: then these are just its addresses.
   if (by === null || addresses.some(look.isOwn)) return undefined;
-  const { hostname, target } = look.expected;
-  return { code: 'proxied', hostname, target, by, addresses };
+  return { code: 'proxied', ...look.wanted, by, addresses };
 }
 
 /** Whether the proxy is all that is wrong with the addresses: the zone is served by who runs it. */
@@ -73,9 +79,9 @@ export function conflicting(
   if (look.apex) return undefined;
   const addresses = addressesInTheWay(look, code === 'conflicting_a' ? 'a' : 'aaaa');
   if (addresses.length === 0 || isProxiedHere(look)) return undefined;
-  const { hostname, target } = look.expected;
   const ours = addresses.filter(look.isOwn);
-  return { code, hostname, target, addresses, ours, ...hinted(hintsForAddresses(look, addresses)) };
+  const hints = hinted(hintsForAddresses(look, addresses));
+  return { code, ...look.wanted, addresses, ours, ...mailIn(look), ...hints };
 }
 
 /** Aliases in a circle lead nowhere. */
@@ -84,17 +90,15 @@ export function cnameLoop(look: Look): Finding | undefined {
   if (chain?.end !== 'loop') return undefined;
   // The chain is that of one alias; it says nothing where no server showed one.
   if (!wrongAliases(look).some((alias) => isChainOf(alias, chain.names))) return undefined;
-  const { hostname, target } = look.expected;
-  return { code: 'cname_loop', hostname, target, names: circleIn([hostname, ...chain.names]) };
+  const names = circleIn([look.wanted.hostname, ...chain.names]);
+  return { code: 'cname_loop', ...look.wanted, names };
 }
 
 /** A CNAME to somewhere else, at a subdomain. */
 export function cnameMismatch(look: Look): Finding | undefined {
   const [found] = wrongAliases(look);
   if (found === undefined || look.apex) return undefined;
-  const { hostname, target } = look.expected;
-  const hints = hinted(hintsForAlias(look, found));
-  return { code: 'cname_mismatch', hostname, target, found, ...hints };
+  return { code: 'cname_mismatch', ...look.wanted, found, ...hinted(hintsForAlias(look, found)) };
 }
 
 /** No record, at a server at least. */
@@ -107,17 +111,23 @@ export function recordMissing(look: Look): Finding | undefined {
   const seen = kinds.has('nodata') ? 'nodata' : 'nxdomain';
   return {
     code: 'record_missing',
-    hostname: look.expected.hostname,
-    target: look.expected.target,
+    ...look.wanted,
     seen,
-    ...(look.provider === null ? {} : { provider: look.provider.name }),
+    ...choicesIn(look),
+    ...mailIn(look),
     ...hinted(hintsForMissing(look, seen)),
   };
 }
 
 /** Mail is delivered to this name, and the CNAME that is to be created would end that. */
 export function mailAtName(look: Look): Finding | undefined {
-  if (look.apex || look.pointing === 'right' || look.unregistered) return undefined;
+  if (look.pointing === 'right' || look.unregistered) return undefined;
+  const { exchanges } = mailIn(look);
+  return exchanges === undefined ? undefined : { code: 'mail_at_name', ...look.wanted, exchanges };
+}
+
+/** The MX records that a CNAME would end; beside an ALIAS they may stay. */
+function mailIn(look: Look): { readonly exchanges?: readonly string[] } {
   const exchanges = unique(
     look.servers
       .filter(({ view }) => view.state === 'answers')
@@ -125,22 +135,21 @@ export function mailAtName(look: Look): Finding | undefined {
       // RFC 7505: a "null MX" says that no mail is wanted.
       .filter((exchange) => !/^\d+ \.?$/.test(exchange)),
   );
-  const { hostname, target } = look.expected;
-  return exchanges.length === 0 ? undefined : { code: 'mail_at_name', hostname, target, exchanges };
+  return look.apex || exchanges.length === 0 ? {} : { exchanges };
 }
 
 /** It points here, and so does every name beside it. */
 export function wildcardAnswers(look: Look): Finding | undefined {
   const { sibling } = look.observation.nearby;
   if (sibling === null || look.apex || look.pointing !== 'right') return undefined;
-  const { hostname, target } = look.expected;
+  const { hostname, target } = look.wanted;
   const isOwn = ownAddresses(look.observation.targetAddresses);
   const addresses = recordsOf(sibling.a);
   const same =
     recordsOf(sibling.cname).some((alias) => isSameName(alias, target)) ||
     (addresses.length > 0 && addresses.every(isOwn));
   return same
-    ? { code: 'wildcard_answers', hostname, target, wildcard: wildcardFor(hostname) }
+    ? { code: 'wildcard_answers', ...look.wanted, wildcard: wildcardFor(hostname) }
     : undefined;
 }
 

@@ -1,5 +1,8 @@
 /** Who runs a zone, told from the names of its name servers, and what that means for the customer. */
 
+import ipaddr from 'ipaddr.js';
+import { splitAtZone } from '../zone.ts';
+
 export type Provider = {
   readonly name: string;
   /** What leads an apex to a foreign host name there; null: nothing that we know of. */
@@ -48,7 +51,7 @@ const rules: readonly Rule[] = [
   rule(
     'Google Cloud DNS',
     'ALIAS',
-    'Network services → Cloud DNS, and for domains that came from Google Domains at Squarespace, which has no ALIAS',
+    'Network services → Cloud DNS → the zone; a domain that came from Google Domains is edited at Squarespace instead, with A and AAAA records in place of an ALIAS',
     'googledomains.com',
   ),
   rule(
@@ -103,7 +106,13 @@ const rules: readonly Rule[] = [
   rule('Constellix', 'ANAME', 'Managed DNS → the domain', 'constellix.com', 'constellix.net'),
   rule('easyDNS', 'ANAME', 'the domain → DNS', ...under('easydns', 'com', 'net', 'org', 'info')),
   rule('Vercel', 'ALIAS', 'Domains → the domain → DNS Records', 'vercel-dns.com'),
-  rule('Hostinger', null, 'Domains → the domain → DNS / Nameservers', 'dns-parking.com'),
+  // It saves a CNAME with the name @ as ALIAS (support.hostinger.com/en/articles/10085192).
+  rule(
+    'Hostinger',
+    'ALIAS',
+    'Domains → the domain → DNS / Nameservers, where a CNAME with the name @ is saved as ALIAS',
+    'dns-parking.com',
+  ),
   rule('Name.com', 'ANAME', 'My Domains → the domain → DNS Records', 'name.com'),
   rule('Network Solutions', null, 'the domain → Advanced DNS', 'worldnic.com'),
   rule('INWX', 'ALIAS', 'Nameserver → the domain', ...under('inwx', 'com', 'net', 'de', 'eu')),
@@ -127,6 +136,22 @@ export function providerOf(serverNames: readonly string[]): Provider | null {
 export function providerNamed(name: string): Provider | null {
   const found = rules.find((one) => one.name === name);
   return found === undefined ? null : withoutRule(found);
+}
+
+/** All that are known. */
+export const providerNames: readonly string[] = rules.map(({ name }) => name);
+
+/** Whether none of the servers here can be run by who runs one of those there, as far as their names tell. */
+export function areOfSeveralProviders(here: readonly string[], there: readonly string[]): boolean {
+  const others = [...new Set(there)];
+  return [...new Set(here)].every((one) => others.every((other) => areApart(one, other)));
+}
+
+/** A server that was configured by its address tells nothing. */
+function areApart(one: string, other: string): boolean {
+  if (ipaddr.isValid(one) || ipaddr.isValid(other)) return false;
+  // Amazon and others spread their servers over several domains.
+  return splitAtZone(one).zone !== splitAtZone(other).zone && providerOf([one, other]) === null;
 }
 
 function withoutRule({ name, apex, where }: Rule): Provider {

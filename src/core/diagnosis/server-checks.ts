@@ -26,14 +26,21 @@ export function domainUnregistered({ observation, expected }: Look): Finding | u
   return { code: 'domain_unregistered', hostname: expected.hostname, domain, registry };
 }
 
-/** Servers that decline, or fail, while another one answers. */
+/** The answer of a server that does not have the zone; a failure of our own network looks otherwise. */
+const declining: ReadonlySet<ServerState> = new Set(['refused', 'not_authoritative']);
+
+/**
+ * Servers that decline, or fail, while another one answers. Where none does, only those that say that they do not have
+ * the zone: it may have been deleted there.
+ */
 export function nameServerLame(look: Look): Finding | undefined {
-  return misbehaving('name_server_lame', lame, look);
+  return misbehaving('name_server_lame', isTold(look) ? lame : declining, look);
 }
 
 /** Servers that cannot be reached, while another one answers. */
 export function nameServerUnreachable(look: Look): Finding | undefined {
-  return misbehaving('name_server_unreachable', unreachable, look);
+  // Where no server tells, our own network may be the reason, and dns_unknown says all that is known.
+  return isTold(look) ? misbehaving('name_server_unreachable', unreachable, look) : undefined;
 }
 
 /** The zone above names other servers than the zone itself: a move to another provider that was not finished. */
@@ -85,17 +92,18 @@ export function dnsUnknown(look: Look): Finding | undefined {
   return { code: 'dns_unknown', hostname, servers, ...(errors.length === 0 ? {} : { errors }) };
 }
 
-/**
- * Only beside a server that can tell: where none does, our own network may be the reason, and dns_unknown says all that
- * is known. A server of several addresses is fine if it answers at one of them.
- */
+/** Whether any server says where the name points. */
+function isTold({ servers }: Look): boolean {
+  return servers.some(({ pointing }) => pointing.kind !== 'unknown');
+}
+
+/** A server of several addresses is fine if it answers at one of them. */
 function misbehaving(
   code: 'name_server_lame' | 'name_server_unreachable',
   states: ReadonlySet<ServerState>,
-  { observation, expected, zone, unregistered, servers: judged }: Look,
+  { observation, expected, zone, unregistered }: Look,
 ): Finding | undefined {
   if (observation.view !== 'authoritative' || unregistered) return undefined;
-  if (judged.every(({ pointing }) => pointing.kind === 'unknown')) return undefined;
   const answering = new Set(
     observation.servers.filter(({ state }) => state === 'answers').map(({ server }) => server),
   );

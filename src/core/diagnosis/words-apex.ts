@@ -1,7 +1,7 @@
 /** Words for an apex, where no CNAME may stand: what the provider has in its place, and what is to be done. */
 import { recordFor } from '../instructions.ts';
 import { type Provider, providerNamed } from './providers.ts';
-import { addressRecords, foreign, recordIn, type Wanted, type WordsFor } from './words.ts';
+import { addressRecords, foreignName, recordIn, type Wanted, type WordsFor } from './words.ts';
 
 export const apexWords: WordsFor<
   'cname_at_apex' | 'apex_partial' | 'apex_mixed' | 'apex_elsewhere'
@@ -11,7 +11,7 @@ export const apexWords: WordsFor<
     return {
       summary: `${hostname} has a CNAME record, which must not stand there: it hides the mail and name server records of the whole domain.`,
       expected: recordIn(finding),
-      found: `CNAME @ → ${foreign(finding.found)}`,
+      found: `CNAME @ → ${foreignName(finding.found)}`,
       action: `Delete the CNAME record of ${hostname}. ${createAtApex(finding)}`,
     };
   },
@@ -44,8 +44,13 @@ export const apexWords: WordsFor<
   },
 };
 
+type AtApex = Wanted & {
+  readonly provider?: string;
+  readonly ourAddresses?: readonly string[];
+};
+
 /** How the record of an apex is made at its provider, in its provider's words; the choices where that has none. */
-export function createAtApex(finding: Wanted & { readonly provider?: string }): string {
+export function createAtApex(finding: AtApex): string {
   const provider = finding.provider === undefined ? null : providerNamed(finding.provider);
   if (provider === null) {
     return `Create: ${recordIn(finding)}. If your provider has none of these: ${choices(finding)}`;
@@ -63,6 +68,7 @@ function recordAt({ name: at, apex }: Provider, finding: Wanted): string {
     : `${apex} ${name} → ${value}, TTL ${ttl}`;
 }
 
-function choices({ hostname, target }: Wanted): string {
-  return `create A and AAAA records with the addresses of ${target}, to be changed when those change; or add www.${hostname} here and let your provider redirect ${hostname} to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.`;
+function choices({ hostname, target, ourAddresses = [] }: AtApex): string {
+  const now = ourAddresses.length === 0 ? '' : ` (now ${addressRecords(ourAddresses)})`;
+  return `create A and AAAA records with the addresses of ${target}${now}, to be changed when those change; or add www.${hostname} here and let your provider redirect ${hostname} to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.`;
 }

@@ -1,22 +1,22 @@
 /** Words for CAA: why our certificate authority may not issue, and the record that lets it. */
 import type { CaaDenial } from '../caa/caa-set.ts';
+import { withoutParameters } from '../caa/caa-value.ts';
 import type { CaaWarning, FindingOf } from './findings.ts';
-import { foreign, listed, outcomes, type Words, type WordsFor } from './words.ts';
+import { foreign, foreignName, listed, outcomes, type Words, type WordsFor } from './words.ts';
 
 export const caaWords: WordsFor<'caa_blocks' | 'caa_unknown' | 'caa_warns'> = {
   caa_blocks: (finding) => {
-    const { records, reason, rfc, toRemove } = finding;
-    const foundAt = foreign(finding.foundAt);
+    const { records, reason, rfc } = finding;
+    const place = placeOf(finding.foundAt, finding.publishedAt);
     const strict =
       rfc === 'allow'
         ? '. By the RFC alone they would allow it; our authority reads them more strictly'
         : '';
     return {
-      summary: summaries[reason ?? 'other_authority'](foundAt, finding),
+      summary: summaries[reason ?? 'other_authority'](place, finding),
       expected: `CAA ${finding.toAdd}`,
-      found: `At ${foundAt}: ${listed(records)}${strict}`,
-      action:
-        toRemove === undefined ? addition(foundAt, finding) : removal(foundAt, toRemove, finding),
+      found: `At ${place}: ${listed(records)}${strict}`,
+      action: repair(place, finding),
     };
   },
   caa_unknown: unknown,
@@ -42,16 +42,35 @@ const summaries: {
     `The CAA records of ${foundAt} let no certificate authority at all issue for ${hostname}.`,
   malformed: (foundAt, { hostname }) =>
     `A CAA record of ${foundAt} cannot be understood as it is written, which forbids a certificate for ${hostname}.`,
-  other_account: (foundAt, { hostname }) =>
-    `The CAA record of ${foundAt} names our certificate authority, but another account there than ours (accounturi), which forbids it for ${hostname}.`,
+  other_account: (foundAt, { hostname, method }) =>
+    `The CAA record of ${foundAt} names our certificate authority, but another account there than ours (accounturi)${method === undefined ? '' : `, and leaves out our method ${method}`}, which forbids it for ${hostname}.`,
   other_method: (foundAt, { hostname, method }) =>
     `The CAA record of ${foundAt} names our certificate authority, but its validationmethods leave out ${method ?? 'our method'}, by which we prove ${hostname}.`,
   unknown_critical: (foundAt, { hostname }) =>
     `A CAA record of ${foundAt} is marked critical and not understood by our certificate authority, which forbids any certificate for ${hostname}.`,
 };
 
-function addition(foundAt: string, { toAdd, reason, method }: Blocks): string {
-  const add = `Add this CAA record at ${foundAt}, beside those that are there: ${toAdd}`;
+/** The name that holds the records, and the one it stands for. */
+function placeOf(name: string, publishedAt: string | undefined): string {
+  return publishedAt === undefined
+    ? foreignName(name)
+    : `${foreignName(publishedAt)}, where ${foreignName(name)} leads`;
+}
+
+function repair(place: string, finding: Blocks): string {
+  const { ours, foundAt, publishedAt = foundAt, toRemove } = finding;
+  if (ours) {
+    return `Nothing for you to do: the records of ${place} come from our own target. We correct them and look again by ourselves.`;
+  }
+  const at = foreignName(publishedAt);
+  return toRemove === undefined ? addition(at, finding) : removal(at, toRemove, finding);
+}
+
+/** Beside a record that restricts, one that restricts as much comes first: the policy is the customer's. */
+function addition(at: string, { toAdd, reason, method }: Blocks): string {
+  const bare = withoutParameters(toAdd);
+  const wider = bare === toAdd ? '' : ` – or, for any account and method: ${bare}`;
+  const add = `Add this CAA record at ${at}, beside those that are there: ${toAdd}${wider}`;
   return reason === 'other_method' && method !== undefined
     ? `${add} – or add ${method} to the validationmethods of the record that is there.`
     : add;
@@ -61,17 +80,24 @@ function removal(foundAt: string, toRemove: readonly string[], { toAdd }: Blocks
   return `Delete from ${foundAt}, or set to flags 0: ${listed(toRemove)}. If an issue record remains there, add: ${toAdd}`;
 }
 
-function unknown({ hostname, outcome, ...finding }: FindingOf<'caa_unknown'>): Words {
-  const name = foreign(finding.name);
+function unknown(finding: FindingOf<'caa_unknown'>): Words {
+  const { hostname, outcome } = finding;
+  const name = placeOf(finding.name, finding.publishedAt);
   return {
     summary: `The CAA records of ${name} could not be read, which a certificate authority must take for a refusal to issue for ${hostname}.`,
     expected: `An answer to the CAA question for ${name}, be it that there is no such record.`,
     found: `${name}: ${outcomes[outcome]}`,
-    action:
-      outcome === 'nxdomain'
-        ? 'Nothing to change: a top-level domain that is said to be missing is a fault on the way. We keep asking by ourselves.'
-        : `Ask the DNS provider of ${name} why its servers do not answer CAA questions (type 257). We keep asking by ourselves.`,
+    action: whomToAsk(finding),
   };
+}
+
+function whomToAsk({ outcome, ours, name, publishedAt = name }: FindingOf<'caa_unknown'>): string {
+  if (ours) {
+    return 'Nothing for you to do: these records are those of our own target. We keep asking by ourselves.';
+  }
+  return outcome === 'nxdomain'
+    ? 'Nothing to change: a top-level domain that is said to be missing is a fault on the way. We keep asking by ourselves.'
+    : `Ask the DNS provider of ${foreignName(publishedAt)} why its servers do not answer CAA questions (type 257). We keep asking by ourselves.`;
 }
 
 const advice: { readonly [W in CaaWarning]: string } = {

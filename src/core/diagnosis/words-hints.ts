@@ -2,7 +2,7 @@
 import type { CaaHint } from '../caa/caa-set.ts';
 import { recordFor } from '../instructions.ts';
 import type { Finding, Hint, HintCode } from './findings.ts';
-import { foreign, lines, type Wanted } from './words.ts';
+import { foreign, foreignName, lines, type Wanted } from './words.ts';
 
 /** A hint in words; `text` is one or two sentences. */
 export type ExplainedHint = { readonly code: HintCode | CaaHint; readonly text: string };
@@ -29,19 +29,19 @@ export const hintWords: {
   readonly [C in HintCode]: (hint: HintOf<C>, wanted: Wanted) => string;
 } = {
   cname_indirect: ({ via }, { target }) =>
-    `It does arrive at ${target}, but by a detour: ${lines(via.map(foreign), ' → ')}. Detours break without notice; enter the name itself.`,
+    `It does arrive at ${target}, but by a detour: ${lines(via.map(foreignName), ' → ')}. Detours break without notice; enter the name itself.`,
   doubled_name: ({ name }, wanted) =>
-    `The record exists as ${foreign(name)}: your provider adds the domain by itself. Change its name to “${recordFor(wanted).name}”.`,
+    `The record exists as ${foreignName(name)}: your provider adds the domain by itself. Change its name to “${recordFor(wanted).name}”.`,
   wrong_host: ({ name }, { hostname }) =>
-    `The record stands at ${foreign(name)} instead of ${hostname}. Move it, or add ${foreign(name)} here.`,
+    `The record stands at ${foreignName(name)} instead of ${hostname}. Move it, or add ${foreignName(name)} here.`,
   relative_target: ({ found }, { target }) =>
-    `Your provider added the domain to the value, which makes ${foreign(found)}. Write the value with a dot at its end: ${target}.`,
+    `Your provider added the domain to the value, which makes ${foreignName(found)}. Write the value with a dot at its end: ${target}.`,
   txt_instead_of_cname: ({ text }, wanted) =>
-    `There is a TXT record with the right value: “${foreign(text)}”. The type has to be ${recordFor(wanted).type}.`,
+    `There is a TXT record that names our target: “${foreign(text)}”. Delete it; the type has to be ${recordFor(wanted).type}, the value ${wanted.target}.`,
   wildcard_masks: ({ wildcard }, { hostname }) =>
     `What shows here comes from the wildcard ${foreign(wildcard)}. A record of its own for ${hostname} goes before it; the wildcard may stay.`,
   trailing_junk: ({ found }, { target }) =>
-    `The value was pasted with something around it: ${foreign(found)}. Enter ${target} alone, without https://, slashes, quotes or blanks.`,
+    `The value was pasted with something around it: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or blanks.`,
 };
 
 /** Total over the codes; `toAdd` is the record as it should be. */

@@ -1,10 +1,11 @@
 /** Words for records at a subdomain: missing, wrong, or with something else in their place. */
 import { recordFor } from '../instructions.ts';
-import type { FindingOf } from './findings.ts';
+import type { FindingOf, Hint } from './findings.ts';
 import { providerNamed } from './providers.ts';
 import {
   addressRecords,
   foreign,
+  foreignName,
   isApex,
   lines,
   listed,
@@ -43,18 +44,20 @@ export const pointingWords: WordsFor<
   },
   cname_mismatch: (finding) => {
     const { hostname, target } = finding;
-    const found = foreign(finding.found);
+    const found = foreignName(finding.found);
     return {
       summary: `${hostname} points to ${found} instead of ${target}.`,
       expected: recordIn(finding),
       found: `CNAME ${recordFor(finding).name} → ${found}`,
-      action: `Change the CNAME record of ${hostname}: its value must be exactly ${target}, not another name that leads there.`,
+      action:
+        beforeWildcard(finding, 'If there is a CNAME record of exactly that name, change it.') ??
+        `Change the CNAME record of ${hostname}: its value must be exactly ${target}, not another name that leads there.`,
     };
   },
   cname_loop: (finding) => ({
     summary: `The CNAME record of ${finding.hostname} leads in a circle, so nobody arrives anywhere.`,
     expected: recordIn(finding),
-    found: lines(finding.names.map(foreign), ' → '),
+    found: lines(finding.names.map(foreignName), ' → '),
     action: `Change the CNAME record of ${finding.hostname}: its value must be exactly ${finding.target}.`,
   }),
   conflicting_a: (finding) => conflictIn('A', finding),
@@ -72,23 +75,23 @@ export const pointingWords: WordsFor<
     const { hostname, target, addresses } = finding;
     const by = foreign(finding.by);
     return {
-      summary: `${hostname} is behind the proxy of ${by}, so the DNS does not show where it leads, and a certificate cannot be relied on.`,
+      summary: `${hostname} shows addresses of ${by}’s proxy, so the DNS does not tell where it leads, and a certificate cannot be relied on.`,
       expected: `${recordIn(finding)}, not proxied`,
       found: `Addresses of ${by}: ${addressRecords(addresses)}`,
       action:
         finding.by === 'Cloudflare'
-          ? `At Cloudflare, under DNS → Records, edit the record of ${hostname} and set its proxy status from “Proxied” (orange cloud) to “DNS only” (grey cloud). Its value must be exactly ${target}.`
-          : `Switch the proxy off at ${by} for ${hostname}, so that the DNS shows the record itself. Its value must be exactly ${target}.`,
+          ? `If this is your own site behind Cloudflare: there, under DNS → Records, edit the record of ${hostname} and set its proxy status from “Proxied” (orange cloud) to “DNS only” (grey cloud). Its value must be exactly ${target}. If it is somebody else’s site: delete these addresses where your DNS is, and create the record.`
+          : `If this is your own site behind ${by}: switch the proxy off there for ${hostname}, so that the DNS shows the record itself. Its value must be exactly ${target}.`,
     };
   },
   wildcard_answers: (finding) => {
     const { hostname } = finding;
     const wildcard = foreign(finding.wildcard);
     return {
-      summary: `${hostname} points here only by the wildcard ${wildcard}, which leads every other name here, too.`,
+      summary: `The wildcard ${wildcard} leads every name beside ${hostname} here, and perhaps ${hostname}, too: the DNS cannot tell.`,
       expected: recordIn(finding),
       found: `A random name beside ${hostname} gets the same answer.`,
-      action: `Nothing has to change today. To be safe, create a record of its own, which goes before ${wildcard}: ${recordIn(finding)}.`,
+      action: `If you have created a record of its own for ${hostname}, nothing is to do. Otherwise create one, to be safe when ${wildcard} changes: ${recordIn(finding)}.`,
     };
   },
   held_elsewhere: ({ hostname }) => ({
@@ -101,15 +104,42 @@ export const pointingWords: WordsFor<
 
 /** Many a provider adds the domain by itself, and the full name typed in makes docs.example.com.example.com. */
 function createBelow(finding: FindingOf<'record_missing'>): string {
+  const { hostname, seen } = finding;
   const provider = finding.provider === undefined ? null : providerNamed(finding.provider);
   const where = provider === null ? '' : ` ${provider.where}`;
-  return `Create: ${recordIn(finding)}. Most providers add the domain by themselves: enter only “${recordFor(finding).name}” as the name.${where}`;
+  const mail = mailFirst(finding);
+  // Where a wildcard answers, the name has no records of its own.
+  const alone =
+    seen === 'nodata' && wildcardIn(finding) === undefined
+      ? ` A CNAME record stands alone: if there are other records of exactly the name ${hostname}, such as TXT, they have to go first.`
+      : '';
+  return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}.${alone} Most providers add the domain by themselves: enter only “${recordFor(finding).name}” as the name.${where}`;
 }
 
-type Conflict = Wanted & {
-  readonly addresses: readonly string[];
-  readonly ours: readonly string[];
-};
+type Conflict = FindingOf<'conflicting_a' | 'conflicting_aaaa'>;
+
+type Masked = Wanted & { readonly exchanges?: readonly string[]; readonly hints?: readonly Hint[] };
+
+/** What to do about mail before a CNAME ends it (RFC 1034, 3.6.2); empty where there is none. */
+function mailFirst(finding: Masked): string {
+  const { hostname, exchanges = [] } = finding;
+  if (exchanges.length === 0) return '';
+  const own = wildcardIn(finding) === undefined ? ' and delete its MX records' : '';
+  return `${hostname} receives mail (MX ${listed(exchanges)}), which a CNAME record would end. First move the mail to another name${own}; or keep it, and add another name here instead, for example www.${hostname}. `;
+}
+
+/** What to do where a wildcard answers: it serves other names, too, and a record of its own goes before it (RFC 4592). */
+function beforeWildcard(finding: Masked, ifOwn: string): string | undefined {
+  const wildcard = wildcardIn(finding);
+  if (wildcard === undefined) return undefined;
+  const mail = mailFirst(finding);
+  return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}. It goes before ${wildcard}, which stays as it is. ${ifOwn}`;
+}
+
+function wildcardIn({ hints = [] }: Masked): string | undefined {
+  const hint = hints.find(({ code }) => code === 'wildcard_masks');
+  return hint?.code === 'wildcard_masks' ? foreign(hint.wildcard) : undefined;
+}
 
 function conflictIn(type: 'A' | 'AAAA', finding: Conflict): Words {
   const { hostname, target, addresses, ours } = finding;
@@ -127,6 +157,9 @@ function conflictIn(type: 'A' | 'AAAA', finding: Conflict): Words {
     found: `${type} ${listed(addresses)}`,
     action: apex
       ? `Delete ${theRecords}. If the record that leads here is not there yet, create: ${recordIn(finding)}.`
-      : `Delete ${theRecords}, then create: ${recordIn(finding)}.`,
+      : (beforeWildcard(
+          finding,
+          `If there are ${type} records of exactly that name, delete those first.`,
+        ) ?? `${mailFirst(finding)}Delete ${theRecords}, then create: ${recordIn(finding)}.`),
   };
 }

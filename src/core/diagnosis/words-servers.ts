@@ -3,10 +3,13 @@ import ipaddr from 'ipaddr.js';
 import type { ServerState } from '../observation.ts';
 import { describeExtendedError } from './extended-errors.ts';
 import type { Finding } from './findings.ts';
+import { areOfSeveralProviders } from './providers.ts';
 import {
   addressRecords,
   counted,
   foreign,
+  foreignName,
+  keeperOf,
   lines,
   listed,
   outcomes,
@@ -29,23 +32,24 @@ export const serverWords: WordsFor<
     const all = new Set([...right, ...others.map(({ server }) => server)]).size;
     const have = `${right.length} of ${all} of your name servers ${right.length === 1 ? 'has' : 'have'}`;
     const still = others.map(
-      ({ server, shows }) => `${foreign(server)} still shows ${foreign(shows)}`,
+      ({ server, shows }) => `${foreign(server)} still shows ${foreignName(shows)}`,
     );
     return {
-      summary: `${have} the record of ${hostname}; the others have yet to follow.`,
+      summary: isOfSeveralProviders(finding)
+        ? `${have} the record of ${hostname}; those of another DNS provider do not.`
+        : `${have} the record of ${hostname}; the others have yet to follow.`,
       expected: `At every name server: ${recordIn(finding)}`,
       found: `${have} the record: ${listed(right)}; ${lines(still)}`,
-      action:
-        'Nothing to do but wait for your DNS provider, whose servers take the record over from each other. We look again within seconds. If it is still so after an hour, ask your provider why these servers stay behind.',
+      action: agreeing(finding),
     };
   },
   name_server_lame: ({ hostname, zone, servers }) => {
     const [at, count] = [foreign(zone), counted(servers.length, 'name server')];
     return {
-      summary: `${count} listed for ${at} ${servers.length === 1 ? 'does' : 'do'} not know it, so ${hostname} may be found slowly, or not every time.`,
+      summary: `${count} listed for ${at} ${servers.length === 1 ? 'does' : 'do'} not know it, so ${hostname} may be found slowly, not every time, or not at all.`,
       expected: `Every name server listed for ${at} answers for it.`,
       found: inStates(servers),
-      action: `Ask your DNS provider to set ${at} up on ${servers.length === 1 ? 'this server' : 'these servers'}, or take what is no longer used off the list of name servers at your registrar.`,
+      action: `${at} is missing at ${servers.length === 1 ? 'this server' : 'these servers'}. Add it there, or ask your DNS provider to; or enter the right name servers at ${keeperOf(zone)}, without those that are no longer used.`,
     };
   },
   name_server_unreachable: ({ hostname, zone, servers }) => {
@@ -54,17 +58,19 @@ export const serverWords: WordsFor<
       summary: `${count} of ${at} cannot be reached, so ${hostname} may be found slowly, or not every time.`,
       expected: `Every name server listed for ${at} answers.`,
       found: inStates(servers),
-      action: `Nothing to change at once: the other servers answer. If it lasts, ask your DNS provider about ${servers.length === 1 ? 'this server' : 'these servers'}, or take what is no longer used off the list at your registrar.`,
+      action: `Nothing to change at once: the other servers answer. If it lasts, ask your DNS provider about ${servers.length === 1 ? 'this server' : 'these servers'}, or take what is no longer used off the list at ${keeperOf(zone)}.`,
     };
   },
   delegation_mismatch: (finding) => {
     const { hostname, onlyAtParent, onlyAtZone } = finding;
     const zone = foreign(finding.zone);
+    const keeper = keeperOf(finding.zone);
+    const above = keeper === 'the zone above' ? `${keeper} (${foreign(finding.parent)})` : keeper;
     return {
-      summary: `Your registrar lists other name servers for ${zone} than ${zone} itself, so not everybody may see the same ${hostname}.`,
-      expected: `The same name servers at the registrar and in the NS records of ${zone}.`,
-      found: `Only at the registrar: ${orNone(onlyAtParent)}; only in the zone: ${orNone(onlyAtZone)}`,
-      action: `At your registrar, enter the name servers of the provider where you edit the records of ${zone}, and only those. After a move to another provider it takes up to two days until everybody follows; until then keep the records at both.`,
+      summary: `${above.charAt(0).toUpperCase()}${above.slice(1)} lists other name servers for ${zone} than ${zone} itself, so not everybody may see the same ${hostname}.`,
+      expected: `The same name servers at ${above} and in the NS records of ${zone}.`,
+      found: `Only at ${above}: ${orNone(onlyAtParent)}; only in the zone: ${orNone(onlyAtZone)}`,
+      action: `At ${above}, enter the name servers of the provider where you edit the records of ${zone}, and only those. After a move to another provider it takes up to two days until everybody follows; until then keep the records at both.`,
     };
   },
   domain_unregistered: ({ hostname, ...finding }) => {
@@ -72,8 +78,8 @@ export const serverWords: WordsFor<
     return {
       summary:
         hostname === finding.domain
-          ? `${domain} is not registered: nobody owns it now.`
-          : `${domain} is not registered: nobody owns it now, so ${hostname} cannot exist.`,
+          ? `${domain} does not exist at its registry.`
+          : `${domain} does not exist at its registry, so ${hostname} cannot exist.`,
       expected: `${domain} at its registry.`,
       found: `The registry of .${foreign(finding.registry)} says that ${domain} does not exist (NXDOMAIN).`,
       action: `Check the spelling. If it is right, register ${domain}, or renew it at your registrar if it has expired or is on hold. A new domain shows up within minutes to hours.`,
@@ -96,6 +102,23 @@ export const serverWords: WordsFor<
     };
   },
 };
+
+type Disagreeing = Extract<Finding, { readonly code: 'name_servers_disagree' }>;
+
+/** Whether the zone is held at two providers, which take nothing over from each other. */
+export function isOfSeveralProviders({ right, others }: Disagreeing): boolean {
+  return areOfSeveralProviders(
+    right,
+    others.map(({ server }) => server),
+  );
+}
+
+function agreeing(finding: Disagreeing): string {
+  const { hostname, zone = hostname } = finding;
+  return isOfSeveralProviders(finding)
+    ? `These name servers seem to belong to different DNS providers, which take nothing over from each other. Create the record at both, or list the name servers of only one of them at ${finding.zone === undefined ? 'your registrar' : keeperOf(zone)}.`
+    : 'Nothing to do but wait for your DNS provider, whose servers take the record over from each other. We look again within seconds. If it is still so after an hour, ask your provider why these servers stay behind.';
+}
 
 type Unknown = Extract<Finding, { readonly code: 'dns_unknown' }>;
 
@@ -155,6 +178,21 @@ const ranges: ReadonlyMap<string, string> = new Map([
   ['multicast', 'for groups of receivers'],
   ['broadcast', 'for everybody in a network'],
   ['benchmarking', 'for measurements'],
+  ['documentation', 'for examples in documents'],
+  ['ipv4Mapped', 'an IPv4 address in disguise'],
+  ['rfc6145', 'an IPv4 address in disguise'],
+  ['rfc6052', 'an IPv4 address in disguise'],
+  ['6to4', 'a tunnel that is no longer in use'],
+  ['teredo', 'a tunnel that is no longer in use'],
+  ['discard', 'where packets are thrown away'],
+  ['deprecatedSiteLocal', 'for private networks, no longer in use'],
+  ['segmentRouting', 'inside a provider’s network'],
+  ['as112', 'for servers that catch stray questions'],
+  ['as112v6', 'for servers that catch stray questions'],
+  ['amt', 'for the relaying of multicast'],
+  ['orchid2', 'a name for a key, not a place'],
+  ['deprecatedOrchid', 'a name for a key, not a place'],
+  ['droneRemoteIdProtocolEntityTags', 'a name for a drone, not a place'],
   ['reserved', 'reserved'],
 ]);
 

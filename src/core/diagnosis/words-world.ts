@@ -2,19 +2,19 @@
 import type { ExtendedError } from '../observation.ts';
 import { bogusCause, describeExtendedError } from './extended-errors.ts';
 import type { Actor } from './findings.ts';
-import { foreign, lines, recordIn, type WordsFor } from './words.ts';
+import { foreign, foreignName, keeperOf, lines, recordIn, type WordsFor } from './words.ts';
 
 export const worldWords: WordsFor<'dnssec_bogus' | 'old_answer_cached'> = {
   dnssec_bogus: ({ hostname, errors, ...finding }) => {
     const zone = foreign(finding.zone);
     return {
       summary: `DNSSEC of ${zone} is broken: much of the internet refuses its answers, and no certificate can be issued for ${hostname}.`,
-      expected: `Signatures of ${zone} that match the DS record at its registrar, or no DS record.`,
+      expected: `Signatures of ${zone} that match the DS record at ${keeperOf(finding.zone)}, or no DS record.`,
       found:
         errors.length === 0
           ? 'Resolvers that check signatures fail; without the check they answer.'
           : `Resolvers that check signatures fail: ${lines(errors.map(describeExtendedError), '; ')}`,
-      action: repairOf(errors)(zone),
+      action: repairOf(errors)(zone, keeperOf(finding.zone)),
     };
   },
   old_answer_cached: (finding) => {
@@ -24,7 +24,9 @@ export const worldWords: WordsFor<'dnssec_bogus' | 'old_answer_cached'> = {
     return {
       summary: `The DNS of ${hostname} is right; some resolvers still remember ${what}.`,
       expected: recordIn(finding),
-      found: lines(resolvers.map(({ server, shows }) => `${foreign(server)}: ${foreign(shows)}`)),
+      found: lines(
+        resolvers.map(({ server, shows }) => `${foreign(server)}: ${foreignName(shows)}`),
+      ),
       action: `Nothing for you to do: they forget it by themselves, ${end === undefined ? 'mostly within hours' : `at the latest at ${end}`}. Until then some visitors may not arrive here.`,
     };
   },
@@ -37,7 +39,7 @@ export function bogusActor(errors: readonly ExtendedError[]): Actor {
 
 const bySigner: ReadonlySet<number> = new Set([7, 8, 12]);
 
-type Repair = (zone: string) => string;
+type Repair = (zone: string, keeper: string) => string;
 
 /** By the code of the cause; the usual one is a DS record that a former provider left behind. */
 const repairs: ReadonlyMap<number, Repair> = new Map<number, Repair>([
@@ -49,8 +51,8 @@ const repairs: ReadonlyMap<number, Repair> = new Map<number, Repair>([
   ],
   [
     10,
-    (zone) =>
-      `Your registrar has a DS record for ${zone}, but its records are not signed. Delete the DS record at your registrar (switch DNSSEC off there), or switch signing on at your DNS provider.`,
+    (zone, keeper) =>
+      `${zone} has a DS record at ${keeper}, but its records are not signed. Delete the DS record at ${keeper} (switch DNSSEC off there), or switch signing on at your DNS provider.`,
   ],
   [
     12,
@@ -63,8 +65,8 @@ function repairOf(errors: readonly ExtendedError[]): Repair {
   return repairs.get(bogusCause(errors)?.code ?? -1) ?? replaceDs;
 }
 
-function replaceDs(zone: string): string {
-  return `The usual cause is a DS record left from a former DNS provider. At your registrar, delete the DS record of ${zone} (switch DNSSEC off), or replace it with the one that your DNS provider shows now.`;
+function replaceDs(zone: string, keeper: string): string {
+  return `The usual cause is a DS record left from a former DNS provider. At ${keeper}, delete the DS record of ${zone} (switch DNSSEC off), or replace it with the one that your DNS provider shows now.`;
 }
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,7 @@
 /** What the words of all findings share: the record, lists, foreign text. */
 import { recordFor } from '../instructions.ts';
 import { printable } from '../printable.ts';
+import { splitAtZone } from '../zone.ts';
 import type { FindingCode, FindingOf, Outcome } from './findings.ts';
 
 /** Sentences or short lines, safe to show anywhere but in HTML without escaping. */
@@ -16,7 +17,12 @@ export type WordsFor<C extends FindingCode> = {
   readonly [K in C]: (finding: FindingOf<K>) => Words;
 };
 
-export type Wanted = { readonly hostname: string; readonly target: string };
+/** What a finding about the record says of it; `zone` where it goes into one below the registrable domain. */
+export type Wanted = {
+  readonly hostname: string;
+  readonly target: string;
+  readonly zone?: string;
+};
 
 /** More than these help nobody. */
 const LIST_MAX = 5;
@@ -26,6 +32,28 @@ const FOREIGN_LENGTH_MAX = 300;
 /** Text from outside, made printable and cut. */
 export function foreign(text: string): string {
   return printable(text, FOREIGN_LENGTH_MAX);
+}
+
+/**
+ * A foreign name as its owner typed it: printable ASCII without its escapes, but for a dot or a backslash inside a
+ * label, and a blank, which could not be seen (RFC 4343, 2.1). All else stays escaped.
+ */
+export function foreignName(name: string): string {
+  const plain = name.replace(
+    /\\(?:(\d{3})|([!-~]))/g,
+    (written, octet?: string, character?: string) => {
+      const code = octet === undefined ? (character ?? '').charCodeAt(0) : Number(octet);
+      if (code <= 0x20 || code >= 0x7f) return written;
+      const typed = String.fromCharCode(code);
+      return typed === '.' || typed === '\\' ? `\\${typed}` : typed;
+    },
+  );
+  return foreign(plain);
+}
+
+/** Who lists a zone's servers and keeps its DS record: `your registrar`, or the zone above one that no registrar has. */
+export function keeperOf(zone: string): string {
+  return splitAtZone(zone).zone === zone ? 'your registrar' : 'the zone above';
 }
 
 /** The first few of some foreign texts. */

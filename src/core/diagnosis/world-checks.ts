@@ -1,6 +1,10 @@
 /** What the world's resolvers make of a name whose own servers are right: DNSSEC, and what they remember. */
-import { recordFor } from '../instructions.ts';
-import { type ExtendedError, isConclusive, type ResolverView } from '../observation.ts';
+import {
+  type Answer,
+  type ExtendedError,
+  isConclusive,
+  type ResolverView,
+} from '../observation.ts';
 import { isBogus, isFilter } from './extended-errors.ts';
 import type { Finding } from './findings.ts';
 import { foreignText } from './hints.ts';
@@ -17,31 +21,33 @@ const POSITIVE_SECONDS_MAX = 604_800;
 const NEGATIVE_SECONDS_MAX = 86_400;
 
 /**
- * A resolver that checks signatures fails, and says that they are the reason: by its extended error, or by answering
- * as soon as it is told not to check. All other failures say nothing about the domain: its own servers are right, so
- * they neither hold it up nor are worth a finding.
+ * A resolver that checks signatures fails, and says that they are the reason: by its extended error, or, where it lists
+ * none, by answering as soon as it is told not to check. One that answers all the same proves the opposite. All other
+ * failures say nothing about the domain: its own servers are right, so they neither hold it up nor are worth a finding.
  */
 export function dnssecBogus(look: Look): Finding | undefined {
   if (look.pointing !== 'right' || look.unregistered) return undefined;
-  const failing = look.observation.world.filter(
-    (resolver) => isHonest(resolver) && fails(resolver, look.apex) && blamesSignatures(resolver),
+  const honest = look.observation.world.filter(isHonest);
+  const failing = honest.filter(
+    (resolver) => fails(resolver, look.apex) && blamesSignatures(resolver),
   );
-  if (failing.length === 0) return undefined;
+  if (failing.length === 0 || honest.some((resolver) => answers(resolver, look.apex))) {
+    return undefined;
+  }
   const { hostname } = look.expected;
   return { code: 'dnssec_bogus', hostname, zone: look.zone, errors: foreignErrors(failing) };
 }
 
 /** Resolvers that still have what was there before. They forget it by themselves. */
 export function oldAnswerCached(look: Look): Finding | undefined {
-  const { observation, expected, unregistered } = look;
+  const { observation, unregistered } = look;
   // Where only resolvers were asked, what they show is all that is known: nothing is older than something else.
   if (look.pointing !== 'right' || observation.view === 'recursive' || unregistered)
     return undefined;
-  const record = recordFor(expected);
   const old = observation.world
     .filter(isHonest)
     .map((resolver) => ({ resolver, shown: atName(resolver, look.apex) }))
-    .map((one) => ({ ...one, ...pointingOf(one.shown, record, observation.targetAddresses) }))
+    .map((one) => ({ ...one, ...pointingOf(one.shown, look.record, observation.targetAddresses) }))
     .filter(isOther);
   if (old.length === 0) return undefined;
   const seconds = old.map(({ resolver, shown }) =>
@@ -49,8 +55,7 @@ export function oldAnswerCached(look: Look): Finding | undefined {
   );
   return {
     code: 'old_answer_cached',
-    hostname: expected.hostname,
-    target: expected.target,
+    ...look.wanted,
     remembered: old.some(({ kind }) => kind === 'elsewhere') ? 'positive' : 'negative',
     resolvers: old
       .map(({ resolver, shown }) => ({ server: resolver.server, shows: showing(shown) }))
@@ -76,12 +81,23 @@ function isHonest({ errors }: ResolverView): boolean {
 }
 
 /** At a subdomain only the alias counts: a failure behind it would be that of our own target. */
-function fails({ cname, a, aaaa }: ResolverView, apex: boolean): boolean {
-  return (apex ? [a, aaaa] : [cname]).some(({ kind }) => kind === 'servfail');
+function fails(resolver: ResolverView, apex: boolean): boolean {
+  return whatCounts(resolver, apex).some(({ kind }) => kind === 'servfail');
 }
 
+function answers(resolver: ResolverView, apex: boolean): boolean {
+  return !fails(resolver, apex) && whatCounts(resolver, apex).some(isConclusive);
+}
+
+function whatCounts({ cname, a, aaaa }: ResolverView, apex: boolean): readonly Answer<string>[] {
+  return apex ? [a, aaaa] : [cname];
+}
+
+/** With any other error (22: no server could be reached) the second question may just have had more luck. */
 function blamesSignatures({ answersUnchecked, errors }: ResolverView): boolean {
-  return answersUnchecked === true || errors.some(({ code }) => isBogus(code));
+  return (
+    errors.some(({ code }) => isBogus(code)) || (errors.length === 0 && answersUnchecked === true)
+  );
 }
 
 /**

@@ -18,6 +18,6 @@ describe('a CAA record as it is shown', () => {
   });
 
   it('is what a customer can paste to let us issue', () => {
-    expect(recordToAdd('letsencrypt.org')).toBe('0 issue "letsencrypt.org"');
+    expect(recordToAdd('letsencrypt.org', [])).toBe('0 issue "letsencrypt.org"');
   });
 });

@@ -115,6 +115,7 @@ describe('a verdict', () => {
       kind: 'deny',
       foundAt: 'a.com',
       records: ['0 issue " letsencrypt.org"', '129 Foo "x\\"y"'],
+      toAdd: '0 issue "letsencrypt.org"',
       toRemove: ['129 Foo "x\\"y"'],
       reason: 'unknown_critical',
       rfc: 'deny',

@@ -11,6 +11,7 @@ import {
   nothingNearby,
   nxdomain,
   observed,
+  ourAddresses,
   records,
   resolver,
   server,
@@ -78,7 +79,7 @@ const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
   cname_at_apex: [
     observed(APEX, [right], { delegation: delegated(['ns1.gandi.net', 'ns2.gandi.net']) }),
     'wrong',
-    { found: target, provider: 'Gandi' },
+    { found: target, provider: 'Gandi', ourAddresses },
   ],
   apex_mixed: [
     observed(APEX, [server({ a: records('192.0.2.1', '151.101.1.7') })]),
@@ -88,7 +89,7 @@ const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
   apex_elsewhere: [
     observed(APEX, [server({ a: records('151.101.1.7') })]),
     'wrong',
-    { addresses: ['151.101.1.7'] },
+    { addresses: ['151.101.1.7'], ourAddresses },
   ],
   record_missing: [
     observed(SUB, [server({ cname: nxdomain, a: nxdomain, aaaa: nxdomain })], {
@@ -102,7 +103,7 @@ const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
       world: [
         resolver({ cname: servfail, answersUnchecked: true, errors: [{ code: 7, text: 'b' }] }),
         resolver({ server: '1.1.1.1', cname: servfail, errors: [{ code: 7, text: 'a' }] }),
-        resolver({ server: '9.9.9.9', cname: records(target) }),
+        resolver({ server: '9.9.9.9', cname: timeout }),
       ],
     }),
     'wrong',

@@ -7,6 +7,7 @@ import {
   mute,
   nxdomain,
   observed,
+  ourAddresses,
   records,
   refused,
   server,
@@ -52,6 +53,17 @@ describe('the evidence', () => {
       { code: 'record_missing', ...about, seen: 'nodata' },
     ],
     [
+      'names the mail that a record in the place of addresses would end',
+      [server({ a: records('151.101.1.7'), mx: records('10 mx.other.net') })],
+      {
+        code: 'conflicting_a',
+        ...about,
+        addresses: ['151.101.1.7'],
+        ours: [],
+        exchanges: ['10 mx.other.net'],
+      },
+    ],
+    [
       'names what each server shows that is not right yet',
       [
         server({ server: 'ns4', cname: nxdomain, a: nxdomain }),
@@ -86,7 +98,18 @@ describe('the evidence', () => {
     ],
   ];
   it.each(rows)('%s', (_, servers, finding) => {
-    expect(findingsOf(SUB, servers)).toEqual([finding]);
+    expect(findingsOf(SUB, servers)[0]).toEqual(finding);
+  });
+
+  it('names our addresses at an apex only, where they may stand in the record’s place', () => {
+    const [atApex] = findingsOf(APEX, [server()]);
+    expect(atApex).toMatchObject({ code: 'record_missing', ourAddresses });
+    const [below] = findingsOf(SUB, [server({ mx: records('10 mx.other.net') })]);
+    expect(below).toMatchObject({ code: 'record_missing', exchanges: ['10 mx.other.net'] });
+    expect(below).not.toHaveProperty('ourAddresses');
+    expect(findingsOf(APEX, [server({ mx: records('10 mx.other.net') })])[0]).not.toHaveProperty(
+      'exchanges',
+    );
   });
 
   it('stays the same when a server shuffles its answers', () => {
@@ -137,7 +160,7 @@ describe('CAA', () => {
   it.each([null, []])('that nobody asked for is no permission: %j', (caa) => {
     expect(judged([right], caa)).toEqual({
       verdict: 'unknown',
-      findings: [{ code: 'caa_unknown', hostname: SUB, name: SUB, outcome: 'timeout' }],
+      findings: [{ code: 'caa_unknown', hostname: SUB, name: SUB, ours: true, outcome: 'timeout' }],
     });
   });
 

@@ -50,7 +50,17 @@ describe('every finding', () => {
   );
 
   it.each(Object.values(samples))('$code is worded without what older ones lack', (finding) => {
-    const optional = ['provider', 'hints', 'toRemove', 'reason', 'method', 'hint', 'rfc'];
+    const optional = [
+      'provider',
+      'ourAddresses',
+      'publishedAt',
+      'hints',
+      'toRemove',
+      'reason',
+      'method',
+      'hint',
+      'rfc',
+    ];
     const old = Object.entries(finding).filter(([key]) => !optional.includes(key));
     const stored = Object.fromEntries(old) as Finding; // the rest of a finding of this code
     const { hints, ...words } = explain(stored);
@@ -100,6 +110,15 @@ describe('who has to act', () => {
     ['customer', 'signatures that do not match', bogus(6)],
     ['customer', 'broken signatures of no known cause', bogus()],
     ['dns_provider', 'a private address of name servers', reserved('ns1.example.com')],
+    [
+      'customer',
+      'name servers of two providers that do not agree',
+      {
+        ...samples.name_servers_disagree,
+        right: ['ns1.old.net'],
+        others: [{ server: 'ns1.new.org', shows: 'no record' }],
+      },
+    ],
     ['customer', 'a private address at the name', reserved(hostname)],
     ['customer', 'private addresses at both', reserved('ns1.example.com', hostname)],
   ];
@@ -131,7 +150,7 @@ describe('a hint', () => {
     ],
     [
       'txt_instead_of_cname',
-      'a TXT record with the right value: “evidence.example”. The type has to be CNAME.',
+      'a TXT record that names our target: “evidence.example”. Delete it; the type has to be CNAME, the value x.edge.test.',
     ],
     [
       'wildcard_masks',
@@ -157,7 +176,7 @@ describe('a hint', () => {
       seen: 'nodata',
       hints: [hints.txt_instead_of_cname],
     });
-    expect(shown[0]?.text).toContain('The type has to be ALIAS.');
+    expect(shown[0]?.text).toContain('the type has to be ALIAS');
   });
 
   it.each([

@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { providerNamed, providerOf } from '../../../src/core/diagnosis/providers.ts';
+import {
+  areOfSeveralProviders,
+  providerNamed,
+  providerNames,
+  providerOf,
+} from '../../../src/core/diagnosis/providers.ts';
 
 describe('a provider is known by its name servers', () => {
   const rows: readonly (readonly [name: string, ...servers: string[]])[] = [
@@ -71,9 +77,9 @@ describe('a provider', () => {
 
   const rows: readonly (readonly [apex: string | null, ...names: string[]])[] = [
     ['CNAME flattening', 'Cloudflare'],
-    ['ALIAS', 'DNSimple', 'Namecheap', 'NS1', 'Gandi', 'Porkbun', 'Vercel', 'INWX'],
+    ['ALIAS', 'DNSimple', 'Namecheap', 'NS1', 'Gandi', 'Porkbun', 'Vercel', 'INWX', 'Hostinger'],
     ['ANAME', 'DNS Made Easy', 'easyDNS', 'Name.com'],
-    [null, 'Amazon Route 53', 'Azure DNS', 'Hostinger', 'GoDaddy', 'NameSilo'],
+    [null, 'Amazon Route 53', 'Azure DNS', 'GoDaddy', 'NameSilo'],
     [null, 'Hurricane Electric', 'Squarespace'],
   ];
   for (const [apex, ...names] of rows) {
@@ -81,4 +87,30 @@ describe('a provider', () => {
       expect(providerNamed(name)).toMatchObject({ name, apex });
     });
   }
+});
+
+it('is told of in the documents, every single one', () => {
+  const page = readFileSync(new URL('../../../docs/findings.md', import.meta.url), 'utf8');
+  const [, section = ''] = page.split(/^## record_missing$|^## cname_mismatch$/m);
+  const rows = section.match(/^\| [A-Z].*\|.*\|$/gm) ?? [];
+  const told = rows.flatMap((row) =>
+    (row.split('|')[1] ?? '').split(', ').map((name) => name.trim()),
+  );
+  expect(told.sort()).toEqual([...providerNames].sort());
+});
+
+describe('name servers are of several providers', () => {
+  it.each([
+    [['ns1.old.net', 'ns2.old.net'], ['ns1.new.org'], true],
+    [['ns1.old.net'], ['ns2.old.net'], false],
+    [['ns1.old.net', 'ns1.new.org'], ['ns2.new.org'], false],
+    [['ns-1.awsdns-00.com'], ['ns-2.awsdns-63.co.uk'], false],
+    [['ns01.squarespacedns.com'], ['dns1.p06.nsone.net'], false],
+    [['ns1.gandi.net'], ['ns1.hover.com'], true],
+    [['192.0.2.53'], ['198.51.100.53'], false],
+    [['ns1.old.net'], ['2001:db8::53'], false],
+  ])('%j beside %j: %s', (here, there, are) => {
+    expect(areOfSeveralProviders(here, there)).toBe(are);
+    expect(areOfSeveralProviders(there, here)).toBe(are);
+  });
 });

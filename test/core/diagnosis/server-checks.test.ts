@@ -59,12 +59,25 @@ describe('a delegation', () => {
 describe('servers that misbehave', () => {
   const refusing = mute({ state: 'refused', cname: refused, a: refused, aaaa: refused });
 
-  it('are only unknown where none can tell: the reason may be our own network', () => {
-    expect(outcome(observed(SUB, [refusing, mute({ server: 'ns1' })]))).toEqual([
-      'unknown',
-      'dns_unknown',
-    ]);
+  const unowned = mute({ server: 'ns3', state: 'not_authoritative', aa: false });
+  const failed = mute({ server: 'ns4', state: 'servfail' });
+  it.each([
+    ['one refuses', [refusing, mute({ server: 'ns1' })], ['ns2.example.com']],
+    ['all decline in their own way', [unowned, refusing], ['ns2.example.com', 'ns3']],
+    ['one refuses and one fails', [refusing, failed], ['ns2.example.com']],
+  ] as const)('do not know the zone where none can tell and %s', (_, [one, other], names) => {
+    const look = observed(SUB, [one, other]);
+    expect(outcome(look)).toEqual(['unknown', 'name_server_lame', 'dns_unknown']);
+    const [finding] = diagnose(look, expectedFor(SUB)).findings;
+    expect(finding).toMatchObject({ servers: names.map((server) => ({ server })) });
   });
+
+  it.each(['servfail', 'malformed', 'timeout'] as const)(
+    'are only unknown where none can tell and all are %s: the reason may be our own network',
+    (state) => {
+      expect(outcome(observed(SUB, [mute({ state })]))).toEqual(['unknown', 'dns_unknown']);
+    },
+  );
 
   it('are resolvers where only those were asked, and none of the zone’s', () => {
     const look = observed(SUB, [right, refusing], { view: 'recursive' });
@@ -103,10 +116,10 @@ describe('a proxy', () => {
   it('replaces the finding about the addresses only where it runs the zone', () => {
     expect(outcome(observed(SUB, [proxied], theirs))).toEqual(['wrong', 'proxied']);
     expect(outcome(observed(APEX, [proxied], theirs))).toEqual(['wrong', 'proxied']);
-    expect(outcome(observed(SUB, [proxied]))).toEqual(['wrong', 'proxied', 'conflicting_a']);
-    expect(outcome(observed(APEX, [proxied]))).toEqual(['wrong', 'proxied', 'apex_elsewhere']);
+    expect(outcome(observed(SUB, [proxied]))).toEqual(['wrong', 'conflicting_a', 'proxied']);
+    expect(outcome(observed(APEX, [proxied]))).toEqual(['wrong', 'apex_elsewhere', 'proxied']);
     const unknown = observed(SUB, [proxied], { delegation: null });
-    expect(outcome(unknown)).toEqual(['wrong', 'proxied', 'conflicting_a']);
+    expect(outcome(unknown)).toEqual(['wrong', 'conflicting_a', 'proxied']);
   });
 
   it('is not what a single address of many, or one of ours, comes from', () => {

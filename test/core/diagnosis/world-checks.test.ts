@@ -37,6 +37,21 @@ describe('DNSSEC', () => {
     ['is fine where the resolver has the record', { cname: records(target) }, ['right']],
     ['is to blame where it answers unchecked', { ...failing, answersUnchecked: true }, bogus],
     ['is to blame where it says so', { ...failing, errors: [error(9)] }, bogus],
+    [
+      'is not to blame where the resolver gives another reason: no server could be reached',
+      { ...failing, answersUnchecked: true, errors: [error(22)] },
+      ['right'],
+    ],
+    [
+      'is not to blame for a failure of before, which is repeated',
+      { ...failing, answersUnchecked: true, errors: [error(13)] },
+      ['right'],
+    ],
+    [
+      'is to blame where it says so beside another reason',
+      { ...failing, errors: [error(22), error(6)] },
+      bogus,
+    ],
     ['is not to blame for any failure', failing, ['right']],
     ['is not to blame for one unchecked, too', { ...failing, answersUnchecked: false }, ['right']],
     ['is not to blame for a lame server', { ...failing, errors: [error(22)] }, ['right']],
@@ -61,6 +76,24 @@ describe('DNSSEC', () => {
   ];
   it.each(rows)('%s', (_, shown, expected) => {
     expect(outcome(observed(SUB, [right], { world: [resolver(shown)] }))).toEqual(expected);
+  });
+
+  const second: readonly Row[] = [
+    ['has the record', { cname: records(target), authenticated: true }, ['right']],
+    [
+      'knows of no record',
+      { cname: nxdomain, negativeTtlSeconds: 60 },
+      ['right', 'old_answer_cached'],
+    ],
+    ['is silent', { cname: timeout, a: timeout, aaaa: timeout }, bogus],
+    ['filters', { cname: records(target), errors: [error(15)] }, bogus],
+  ];
+  it.each(second)('is judged by all resolvers: the second one %s', (_, shown, expected) => {
+    const world = [
+      resolver({ ...failing, errors: [error(7)] }),
+      resolver({ server: '1.1.1.1', ...shown }),
+    ];
+    expect(outcome(observed(SUB, [right], { world }))).toEqual(expected);
   });
 
   it('of an apex is judged by the addresses', () => {

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type {
   Answer,
+  CaaLevel,
   CaaRecord,
   Delegation,
   Nearby,
@@ -177,6 +178,14 @@ const caaRecord: fc.Arbitrary<CaaRecord> = fc.record({
 
 const hostnames = ['docs.example.com', 'example.com', 'a.b.example.co.uk', 'shop.test', 'co.uk'];
 
+const caaLevel: fc.Arbitrary<CaaLevel> = fc
+  .record({
+    name: fc.constantFrom(...hostnames, 'com'),
+    publishedAt: fc.option(name),
+    answer: answer(caaRecord),
+  })
+  .map(({ publishedAt, ...level }) => (publishedAt === null ? level : { ...level, publishedAt }));
+
 /** A whole look. */
 export const observation: fc.Arbitrary<Observation> = fc.record({
   hostname: fc.constantFrom(...hostnames),
@@ -189,11 +198,7 @@ export const observation: fc.Arbitrary<Observation> = fc.record({
     .map(([one, more]) => [one, ...more]),
   world: fc.array(resolverView, { maxLength: 2 }),
   nearby,
-  caa: fc.option(
-    fc.array(fc.record({ name: fc.constantFrom(...hostnames, 'com'), answer: answer(caaRecord) }), {
-      maxLength: 3,
-    }),
-  ),
+  caa: fc.option(fc.array(caaLevel, { maxLength: 3 })),
   targetAddresses: fc.array(address, { maxLength: 3 }),
   cost: fc.constant({ questions: 1, bytes: 1, ms: 1 }),
 });

@@ -40,16 +40,35 @@ function samplesWith(text: string, count = 1): Samples {
   const zone = { hostname, zone: text };
   const hints = Object.values(hintsWith(text));
   return {
-    record_missing: { code: 'record_missing', ...about, seen: 'nxdomain', hints },
+    record_missing: { code: 'record_missing', ...about, seen: 'nxdomain', exchanges: texts, hints },
     cname_mismatch: { code: 'cname_mismatch', ...about, found: text, hints },
     cname_loop: { code: 'cname_loop', ...about, names: [hostname, ...texts, hostname] },
-    cname_at_apex: { code: 'cname_at_apex', ...apex, found: text, provider: text },
-    conflicting_a: { code: 'conflicting_a', ...about, addresses: texts, ours: [], hints },
+    cname_at_apex: {
+      code: 'cname_at_apex',
+      ...apex,
+      found: text,
+      provider: text,
+      ourAddresses: texts,
+    },
+    conflicting_a: {
+      code: 'conflicting_a',
+      ...about,
+      addresses: texts,
+      ours: [],
+      exchanges: texts,
+      hints,
+    },
     conflicting_aaaa: { code: 'conflicting_aaaa', ...about, addresses: texts, ours: texts, hints },
     mail_at_name: { code: 'mail_at_name', ...about, exchanges: texts },
     apex_partial: { code: 'apex_partial', ...apex, addresses: texts, missing: texts },
     apex_mixed: { code: 'apex_mixed', ...apex, ours: texts, others: texts },
-    apex_elsewhere: { code: 'apex_elsewhere', ...apex, addresses: texts, provider: text },
+    apex_elsewhere: {
+      code: 'apex_elsewhere',
+      ...apex,
+      addresses: texts,
+      provider: text,
+      ourAddresses: texts,
+    },
     name_servers_disagree: {
       code: 'name_servers_disagree',
       ...about,
@@ -99,6 +118,7 @@ function samplesWith(text: string, count = 1): Samples {
       code: 'caa_blocks',
       hostname,
       foundAt: text,
+      publishedAt: text,
       records: texts,
       toAdd: '0 issue "letsencrypt.org"',
       toRemove: texts,
@@ -107,7 +127,13 @@ function samplesWith(text: string, count = 1): Samples {
       rfc: 'allow',
     },
     held_elsewhere: { code: 'held_elsewhere', hostname },
-    caa_unknown: { code: 'caa_unknown', hostname, name: text, outcome: 'timeout' },
+    caa_unknown: {
+      code: 'caa_unknown',
+      hostname,
+      name: text,
+      publishedAt: text,
+      outcome: 'timeout',
+    },
     caa_warns: {
       code: 'caa_warns',
       hostname,

@@ -49,8 +49,12 @@ export const caaRows: readonly Row[] = [
     world: withCaa('@ CAA 0 issue "letsencrypt.org; validationmethods=dns-01"'),
     verdict: 'wrong',
     codes: ['caa_blocks'],
-    evidence: { reason: 'other_method', method: 'http-01' },
-    words: ['http-01'],
+    evidence: {
+      reason: 'other_method',
+      method: 'http-01',
+      toAdd: '0 issue "letsencrypt.org; validationmethods=http-01"',
+    },
+    words: ['0 issue "letsencrypt.org; validationmethods=http-01"', '0 issue "letsencrypt.org"'],
   },
   {
     title: 'is bound by the records of the target, which its alias leads to',
@@ -59,8 +63,19 @@ export const caaRows: readonly Row[] = [
     }),
     verdict: 'wrong',
     codes: ['caa_blocks'],
-    evidence: { foundAt: 'docs.shop.test' },
-    words: ['ca.example'],
+    evidence: { foundAt: 'docs.shop.test', ours: true },
+    words: ['ca.example', 'Nothing for you to do'],
+  },
+  {
+    title: 'is bound by records behind an alias of the domain above',
+    hostname: 'docs.team.shop.test',
+    world: shop(['docs.team CNAME p1.edge.test.', 'team CNAME www.other.test.'], {
+      zones: { 'other.test': { ns1: ['www CAA 0 issue "ca.example"'] } },
+    }),
+    verdict: 'wrong',
+    codes: ['caa_blocks'],
+    evidence: { foundAt: 'team.shop.test', publishedAt: 'www.other.test' },
+    words: ['Add this CAA record at www.other.test'],
   },
   {
     title: 'is bound by the records of its top level',

@@ -88,7 +88,9 @@ describe('over the real wire', () => {
   it('without an answer from any server the verdict is unknown', { timeout: 120_000 }, async () => {
     const property = fc.asyncProperty(everywhere(faultsOf(answerless)), async (faults) => {
       const { verdict, codes } = await lookWith(faults, '.');
-      expect({ verdict, codes }).toEqual({ verdict: 'unknown', codes: ['dns_unknown'] });
+      // Servers that decline may be told of, too: the zone may have been deleted there.
+      const others = codes.filter((code) => code !== 'name_server_lame');
+      expect({ verdict, others }).toEqual({ verdict: 'unknown', others: ['dns_unknown'] });
     });
     await fc.assert(property, { numRuns: RUNS });
   });

@@ -19,7 +19,7 @@ export const recordRows: readonly Row[] = [
     verdict: 'wrong',
     codes: ['record_missing'],
     evidence: { seen: 'nodata' },
-    words: ['docs.shop.test', 'NODATA'],
+    words: ['docs.shop.test', 'NODATA', 'such as TXT, they have to go first'],
   },
   {
     title: 'has no record, at a provider that we know',
@@ -54,7 +54,7 @@ export const recordRows: readonly Row[] = [
     codes: ['record_missing'],
     hint: 'txt_instead_of_cname',
     evidence: hinted('txt_instead_of_cname', { text: 'p1.edge.test' }),
-    words: ['TXT', 'p1.edge.test'],
+    words: ['TXT', 'p1.edge.test', 'Delete it'],
   },
   {
     title: 'has a wildcard of another type, which answers for the name',
@@ -112,7 +112,7 @@ export const recordRows: readonly Row[] = [
     codes: ['cname_mismatch'],
     hint: 'trailing_junk',
     evidence: { hints: [{ code: 'trailing_junk' }] },
-    words: ['p1.edge.test'],
+    words: ['https://p1.edge.test/'],
   },
   {
     title: 'has a wildcard alias to somewhere else',
@@ -138,7 +138,7 @@ export const recordRows: readonly Row[] = [
     codes: ['conflicting_a'],
     hint: 'wildcard_masks',
     evidence: hinted('wildcard_masks', { wildcard: '*.shop.test' }),
-    words: ['*.shop.test', '198.51.100.7'],
+    words: ['Create: CNAME docs', 'goes before *.shop.test, which stays as it is', '198.51.100.7'],
   },
   {
     title: 'has an old AAAA record',
@@ -174,6 +174,22 @@ export const recordRows: readonly Row[] = [
     about: 'mail_at_name',
     evidence: { exchanges: ['10 mx.other.test'] },
     words: ['mx.other.test', 'docs.shop.test'],
+  },
+  {
+    title: 'gets its mail at a name without a record that points anywhere',
+    world: ['docs MX 10 mx.other.test.'],
+    verdict: 'wrong',
+    codes: ['record_missing', 'mail_at_name'],
+    evidence: { seen: 'nodata', exchanges: ['10 mx.other.test'] },
+    words: ['First move the mail to another name'],
+  },
+  {
+    title: 'has an address of another site behind a proxy, which does not run the zone',
+    world: ['docs A 104.16.1.1'],
+    verdict: 'wrong',
+    codes: ['conflicting_a', 'proxied'],
+    evidence: { addresses: ['104.16.1.1'] },
+    words: ['Delete the A record 104.16.1.1'],
   },
   {
     title: 'has the record by a wildcard only',
@@ -261,7 +277,7 @@ export const apexRows: readonly Row[] = [
     world: [RIGHT],
     verdict: 'wrong',
     codes: ['record_missing'],
-    evidence: { seen: 'nodata' },
-    words: ['shop.test', 'ALIAS'],
+    evidence: { seen: 'nodata', ourAddresses: OURS },
+    words: ['shop.test', 'ALIAS', ...OURS],
   },
 ];

@@ -134,6 +134,31 @@ export const serverRows: readonly Row[] = [
     words: ['ns1.shop.test', 'ns2.shop.test'],
   },
   {
+    title: 'was deleted at all of its name servers',
+    world: both,
+    fails: [
+      ['ns1.shop.test', 'refused'],
+      ['ns2.shop.test', 'not_authoritative'],
+    ],
+    verdict: 'unknown',
+    codes: ['name_server_lame', 'dns_unknown'],
+    evidence: {
+      servers: [
+        { server: 'ns1.shop.test', outcome: 'refused' },
+        { server: 'ns2.shop.test', outcome: 'not_authoritative' },
+      ],
+    },
+    words: ['shop.test is missing at these servers', 'registrar'],
+  },
+  {
+    title: 'has no record at its second provider',
+    world: { zones: { 'shop.test': { 'ns.old.test': [RIGHT], 'ns.new.test': [] } } },
+    verdict: 'wrong',
+    codes: ['name_servers_disagree'],
+    evidence: { right: ['ns.old.test'] },
+    words: ['Create the record at both'],
+  },
+  {
     title: 'is only looked at by a resolver, which fails and says why',
     world: { ...shop([RIGHT]), authoritative: false },
     fails: [

@@ -1,0 +1,94 @@
+/** A zone that is delegated below the registrable domain: the record goes into it, and its top is an apex. */
+import { describe, expect, it } from 'vitest';
+import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import { explain } from '../../../src/core/diagnosis/explain.ts';
+import type { Delegation, Observation } from '../../../src/core/observation.ts';
+import {
+  expectedFor,
+  nothingNearby,
+  nxdomain,
+  observed,
+  records,
+  resolver,
+  server,
+  target,
+} from '../support/observations.ts';
+
+const ZONE = 'team.example.com';
+const SUB = 'docs.team.example.com';
+const delegation: Delegation = {
+  kind: 'delegated',
+  zone: ZONE,
+  parent: 'example.com',
+  atParent: ['ns1.example.com'],
+  atZone: ['ns1.example.com'],
+  ttlSeconds: 60,
+};
+
+function judged(
+  hostname: string,
+  servers: Observation['servers'],
+  rest: Partial<Observation> = {},
+) {
+  return diagnose(observed(hostname, servers, { delegation, ...rest }), expectedFor(hostname));
+}
+
+describe('a zone below the registrable domain', () => {
+  it.each([
+    ['record_missing', [server({ cname: nxdomain })], 'CNAME docs → '],
+    ['cname_mismatch', [server({ cname: records('other.net') })], 'CNAME docs → '],
+    ['conflicting_a', [server({ a: records('151.101.1.7') })], 'CNAME docs → '],
+    [
+      'name_servers_disagree',
+      [server({ cname: records(target) }), server({ server: 'ns2' })],
+      'CNAME docs → ',
+    ],
+  ] as const)('gives the record its name: %s', (code, servers, expected) => {
+    const [finding] = judged(SUB, [...servers]).findings;
+    expect(finding).toMatchObject({ code, zone: ZONE });
+    if (finding !== undefined) expect(explain(finding).expected).toContain(expected);
+  });
+
+  it('is judged by the addresses at its top, where no CNAME may stand', () => {
+    const right = server({ a: records('192.0.2.1', '192.0.2.2') });
+    expect(judged(ZONE, [right])).toMatchObject({ verdict: 'right', findings: [] });
+    const world = [resolver({ a: records('192.0.2.1', '192.0.2.2') })];
+    expect(judged(ZONE, [right], { world })).toMatchObject({ verdict: 'right', findings: [] });
+    const { findings } = judged(ZONE, [server({ cname: records(target) })]);
+    expect(findings).toMatchObject([{ code: 'cname_at_apex', zone: ZONE, found: target }]);
+    expect(judged(ZONE, [server()]).findings).toMatchObject([
+      { code: 'record_missing', zone: ZONE },
+    ]);
+  });
+
+  it('is no other zone than the registrable domain where that has it', () => {
+    const own = { ...delegation, zone: 'example.com', parent: 'com' };
+    const [finding] = judged(SUB, [server({ cname: nxdomain })], { delegation: own }).findings;
+    expect(finding).not.toHaveProperty('zone');
+    if (finding !== undefined) expect(explain(finding).expected).toContain('CNAME docs.team → ');
+  });
+
+  it('has slips of its own', () => {
+    const relative = `${target}.${ZONE}`;
+    expect(judged(SUB, [server({ cname: records(relative) })]).findings).toMatchObject([
+      { zone: ZONE, hints: [{ code: 'relative_target', found: relative }] },
+    ]);
+    const doubled = { name: `${SUB}.${ZONE}`, cname: records(target) };
+    const nearby = { ...nothingNearby, doubled };
+    const [finding] = judged(SUB, [server({ cname: nxdomain })], { nearby }).findings;
+    expect(finding).toMatchObject({ hints: [{ code: 'doubled_name', name: doubled.name }] });
+    if (finding !== undefined) expect(explain(finding).hints[0]?.text).toContain('to “docs”');
+  });
+
+  it('is delegated by the zone above, not by a registrar', () => {
+    const { findings } = judged(SUB, [server({ cname: records(target) })], {
+      delegation: { ...delegation, atZone: ['ns9.example.com'] },
+    });
+    const [finding] = findings;
+    expect(finding).toMatchObject({ code: 'delegation_mismatch' });
+    if (finding === undefined) return;
+    const { summary, expected, found, action } = explain(finding);
+    expect([summary, expected, found, action].join()).toMatch(/zone above/);
+    expect([summary, expected, found, action].join()).not.toMatch(/registrar/);
+  });
+});
