@@ -45,16 +45,24 @@ export function wrongUsage(problem: string): Outcome & { readonly kind: 'wrong_u
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
+/** What is said where there are fewer or more other arguments than wanted. Words are repeated only where none is secret. */
+type Wanted = {
+  readonly count: number;
+  readonly tooFew?: string;
+  readonly tooMany?: (superfluous: string) => string;
+};
+
 /** Options by name and exactly `count` other arguments, or what is wrong with them in one sentence. */
 export function parseOptions<const T extends Options>(
   args: readonly string[],
   options: T,
-  { count }: { readonly count: number },
+  { count, tooFew = 'something is missing', tooMany = () => 'that is too much' }: Wanted,
 ) {
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     if (positionals.length === count) return { ok: true, values, positionals } as const;
-    const problem = positionals.length < count ? 'something is missing' : 'that is too much';
+    const [superfluous] = positionals.slice(count);
+    const problem = superfluous === undefined ? tooFew : tooMany(superfluous);
     return { ok: false, refusal: wrongUsage(problem) } as const;
   } catch (fault) {
     // parseArgs throws for the user's mistakes only, with advice after the first sentence.

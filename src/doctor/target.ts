@@ -2,6 +2,7 @@
 import { toAsciiName } from '../core/idna.ts';
 import { hostInPasted } from '../core/pasted-hostname.ts';
 import { printable } from '../core/printable.ts';
+import { suffixOf } from '../core/zone.ts';
 
 export type TargetResult =
   | { readonly ok: true; readonly target: string }
@@ -12,9 +13,10 @@ const NAME_OCTETS_MAX = 253;
 
 /**
  * Reads a target as it is pasted, and gives it as A-labels in lower case without a trailing dot. It may lie anywhere, in
- * a laboratory's zone too; an address is refused, for no CNAME can point to one (RFC 1035, 3.3.1). Never throws.
+ * a laboratory's zone too; an address is refused, for no CNAME can point to one (RFC 1035, 3.3.1), and so is what could
+ * never be right: `hostname` itself (A-labels, lower case) and a public suffix. Never throws.
  */
-export function parseTarget(text: string): TargetResult {
+export function parseTarget(text: string, hostname: string): TargetResult {
   const pasted = hostInPasted(text);
   if (!pasted.ok) return pasted;
   const name = toAsciiName(pasted.host);
@@ -29,9 +31,19 @@ export function parseTarget(text: string): TargetResult {
       `“${printable(ascii, 80)}” is an IP address or a number; please give a host name.`,
     );
   }
-  return ascii.includes('.')
-    ? { ok: true, target: ascii }
-    : refused(`“${ascii}” is a single label; please give the full name.`);
+  const reason = reasonAgainstPlace(ascii, hostname);
+  return reason === undefined ? { ok: true, target: ascii } : refused(reason);
+}
+
+/** Why a sound name can be no target; undefined where it can. */
+function reasonAgainstPlace(ascii: string, hostname: string): string | undefined {
+  if (!ascii.includes('.')) return `“${ascii}” is a single label; please give the full name.`;
+  if (ascii === hostname) {
+    return `“${ascii}” is the host name itself, which cannot point to itself; please give the name it must lead to.`;
+  }
+  return suffixOf(ascii).kind === 'public_suffix'
+    ? `“${ascii}” is a public suffix, which nobody's record leads to; please give a name below it.`
+    : undefined;
 }
 
 function refused(reason: string): TargetResult {

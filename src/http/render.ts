@@ -34,7 +34,10 @@ export function render(
   more: Readonly<Record<string, string>>,
 ): RawResponse {
   const text = answer.text ?? (answer.body === undefined ? null : renderJson(answer.body));
-  const isRead = answer.status === 200 && (method === 'GET' || method === 'HEAD');
+  const isRead =
+    answer.status === 200 &&
+    (method === 'GET' || method === 'HEAD') &&
+    answer.headers?.['cache-control'] !== 'no-store'; // what must not be kept cannot be asked for again
   // A page that gets a successor has changed, although its text has not.
   const tag = text !== null && isRead ? entityTagOf(text + (answer.headers?.['link'] ?? '')) : null;
   const isSame = tag !== null && isUnchanged(request['if-none-match'], tag);

@@ -80,6 +80,8 @@ export type RouteDocs = {
   readonly description?: string;
   readonly stability: Stability;
   readonly deprecated?: true;
+  /** Of a GET whose answers are of their moment alone: none has an entity tag, none is to be kept (`no-store`). */
+  readonly momentary?: true;
   /** Headers of every answer of the operation, refusals too. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The refusal of whatever is asked of it, once it has been removed. */

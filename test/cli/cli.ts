@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-const program = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+/** What a shell would run, compiled. */
+export const program = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
 export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string };
 

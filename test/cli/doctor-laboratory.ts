@@ -29,6 +29,10 @@ export async function startDoctorLaboratory(): Promise<DoctorLaboratory> {
     zones: {
       ...zoneWith(...right, `blog CNAME ${target}.`),
       'signpost.test': ['*.edge A 127.0.0.1'],
+      'account.test': [
+        `docs CNAME ${target}.`,
+        '@ CAA 0 issue "letsencrypt.org; accounturi=https://ca.example/acct/1"',
+      ],
       'evil.test': [
         'docs CNAME \u001b[2J\u0007.example.',
         'docs2 TXT "\u001b[31m\nred"',

@@ -3,7 +3,18 @@ import { expect, test } from 'vitest';
 import { createPaint } from '../../src/cli/doctor/paint.ts';
 import { renderReport } from '../../src/cli/doctor/render.ts';
 import type { Report } from '../../src/cli/doctor/shown.ts';
-import { nodata, nxdomain, report, server, timeout } from './doctor-reports.ts';
+import { moreSamples } from './doctor-more-samples.ts';
+import {
+  finding,
+  nodata,
+  nxdomain,
+  records,
+  report,
+  resolver,
+  server,
+  target,
+  timeout,
+} from './doctor-reports.ts';
 import { right, samples } from './doctor-samples.ts';
 
 const page = (one: Report, columns = 80) =>
@@ -16,14 +27,15 @@ The record it needs
   Type   Name  Value                                TTL
   CNAME  docs  k3jw5xqm2c7rtzna.edge.signpost.test  3600
 
-✗ record_missing · blocks
+✗ record_missing · blocks · the owner of the domain acts
   docs.shop.test does not exist in the DNS yet.
-  expected  CNAME docs → k3jw5xqm2c7rtzna.edge.signpost.test, TTL 3600
   found     No record of any type has the name docs.shop.test (NXDOMAIN).
   to do     Create: CNAME docs → k3jw5xqm2c7rtzna.edge.signpost.test, TTL 3600.
             Most providers add the domain by themselves: enter only “docs” as
             the name.
-  who acts  the owner of the domain
+
+This was one look; run it again after a change. A domain that is attached is
+looked at by itself.
 
 Name servers of shop.test
     Server         Address     State    AA  RCODE         Serial  ms
@@ -43,7 +55,7 @@ Who may issue certificates (CAA)
 `);
 });
 
-test.each(samples)('%s', (_what, one, lines) => {
+test.each([...samples, ...moreSamples])('%s', (_what, one, lines) => {
   const shown = page(one).split('\n');
   // In this order, whatever stands between them.
   let from = 0;
@@ -66,4 +78,55 @@ test('a host name that has no records of a kind is told so for each outcome', ()
     const one = server('ns1.shop.test', { cname: answer, a: answer, aaaa: answer });
     expect(page(report({ observation: { servers: [one] } }))).toMatch(/\n {2}[✗?] no /);
   }
+});
+
+test('a domain that nobody has registered has neither a record to create nor servers of its own', () => {
+  const delegation = { kind: 'unregistered', zone: 'shop.test', parent: 'test' } as const;
+  const shown = page(report({ observation: { delegation } }));
+  expect(shown).not.toContain('The record it needs');
+  expect(shown).not.toContain('Name servers of');
+  expect(shown).toContain('  expected  CNAME docs');
+});
+
+test('what resolvers show is shown once, and each by its address once', () => {
+  const servers = [server('192.0.2.1', { address: '192.0.2.1', cname: records(target) })];
+  const view = { view: 'recursive', whyRecursive: 'configured', delegation: null } as const;
+  for (const world of [[resolver()], []]) {
+    const shown = page(report({ observation: { ...view, servers, world } }));
+    expect(shown.match(/192\.0\.2\.1/g)).toHaveLength(1);
+    expect(shown.match(/^ {2}✓ CNAME/gm)).toHaveLength(1);
+  }
+});
+
+test('what is the same to do is told once', () => {
+  const alike = (code: string, action: string) => finding({ code, action });
+  const shown = page(
+    report({
+      findings: [
+        alike('conflicting_a', 'Delete the A record, then create: CNAME docs.'),
+        alike('conflicting_aaaa', 'Delete the AAAA record, then create: CNAME docs.'),
+        alike('record_missing', 'Delete the A record, then create: CNAME docs.'),
+      ],
+    }),
+  );
+  expect(shown.match(/to do .*/g)).toEqual([
+    'to do     Delete the A record, then create: CNAME docs.',
+    'to do     Delete the AAAA record, then as for conflicting_a',
+    'to do     as for conflicting_a',
+  ]);
+  expect(shown.match(/^This was one look;/gm)).toHaveLength(1);
+});
+
+test('an account that could not be compared from here is told beside its finding', () => {
+  const warned = report({ findings: [finding(), finding({ code: 'caa_warns' })] });
+  const paint = createPaint(false);
+  const shown = renderReport(warned, { columns: 80, paint, accountUntold: true });
+  expect(shown.match(/note {6}From here that account cannot be compared/g)).toHaveLength(1);
+  expect(page(warned)).not.toContain('note');
+});
+
+test('what is expected is not told twice, at an apex neither', () => {
+  const record = { type: 'ALIAS', name: '@', value: target, ttl: 3_600n } as const;
+  const expected = `ALIAS @ → ${target}, TTL 3600 (ANAME or flattened CNAME at some providers)`;
+  expect(page(report({ record, findings: [finding({ expected })] }))).not.toContain('expected');
 });

@@ -112,8 +112,11 @@ export const samples: readonly (readonly [
     }),
     [
       '? docs.shop.test could not be checked',
-      '  own name servers were not asked, because packets to their port 53 do not get',
-      'What the resolvers show',
+      "  Seen through resolvers, which may remember what was there before: the zone's",
+      '  own name servers gave no answer, perhaps because port 53 does not get through',
+      '  from here.',
+      'Resolvers',
+      '  ? no answer in time',
     ],
   ],
   [
@@ -160,8 +163,8 @@ export const samples: readonly (readonly [
       },
     }),
     [
-      `  ALIAS  @     ${target}  3600`,
-      '  Cloudflare calls an ALIAS CNAME flattening.',
+      `  CNAME  @     ${target}  3600`,
+      '  Cloudflare makes addresses of a CNAME at an apex by itself (CNAME flattening).',
       '  At Cloudflare: DNS.',
       '  ✓ A 192.0.2.1, TTL 5 min',
       '  ✗ A 192.0.2.1, 192.0.2.9, TTL 5 min',
@@ -198,7 +201,7 @@ export const samples: readonly (readonly [
     report({
       observation: { delegation: { kind: 'unregistered', zone: 'shop.test', parent: 'test' } },
     }),
-    ['Name servers of test', '  zone      shop.test is not registered, says the registry of test'],
+    ['  zone      shop.test is not registered, says the registry of test'],
   ],
   [
     'CAA records as a zone file has them',
@@ -222,7 +225,7 @@ export const samples: readonly (readonly [
   [
     'a long sentence is told to its end',
     report({ findings: [finding({ action: `${'Wait a little. '.repeat(40)}Then look again.` })] }),
-    ['            look again.', '  who acts  the owner of the domain'],
+    ['✗ record_missing · blocks · the owner of the domain acts', '            look again.'],
   ],
   [
     'the likely slip stands beside what is found',
@@ -240,6 +243,9 @@ export const samples: readonly (readonly [
         finding({ code: 'dns_unknown', severity: 'informs', actor: 'dns_provider' }),
       ],
     }),
-    ['! mail_at_name · warns', 'i dns_unknown · informs', '  who acts  the DNS provider'],
+    [
+      '! mail_at_name · warns · the owner of the domain acts',
+      'i dns_unknown · informs · the DNS provider acts',
+    ],
   ],
 ];

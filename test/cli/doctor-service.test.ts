@@ -58,8 +58,15 @@ describe('a service', () => {
   it('says that it does not know the target of what nobody has attached', async () => {
     const { code, stdout, stderr } = await signpost(['doctor', 'docs.shop.test'], env);
     expect([code, stdout]).toEqual([2, '']);
-    const why = 'target: is needed, because no project has docs.shop.test attached (invalid_query)';
+    const why = '--target <host> is needed: no project has docs.shop.test attached';
     expect(stderr).toBe(`signpost: ${why}\n`);
+  });
+
+  it('says what is wrong with a target in the words of a shell', async () => {
+    const args = ['docs.shop.test', '--target', 'DOCS.shop.test.', '--url'];
+    const { code, stderr } = await signpost(['doctor', ...args, env['SIGNPOST_URL'] ?? ''], env);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^signpost: --target: “docs\.shop\.test” is the host name itself, /);
   });
 
   it('looks itself where it is named beside a target', async () => {
@@ -99,7 +106,9 @@ describe('whatever a service answers', () => {
     answer = { status: 200, text: body };
     const { code, stdout } = await signpost(['doctor', 'docs.shop.test'], env);
     expect(code).toBe(1);
-    expect(stdout).toContain('✗ of_a_later_version · blocks\n  docs.shop.test does not exist');
+    expect(stdout).toContain(
+      '✗ of_a_later_version · blocks · the owner of the domain acts\n  docs.shop.test does not exist',
+    );
   });
 
   it.each([

@@ -1,8 +1,13 @@
 /** `signpost doctor` as a shell runs it, against name servers on loopback. */
-import { readFile } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readReport } from '../../src/cli/doctor/shown.ts';
-import { signpost } from './cli.ts';
+import { program, signpost } from './cli.ts';
 import { type DoctorLaboratory, startDoctorLaboratory, target } from './doctor-laboratory.ts';
 
 let laboratory: DoctorLaboratory;
@@ -27,7 +32,7 @@ describe('a look from this machine ends as it found things', () => {
     const { code, stdout, stderr } = await doctor('old.shop.test');
     expect([code, stderr]).toEqual([1, '']);
     expect(stdout).toMatch(/^✗ old\.shop\.test is not set up right\n/);
-    expect(stdout).toContain('✗ cname_mismatch · blocks\n');
+    expect(stdout).toContain('✗ cname_mismatch · blocks · the owner of the domain acts\n');
     expect(stdout).toContain('  ✗ CNAME old-host.example, TTL 1 min\n');
     expect(stdout).toContain(`  CNAME  old   ${target}  3600\n`);
   });
@@ -43,13 +48,19 @@ describe('a look from this machine ends as it found things', () => {
   it('through resolvers only, where it may not ask the zone’s own servers', async () => {
     const { code, stdout } = await doctor('docs.shop.test', [], { DNS_AUTHORITATIVE: 'false' });
     expect(stdout).toContain('because DNS_AUTHORITATIVE is false.\n');
-    expect(stdout).toContain('\nWhat the resolvers show\n');
+    expect(stdout).toContain('\nResolvers\n');
     expect(code).toBe(0);
   });
 
   it('at a name in whatever spelling', async () => {
     const { stdout } = await doctor('https://Bücher.SHOP.test:443/a?b');
     expect(stdout).toMatch(/^✓ xn--bcher-kva\.shop\.test \(bücher\.shop\.test\) is set up right\n/);
+  });
+
+  it('and says of a CAA record for one account that the service has to be asked', async () => {
+    const { stdout } = await doctor('docs.account.test');
+    expect(stdout).toContain('! caa_warns · warns · the owner of the domain acts\n');
+    expect(stdout).toMatch(/\n {2}note {6}From here that account cannot be compared with ours/);
   });
 
   it('with --json as the API would answer it, and nothing else', async () => {
@@ -78,8 +89,8 @@ describe('a look from this machine ends as it found things', () => {
 describe('what cannot be understood', () => {
   const to = ['--target', target];
   const misunderstood: readonly (readonly [args: readonly string[], problem: string])[] = [
-    [[], 'something is missing'],
-    [['a.test', 'b.test', ...to], 'that is too much'],
+    [[], 'a host name is missing'],
+    [['a.test', 'b.test', ...to], '“b.test” is too much: one host name at a time'],
     [['docs.shop.test', ...to, '--colour'], "Unknown option '--colour'"],
     [
       ['docs.shop.test'],
@@ -88,7 +99,19 @@ describe('what cannot be understood', () => {
     [['co.uk', ...to], '“co.uk” is a public suffix: names are registered below it.'],
     [
       ['*.shop.test', ...to],
-      'A wildcard such as “*.shop.test” cannot be added; please add each host name by itself.',
+      'A wildcard cannot be looked at; please give one host name, without “*”.',
+    ],
+    [
+      ['docs.shop.test', '--url', 'http://127.0.0.1:1'],
+      'because of --url the service is asked, which needs SIGNPOST_API_KEY (or API_KEY); without --url, --target <host> looks from here',
+    ],
+    [
+      ['docs.shop.test', '--target', 'https://DOCS.shop.test/'],
+      '--target: “docs.shop.test” is the host name itself, which cannot point to itself; please give the name it must lead to.',
+    ],
+    [
+      ['docs.shop.test', '--target', 'co.uk'],
+      "--target: “co.uk” is a public suffix, which nobody's record leads to; please give a name below it.",
     ],
     [['docs.shop.test', '--target', ''], '--target: The host name is empty.'],
     [
@@ -116,16 +139,67 @@ describe('what cannot be understood', () => {
   });
 });
 
+describe('a fault of ours is no word about the domain: 2', () => {
+  it('an .env that cannot be read, in one line', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'signpost-doctor-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await mkdir(join(folder, '.env'));
+    const args = ['doctor', 'docs.shop.test', '--target', target];
+    const { code, stdout, stderr } = await signpost(args, laboratory.env, folder);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^signpost: [^\n]+\n$/);
+  });
+
+  it.runIf(existsSync('/dev/full'))('a full disk, in one line', async () => {
+    const { code, stderr } = await doctorInto('/dev/full', 'docs.shop.test');
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^signpost: [^\n]*ENOSPC[^\n]*\n$/);
+  });
+
+  it('a reader who has gone, without a word', async () => {
+    expect(await doctorInto(null, 'docs.shop.test')).toEqual({ code: 2, stderr: '' });
+  });
+});
+
+/** Its output goes to a file, or (null) to a pipe that nobody reads any more. */
+async function doctorInto(file: string | null, hostname: string) {
+  const out = file === null ? 'pipe' : openSync(file, 'w');
+  const child = spawn(process.execPath, [program, 'doctor', hostname, '--target', target], {
+    cwd: tmpdir(),
+    env: { PATH: process.env['PATH'], ...laboratory.env },
+    stdio: ['ignore', out, 'pipe'],
+  });
+  child.stdout?.destroy();
+  let stderr = '';
+  child.stderr?.on('data', (text) => {
+    stderr += String(text);
+  });
+  const [code] = await once(child, 'close');
+  if (typeof out === 'number') closeSync(out);
+  return { code, stderr };
+}
+
+/** `DOCTOR_PAGES=write npx vitest run test/cli/doctor.test.ts` writes what is printed into the page. */
+const isToBeWritten = process.env['DOCTOR_PAGES'] === 'write';
+
 describe('docs/doctor.md shows what is printed, less times and counts', () => {
   it.each([
     ['right', 'docs.shop.test'],
     ['wrong', 'blog.shop.test'],
   ])('%s', async (name, hostname) => {
     const { stdout } = await doctor(hostname);
-    const text = await readFile(new URL('../../docs/doctor.md', import.meta.url), 'utf8');
-    const fence = new RegExp(`<!-- ${name} -->\\n\`\`\`\\n[^\\n]*\\n\\n([\\s\\S]*?)\`\`\``);
-    const shown = fence.exec(text)?.[1] ?? '';
-    expect(timeless(shown), `the page should show:\n${stdout}`).toBe(timeless(stdout));
+    const url = new URL('../../docs/doctor.md', import.meta.url);
+    const text = await readFile(url, 'utf8');
+    const fence = new RegExp(`(<!-- ${name} -->\\n\`\`\`\\n[^\\n]*\\n\\n)([\\s\\S]*?)\`\`\``);
+    const shown = fence.exec(text)?.[2] ?? '';
+    if (isToBeWritten) {
+      await writeFile(
+        url,
+        text.replace(fence, (_, before) => `${before}${stdout}\`\`\``),
+      );
+    } else {
+      expect(timeless(shown), `the page should show:\n${stdout}`).toBe(timeless(stdout));
+    }
   });
 });
 

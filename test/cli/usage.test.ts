@@ -1,6 +1,9 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { signpost } from './cli.ts';
 
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const KEY = { SIGNPOST_API_KEY: 'a key of an operator' };
 
 describe('signpost', () => {
@@ -15,11 +18,23 @@ describe('signpost', () => {
     ['keys', '--help'],
     ['keys', 'create', '--help'],
     ['keys', 'list', '-h'],
+    ['help', 'keys'],
   ])('%s %s shows the commands for keys', async (...args) => {
     const { code, stdout, stderr } = await signpost(args);
     expect([code, stderr]).toEqual([0, '']);
     for (const name of ['list', 'create', 'rotate', 'revoke'])
       expect(stdout).toMatch(`\n  ${name} `);
+  });
+
+  it('help doctor shows what doctor --help shows', async () => {
+    const { code, stdout, stderr } = await signpost(['help', 'doctor']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toBe((await signpost(['doctor', '--help'])).stdout);
+  });
+
+  it('--version is the version of the package', async () => {
+    const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'));
+    expect(await signpost(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
   const misunderstood: readonly (readonly [args: string, problem: string])[] = [

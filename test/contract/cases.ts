@@ -52,7 +52,12 @@ function general(operation: DocumentedOperation, success: Asking): readonly Row[
   const needsKey = scope !== null;
   return [
     [400, 'invalid_query', true, withQuery(asked, { colour: 'red' })],
-    ...when(method === 'GET', [304, null, true, withHeaders(asked, { 'if-none-match': '*' })]),
+    ...when(operation.answers.has(304), [
+      304,
+      null,
+      true,
+      withHeaders(asked, { 'if-none-match': '*' }),
+    ]),
     ...when(
       needsKey,
       [401, 'unauthorized', false, success],

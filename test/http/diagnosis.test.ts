@@ -144,6 +144,17 @@ describe('a diagnosis', () => {
     expect(body).toMatchObject({ unicodeHostname: 'bücher.shop.test' });
   });
 
+  it('is of its moment: nothing to keep, nothing to ask for again', async () => {
+    const headers = { 'if-none-match': '*' };
+    const path = `/v1/diagnosis/docs.shop.test?target=${target}`;
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await callApi(test.api, `${method} ${path}`, { key, headers });
+      expect([answer.status, answer.headers['cache-control']]).toEqual([200, 'no-store']);
+      expect(answer.headers).not.toHaveProperty('etag');
+    }
+    expect(asked).toHaveLength(2);
+  });
+
   it('needs the scope domains:read', async () => {
     const pets = await test.keyWith('pets:read');
     const answer = await callApi(test.api, 'GET /v1/diagnosis/docs.shop.test', { key: pets });
@@ -159,6 +170,8 @@ describe('what does not fit is refused before anybody is asked', () => {
     ['co.uk', '', 'public_suffix'],
     ['nobody-has-it.shop.test', '', 'invalid_query'],
     ['docs.shop.test', '?target=', 'invalid_query'],
+    ['docs.shop.test', '?target=DOCS.shop.test.', 'invalid_query'],
+    ['docs.shop.test', '?target=co.uk', 'invalid_query'],
     ['docs.shop.test', '?target=192.0.2.1', 'invalid_query'],
     ['docs.shop.test', '?target=[::1]', 'invalid_query'],
     ['docs.shop.test', '?target=edge', 'invalid_query'],
@@ -174,6 +187,16 @@ describe('what does not fit is refused before anybody is asked', () => {
     const { status, body, text } = await get(hostname, query);
     expect([status, body, asked]).toEqual([400, errorBody(400, code), []]);
     expect(text).not.toContain('\u001b');
+  });
+
+  it('says why a target can never be right', async () => {
+    const { body } = await get('docs.shop.test', '?target=docs.shop.test');
+    expect(body).toMatchObject({ message: expect.stringContaining('is the host name itself') });
+  });
+
+  it('does not speak of adding to one who only looks', async () => {
+    const { text } = await get('*.shop.test');
+    expect(text).not.toMatch(/\badd/);
   });
 
   it('says that a target is needed, and why', async () => {

@@ -2,10 +2,11 @@
 
 import type { Verdict } from '../../core/lifecycle.ts';
 import { printable } from '../../core/printable.ts';
-import { done, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';
-import { connect } from '../keys/client.ts';
+import { done, failed, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';
+import { type Answer, connect, keyIn } from '../keys/client.ts';
 import { type Looked, lookFromHere } from './local.ts';
 import { createPaint, wantsColour } from './paint.ts';
+import { withProgress } from './progress.ts';
 import { renderReport } from './render.ts';
 import { readReport } from './shown.ts';
 
@@ -23,23 +24,30 @@ export async function runDoctor(args: readonly string[], io: Io): Promise<Outcom
     io.out(usage);
     return done;
   }
-  const parsed = parseOptions(args, options, { count: 1 });
+  const parsed = parseOptions(args, options, {
+    count: 1,
+    tooFew: 'a host name is missing',
+    tooMany: (word) => `“${printable(word, 50)}” is too much: one host name at a time`,
+  });
   if (!parsed.ok) return showUsage(parsed.refusal, io);
   const [hostname = ''] = parsed.positionals;
   const { json = false, ...asked } = parsed.values;
   const looked = await withProgress(hostname, io, () => look({ hostname, ...asked }, io));
   if (!looked.ok) return showUsage(looked.refusal, io);
-  return show(looked.json, json, io);
+  return show(looked, json, io);
 }
 
-function show(text: string, json: boolean, { out, env, screen }: Io): Outcome {
+type Seen = Extract<Looked, { readonly ok: true }>;
+
+function show({ json: text, accountUntold }: Seen, json: boolean, io: Io): Outcome {
+  const { out, env, screen } = io;
   const report = readReport(text);
   if (report === null) {
     const problem = 'the service answered with something that is not understood here';
     return { kind: 'undecided', problem };
   }
   const paint = createPaint(wantsColour(env, screen.out));
-  out(json ? `${text}\n` : renderReport(report, { columns: screen.columns, paint }));
+  out(json ? `${text}\n` : renderReport(report, { columns: screen.columns, paint, accountUntold }));
   return outcomes[report.verdict];
 }
 
@@ -54,40 +62,42 @@ async function look({ hostname, target, url }: Asked, io: Io): Promise<Looked> {
   if (target !== undefined && url === undefined) {
     return lookFromHere({ hostname, target }, io.env);
   }
-  if (target === undefined && !io.env['SIGNPOST_API_KEY'] && !io.env['API_KEY']) {
-    return { ok: false, refusal: wrongUsage(bothWays) };
+  if (keyIn(io.env) === '') {
+    return { ok: false, refusal: wrongUsage(url === undefined ? bothWays : urlNeedsKey) };
   }
   const connection = connect(url, io.env);
   if (!connection.ok) return connection;
   const query = target === undefined ? '' : `?target=${encodeURIComponent(target)}`;
   const path = `/v1/diagnosis/${encodeURIComponent(hostname)}${query}`;
   const answer = await connection.call('GET', path);
-  return answer.ok ? { ok: true, json: answer.text } : { ok: false, refusal: answer.refusal };
+  if (answer.ok) return { ok: true, json: answer.text, accountUntold: false };
+  return { ok: false, refusal: inOurWords(answer, { hostname, ...(target && { target }) }) };
 }
 
 const bothWays =
   '--target <host> is needed to look from here; or SIGNPOST_API_KEY (or API_KEY), to ask the service';
+const urlNeedsKey =
+  'because of --url the service is asked, which needs SIGNPOST_API_KEY (or API_KEY); without --url, --target <host> looks from here';
+
+/** The service speaks of a parameter where somebody at a shell has an option. */
+function inOurWords(
+  { refusal, code, message = '' }: Extract<Answer, { readonly ok: false }>,
+  { hostname, target }: Asked,
+): Outcome {
+  if (code !== 'invalid_query') return refusal;
+  return failed(
+    // Without a target there is nothing else in the query to refuse.
+    target === undefined
+      ? `--target <host> is needed: no project has ${printable(hostname, 80)} attached`
+      : `${message.replace(/^target\b/, '--target')} (${code})`,
+  );
+}
 
 /** A service that refuses or is away leaves the question open, where elsewhere it is a failure. */
 function showUsage(refusal: Outcome, io: Io): Outcome {
   if (refusal.kind === 'failed') return { kind: 'undecided', problem: refusal.problem };
   if (refusal.kind === 'wrong_usage') io.err(`Usage: signpost doctor ${synopsis}\n`);
   return refusal;
-}
-
-/** Says what is going on while it does, to a person only, and takes it back. */
-async function withProgress<T>(
-  hostname: string,
-  { err, screen }: Io,
-  act: () => Promise<T>,
-): Promise<T> {
-  if (!screen.err) return act();
-  err(`Looking at ${printable(hostname, 50)} …`);
-  try {
-    return await act();
-  } finally {
-    err('\r\u001b[K'); // ECMA-48, 8.3.41: erases the line
-  }
 }
 
 const synopsis = '<hostname> [--target <host>] [--url <url>] [--json]';

@@ -1,22 +1,73 @@
-/** One finding: what it is called, how grave it is, what is there, what to do and who does it. */
+/** The findings: what each is called, how grave it is and who acts, what is there and what to do. */
 import { labelled, type Page, plain, plainSentence, wrapped } from './layout.ts';
 import type { FindingShown } from './shown.ts';
 import { actorWords, severityMarks } from './words.ts';
 
 const beside = { indent: 2, labelWidth: 10 };
 
-export function findingLines(finding: FindingShown, page: Page): readonly string[] {
-  const { code, severity, actor, summary, expected, found, action, hints } = finding;
+/** What the page says elsewhere, or knows besides. */
+export type Context = {
+  /** The record of the table above as findings write it; null where there is no table. */
+  readonly recordAbove: string | null;
+  /** Whether a CAA record names an account that could not be compared with ours. */
+  readonly accountUntold: boolean;
+};
+
+/** Each finding, then once what this look was; nothing where there is none. What is to be done is told once. */
+export function findingSections(
+  findings: readonly FindingShown[],
+  context: Context,
+  page: Page,
+): readonly (readonly string[])[] {
+  const sections = findings.map((finding, index) => {
+    const todo = notTwice(finding.action, findings.slice(0, index));
+    return findingLines(finding, todo, context, page);
+  });
+  return sections.length === 0 ? [] : [...sections, wrapped(onceOnly, page.columns)];
+}
+
+const onceOnly =
+  'This was one look; run it again after a change. A domain that is attached is looked at by itself.';
+
+const accountNote =
+  'From here that account cannot be compared with ours, so it may be right. The service knows ours: ask it, without --target or with --url.';
+
+/** At an apex findings add in brackets what the types are called elsewhere, as the page does below the table. */
+function isAbove(expected: string, recordAbove: string | null): boolean {
+  if (recordAbove === null) return false;
+  return (
+    expected === recordAbove || (expected.startsWith(`${recordAbove} (`) && expected.endsWith(')'))
+  );
+}
+
+const THEN = ', then ';
+
+/** What is to be done, and where it ends as that of an earlier finding does, where that stands. */
+function notTwice(action: string, earlier: readonly FindingShown[]): string {
+  const same = earlier.find((one) => one.action === action);
+  if (same !== undefined) return `as for ${same.code}`;
+  const [first = '', ...rest] = action.split(THEN);
+  const last = THEN + rest.join(THEN);
+  const alike = earlier.find((one) => rest.length > 0 && one.action.endsWith(last));
+  return alike === undefined ? action : `${first}${THEN}as for ${alike.code}`;
+}
+
+function findingLines(
+  { code, severity, actor, summary, expected, found, hints }: FindingShown,
+  todo: string,
+  { recordAbove, accountUntold }: Context,
+  page: Page,
+): readonly string[] {
   const { sign, style } = severityMarks[severity];
   const { columns, paint } = page;
   const line = (label: string, text: string) => labelled(label, plainSentence(text), beside, page);
   return [
-    `${paint(style, `${sign} ${paint('bold', plain(code))}`)} ${paint('dim', `· ${severity}`)}`,
+    `${paint(style, `${sign} ${paint('bold', plain(code))}`)} ${paint('dim', `· ${severity} · ${actorWords[actor]}`)}`,
     ...wrapped(plainSentence(summary), columns - 2).map((one) => `  ${one}`),
-    ...line('expected', expected),
+    ...(isAbove(expected, recordAbove) ? [] : line('expected', expected)),
     ...line('found', found),
     ...hints.flatMap(({ text }) => line('likely', text)),
-    ...line('to do', action),
-    ...line('who acts', actorWords[actor]),
+    ...line('to do', todo),
+    ...(code === 'caa_warns' && accountUntold ? line('note', accountNote) : []),
   ];
 }

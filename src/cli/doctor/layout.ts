@@ -21,11 +21,11 @@ export function plainSentence(text: string): string {
   return printable(text, SENTENCE_LENGTH_MAX);
 }
 
-/** The text in lines of at most `width`, broken at spaces; a longer word is broken where the line ends. */
+/** The text in lines of at most `width`, broken at spaces; a longer word, which may be a name, stays whole. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(' ').flatMap((one) => inPieces(one, width))) {
+  for (const word of text.split(' ')) {
     if (line !== '' && lengthOf(line) + 1 + lengthOf(word) > width) {
       lines.push(line);
       line = word;
@@ -36,7 +36,7 @@ export function wrapped(text: string, width: number): readonly string[] {
   return [...lines, line];
 }
 
-/** A label, and the text beside it, wrapped under its own beginning. */
+/** A label, and the text beside it, wrapped under its own beginning; below it where the label leaves no two spaces. */
 export function labelled(
   label: string,
   text: string,
@@ -45,10 +45,14 @@ export function labelled(
 ): readonly string[] {
   const before = ' '.repeat(indent);
   const width = Math.max(20, columns - indent - labelWidth);
-  return wrapped(text, width).map((line, index) => {
-    const head = index === 0 ? paint('dim', label.padEnd(labelWidth)) : ' '.repeat(labelWidth);
+  const gap = ' '.repeat(labelWidth);
+  const isLong = lengthOf(label) > labelWidth - 2;
+  const lines = wrapped(text, width).map((line, index) => {
+    const padding = ' '.repeat(Math.max(0, labelWidth - lengthOf(label)));
+    const head = index === 0 && !isLong ? paint('dim', label) + padding : gap;
     return `${before}${head}${line}`.trimEnd();
   });
+  return isLong ? [`${before}${paint('dim', label)}`, ...lines] : lines;
 }
 
 /** At most `width` characters, the last one an ellipsis where something was cut. */
@@ -77,13 +81,4 @@ export function table(rows: readonly (readonly Cell[])[], indent: number, paint:
 
 export function lengthOf(text: string): number {
   return [...text].length;
-}
-
-function inPieces(word: string, width: number): readonly string[] {
-  const characters = [...word];
-  if (characters.length <= width) return [word];
-  const count = Math.ceil(characters.length / width);
-  return Array.from({ length: count }, (_, at) =>
-    characters.slice(at * width, (at + 1) * width).join(''),
-  );
 }

@@ -1,16 +1,18 @@
 /** A look from this machine: the same observer and the same judgement as the service's, without its storage. */
 import { type ConfigProblem, loadConfig } from '../../config.ts';
-import { parseHostname } from '../../core/hostname.ts';
+import type { Finding } from '../../core/diagnosis/findings.ts';
 import { createObserver } from '../../dns/observe.ts';
 import { createWire } from '../../dns/wire/wire.ts';
 import { createExamine } from '../../doctor/examine.ts';
+import { parseLookedAt } from '../../doctor/hostname.ts';
 import { reportOf } from '../../doctor/report.ts';
 import { parseTarget } from '../../doctor/target.ts';
 import { renderJson } from '../../http/json.ts';
 import { type Io, type Outcome, wrongUsage } from '../command.ts';
 
+/** `accountUntold`: a CAA record names an account, which could not be compared with ours from here. */
 export type Looked =
-  | { readonly ok: true; readonly json: string }
+  | { readonly ok: true; readonly json: string; readonly accountUntold: boolean }
   | { readonly ok: false; readonly refusal: Outcome };
 
 /** What a look depends on; whatever else the environment has is not looked at, be it right or wrong. */
@@ -27,9 +29,9 @@ export async function lookFromHere(
   const loaded = loadConfig(Object.fromEntries(Object.entries(env).filter(isRelevant)));
   if (!loaded.ok) return refused(loaded.problems.map(inWords).join('; '));
   const { dns, platform, acme } = loaded.config;
-  const parsed = parseHostname(typed.hostname, platform.domain);
+  const parsed = parseLookedAt(typed.hostname, platform.domain);
   if (!parsed.ok) return refused(parsed.reason);
-  const named = parseTarget(typed.target);
+  const named = parseTarget(typed.target, parsed.hostname.ascii);
   if (!named.ok) return refused(`--target: ${named.reason}`);
   const wire = createWire();
   try {
@@ -43,10 +45,15 @@ export async function lookFromHere(
       allowPrivate: dns.allowPrivate,
     });
     const examined = await examine({ hostname: parsed.hostname.ascii, target: named.target });
-    return { ok: true, json: renderJson(reportOf(examined)) };
+    const accountUntold = examined.diagnosis.findings.some(isAccountUntold);
+    return { ok: true, json: renderJson(reportOf(examined)), accountUntold };
   } finally {
     wire.close();
   }
+}
+
+function isAccountUntold(finding: Finding): boolean {
+  return finding.code === 'caa_warns' && finding.reasons.includes('account_untold');
 }
 
 function isRelevant([name]: readonly [string, unknown]): boolean {

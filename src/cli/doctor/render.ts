@@ -1,5 +1,6 @@
 /** A diagnosis as a page for a person: what is the matter first, then what everybody shows. */
-import { findingLines } from './finding-lines.ts';
+import { toUnicodeName } from '../../core/idna.ts';
+import { findingSections } from './finding-lines.ts';
 import { type Page, plain, table, wrapped } from './layout.ts';
 import type { Paint } from './paint.ts';
 import { isAtServers, serverLines, worldLines } from './servers.ts';
@@ -10,18 +11,26 @@ import { caaLines, delegationLines } from './zone-lines.ts';
 const COLUMNS_MIN = 60;
 const COLUMNS_MAX = 100;
 
+/** `accountUntold`: see finding-lines.ts. */
+type Screen = {
+  readonly columns: number;
+  readonly paint: Paint;
+  readonly accountUntold?: boolean;
+};
+
 /** The whole page, lines ended. The same diagnosis gives the same page; whatever a zone holds, only our own colours steer. */
 export function renderReport(
   report: Report,
-  { columns, paint }: { readonly columns: number; readonly paint: Paint },
+  { columns, paint, accountUntold = false }: Screen,
 ): string {
   const page = { columns: Math.min(COLUMNS_MAX, Math.max(COLUMNS_MIN, columns)), paint };
+  const record = recordLines(report, page);
+  const recordAbove = record.length === 0 ? null : recordAsWritten(report);
   const sections = [
     headline(report, page),
-    titled('The record it needs', recordLines(report, page), page),
-    ...report.findings.map((finding) => findingLines(finding, page)),
-    titled(serversTitle(report), serverLines(report, page), page),
-    titled('What resolvers tell the world', worldLines(report, page), page),
+    titled('The record it needs', record, page),
+    ...findingSections(report.findings, { recordAbove, accountUntold }, page),
+    ...seenSections(report, page),
     titled('Delegation', delegationLines(report, page), page),
     titled('Who may issue certificates (CAA)', caaLines(report, page), page),
     [paint('dim', costLine(report))],
@@ -32,18 +41,49 @@ export function renderReport(
     .join('\n');
 }
 
+/** Who shows what. Of a domain that is not registered its registry knows no more than that. */
+function seenSections(report: Report, page: Page): readonly (readonly string[])[] {
+  if (isUnregistered(report)) return [];
+  const { view, world } = report.observation;
+  const resolvers = worldLines(report, page);
+  if (view === 'authoritative') {
+    return [
+      titled(serversTitle(report), serverLines(report, page), page),
+      titled('What resolvers tell the world', resolvers, page),
+    ];
+  }
+  // Servers and world are the same here.
+  return [titled('Resolvers', world.length > 0 ? resolvers : serverLines(report, page), page)];
+}
+
+function isUnregistered({ observation: { delegation } }: Report): boolean {
+  return delegation?.kind === 'unregistered';
+}
+
 const headlines: { readonly [V in Report['verdict']]: string } = {
   right: 'is set up right',
   wrong: 'is not set up right',
   unknown: 'could not be checked',
 };
 
+/** Points here, and yet nothing goes on: a question about CAA without an answer is a refusal to the authority. */
+function headlineOf(report: Report): string {
+  const { verdict, findings } = report;
+  const isCaaAlone =
+    verdict === 'unknown' &&
+    isAtServers(report) &&
+    findings.some(({ code }) => code === 'caa_unknown');
+  return isCaaAlone
+    ? 'points here, but it could not be told who may issue its certificate'
+    : headlines[verdict];
+}
+
 function headline(report: Report, { columns, paint }: Page): readonly string[] {
   const { verdict, hostname, unicodeHostname, target, observation, record } = report;
   const { sign, style } = marks[verdict];
   const spelt = unicodeHostname === hostname ? '' : ` (${plain(unicodeHostname)})`;
   const [first = '', ...rest] = wrapped(
-    `${plain(hostname)}${spelt} ${headlines[verdict]}`,
+    `${plain(hostname)}${spelt} ${headlineOf(report)}`,
     columns - 2,
   );
   const about =
@@ -61,33 +101,33 @@ function headline(report: Report, { columns, paint }: Page): readonly string[] {
 
 function whyRecursive({ view, whyRecursive: why }: Report['observation']): readonly string[] {
   if (view === 'authoritative') return [];
-  const because =
+  const said =
     why === 'port_53_blocked'
-      ? 'packets to their port 53 do not get through from here'
-      : 'DNS_AUTHORITATIVE is false';
+      ? 'gave no answer, perhaps because port 53 does not get through from here'
+      : 'were not asked, because DNS_AUTHORITATIVE is false';
   return [
-    `Seen through resolvers, which may remember what was there before: the zone's own name servers were not asked, because ${because}.`,
+    `Seen through resolvers, which may remember what was there before: the zone's own name servers ${said}.`,
   ];
 }
 
-function serversTitle({ observation }: Report): string {
-  if (observation.view === 'recursive') return 'What the resolvers show';
-  const { delegation } = observation;
-  if (delegation === null) return 'Name servers';
-  const { kind, zone, parent } = delegation;
-  return `Name servers of ${plain(kind === 'unregistered' ? parent : zone)}`;
+function serversTitle({ observation: { delegation } }: Report): string {
+  return delegation === null ? 'Name servers' : `Name servers of ${plain(delegation.zone)}`;
 }
 
-/** Never cut: this is what people copy. Nothing where the record is there, whatever else is wrong. */
+/**
+ * Never cut: this is what people copy. Nothing where the record is there, whatever else is wrong, nor where there is no
+ * zone that it could go into.
+ */
 function recordLines(report: Report, page: Page): readonly string[] {
-  if (isAtServers(report)) return [];
+  if (isAtServers(report) || isUnregistered(report)) return [];
   const { record, provider } = report;
   const { type, name, value, ttl } = record;
-  const row = [type, plain(name), plain(value), String(ttl)];
+  const isApex = type === 'ALIAS';
+  const row = [isApex ? typeAt(provider) : type, spelt(name), plain(value), String(ttl)];
   const rows = [['Type', 'Name', 'Value', 'TTL'], row].map((cells) =>
     cells.map((text) => ({ text })),
   );
-  const other = type === 'ALIAS' ? [otherNames(provider)] : [];
+  const other = isApex ? [otherNames(provider)] : [];
   const where = provider === null ? [] : [plain(provider.where)];
   return [
     ...table(rows, 2, page.paint),
@@ -97,11 +137,33 @@ function recordLines(report: Report, page: Page): readonly string[] {
   ];
 }
 
+/** `xn--bcher-kva (bücher)`: forms of providers want the one or the other. */
+function spelt(name: string): string {
+  const unicode = toUnicodeName(name);
+  return unicode === name ? plain(name) : `${plain(name)} (${plain(unicode)})`;
+}
+
+/** As findings write it (core/diagnosis/words.ts), less what they add for an apex. */
+function recordAsWritten({ record: { type, name, value, ttl } }: Report): string {
+  return `${type} ${name} → ${value}, TTL ${ttl}`;
+}
+
+const FLATTENING = 'CNAME flattening';
+
+/** The type as the provider's own form offers it for an apex. */
+function typeAt(provider: Report['provider']): string {
+  const apex = provider?.apex ?? 'ALIAS';
+  return apex === FLATTENING ? 'CNAME' : plain(apex);
+}
+
 function otherNames(provider: Report['provider']): string {
-  const apex = provider?.apex ?? null;
-  return apex === null || apex === 'ALIAS'
-    ? 'ALIAS is also called ANAME or CNAME flattening.'
-    : `${plain(provider?.name ?? '')} calls an ALIAS ${plain(apex)}.`;
+  const general = 'ALIAS is also called ANAME or CNAME flattening';
+  if (provider === null) return `${general}.`;
+  const name = plain(provider.name);
+  if (provider.apex === null) return `${general}; we know of none at ${name}.`;
+  return provider.apex === FLATTENING
+    ? `${name} makes addresses of a CNAME at an apex by itself (CNAME flattening).`
+    : `${name} calls it ${plain(provider.apex)}.`;
 }
 
 function costLine({ observation: { cost, at } }: Report): string {

@@ -46,7 +46,7 @@ export function serverLines(report: Report, page: Page): readonly string[] {
 
 /** The same of the recursive servers: what they tell the world, whether they check signatures, why they fail. */
 export function worldLines(report: Report, page: Page): readonly string[] {
-  return report.observation.world.flatMap((view) => {
+  return resolversIn(report).flatMap((view) => {
     const { server, authenticated, rttMs, errors, answersUnchecked } = view;
     const facts = [
       plain(server),
@@ -63,6 +63,17 @@ export function worldLines(report: Report, page: Page): readonly string[] {
         ...errors.map(describeExtendedError),
       ].flatMap((text) => wrapped(text, page.columns - 6).map((line) => `      ${line}`)),
     ];
+  });
+}
+
+/** Through resolvers alone, the one that spoke for the zone may know an alias that it could not follow. */
+function resolversIn({ observation: { view, servers, world } }: Report): readonly ResolverRow[] {
+  if (view === 'authoritative') return world;
+  return world.map((resolver) => {
+    const spoken = servers.find(({ server }) => server === resolver.server);
+    if (spoken === undefined) return resolver;
+    const { cname, a, aaaa } = spoken;
+    return { ...resolver, cname, a, aaaa };
   });
 }
 
@@ -117,7 +128,7 @@ function serverRows(servers: readonly ServerRow[], { columns, paint }: Page) {
 function cellsOf({ server, address, state, aa, rcode, soa, rttMs }: ServerRow): readonly Cell[] {
   return [
     { text: plain(server) },
-    { text: plain(address ?? '-') },
+    { text: address === server ? '' : plain(address ?? '-') },
     { text: stateWords[state], ...(state === 'answers' ? {} : { style: 'yellow' }) },
     { text: aa === null ? '-' : aa ? 'AA' : 'no AA' },
     { text: rcodeWord(rcode) },
@@ -161,14 +172,16 @@ function besideLines({ mx, txt }: ServerRow, { columns }: Page): readonly string
 function recordLine(type: string, answer: AnswerShown | null): readonly string[] {
   if (answer?.kind !== 'records') return [];
   // Sorted: a set has no order, and servers rotate it.
-  const values = (answer.records ?? []).map((value) => cut(plain(value), VALUE_MAX)).toSorted();
+  const values = (answer.records ?? [])
+    .map((value) => (type === 'TXT' ? cut(plain(value), TEXT_MAX) : plain(value)))
+    .toSorted();
   const more = values.length > RECORDS_MAX ? ` and ${values.length - RECORDS_MAX} more` : '';
   const shown = values.slice(0, RECORDS_MAX).join(', ');
   return [`${type} ${shown}${more}, TTL ${duration(answer.ttlSeconds ?? 0)}`];
 }
 
-/** As much of a value as tells what it is. */
-const VALUE_MAX = 120;
+/** As much of a text as tells what it is. A name is never cut. */
+const TEXT_MAX = 120;
 /** More than these help nobody. */
 const RECORDS_MAX = 6;
 

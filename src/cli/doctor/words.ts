@@ -20,9 +20,9 @@ export const severityMarks: { readonly [S in Severity]: Mark } = {
 };
 
 export const actorWords: { readonly [A in Actor]: string } = {
-  customer: 'the owner of the domain',
-  dns_provider: 'the DNS provider',
-  platform: 'the platform',
+  customer: 'the owner of the domain acts',
+  dns_provider: 'the DNS provider acts',
+  platform: 'the platform acts',
 };
 
 export const stateWords: { readonly [S in ServerState]: string } = {

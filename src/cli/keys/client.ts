@@ -7,10 +7,18 @@ import { failed, type Io, type Outcome, wrongUsage } from '../command.ts';
 const TIMEOUT_MS = 30_000;
 const MAX_PROBLEM_LENGTH = 500;
 
-/** `text` is the body as it came, `body` the same parsed, with every whole number a bigint. */
+/**
+ * `text` is the body as it came, `body` the same parsed, with every whole number a bigint. `code` and `message` are the
+ * service's own, fit to be printed; without them it was not the service that refused.
+ */
 export type Answer =
   | { readonly ok: true; readonly text: string; readonly body: unknown }
-  | { readonly ok: false; readonly refusal: Outcome };
+  | {
+      readonly ok: false;
+      readonly refusal: Outcome;
+      readonly code?: string;
+      readonly message?: string;
+    };
 
 /** Sends one request; a path starts with `/v1`. Never throws. */
 export type Call = (method: string, path: string, json?: unknown) => Promise<Answer>;
@@ -30,13 +38,18 @@ export function connect(givenUrl: string | undefined, env: Io['env']): Connectio
     const problem = `${printable(url, 100)} is no URL such as http://127.0.0.1:3000`;
     return { ok: false, refusal: wrongUsage(problem) };
   }
-  const key = env['SIGNPOST_API_KEY'] || env['API_KEY'] || '';
+  const key = keyIn(env);
   // What a header could not carry is no key; what is wrong with it otherwise is for the service to say.
   if (!/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(key)) {
     const problem = key === '' ? 'is needed' : 'holds no key';
     return { ok: false, refusal: wrongUsage(`SIGNPOST_API_KEY (or API_KEY) ${problem}`) };
   }
   return { ok: true, call: callOf(url, key) };
+}
+
+/** The key to call with; empty where there is none. */
+export function keyIn(env: Io['env']): string {
+  return env['SIGNPOST_API_KEY'] || env['API_KEY'] || '';
 }
 
 function callOf(url: string, key: string): Call {
@@ -69,10 +82,17 @@ function answerOf(url: string, status: number, text: string): Answer {
   const body = parsed?.ok ? parsed.value : undefined;
   if (status < 300 && (text === '' || parsed?.ok)) return { ok: true, text, body };
   const error = errorBody.safeParse(body);
-  const problem = error.success
-    ? `${error.data.message} (${error.data.code})`
-    : `${url} does not answer as Signpost does (status ${status})`;
-  return { ok: false, refusal: failed(oneLine(problem)) };
+  if (!error.success) {
+    const problem = `${url} does not answer as Signpost does (status ${status})`;
+    return { ok: false, refusal: failed(oneLine(problem)) };
+  }
+  const { code, message } = error.data;
+  return {
+    ok: false,
+    refusal: failed(oneLine(`${message} (${code})`)),
+    code,
+    message: oneLine(message),
+  };
 }
 
 /** `fetch failed` says nothing; its cause does. */

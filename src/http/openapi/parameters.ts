@@ -3,7 +3,7 @@ import { type ParamName, params } from '../params.ts';
 import type { Route } from '../route.ts';
 import type { SchemaWriter } from './json-schema.ts';
 import type { JsonSchema, Parameter, Ref } from './model.ts';
-import { takesIdempotencyKey } from './refusals.ts';
+import { hasEntityTag, takesIdempotencyKey } from './refusals.ts';
 
 /** Headers that many operations look at. The interface document lists none. */
 export const sharedParameters = {
@@ -35,7 +35,7 @@ export function parametersOf(route: Route, schemas: SchemaWriter): readonly (Par
         ? parameter
         : ({ ...parameter, 'x-addition': true } as const),
     ),
-    ...(route.method === 'GET' ? [shared('If-None-Match')] : []),
+    ...(hasEntityTag(route) ? [shared('If-None-Match')] : []),
     ...(takesIdempotencyKey(route) ? [shared('Idempotency-Key')] : []),
   ];
 }
@@ -59,9 +59,10 @@ function queryParameters({ query }: Route, schemas: SchemaWriter): readonly Para
   if (query === undefined) return [];
   const { properties = {}, required = [] } = schemas.input(query);
   return Object.entries(properties).map(([name, property]) => {
-    const { description = '', ...schema } = property as JsonSchema; // no query has a `true` for a schema
+    const { description = '', example, ...schema } = property as JsonSchema; // no query has a `true` for a schema
     const must = required.includes(name) ? ({ required: true } as const) : {};
-    return { name, in: 'query', description, ...must, schema };
+    const shown = example === undefined ? {} : { example };
+    return { name, in: 'query', description, ...must, schema, ...shown };
   });
 }
 

@@ -28,6 +28,11 @@ export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== null;
 }
 
+/** Whether its 200 can be asked for again with If-None-Match (src/http/render.ts). */
+export function hasEntityTag({ method, momentary }: Route): boolean {
+  return method === 'GET' && momentary !== true;
+}
+
 function codesOf(route: Route): readonly ErrorCode[] {
   const { body, scope, refusals = [] } = route;
   return [

@@ -5,7 +5,7 @@ import { error } from '../schemas/common.ts';
 import { type HeaderName, headerRefs, headerTitle } from './headers.ts';
 import type { SchemaWriter } from './json-schema.ts';
 import type { Example, Header, MediaType, Ref, Response } from './model.ts';
-import { anywhere, refusalsOf, takesIdempotencyKey } from './refusals.ts';
+import { anywhere, hasEntityTag, refusalsOf, takesIdempotencyKey } from './refusals.ts';
 
 type Responses = Readonly<Record<string, Response | Ref>>;
 
@@ -42,7 +42,7 @@ export function responsesOf(route: Route, schemas: SchemaWriter): Responses {
   );
   return Object.fromEntries<Response | Ref>([
     [route.success.status, successOf(route, schemas)],
-    ...(route.method === 'GET' ? [[304, responseRef('NotModified')] as const] : []),
+    ...(hasEntityTag(route) ? [[304, responseRef('NotModified')] as const] : []),
     ...refusals,
     ['default', responseRef('Otherwise')],
   ]);
@@ -76,7 +76,7 @@ function successOf(route: Route, schemas: SchemaWriter): Response {
   const { success } = route;
   const headers = headerRefs(
     ...always,
-    ...(route.method === 'GET' ? (['ETag'] as const) : []),
+    ...(hasEntityTag(route) ? (['ETag'] as const) : []),
     ...(takesIdempotencyKey(route) ? (['Idempotency-Replayed'] as const) : []),
   );
   const content = contentOf(success, schemas);

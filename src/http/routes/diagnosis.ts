@@ -1,6 +1,6 @@
 /** The doctor: what the DNS shows at a host name just now, and what is wrong with it. Nothing is stored. */
-import { parseHostname } from '../../core/hostname.ts';
 import type { Asked, Examine } from '../../doctor/examine.ts';
+import { parseLookedAt } from '../../doctor/hostname.ts';
 import { reportOf } from '../../doctor/report.ts';
 import { parseTarget } from '../../doctor/target.ts';
 import { type Refusal, refuse } from '../errors.ts';
@@ -34,7 +34,8 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
     operationId: 'diagnoseHostname',
     summary: 'Diagnose a host name',
     description:
-      'Looks at the DNS of any host name, attached or not, and says what is wrong: the findings in words, and what every name server shows. Stores nothing. Takes up to 7 seconds.',
+      'Looks at the DNS of any host name, attached or not, and says what is wrong: the findings in words, and what every name server shows. Stores nothing. Takes up to 7 seconds, for a HEAD too, and is never to be kept.',
+    momentary: true,
     success: {
       status: 200,
       description: 'What was seen, and what it means',
@@ -57,7 +58,8 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
       }
       underWay += 1;
       try {
-        return { status: 200, body: reportOf(await deps.examine(asked)) };
+        const body = reportOf(await deps.examine(asked));
+        return { status: 200, body, headers: { 'cache-control': 'no-store' } };
       } finally {
         underWay -= 1;
       }
@@ -71,11 +73,11 @@ async function askedFor(
   hostname: string,
   given: string | undefined,
 ): Promise<Asked | Refusal> {
-  const parsed = parseHostname(hostname, platformDomain);
+  const parsed = parseLookedAt(hostname, platformDomain);
   if (!parsed.ok) return refuse(parsed.code, parsed.reason);
   const { ascii } = parsed.hostname;
   if (given !== undefined) {
-    const named = parseTarget(given);
+    const named = parseTarget(given, ascii);
     return named.ok
       ? { hostname: ascii, target: named.target }
       : refuse('invalid_query', `target: ${named.reason}`);

@@ -2,12 +2,14 @@
 import { z } from 'zod';
 import { time, wholeNumber, wireTypes } from '../json.ts';
 import { explainedEnum } from './common.ts';
+import { docsDomain } from './domain-examples.ts';
 import { dnsRecord, finding } from './domains.ts';
 
 export const diagnosisQuery = z.strictObject({
   target: z.string().max(2_048, 'is too long').optional().meta({
     description:
       'The host name that the record must point to; may be left out where a project has the host name attached',
+    example: docsDomain.record.value,
   }),
 });
 
@@ -59,7 +61,7 @@ const serverView = z
   .object({
     server: z.string().meta(said('Its name, or its address')),
     address: z.nullable(z.string()),
-    state: serverState,
+    state: serverState.meta(said('By its answers about the host name')),
     aa: z.nullable(z.boolean()).meta(said('The AA flag: it is responsible for the zone')),
     rcode: z.nullable(wholeNumber({ min: 0, max: 4_095 })),
     ...shown,
@@ -122,14 +124,23 @@ const observation = z
     view: explainedEnum('ViewKind', 'Who was asked', {
       authoritative: "The zone's own name servers",
       recursive: 'The configured resolvers',
-    }),
-    whyRecursive: z.nullable(z.enum(['configured', 'port_53_blocked'])),
+    }).meta(said('Whose word the verdict follows')),
+    whyRecursive: z
+      .nullable(
+        explainedEnum('WhyRecursive', 'Why only resolvers were asked', {
+          configured: '`DNS_AUTHORITATIVE` is false',
+          port_53_blocked: 'No name server answers us: our port 53 is perhaps blocked',
+        }),
+      )
+      .meta(said('Null: the zone’s own servers were asked')),
     delegation: z.nullable(delegation).meta(said('Null: the zone above was not asked, or silent')),
-    servers: z.array(serverView),
+    servers: z.array(serverView).meta(said('One for each address of each name server')),
     world: z.array(resolverView).meta(said('Empty unless the servers have it right')),
     caa: z.nullable(z.array(caaLevel)).meta(said('The nearest level first')),
     targetAddresses: names.meta(said('What an apex must show')),
-    cost: z.object({ questions: count(), bytes: count(), ms: milliseconds() }),
+    cost: z
+      .object({ questions: count(), bytes: count(), ms: milliseconds() })
+      .meta(said('Messages sent, bytes received, time taken')),
   })
   .meta({ id: 'Observation', description: 'What one look at the DNS saw' });
 
@@ -142,7 +153,7 @@ export const diagnosis = z
       right: 'It is set up right',
       wrong: 'It is not',
       unknown: 'It could not be told',
-    }),
+    }).meta(said('A server that could not tell never makes it `wrong`')),
     record: dnsRecord,
     provider: z
       .nullable(
@@ -153,7 +164,7 @@ export const diagnosis = z
         }),
       )
       .meta(said('Who runs the name servers, where that is known')),
-    findings: z.array(finding),
-    observation,
+    findings: z.array(finding).meta(said('What is worth saying, the headline first')),
+    observation: observation.meta(said('The evidence')),
   })
   .meta({ id: 'Diagnosis', description: 'What is right and wrong in the DNS of a host name' });

@@ -94,6 +94,8 @@ describe('the page', () => {
   -H 'Content-Type: application/json' \\
   -H 'Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"' \\
   -d '{"name":"Rex","categoryId":7}'`);
+    const target = 'target=k3jw5xqm2c7rtzna.edge.signpost.test';
+    expect(page).toContain(`/v1/diagnosis/docs.example.com?${target}' \\\n  -H "Auth`);
   });
 });
 

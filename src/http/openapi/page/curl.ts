@@ -21,12 +21,18 @@ export function curlOf(
   ];
 }
 
-/** The path with its parameters filled with their examples. */
+/** The path with its parameters, and with those of its query that have one, filled with their examples. */
 export function examplePath(path: string, parameters: readonly Parameter[]): string {
-  return path.replace(/\{(\w+)\}/g, (whole, name) => {
+  const query = parameters.flatMap(({ in: place, name, example }) =>
+    place === 'query' && example !== undefined
+      ? [`${name}=${encodeURIComponent(String(example))}`]
+      : [],
+  );
+  const filled = path.replace(/\{(\w+)\}/g, (whole, name) => {
     const parameter = parameters.find((one) => one.in === 'path' && one.name === name);
     return parameter === undefined ? whole : encodeURIComponent(String(parameter.example));
   });
+  return query.length === 0 ? filled : `${filled}?${query.join('&')}`;
 }
 
 function quoted(text: string): string {

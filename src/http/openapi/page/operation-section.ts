@@ -130,7 +130,10 @@ function answerOf({ responses }: Operation) {
 function command({ verb, path, origin, operation }: Listed, parameters: readonly Parameter[]) {
   const where = origin ?? html`<span data-origin>http://localhost:3000</span>`;
   const rest = curlOf(verb, operation, parameters).map((part) => ` \\\n  ${part}`);
-  return html`<pre tabindex="0"><code>curl ${where}${examplePath(path, parameters)}${rest.join('')}</code></pre>`;
+  const filled = examplePath(path, parameters);
+  // A shell would take a question mark for a pattern.
+  const quote = filled.includes('?') ? "'" : '';
+  return html`<pre tabindex="0"><code>curl ${quote}${where}${filled}${quote}${rest.join('')}</code></pre>`;
 }
 
 function brokenAtSlashes(path: string): Html {
