@@ -6,7 +6,7 @@ import { createAuthorityAsker } from './ask/authority.ts';
 import { createRecursive } from './ask/recursive.ts';
 import { defaultLimits, isSpent, type Limits, startBudget } from './budget.ts';
 import { climbForCaa } from './look/caa.ts';
-import { isUnchanged, mayStillHold } from './look/cheap-look.ts';
+import { stillHolds } from './look/cheap-look.ts';
 import { type Look, type LookContext, type Parts, startLook } from './look/context.ts';
 import { lookAtAll } from './look/full-look.ts';
 import { lookRecursively } from './look/recursive-look.ts';
@@ -75,21 +75,22 @@ function createParts(options: ObserverOptions): Parts {
 
 async function observe(context: LookContext, previous: Observation | null): Promise<Observation> {
   const { parts, look, budget } = context;
-  if (!parts.config.authoritative) return lookRecursively(context, 'configured');
-  if (!parts.reachability.mayProbe()) return lookRecursively(context, 'port_53_blocked');
+  if (!parts.config.authoritative) return lookRecursively(inWholeTime(context), 'configured');
+  if (!parts.reachability.mayProbe())
+    return lookRecursively(inWholeTime(context), 'port_53_blocked');
   const start = await parts.authorities.zoneFor(look.hostname, budget);
-  if (start.kind === 'unreached') return lookRecursively(context, 'port_53_blocked');
-  const same =
-    previous !== null &&
-    mayStillHold(context, previous) &&
-    (await isUnchanged(context, start, previous));
-  if (same) return previous;
+  if (start.kind === 'unreached') return lookRecursively(inWholeTime(context), 'port_53_blocked');
+  if (previous !== null && (await stillHolds(context, start, previous))) return previous;
   const seen = await lookAtAll(context, start);
   const answered = seen.servers.some(({ state }) => state === 'answers');
   // No look may wait for the next one to find out that nobody can be reached from here.
-  return !answered && parts.reachability.isBlocked() && !isSpent(budget)
-    ? lookRecursively(context, 'port_53_blocked')
+  return !answered && parts.reachability.isBlocked() && !isSpent(context.whole)
+    ? lookRecursively(inWholeTime(context), 'port_53_blocked')
     : seen;
+}
+
+function inWholeTime(context: LookContext): LookContext {
+  return { ...context, budget: context.whole };
 }
 
 async function lookupCaa(parts: Parts, hostname: string): Promise<readonly CaaLevel[]> {

@@ -1,7 +1,7 @@
 /** One look at a host name and what it means, without storing anything: observe → diagnose. */
 import type { CaaAuthority } from '../core/caa/caa-set.ts';
 import { type Diagnosis, diagnose } from '../core/diagnosis/diagnosis.ts';
-import { type DnsRecord, recordFor } from '../core/instructions.ts';
+import { type DnsRecord, recordFor, zoneBelow } from '../core/instructions.ts';
 import type { Observation } from '../core/observation.ts';
 import { splitAtZone } from '../core/zone.ts';
 import type { Observer } from '../dns/observe.ts';
@@ -32,6 +32,8 @@ export function createExamine({ observer, ca, allowPrivate }: ExamineDeps): Exam
     const { apex } = splitAtZone(hostname);
     const observation = await observer.observe({ hostname, target, apex });
     const diagnosis = diagnose(observation, { hostname, target, ca: await ca(), allowPrivate });
-    return { hostname, target, observation, diagnosis, record: recordFor({ hostname, target }) };
+    const zone = zoneBelow(observation);
+    const record = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
+    return { hostname, target, observation, diagnosis, record };
   };
 }

@@ -1,9 +1,10 @@
 /** A domain and its events as the API shows them. */
 import { explain } from '../core/diagnosis/explain.ts';
-import type { Finding } from '../core/diagnosis/findings.ts';
+import { type Finding, severities } from '../core/diagnosis/findings.ts';
 import { toUnicodeName } from '../core/idna.ts';
-import { recordFor } from '../core/instructions.ts';
+import { recordFor, zoneBelow } from '../core/instructions.ts';
 import { windowEnd } from '../core/ladder.ts';
+import type { Delegation } from '../core/observation.ts';
 import { type Problem, SUPERSEDED } from '../db/certificates.ts';
 import type { DomainDetails } from '../db/domains.ts';
 import type { EventRow } from '../db/events.ts';
@@ -11,13 +12,13 @@ import type { Certificate } from '../db/generated/client.ts';
 
 /** The Domain of docs/api.md. */
 export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
-  const { hostname, projectId, target, status } = domain;
+  const { hostname, projectId, status } = domain;
   return {
     hostname,
     unicodeHostname: toUnicodeName(hostname),
     projectId,
     status,
-    record: recordFor({ hostname, target }),
+    record: recordOf(domain),
     findings: findingsOf(domain.findings).map(explain),
     checks: {
       attempts: domain.attempts,
@@ -32,11 +33,27 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   };
 }
 
+/** As the last look is judged by it: relative to the zone that this found. */
+function recordOf({ hostname, target, observation }: DomainDetails) {
+  const delegation = delegationIn(observation);
+  const zone = delegation && zoneBelow({ hostname, delegation });
+  return recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
+}
+
+/** The first observations had no delegation, and a domain that nobody has looked at yet has no observation. */
+function delegationIn(stored: unknown): Delegation | undefined {
+  if (typeof stored !== 'object' || stored === null || !('delegation' in stored)) return undefined;
+  return (stored.delegation as Delegation | null) ?? undefined; // written by src/db/checks.ts and moves.ts only
+}
+
 /** The Event of docs/api.md: findings in words, everything else as it was stored. */
 export function eventView({ id, type, data, at }: EventRow) {
   if (type !== 'domain.findings_changed') return { id, type, at, data };
-  const { appeared, cleared } = data as { appeared: Finding[]; cleared: Finding[] }; // written by src/core/check.ts
-  return { id, type, at, data: { appeared: appeared.map(explain), cleared: cleared.map(explain) } };
+  const stored = data as { appeared: unknown; cleared: unknown }; // written by src/core/findings-changed.ts
+  const [appeared, cleared] = [stored.appeared, stored.cleared].map((findings) =>
+    findingsOf(findings).map(explain),
+  );
+  return { id, type, at, data: { appeared, cleared } };
 }
 
 /** What the domain has, and beside it why the newest order was refused. */
@@ -67,6 +84,8 @@ function escalationView({ escalations: [open] }: DomainDetails) {
   return { openedAt: open.openedAt, cause: open.cause, nextAction: open.nextAction };
 }
 
+/** A process of a newer version beside this one, or one of before a step back, may have found what we cannot word. */
 function findingsOf(stored: unknown): readonly Finding[] {
-  return stored as readonly Finding[]; // written by us only, always from Finding[]
+  const findings = stored as readonly Finding[]; // written by us only, always from Finding[]
+  return findings.filter(({ code }) => Object.hasOwn(severities, code));
 }

@@ -91,6 +91,18 @@ describe.each([true, false])('the climb (authoritative view: %s)', (authoritativ
     if (answer?.kind === 'records') expect(answer.records).toEqual(set);
   });
 
+  it.each<[string, string[], (string | undefined)[]]>([
+    ['by itself', [], [undefined, undefined, undefined]],
+    ['where its alias leads', ['docs CNAME p1.edge.test.'], ['p1.edge.test']],
+    ['where two aliases lead', ['docs CNAME m', 'm CNAME p1.edge.test.'], ['p1.edge.test']],
+    ['where an alias to nothing leads', ['docs CNAME no'], ['no.shop.test', undefined, undefined]],
+    ['nowhere, for a circle', ['docs CNAME m', 'm CNAME docs'], [undefined]],
+  ])('says at which name a level is published: %s', async (_where, shop, expected) => {
+    const { observer } = await open({ 'shop.test': shop, 'edge.test': [`p1 ${issue}`] });
+    const levels = await observer.lookupCaa(hostname);
+    expect(levels.map(({ publishedAt }) => publishedAt)).toEqual(expected);
+  });
+
   it.each([
     ['servfail', 'servfail'],
     ['refused', 'refused'],
@@ -162,6 +174,31 @@ describe('the climb of a look, as if the record were there', () => {
   ])('of a record that %s', async (_what, shop, edge, expected) => {
     const zones = { 'shop.test': shop, 'edge.test': ['p1 A 192.0.2.10', ...edge] };
     expect((await climbOf(zones)).levels).toBe(expected);
+  });
+
+  it.each<[string, string[], string]>([
+    ['the target', ['p1 A 192.0.2.10'], 'p1.edge.test'],
+    ['the target with a set', [`p1 ${issue}`], 'p1.edge.test'],
+    ['where the target leads', ['p1 CNAME lb', `lb ${issue}`], 'lb.edge.test'],
+  ])('says that its first level is published at %s', async (_where, edge, at) => {
+    for (const authoritative of [true, false]) {
+      const { observer } = await openLaboratory(
+        { 'shop.test': [], 'edge.test': edge },
+        { authoritative },
+      );
+      const [own, ...above] = (await observer.observe(look)).caa ?? [];
+      expect(own).toMatchObject({ name: hostname, publishedAt: at });
+      expect(above.filter(({ publishedAt }) => publishedAt !== undefined)).toEqual([]);
+    }
+  });
+
+  it('says where a level fails that is published elsewhere', async () => {
+    const zones = { 'shop.test': [], 'edge.test': ['p1 CNAME lb'] };
+    const { dns, observer } = await openLaboratory(zones);
+    dns.fail('.edge.test', 'CAA', 'servfail');
+    expect((await observer.observe(look)).caa).toMatchObject([
+      { name: hostname, publishedAt: 'p1.edge.test', answer: { kind: 'servfail' } },
+    ]);
   });
 
   it('never asks about the host name itself', async () => {

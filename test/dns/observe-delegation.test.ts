@@ -40,7 +40,7 @@ describe('a registered domain', () => {
     });
   });
 
-  it('that moved to another provider by half is told by both, and asked where the registry says', async () => {
+  it('that moved to another provider by half is told by both, and asked at the servers of both', async () => {
     const { recursive, child, observer } = await openMoved(
       [
         'shop 120 NS ns1.shop',
@@ -62,11 +62,13 @@ describe('a registered domain', () => {
     expect(seen.servers.map(({ server, state }) => `${server} ${state}`)).toEqual([
       'ns1.shop.test answers',
       'old.shop.test answers',
+      'new.shop.test answers',
     ]);
-    expect(asked(child).filter((one) => one === 'docs.shop.test A')).toHaveLength(2);
-    // Glue came along, so nobody was asked for the servers' addresses.
+    expect(asked(child).filter((one) => one === 'docs.shop.test A')).toHaveLength(3);
+    // Glue came along with the delegation, so nobody was asked for the addresses of those servers.
     expect(asked(recursive).filter((one) => / A rd$/.test(one))).toEqual([
       'ns1.test A rd',
+      'new.shop.test A rd',
       'docs.shop.test A rd',
     ]);
   });

@@ -48,7 +48,7 @@ describe('a full look at a healthy subdomain with two name servers', () => {
     expect(cost.questions).toBe(14);
   });
 
-  it('costs seven, so fourteen packets, where the zone and its servers are known', async () => {
+  it('costs seven, there and back fourteen packets, where the zone and its servers are known', async () => {
     const { observer, count, forget } = await openZone([right]);
     await observer.observe(look);
     forget();
@@ -236,6 +236,15 @@ describe('an earlier look that was not right', () => {
     expect(await observer.observe(look, previous)).toBe(previous);
     expect(count()).toHaveLength(3);
     both[0]?.heal();
+    expect(await observer.observe(look, previous)).not.toBe(previous);
+  });
+
+  it('is made anew where the CAA set is published elsewhere', async () => {
+    const set = 'CAA 0 issue "ca.example"';
+    const { observer, edit } = await openZone([right, '@ CNAME a', `a ${set}`, `b ${set}`]);
+    const previous = await observer.observe(look);
+    expect(await observer.observe(look, previous)).toBe(previous);
+    edit(['@ CNAME a'], ['@ CNAME b']);
     expect(await observer.observe(look, previous)).not.toBe(previous);
   });
 

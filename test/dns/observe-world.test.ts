@@ -1,6 +1,10 @@
 /** What resolvers tell the world once the zone has it right; and looks by their word alone. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { defaultLimits } from '../../src/dns/budget.ts';
+import { createObserver } from '../../src/dns/observe.ts';
 import { createReachability } from '../../src/dns/reachability.ts';
+import type { Wire } from '../../src/dns/wire/wire.ts';
+import type { LabFault } from '../../src/lab/faults.ts';
 import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);
@@ -34,6 +38,22 @@ async function openWithResolvers(
   const servers = resolvers.map(({ address, port }) => ({ address, port }));
   const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port });
   return { dns, resolvers, observer };
+}
+
+/** A resolver that behaves in another way from the first question on that does not want signatures checked. */
+async function openFickle(then: 'heal' | LabFault) {
+  const { dns, wire } = await openLaboratory(zones, { timeoutMs: 50 });
+  const ask: Wire['ask'] = async (question, ...rest) => {
+    const answer = await wire.ask(question, ...rest);
+    if (question.checkingDisabled && then === 'heal') dns.heal();
+    else if (question.checkingDisabled && then !== 'heal')
+      dns.fail(hostname, 'A', then, 'recursive');
+    return answer;
+  };
+  const servers = [{ address: dns.address, port: dns.port }];
+  const config = { servers, authoritative: true, authorityPort: dns.port, allowPrivate: true };
+  const observer = createObserver({ wire: { ...wire, ask }, config, platformAddresses: [] });
+  return { dns, observer };
 }
 
 const dnsZones = () => ({
@@ -96,6 +116,28 @@ describe('the world', () => {
     ]);
   });
 
+  it.each([
+    ['answers', 'heal', { cname: { kind: 'records' }, answersUnchecked: null, errors: [] }],
+    ['is silent', 'timeout', { cname: { kind: 'servfail' }, answersUnchecked: null }],
+  ] as const)('does not blame signatures where it then %s', async (_what, then, expected) => {
+    const { dns, observer } = await openFickle(then);
+    dns.fail(hostname, 'A', { kind: 'bogus', errors: [] }, 'recursive');
+    expect((await observer.observe(look)).world).toMatchObject([expected]);
+    expect(asked(dns).filter((one) => one === `${hostname} A rd`).length).toBeGreaterThan(2);
+  });
+
+  it('says what only a second failure tells of the signatures', async () => {
+    const [vague, exact] = [
+      { code: 22, text: '' },
+      { code: 7, text: 'expired' },
+    ];
+    const { dns, observer } = await openFickle({ kind: 'bogus', errors: [exact] });
+    dns.fail(hostname, 'A', { kind: 'bogus', errors: [vague] }, 'recursive');
+    expect((await observer.observe(look)).world).toMatchObject([
+      { cname: { kind: 'servfail' }, answersUnchecked: true, errors: [vague, exact] },
+    ]);
+  });
+
   it('is asked for both kinds of addresses at an apex', async () => {
     const { observer } = await openWithResolvers(1);
     expect((await observer.observe(apex)).world).toMatchObject([
@@ -146,6 +188,28 @@ describe('a look by the word of resolvers', () => {
   });
 });
 
+describe('resolvers that are silent', () => {
+  it.each([true, false])(
+    'are asked last by the next look (authoritative view: %s)',
+    async (authoritative) => {
+      const dns = await openDns(dnsZones());
+      const three = [10, 11, 12].map((n) => openDns(dnsZones(), dns.port, `127.0.0.${n}`));
+      const resolvers = await Promise.all(three);
+      for (const dead of resolvers.slice(0, 2)) dead.fail('docs.shop.test', '*', 'timeout');
+      const servers = resolvers.map(({ address, port }) => ({ address, port }));
+      const options = { servers, authoritative, authorityPort: dns.port, timeoutMs: 50 };
+      const { observer } = await openLaboratory({}, options);
+      const before = await observer.observe(look);
+      expect(before.world[0]).toMatchObject({ server: '127.0.0.10', a: { kind: 'timeout' } });
+      for (const { forget } of resolvers) forget();
+      const { world } = await observer.observe(look);
+      expect(world.at(-1)).toMatchObject({ server: '127.0.0.12', cname: { records: [target] } });
+      // One of them may speak beside it, but nobody waits for both.
+      expect(world.length).toBeLessThanOrEqual(authoritative ? 2 : 1);
+    },
+  );
+});
+
 describe('where port 53 is blocked', () => {
   it('the same look goes on by resolvers, if no authority has ever answered', async () => {
     const { dns, observer } = await openLaboratory(zones, { timeoutMs: 50 });
@@ -177,6 +241,19 @@ describe('where port 53 is blocked', () => {
     const { dns, observer } = await openLaboratory(zones, { reachability });
     expect(await observer.observe(look)).toMatchObject({ whyRecursive: 'port_53_blocked' });
     expect(asked(dns).every((one) => one.endsWith(' rd'))).toBe(true);
+  });
+
+  it('leaves the look that may probe enough time to go on by resolvers', async () => {
+    const reachability = createReachability();
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
+      reachability.note(address, false);
+    const limits = { ...defaultLimits, ms: 600 };
+    const options = { reachability, limits, timeoutMs: 60_000 };
+    const { dns, observer } = await openLaboratory(zones, options);
+    dns.fail('.', '*', 'timeout', 'authority');
+    const seen = await observer.observe(look);
+    expect(seen).toMatchObject({ view: 'recursive', whyRecursive: 'port_53_blocked' });
+    expect(seen.servers).toMatchObject([{ cname: { records: [target] } }]);
   });
 
   it('is found out to be over by the look that may probe', async () => {

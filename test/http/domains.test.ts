@@ -98,6 +98,36 @@ describe('adding a domain', () => {
     expect(body).toMatchObject({ record: { type: 'ALIAS', name: '@' } });
   });
 
+  it.each([
+    [null, 'CNAME', 'a.sub'],
+    [{ zone: 'older.example.com' }, 'CNAME', 'a.sub'],
+    [{ delegation: null }, 'CNAME', 'a.sub'],
+    [{ delegation: { kind: 'unregistered', zone: 'example.com' } }, 'CNAME', 'a.sub'],
+    [{ delegation: { kind: 'delegated', zone: 'example.com' } }, 'CNAME', 'a.sub'],
+    [{ delegation: { kind: 'delegated', zone: 'sub.example.com' } }, 'CNAME', 'a'],
+    [{ delegation: { kind: 'delegated', zone: 'a.sub.example.com' } }, 'ALIAS', '@'],
+  ])('shows the record as the last look had its zone: %j', async (observation, type, name) => {
+    const path = await aProject();
+    const hostname = 'a.sub.example.com';
+    await call(`POST ${path}`, { hostname });
+    const [, , , projectId = ''] = path.split('/');
+    if (observation !== null) {
+      await api.prisma.domain.updateMany({ where: { projectId }, data: { observation } });
+    }
+    expect((await call(`GET ${path}/${hostname}`)).body).toMatchObject({ record: { type, name } });
+  });
+
+  it('leaves out a finding of a version that it does not know', async () => {
+    const path = await aProject();
+    await call(`POST ${path}`, { hostname: 'docs.example.com' });
+    const [, , , projectId = ''] = path.split('/');
+    const known = { code: 'held_elsewhere', hostname: 'docs.example.com' };
+    const findings = [{ code: 'of_the_future', hostname: 'docs.example.com' }, known];
+    await api.prisma.domain.updateMany({ where: { projectId }, data: { findings } });
+    const { body } = await call(`GET ${path}/docs.example.com`);
+    expect(body).toMatchObject({ findings: [{ code: 'held_elsewhere' }] });
+  });
+
   const refusals: readonly (readonly [string, number, string])[] = [
     ['', 400, 'invalid_hostname'],
     ['192.0.2.1', 400, 'invalid_hostname'],

@@ -11,10 +11,14 @@ export type NameReply =
 
 export type AskName = (name: string) => Promise<NameReply>;
 
-/** The message that speaks about the last name of a chain, `at`: the name itself where it is no alias. */
-export type ChainEnd =
-  | { readonly kind: 'message'; readonly message: Message; readonly at: string }
-  | Failure;
+/**
+ * The word about the last name of a chain, or why there is none. `at`: that name; the first one itself where it is no
+ * alias, or the chain has no end.
+ */
+export type ChainEnd = (
+  | { readonly kind: 'message'; readonly message: Message }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+) & { readonly at: string };
 
 /** A chain that is too long or a circle cannot tell. */
 export async function followAliases(name: string, ask: AskName): Promise<ChainEnd> {
@@ -22,10 +26,10 @@ export async function followAliases(name: string, ask: AskName): Promise<ChainEn
   for (let at = name; seen.size <= ALIASES_MAX && !seen.has(at); ) {
     seen.add(at);
     const reply = await ask(at);
-    if (reply.kind !== 'message') return failureOf(reply);
+    if (reply.kind !== 'message') return { kind: 'failure', failure: failureOf(reply), at };
     const { message } = reply;
     const chain = aliasChain(message, at);
-    if (chain === undefined) return { kind: 'servfail' };
+    if (chain === undefined) break;
     const [target] = chain;
     if (target === undefined || reply.whole) {
       return { kind: 'message', message, at: chain.at(-1) ?? at };
@@ -33,5 +37,5 @@ export async function followAliases(name: string, ask: AskName): Promise<ChainEn
     // An authority's word ends with the alias: whoever is responsible for the target is asked about it.
     at = target;
   }
-  return { kind: 'servfail' };
+  return { kind: 'failure', failure: { kind: 'servfail' }, at: name };
 }

@@ -21,6 +21,8 @@ export type RecursiveQuestion = Omit<Question, 'recursionDesired'>;
 /** Rejects with RangeError for a name that cannot be asked, never for what the network does. */
 export type Recursive = {
   readonly servers: readonly SocketAddress[];
+  /** The same, with those last that have been silent a moment ago. */
+  readonly inTurn: () => readonly SocketAddress[];
   readonly ask: (name: string, type: RecordType, budget: Budget) => Promise<RecursiveAnswer>;
   /** One server only, whatever it says. */
   readonly askOne: (
@@ -38,10 +40,16 @@ const QUIET_MS = 30_000;
 export function createRecursive(wire: Wire, configured: readonly SocketAddress[]): Recursive {
   const servers = configured.length > 0 ? configured : systemServers(getServers());
   const quietUntil = new Map<SocketAddress, number>();
-  const askOne: Recursive['askOne'] = (question, server, budget) =>
-    wire.ask({ ...question, recursionDesired: true }, server, { budget });
 
-  function quietLast(): readonly SocketAddress[] {
+  const askOne: Recursive['askOne'] = async (question, server, budget) => {
+    const answer = await wire.ask({ ...question, recursionDesired: true }, server, { budget });
+    if (answer.kind !== 'timeout') quietUntil.delete(server);
+    // Cut short by our own budget, it may just be slow.
+    else if (!isSpent(budget)) quietUntil.set(server, performance.now() + QUIET_MS);
+    return answer;
+  };
+
+  function inTurn(): readonly SocketAddress[] {
     const isQuiet = (server: SocketAddress) =>
       (quietUntil.get(server) ?? Number.NEGATIVE_INFINITY) > performance.now();
     const quiet = servers.filter(isQuiet);
@@ -50,11 +58,8 @@ export function createRecursive(wire: Wire, configured: readonly SocketAddress[]
 
   async function ask(name: string, type: RecordType, budget: Budget): Promise<RecursiveAnswer> {
     let failed: RecursiveAnswer | undefined;
-    for (const server of quietLast()) {
+    for (const server of inTurn()) {
       const reply = judgeRecursive(await askOne({ name, type }, server, budget));
-      if (reply.kind !== 'timeout') quietUntil.delete(server);
-      // Cut short by our own budget, it may just be slow.
-      else if (!isSpent(budget)) quietUntil.set(server, performance.now() + QUIET_MS);
       const answer = { server: server.address, reply };
       if (reply.kind === 'message') return answer;
       // The one that was preferred, so its failure is the one to tell of.
@@ -63,7 +68,7 @@ export function createRecursive(wire: Wire, configured: readonly SocketAddress[]
     return failed ?? { server: NOBODY, reply: untold('servfail') };
   }
 
-  return { servers, ask, askOne };
+  return { servers, inTurn, ask, askOne };
 }
 
 /** Stands for the servers of a host that has none. */

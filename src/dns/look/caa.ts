@@ -19,7 +19,8 @@ import type { LookContext, Parts } from './context.ts';
 /** What registries' own names have, by name. */
 export type RegistryCaa = Shared<NameReply>;
 
-type Level = Answer<CaaRecord>;
+/** A set, or why there is none, and the name that it is published at. */
+type Level = { readonly answer: Answer<CaaRecord>; readonly at: string };
 type Asking = {
   readonly parts: Parts;
   readonly budget: Budget;
@@ -52,21 +53,23 @@ export async function climbAsIfPointed(
   const asking = { parts: context.parts, budget: context.budget, answering };
   const ask = levelAsker(asking, hostname, { recursively, remember: true });
   if (apex) return climb(hostname, (name) => lookUpSet(name, ask));
-  const own = await targetLevel(context, recursively);
-  if (isEnd(own.answer)) return [{ name: hostname, answer: own.answer }];
+  const { level, confirmed } = await targetLevel(context, recursively);
+  if (isEnd(level)) return [shownAt(hostname, level)];
   const above = await climb(parentOf(hostname) ?? '.', (name) => lookUpSet(name, ask));
   // A resolver that denies the target's set must not let one above it forbid.
   const decides = recordsOf(above.at(-1)?.answer ?? null).length > 0;
-  const answer = decides && !own.confirmed ? await targetSet(context, 'zone') : own.answer;
-  return [{ name: hostname, answer }, ...(isEnd(answer) ? [] : above)];
+  const own = decides && !confirmed ? await targetSet(context, 'zone') : level;
+  return [shownAt(hostname, own), ...(isEnd(own) ? [] : above)];
 }
 
 /** One level of such a climb again. */
-export async function levelAgain(context: LookContext, name: string): Promise<Level> {
+export async function levelAgain(context: LookContext, name: string): Promise<CaaLevel> {
   const { hostname, apex } = context.look;
-  if (name === hostname && !apex) return (await targetLevel(context, false)).answer;
+  if (name === hostname && !apex) {
+    return shownAt(name, (await targetLevel(context, false)).level);
+  }
   const ask = levelAsker(context, hostname, { recursively: false, remember: true });
-  return lookUpSet(name, ask);
+  return shownAt(name, await lookUpSet(name, ask));
 }
 
 /** From a name up to its top level, never the root; one question after the other, as most climbs are short. */
@@ -76,17 +79,22 @@ async function climb(
 ): Promise<readonly CaaLevel[]> {
   const levels: CaaLevel[] = [];
   for (let name = from; name !== '.'; name = parentOf(name) ?? '.') {
-    const answer = await levelAt(name);
+    const level = await levelAt(name);
     // A top level that does not exist is a broken resolver, not permission; Boulder sees it so, too.
-    const missing = parentOf(name) === '.' && answer.kind === 'nxdomain';
-    levels.push({ name, answer: missing ? { kind: 'servfail' } : answer });
-    if (isEnd(answer)) break;
+    const missing = parentOf(name) === '.' && level.answer.kind === 'nxdomain';
+    levels.push(shownAt(name, missing ? { ...level, answer: { kind: 'servfail' } } : level));
+    if (isEnd(level)) break;
   }
   return levels;
 }
 
+/** As observations keep it. */
+function shownAt(name: string, { answer, at }: Level): CaaLevel {
+  return at === name ? { name, answer } : { name, publishedAt: at, answer };
+}
+
 /** Only "there is none" lets the climb go on. */
-function isEnd(answer: Level): boolean {
+function isEnd({ answer }: Level): boolean {
   return answer.kind === 'records' || !isConclusive(answer);
 }
 
@@ -96,8 +104,14 @@ function isEnd(answer: Level): boolean {
  */
 async function lookUpSet(level: string, ask: AskName): Promise<Level> {
   const end = await followAliases(level, ask);
-  if (end.kind !== 'message') return end;
-  return answerAt(end.message, end.at, 'CAA', ({ flags, tag, value }) => ({ flags, tag, value }));
+  const { at } = end;
+  if (end.kind === 'failure') return { answer: end.failure, at };
+  const answer = answerAt(end.message, at, 'CAA', ({ flags, tag, value }) => ({
+    flags,
+    tag,
+    value,
+  }));
+  return { answer, at };
 }
 
 /**
@@ -106,12 +120,12 @@ async function lookUpSet(level: string, ask: AskName): Promise<Level> {
  */
 async function targetLevel(context: LookContext, recursively: boolean) {
   const { parts, look } = context;
-  if (recursively) return { answer: await targetSet(context, 'resolver'), confirmed: true };
+  if (recursively) return { level: await targetSet(context, 'resolver'), confirmed: true };
   if (parts.authorities.knownZone(look.target) === undefined) {
-    const answer = await targetSet(context, 'resolver');
-    if (!isEnd(answer)) return { answer, confirmed: false };
+    const level = await targetSet(context, 'resolver');
+    if (!isEnd(level)) return { level, confirmed: false };
   }
-  return { answer: await targetSet(context, 'zone'), confirmed: true };
+  return { level: await targetSet(context, 'zone'), confirmed: true };
 }
 
 function targetSet({ parts, budget, look }: LookContext, by: 'zone' | 'resolver'): Promise<Level> {

@@ -1,7 +1,8 @@
 /**
  * Whether a name that was not right looks as it did: most looks at a pending domain find nothing new. That is seen by
- * one question to each server and one or two more: with two servers six packets, there and back. Whatever differs is
- * for a whole look to find out.
+ * one question to each server and one or two more: with two servers six packets, there and back. At an apex with
+ * addresses ours are asked for, too, and where CAA records decide, the names between those and the host name. Whatever
+ * differs is for a whole look to find out.
  */
 import {
   type Answer,
@@ -15,12 +16,13 @@ import {
 } from '../../core/observation.ts';
 import { judgeRecursive } from '../ask/reply.ts';
 import { soaIn, textsAt } from '../ask/select.ts';
-import type { NoZone, Unregistered } from '../zones/delegation.ts';
-import type { Zone } from '../zones/zone.ts';
+import { type NoZone, REFERRALS_MAX, type Unregistered } from '../zones/delegation.ts';
+import { withOwnServers, type Zone } from '../zones/zone.ts';
 import { levelAgain } from './caa.ts';
-import type { LookContext } from './context.ts';
+import { inZone, type LookContext } from './context.ts';
 import { pointingOfViews } from './pointing.ts';
 import { answerOf } from './server-view.ts';
+import { targetAddressesOf } from './target.ts';
 import { askResolver } from './world.ts';
 
 /** After this long a whole look is due, whatever the servers show: it sees more. Our choice. */
@@ -28,8 +30,20 @@ const AGE_MS_MAX = 15 * 60_000;
 
 type Start = Zone | Unregistered | NoZone;
 
-/** Whether an earlier observation may still hold: one that says too little, or is too old, never does. */
-export function mayStillHold(context: LookContext, previous: Observation): boolean {
+/** Whether everything that decided an earlier observation is as it was; false as soon as anything differs. */
+export async function stillHolds(
+  given: LookContext,
+  start: Start,
+  previous: Observation,
+): Promise<boolean> {
+  const context = inZone(given, previous.delegation);
+  if (!mayStillHold(context, previous)) return false;
+  if (start.kind !== 'zone') return isSameEnd(start, previous);
+  return isUnchanged(context, await zoneAsBefore(context, start, previous), previous);
+}
+
+/** One that says too little, or is too old, never holds. */
+function mayStillHold(context: LookContext, previous: Observation): boolean {
   const { look, at } = context;
   const age = Date.parse(at) - Date.parse(previous.at);
   return (
@@ -37,19 +51,47 @@ export function mayStillHold(context: LookContext, previous: Observation): boole
     age < AGE_MS_MAX &&
     previous.hostname === look.hostname &&
     previous.view === 'authoritative' &&
-    !wasWell(context, previous)
+    !wasWell(context, previous) &&
+    !wasHalfSeen(context, previous)
   );
 }
 
-/** Asks as little as it takes; false as soon as anything differs. */
-export async function isUnchanged(
+/** Servers answered, and what they or the target's said was not enough to judge by: mostly for a moment only. */
+function wasHalfSeen({ look }: LookContext, { servers, targetAddresses }: Observation): boolean {
+  return (
+    servers.some(({ state }) => state === 'answers') &&
+    ((look.apex && targetAddresses.length === 0) ||
+      pointingOfViews(look, servers, targetAddresses) === 'unknown')
+  );
+}
+
+/** Where only the zone above is remembered, its servers are asked for the cut again that was there before. */
+async function zoneAsBefore(
   context: LookContext,
-  start: Start,
+  start: Zone,
+  { delegation }: Observation,
+): Promise<Zone> {
+  let zone = start;
+  for (let referrals = 0; referrals < REFERRALS_MAX; referrals++) {
+    const [server] = zone.servers;
+    if (server === undefined || !delegation?.zone.endsWith(`.${zone.name}`)) return zone;
+    const question = { name: context.look.hostname, type: 'A' } as const;
+    const { reply } = await context.askServer(zone, server, question);
+    if (reply.kind !== 'referral') return zone;
+    zone = context.parts.authorities.delegated(reply, zone);
+  }
+  return zone;
+}
+
+/** Asks as little as it takes. */
+async function isUnchanged(
+  context: LookContext,
+  start: Zone,
   previous: Observation,
 ): Promise<boolean> {
-  if (start.kind !== 'zone') return isSameEnd(start, previous);
   if (!isSameDelegation(context, start, previous)) return false;
-  const pairs = start.servers.map(
+  const zone = withOwnServers(start, ownServersNow(context, start, previous));
+  const pairs = zone.servers.map(
     (server) => [server, previous.servers.find((view) => view.server === server.name)] as const,
   );
   if (pairs.length !== previous.servers.length) return false;
@@ -57,12 +99,32 @@ export async function isUnchanged(
     pairs.map(async ([server, view]) => {
       if (view === undefined) return 'news';
       const question = { name: context.look.hostname, type: 'A' } as const;
-      return compareFirst(context, view, await context.askServer(start, server, question));
+      return compareFirst(context, view, await context.askServer(zone, server, question));
     }),
   );
   // Servers that our own limits keep us from asking say nothing; where that is all of them, it is no look.
   if (words.includes('news') || !words.includes('same')) return false;
-  return (await isSameAaaa(context, start, previous)) && (await isSameBeyond(context, previous));
+  return (
+    (await isSameAaaa(context, zone, previous)) &&
+    (await isSameTarget(context, previous)) &&
+    (await isSameBeyond(context, previous))
+  );
+}
+
+/** An apex is measured by what the target resolves to, which may have moved to where the apex points already. */
+async function isSameTarget(
+  context: LookContext,
+  { servers, targetAddresses }: Observation,
+): Promise<boolean> {
+  const shown = servers.some(({ a, aaaa }) => a.kind === 'records' || aaaa.kind === 'records');
+  if (!context.look.apex || !shown) return true;
+  return sameNames(await targetAddressesOf(context, servers, false), targetAddresses);
+}
+
+/** The zone's own NS set; where it is not remembered, as it was: to ask for it is for a whole look. */
+function ownServersNow({ parts }: LookContext, zone: Zone, { delegation }: Observation) {
+  const before = delegation?.kind === 'delegated' ? delegation.atZone : null;
+  return parts.authorities.knownOwnServers(zone) ?? before;
 }
 
 type Word = 'same' | 'news' | 'nothing';
@@ -132,19 +194,37 @@ function wasAskedForAaaa({ cname, a }: ServerView): boolean {
 async function isSameBeyond(context: LookContext, previous: Observation): Promise<boolean> {
   const { look, parts } = context;
   if (pointingOfViews(look, previous.servers, previous.targetAddresses) !== 'right') return true;
-  const failing = previous.world.find(fails);
-  const resolver = parts.recursive.servers.find(({ address }) => address === failing?.server);
-  if (failing !== undefined && resolver !== undefined) {
-    const reply = judgeRecursive(await askResolver(context, resolver, 'A', false));
-    if (reply.kind !== failing.a.kind) return false;
-  }
-  const last = previous.caa?.at(-1);
-  if (last === undefined || !decides(last)) return true;
-  return isSame(await levelAgain(context, last.name), last.answer);
+  const failing = previous.world.filter(fails);
+  const still = await Promise.all(
+    failing.map(async ({ server }) => {
+      const resolver = parts.recursive.servers.find(({ address }) => address === server);
+      if (resolver === undefined) return false;
+      return judgeRecursive(await askResolver(context, resolver, 'A', false)).kind === 'servfail';
+    }),
+  );
+  return !still.includes(false) && (await areSameLevels(context, previous.caa ?? []));
 }
 
-function fails({ cname, a }: ResolverView): boolean {
-  return !isConclusive(cname) || !isConclusive(a);
+/** The level that decides, and those nearer, where a set would decide in its place; but not the platform's own. */
+async function areSameLevels(context: LookContext, caa: readonly CaaLevel[]): Promise<boolean> {
+  const { hostname, apex } = context.look;
+  const last = caa.at(-1);
+  if (last === undefined || !decides(last)) return true;
+  const levels = caa.filter((level) => level === last || apex || level.name !== hostname);
+  const same = await Promise.all(
+    levels.map(async (level) => {
+      const again = await levelAgain(context, level.name);
+      // A failure may meet us at another name of the chain each time.
+      const moved = again.answer.kind === 'records' && again.publishedAt !== level.publishedAt;
+      return !moved && isSame(again.answer, level.answer);
+    }),
+  );
+  return !same.includes(false);
+}
+
+/** Perhaps because of signatures; silence and refusals are the resolver's own, and blame nobody. */
+function fails({ a }: ResolverView): boolean {
+  return a.kind === 'servfail';
 }
 
 /** A set, or none for want of an answer. */
@@ -156,7 +236,7 @@ function decides({ answer }: CaaLevel): boolean {
 function wasWell({ look }: LookContext, previous: Observation): boolean {
   return (
     pointingOfViews(look, previous.servers, previous.targetAddresses) === 'right' &&
-    !previous.world.some(fails) &&
+    (!previous.world.some(fails) || previous.world.some(({ a }) => isConclusive(a))) &&
     !previous.caa?.some(decides)
   );
 }

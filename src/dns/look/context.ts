@@ -1,5 +1,7 @@
 /** What all looks share, and what the questions of one look share. */
 import type { Config } from '../../config.ts';
+import { zoneBelow } from '../../core/instructions.ts';
+import type { Delegation } from '../../core/observation.ts';
 import type { AuthorityAsker, AuthorityQuestion, Contact } from '../ask/authority.ts';
 import { boundedBudget } from '../ask/bounded-budget.ts';
 import type { Recursive } from '../ask/recursive.ts';
@@ -17,6 +19,8 @@ export type Look = {
   readonly target: string;
   /** Judged by addresses, as no CNAME should stand there: those of the target are looked up. */
   readonly apex: boolean;
+  /** The zone delegated below the registrable domain that the host name is in, once it is known. */
+  readonly zone?: string;
 };
 
 /** One for the whole process. */
@@ -39,6 +43,8 @@ export type LookContext = {
   readonly parts: Parts;
   readonly look: Look;
   readonly budget: Budget;
+  /** The same with the time that is kept back for another way. */
+  readonly whole: Budget;
   /** As `Observation` has them: when it began, and what it has taken so far. */
   readonly at: string;
   readonly cost: () => Spent;
@@ -53,10 +59,26 @@ export type LookContext = {
 /** For a server's first word: one that is silent at both its addresses must leave time for the rest. Our choice. */
 const FIRST_WORD_MS = 4_000;
 
+/**
+ * The same look in the zone that the host name turned out to be in. Where a zone of its own begins at the host name, it
+ * is an apex like others.
+ */
+export function inZone(context: LookContext, delegation: Delegation | null): LookContext {
+  const { hostname, target, apex } = context.look;
+  const below = zoneBelow({ hostname, delegation });
+  if (below === undefined) return context;
+  return { ...context, look: { hostname, target, apex: apex || below === hostname, zone: below } };
+}
+
+/** Kept back for the resolvers while authorities were out of reach a moment ago; at most half of the look's time. */
+const FALLBACK_MS = 2_000;
+
 /** From here on the look's budget runs. */
 export function startLook(parts: Parts, given: Look): LookContext {
-  const { limits, asker } = parts;
-  const budget = startBudget(limits);
+  const { limits, asker, reachability } = parts;
+  const whole = startBudget(limits);
+  const keptMs = reachability.isBlocked() ? Math.min(FALLBACK_MS, limits.ms / 2) : 0;
+  const budget = keptMs > 0 ? boundedBudget(whole, limits.ms - keptMs) : whole;
   const contacts = new Map<string, Promise<Contact>>();
   const places = new Map<string, string>();
 
@@ -76,8 +98,9 @@ export function startLook(parts: Parts, given: Look): LookContext {
     parts,
     look: { ...given, target: given.target.toLowerCase() },
     budget,
+    whole,
     at: parts.now().toISOString(),
-    cost: () => spent(budget, limits),
+    cost: () => spent(whole, limits),
     askServer(zone, server, question) {
       const key = `${zone.name} ${server.name} ${question.name} ${question.type}`;
       const asked = contacts.get(key) ?? contact(zone, server, question);

@@ -2,11 +2,11 @@
 import type { Delegation, Nearby, Observation, ServerView } from '../../core/observation.ts';
 import { NOBODY } from '../ask/recursive.ts';
 import { untold } from '../ask/reply.ts';
-import { recordsAt, shortestTtl, soaIn } from '../ask/select.ts';
+import { soaIn } from '../ask/select.ts';
 import type { NoZone, Unregistered } from '../zones/delegation.ts';
-import { failed, rememberMs, sortedNames, type Zone } from '../zones/zone.ts';
+import { delegationOf, type Zone } from '../zones/zone.ts';
 import { climbAsIfPointed } from './caa.ts';
-import type { LookContext } from './context.ts';
+import { inZone, type LookContext } from './context.ts';
 import {
   askBeside,
   askMistakes,
@@ -62,23 +62,24 @@ function withoutZone(start: Unregistered | NoZone): ZoneLook {
   return { ...nothing, delegation: { kind: 'unregistered', zone, parent }, servers: [view] };
 }
 
-async function lookAtZone(context: LookContext, start: Zone): Promise<ZoneLook> {
-  const { look } = context;
-  const { zone, seen } = await viewZone(context, start);
+async function lookAtZone(given: LookContext, start: Zone): Promise<ZoneLook> {
+  const { zone, seen, atZone } = await viewZone(given, start);
   const told = thoseThatAnswer(seen);
-  if (told.length === 0) return withoutAnswer(context, zone, seen);
+  if (told.length === 0) return withoutAnswer(given, zone, seen);
+  const delegation = delegationOf(zone, atZone);
+  const context = inZone(given, delegation);
+  const { look } = context;
   const views = seen.map(({ view }) => view);
   const targetAddresses = await targetAddressesOf(context, views, false);
   const pointing = pointingOfViews(look, views, targetAddresses);
   const answeringNames = new Set(told.map(({ server }) => server.name));
-  const [atZone, around, caa, world] = await Promise.all([
-    ownServers(context, zone, told),
+  const [around, caa, world] = await Promise.all([
     lookAround(context, zone, seen, pointing),
     climbAsIfPointed(context, false, answeringNames),
     pointing === 'right' ? lookAtWorld(context) : [],
   ]);
   return {
-    delegation: delegationOf(zone, atZone),
+    delegation,
     servers: around.servers,
     nearby: around.nearby,
     caa,
@@ -129,26 +130,4 @@ async function lookAround(
     servers: [first ?? seen[0].view, ...rest],
     nearby: { ...mistakes, sibling: siblingOf(siblings), chain },
   };
-}
-
-/** The zone's own NS set, by the first server that answers; not asked where there is nothing to compare it with. */
-async function ownServers(
-  context: LookContext,
-  zone: Zone,
-  [one]: readonly Seen[],
-): Promise<readonly string[] | null> {
-  if (one === undefined || zone.delegation === null) return null;
-  return context.parts.authorities.ownServers(zone, context.budget, async () => {
-    const question = { name: zone.name, type: 'NS' } as const;
-    const { reply } = await context.askServer(zone, one.server, question);
-    const records =
-      reply.kind === 'message' ? recordsAt(reply.message.answers, zone.name, 'NS') : [];
-    if (records.length === 0) return failed(null);
-    const value = sortedNames(records.map(({ target }) => target));
-    return { value, ttlMs: rememberMs(shortestTtl(records)), failed: false };
-  });
-}
-
-function delegationOf(zone: Zone, atZone: readonly string[] | null): Delegation | null {
-  return zone.delegation && { kind: 'delegated', zone: zone.name, ...zone.delegation, atZone };
 }

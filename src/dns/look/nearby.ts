@@ -1,6 +1,7 @@
 /** What stands around a host name: whether a wildcard answers, and where a mistaken record may have ended up. */
 import { randomBytes } from 'node:crypto';
 import type { Answer, Nearby, NearbyName, ServerView } from '../../core/observation.ts';
+import { splitAtZone } from '../../core/zone.ts';
 import type { Reply } from '../ask/reply.ts';
 import { isWithin, parentOf } from '../wire/name.ts';
 import { registrableDomain, type Zone } from '../zones/zone.ts';
@@ -49,13 +50,14 @@ export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
   };
 }
 
-/** The names that the record may stand at by mistake, asked of one server. */
+/** The names that the record may stand at by mistake, asked of one server; none for the apex of a delegated zone. */
 export async function askMistakes(
   context: LookContext,
   zone: Zone,
   { server }: Seen,
 ): Promise<Pick<Nearby, 'doubled' | 'wrongHosts'>> {
-  const { hostname } = context.look;
+  const { hostname, zone: below } = context.look;
+  if (below === hostname) return { doubled: null, wrongHosts: [] };
   // What a customer's form adds is the customer's domain, even where we had to ask the zone above it.
   const domain = registrableDomain(hostname);
   const added = isWithin(zone.name, domain) ? zone.name : domain;
@@ -63,7 +65,9 @@ export async function askMistakes(
     const { reply } = await context.askServer(zone, server, { name, type: 'CNAME' });
     return { name, cname: answerOf(reply, name, 'CNAME') };
   };
-  const others = [`www.${hostname}`, added].filter(
+  // The name relative to the domain, typed into the form of the zone that is delegated below it.
+  const tooDeep = below === undefined ? [] : [`${splitAtZone(hostname).label}.${below}`];
+  const others = [`www.${hostname}`, added, ...tooDeep].filter(
     (name) => name !== hostname && name.length <= NAME_MAX,
   );
   const twice = `${hostname}.${added}`;

@@ -17,7 +17,7 @@ export async function lookRecursively(
   why: NonNullable<Observation['whyRecursive']>,
 ): Promise<Observation> {
   const world: ResolverSeen[] = [];
-  for (const resolver of context.parts.recursive.servers) {
+  for (const resolver of context.parts.recursive.inTurn()) {
     const seen = await viewOfResolver(context, resolver);
     world.push(seen);
     if (seen.reply.kind === 'message') break;

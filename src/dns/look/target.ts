@@ -35,5 +35,5 @@ async function addressesBehind(
 ): Promise<Answer<string>> {
   const ask = recursively ? askRecursively : askZone;
   const end = await followAliases(look.target, (at) => ask({ parts, budget }, at, type));
-  return end.kind === 'message' ? textsAt(end.message, end.at, type) : end;
+  return end.kind === 'message' ? textsAt(end.message, end.at, type) : end.failure;
 }

@@ -1,6 +1,7 @@
 /** What validating recursive servers tell everybody: asked once the zone's own servers have it right. */
 import type { SocketAddress } from '../../config.ts';
-import type { ResolverView } from '../../core/observation.ts';
+import { isBogus } from '../../core/diagnosis/extended-errors.ts';
+import type { ExtendedError, ResolverView } from '../../core/observation.ts';
 import { judgeRecursive, type Reply } from '../ask/reply.ts';
 import { soaIn } from '../ask/select.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
@@ -18,9 +19,12 @@ export type ResolverSeen = {
 /** Two tell whether one is alone with what it remembers. */
 const RESOLVERS_MAX = 2;
 
-/** Each of the first configured servers, asked by itself. */
+/** Each of the first configured servers that are not known to be silent, asked by itself. */
 export async function lookAtWorld(context: LookContext): Promise<readonly ResolverView[]> {
-  const resolvers = context.parts.recursive.servers.slice(0, RESOLVERS_MAX);
+  const { servers, inTurn } = context.parts.recursive;
+  const preferred = inTurn().slice(0, RESOLVERS_MAX);
+  // In the order of the configuration, so that two looks compare.
+  const resolvers = servers.filter((server) => preferred.includes(server));
   const seen = await Promise.all(resolvers.map((resolver) => viewOfResolver(context, resolver)));
   return seen.map(({ view }) => view);
 }
@@ -31,7 +35,7 @@ export async function viewOfResolver(
   resolver: SocketAddress,
 ): Promise<ResolverSeen> {
   const { hostname } = context.look;
-  const answer = await askResolver(context, resolver, 'A', false);
+  const { answer, answersUnchecked, errors } = await askConfirmed(context, resolver);
   const reply = judgeRecursive(answer);
   const message = answer.kind === 'response' ? answer.message : null;
   const shown = await shownBy(context, resolver, reply);
@@ -46,11 +50,8 @@ export async function viewOfResolver(
           ? null
           : (soaIn(reply.message, hostname)?.negativeTtlSeconds ?? null),
       authenticated: message?.authenticData ?? false,
-      answersUnchecked:
-        reply.kind === 'servfail' && message !== null
-          ? await answersUnchecked(context, resolver)
-          : null,
-      errors: message?.extendedErrors ?? [],
+      answersUnchecked,
+      errors,
       rttMs: reply.rttMs,
     },
   };
@@ -66,9 +67,45 @@ async function shownBy(
   return (await viewFrom(context.look.hostname, reply.message, askAaaa)).view;
 }
 
-/** With CD a resolver answers though the signatures are bad (RFC 4035, 3.2.2): then they are the reason. */
-async function answersUnchecked(context: LookContext, resolver: SocketAddress): Promise<boolean> {
-  return judgeRecursive(await askResolver(context, resolver, 'A', true)).kind === 'message';
+/** The answer to the question for A, and after a SERVFAIL what else that took. */
+type Confirmed = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
+  readonly answer: WireAnswer;
+};
+
+/**
+ * With CD a resolver answers though the signatures are bad (RFC 4035, 3.2.2): then they are the reason, unless it had
+ * failed for once only. So it is asked a third time; where nothing comes of that, nothing is known of the reason.
+ */
+async function askConfirmed(context: LookContext, resolver: SocketAddress): Promise<Confirmed> {
+  const ask = (unchecked: boolean) => askResolver(context, resolver, 'A', unchecked);
+  const answer = await ask(false);
+  const first = { answer, answersUnchecked: null, errors: errorsIn(answer) };
+  if (!isServfail(answer)) return first;
+  const unchecked = await ask(true);
+  if (judgeRecursive(unchecked).kind !== 'message') return { ...first, answersUnchecked: false };
+  const again = await ask(false);
+  if (isServfail(again)) {
+    return { answer, answersUnchecked: true, errors: bothErrors(first.errors, errorsIn(again)) };
+  }
+  const good = judgeRecursive(again).kind === 'message';
+  return good ? { answer: again, answersUnchecked: null, errors: errorsIn(again) } : first;
+}
+
+function isServfail(answer: WireAnswer): boolean {
+  return answer.kind === 'response' && judgeRecursive(answer).kind === 'servfail';
+}
+
+function errorsIn(answer: WireAnswer): readonly ExtendedError[] {
+  return answer.kind === 'response' ? answer.message.extendedErrors : [];
+}
+
+/** The second failure may come out of a cache, with less to say: it counts where only that one blames signatures. */
+function bothErrors(
+  first: readonly ExtendedError[],
+  second: readonly ExtendedError[],
+): readonly ExtendedError[] {
+  const blames = ({ code }: ExtendedError) => isBogus(code);
+  return first.some(blames) ? first : [...first, ...second.filter(blames)];
 }
 
 /** One question about the host name. */

@@ -1,35 +1,72 @@
 /** Each server of the host name's zone, asked by itself. */
 import type { ServerView } from '../../core/observation.ts';
-import { type Referral, untold } from '../ask/reply.ts';
-import { soaIn } from '../ask/select.ts';
+import { type NameServer, type Referral, untold } from '../ask/reply.ts';
+import { recordsAt, shortestTtl, soaIn } from '../ask/select.ts';
+import type { OwnServers } from '../zones/authorities.ts';
 import { REFERRALS_MAX } from '../zones/delegation.ts';
-import type { Zone } from '../zones/zone.ts';
+import { failed, rememberMs, sortedNames, withOwnServers, type Zone } from '../zones/zone.ts';
 import type { LookContext } from './context.ts';
 import type { Siblings } from './nearby.ts';
 import { type Seen, silent, viewOfServer } from './server-view.ts';
 
-/** The zone the host name is in after all, and what its servers show; never empty. */
-export type ZoneViews = { readonly zone: Zone; readonly seen: readonly [Seen, ...Seen[]] };
+/**
+ * The zone the host name is in after all, what its servers show, which is never empty, and the zone's own NS set; null
+ * where none of them told it.
+ */
+export type ZoneViews = {
+  readonly zone: Zone;
+  readonly seen: readonly [Seen, ...Seen[]];
+  readonly atZone: OwnServers;
+};
 
 /** Asks all servers at once, and again those of the zone below where one of them refers to it. */
 export async function viewZone(context: LookContext, start: Zone): Promise<ZoneViews> {
   let zone = start;
   for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {
-    const at = zone;
-    const all = await Promise.all(at.servers.map((server) => viewOfServer(context, at, server)));
-    const referral = all.find((one): one is Referral => 'kind' in one);
-    if (referral === undefined) {
-      return {
-        zone,
-        seen: atLeastOne(
-          zone,
-          all.filter((one): one is Seen => !('kind' in one)),
-        ),
-      };
-    }
-    zone = context.parts.authorities.delegated(referral, zone);
+    const views = await viewAll(context, zone);
+    if (!('kind' in views)) return views;
+    zone = context.parts.authorities.delegated(views, zone);
   }
-  return { zone, seen: atLeastOne(zone, []) };
+  return { zone, seen: atLeastOne(zone, []), atZone: null };
+}
+
+/** First those of the delegation; where one of them tells, those that only the zone itself names. */
+async function viewAll(context: LookContext, zone: Zone): Promise<ZoneViews | Referral> {
+  const seen = await viewServers(context, zone, zone.servers);
+  if ('kind' in seen) return seen;
+  const atZone = await ownServers(context, zone, thoseThatAnswer(seen));
+  const whole = withOwnServers(zone, atZone);
+  const others = await viewServers(context, whole, whole.servers.slice(zone.servers.length));
+  if ('kind' in others) return others;
+  return { zone: whole, seen: atLeastOne(zone, [...seen, ...others]), atZone };
+}
+
+async function viewServers(
+  context: LookContext,
+  zone: Zone,
+  servers: readonly NameServer[],
+): Promise<readonly Seen[] | Referral> {
+  const all = await Promise.all(servers.map((server) => viewOfServer(context, zone, server)));
+  const referral = all.find((one): one is Referral => 'kind' in one);
+  return referral ?? all.filter((one): one is Seen => !('kind' in one));
+}
+
+/** The zone's own NS set, by the first server that answers; not asked where there is nothing to compare it with. */
+async function ownServers(
+  context: LookContext,
+  zone: Zone,
+  [one]: readonly Seen[],
+): Promise<OwnServers> {
+  if (one === undefined || zone.delegation === null) return null;
+  return context.parts.authorities.ownServers(zone, context.budget, async () => {
+    const question = { name: zone.name, type: 'NS' } as const;
+    const { reply } = await context.askServer(zone, one.server, question);
+    const records =
+      reply.kind === 'message' ? recordsAt(reply.message.answers, zone.name, 'NS') : [];
+    if (records.length === 0) return failed(null);
+    const value = sortedNames(records.map(({ target }) => target));
+    return { value, ttlMs: rememberMs(shortestTtl(records)), failed: false };
+  });
 }
 
 /** Those that told something about the host name. */

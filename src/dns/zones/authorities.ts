@@ -87,12 +87,17 @@ export function createAuthorities(parts: DelegationParts): Authorities {
     zoneFor,
     knownZone,
     delegated,
-    ownServers: (zone, budget, look) => own.get(zone.name, budget, look),
-    knownOwnServers: (zone) => own.peek(zone.name) ?? null,
+    ownServers: (zone, budget, look) => own.get(ownKey(zone), budget, look),
+    knownOwnServers: (zone) => own.peek(ownKey(zone)) ?? null,
     forget(zone, name) {
       // A name without a zone of its own is remembered with the zone above.
       for (const key of [zone.name, registrableDomain(name)]) zones.forget(key);
-      own.forget(zone.name);
+      own.forget(ownKey(zone));
     },
   };
+}
+
+/** What servers said of their zone before it was delegated to others is not held against those. */
+function ownKey({ name, delegation }: Zone): string {
+  return [name, ...(delegation?.atParent ?? [])].join(' ');
 }

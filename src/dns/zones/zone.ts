@@ -1,9 +1,10 @@
 /** A zone as it is delegated to, and for how long that is remembered. */
 import { getDomain } from 'tldts';
+import type { Delegation } from '../../core/observation.ts';
 import type { NameServer } from '../ask/reply.ts';
 import type { Looked } from '../shared.ts';
 
-/** A zone cut and the servers responsible below it, at most four, sorted by name. */
+/** A zone cut and the servers responsible below it, at most four: the delegation's sorted by name, then the zone's own. */
 export type Zone = {
   readonly kind: 'zone';
   readonly name: string;
@@ -54,6 +55,24 @@ export function chosen(servers: readonly NameServer[]): readonly NameServer[] {
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .filter(({ name }, i, all) => name !== all[i - 1]?.name)
     .slice(0, SERVERS_MAX);
+}
+
+/**
+ * The zone with the servers that only its own NS set names after those of the delegation, as far as four allow: some
+ * resolvers ask them as well (RFC 2181, 5.4.1).
+ */
+export function withOwnServers(zone: Zone, atZone: readonly string[] | null): Zone {
+  const atParent = zone.delegation?.atParent;
+  if (atParent === undefined || atZone === null) return zone;
+  const others = sortedNames(atZone).filter((name) => !atParent.includes(name));
+  const added = others.slice(0, Math.max(0, SERVERS_MAX - zone.servers.length));
+  if (added.length === 0) return zone;
+  return { ...zone, servers: [...zone.servers, ...added.map((name) => ({ name, glue: [] }))] };
+}
+
+/** As observations keep it; null where only a resolver told. */
+export function delegationOf(zone: Zone, atZone: readonly string[] | null): Delegation | null {
+  return zone.delegation && { kind: 'delegated', zone: zone.name, ...zone.delegation, atZone };
 }
 
 /** Each name once, sorted. */

@@ -1,0 +1,107 @@
+/** Servers that only the zone's own NS set names: some resolvers ask those as well. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
+
+afterEach(closeAll);
+
+const target = 'p1.edge.test';
+const hostname = 'docs.shop.test';
+const look = { hostname, target, apex: false };
+const right = 'docs CNAME p1.edge.test.';
+const registry = ['@ NS ns1', 'ns1 A 127.0.0.1'];
+
+/** A zone whose delegation has some of these servers, and whose own NS set others, at 127.0.0.2; those that `lag` at 127.0.0.3. */
+async function open(
+  atParent: readonly string[],
+  atZone: readonly string[],
+  { lag = [] as readonly string[], lines = [right], old = [] as readonly string[] } = {},
+) {
+  const at = (name: string) => `${name} A ${lag.includes(name) ? '127.0.0.3' : '127.0.0.2'}`;
+  const all = [...new Set([...atParent, ...atZone])];
+  const glue = atParent.flatMap((name) => [
+    `shop NS ${name}.shop`,
+    at(name).replace(' ', '.shop '),
+  ]);
+  const dns = await openDns({ test: [...registry, ...glue] });
+  const own = [...atZone.map((name) => `@ NS ${name}`), ...all.map(at)];
+  const zone = await openDns({ 'shop.test': [...own, ...lines] }, dns.port, '127.0.0.2');
+  const lagging = await openDns({ 'shop.test': [...own, ...old] }, dns.port, '127.0.0.3');
+  const known = { test: registry, 'shop.test': [...own, ...lines], 'edge.test': [] };
+  const resolver = await openDns(known, dns.port, '127.0.0.9');
+  const servers = [{ address: resolver.address, port: resolver.port }];
+  const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port });
+  const all4 = [dns, zone, lagging, resolver];
+  return {
+    observer,
+    dns,
+    zone,
+    lagging,
+    forget: () => all4.forEach((one) => void one.forget()),
+    count: () => all4.flatMap((one) => asked(one)),
+  };
+}
+
+const shortNames = (servers: readonly { readonly server: string }[]) =>
+  servers.map(({ server }) => server.split('.')[0]).join(' ');
+
+describe('a zone whose own NS set is not that of its delegation', () => {
+  it.each([
+    ['a', 'a b', 'a b'],
+    ['b', 'a', 'b a'],
+    ['c d', 'a b', 'c d a b'],
+    ['b d', 'a b c e', 'b d a c'],
+    ['b c d e', 'a b', 'b c d e'],
+    ['a b c d e', 'a f', 'a b c d'],
+    ['a b', 'a', 'a b'],
+  ])('by %s above and %s in it is asked at %s', async (atParent, atZone, expected) => {
+    const { observer } = await open(atParent.split(' '), atZone.split(' '));
+    const { servers, delegation } = await observer.observe(look);
+    expect(shortNames(servers)).toBe(expected);
+    expect(servers.every(({ state }) => state === 'answers')).toBe(true);
+    expect(delegation).toMatchObject({ atZone: atZone.split(' ').map((n) => `${n}.shop.test`) });
+  });
+
+  it('is not right where a server that only the zone names has it otherwise', async () => {
+    const { observer } = await open(['a'], ['a', 'b'], { lag: ['b'], old: ['docs A 192.0.2.1'] });
+    const seen = await observer.observe(look);
+    expect(seen.servers).toMatchObject([
+      { server: 'a.shop.test', cname: { records: [target] } },
+      { server: 'b.shop.test', address: '127.0.0.3', a: { records: ['192.0.2.1'] } },
+    ]);
+    expect(seen.world).toEqual([]);
+  });
+
+  it('is right by the others where such a server does not answer', async () => {
+    const { observer, lagging } = await open(['a'], ['a', 'b'], { lag: ['b'] });
+    lagging.fail('.', '*', 'refused');
+    const seen = await observer.observe(look);
+    expect(seen.servers).toMatchObject([{ state: 'answers' }, { state: 'refused' }]);
+    expect(seen.world).toHaveLength(1);
+  });
+
+  it('has its own NS set asked for once', async () => {
+    const { observer, zone } = await open(['a'], ['a', 'b']);
+    await observer.observe(look);
+    await observer.observe({ ...look, hostname: 'www.shop.test' });
+    expect(asked(zone).filter((one) => one === 'shop.test NS')).toHaveLength(1);
+  });
+});
+
+describe('an earlier look at such a zone', () => {
+  it('still holds by one question to each server and one more', async () => {
+    const { observer, forget, count } = await open(['a'], ['a', 'b'], { lines: [] });
+    const previous = await observer.observe(look);
+    forget();
+    expect(await observer.observe(look, previous)).toBe(previous);
+    expect(count().filter((one) => one === `${hostname} A`)).toHaveLength(2);
+    expect(count().length).toBeLessThanOrEqual(3);
+  });
+
+  it('is made anew where only the server has changed that the zone alone names', async () => {
+    const { observer, lagging } = await open(['a'], ['a', 'b'], { lag: ['b'], lines: [] });
+    const previous = await observer.observe(look);
+    lagging.edit('shop.test', { add: [right] });
+    const seen = await observer.observe(look, previous);
+    expect(seen.servers.map(({ cname }) => cname.kind)).toEqual(['nxdomain', 'records']);
+  });
+});

@@ -1,0 +1,122 @@
+/** What has been repaired is seen by the next look, wherever it was: an earlier one does not hold then. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
+
+afterEach(closeAll);
+
+const target = 'p1.edge.test';
+const apex = { hostname: 'shop.test', target, apex: true };
+const look = { hostname: 'docs.shop.test', target, apex: false };
+const deep = { hostname: 'docs.eu.shop.test', target, apex: false };
+const edge = ['p1 A 192.0.2.10'];
+
+describe('an apex', () => {
+  it('whose target could not be resolved is looked at anew', async () => {
+    const { dns, observer } = await openLaboratory({
+      'shop.test': ['@ A 192.0.2.10'],
+      'edge.test': edge,
+    });
+    dns.fail(target, 'A', 'servfail');
+    const before = await observer.observe(apex);
+    expect(before.targetAddresses).toEqual([]);
+    dns.heal();
+    expect((await observer.observe(apex, before)).world).toHaveLength(1);
+  });
+
+  it.each([
+    ['changed to where it points', ['p1 A 192.0.2.77'], false],
+    ['stay as they are', edge, true],
+  ])('is looked at anew where our addresses %s', async (_what, after, holds) => {
+    const { dns, observer } = await openLaboratory({
+      'shop.test': ['@ A 192.0.2.77'],
+      'edge.test': edge,
+    });
+    const before = await observer.observe(apex);
+    await dns.setZone('edge.test', after);
+    const seen = await observer.observe(apex, before);
+    expect(seen === before).toBe(holds);
+    expect(seen.world).toHaveLength(holds ? 0 : 1);
+  });
+
+  it('whose servers did not tell about AAAA is looked at anew', async () => {
+    const two = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.2', '@ A 192.0.2.10'];
+    const dns = await openDns({ 'shop.test': two, 'edge.test': edge });
+    const other = await openDns({ 'shop.test': two }, dns.port, '127.0.0.2');
+    const servers = [{ address: dns.address, port: dns.port }];
+    const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port });
+    for (const one of [dns, other]) one.fail('shop.test', 'AAAA', 'servfail', 'authority');
+    const before = await observer.observe(apex);
+    expect(before.world).toEqual([]);
+    other.heal();
+    expect((await observer.observe(apex, before)).servers).toMatchObject([
+      { aaaa: { kind: 'servfail' } },
+      { aaaa: { kind: 'nodata' } },
+    ]);
+  });
+});
+
+describe('bad signatures', () => {
+  const zones = { 'shop.test': ['docs CNAME p1.edge.test.'], 'edge.test': edge };
+  const bogus = { kind: 'bogus', errors: [{ code: 7, text: '' }] } as const;
+
+  it.each(['timeout', 'servfail'] as const)(
+    'are seen to be repaired by the second resolver where the first says %s',
+    async (fault) => {
+      const dns = await openDns(zones);
+      const [first, second] = [
+        await openDns(zones, dns.port, '127.0.0.10'),
+        await openDns(zones, dns.port, '127.0.0.11'),
+      ];
+      const servers = [first, second].map(({ address, port }) => ({ address, port }));
+      const options = { servers, authorityPort: dns.port, timeoutMs: 50 };
+      const { observer } = await openLaboratory({}, options);
+      first.fail(look.hostname, '*', fault, 'recursive');
+      second.fail(look.hostname, '*', bogus, 'recursive');
+      const before = await observer.observe(look);
+      expect(await observer.observe(look, before)).toBe(before);
+      second.heal();
+      expect((await observer.observe(look, before)).world).toMatchObject([
+        { cname: { kind: fault } },
+        { cname: { records: [target] } },
+      ]);
+    },
+  );
+
+  it('are not those of a resolver that nobody has configured any more', async () => {
+    const { dns, observer } = await openLaboratory(zones);
+    dns.fail(look.hostname, 'A', bogus, 'recursive');
+    const before = await observer.observe(look);
+    const [view] = before.world;
+    if (view === undefined) throw new Error('nobody was asked');
+    const previous = { ...before, world: [{ ...view, server: '127.0.0.66' }] };
+    expect(await observer.observe(look, previous)).not.toBe(previous);
+  });
+});
+
+describe('a name below others', () => {
+  const set = 'CAA 0 issue "other.example"';
+
+  it('is looked at anew where a nearer CAA set permits', async () => {
+    const lines = ['docs.eu CNAME p1.edge.test.', `@ ${set}`];
+    const { dns, observer } = await openLaboratory({ 'shop.test': lines, 'edge.test': edge });
+    const before = await observer.observe(deep);
+    expect(await observer.observe(deep, before)).toBe(before);
+    dns.edit('shop.test', { add: ['eu CAA 0 issue "ca.example"'] });
+    expect((await observer.observe(deep, before)).caa?.at(-1)).toMatchObject({
+      name: 'eu.shop.test',
+    });
+  });
+
+  it('in a delegated zone still holds where only the zone above is remembered', async () => {
+    const zones = { 'shop.test': [], 'eu.shop.test': ['docs A 198.51.100.1'], 'edge.test': edge };
+    const { dns, observer } = await openLaboratory(zones);
+    const before = await observer.observe(deep);
+    const config = { servers: [{ address: dns.address, port: dns.port }], authorityPort: dns.port };
+    const { observer: fresh } = await openLaboratory({}, config);
+    expect(await fresh.observe(deep, before)).toBe(before);
+    dns.forget();
+    dns.edit('eu.shop.test', { add: ['docs A 198.51.100.2'] });
+    expect(await fresh.observe(deep, before)).not.toBe(before);
+    expect(asked(dns)).not.toEqual([]);
+  });
+});

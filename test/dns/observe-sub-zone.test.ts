@@ -1,0 +1,111 @@
+/** A zone delegated below the registrable domain: its record goes into it, and a name that it begins at is an apex. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { createExamine } from '../../src/doctor/examine.ts';
+import { asked, closeAll, openLaboratory } from './laboratory.ts';
+
+afterEach(closeAll);
+
+const target = 'p1.edge.test';
+const apex = { hostname: 'docs.shop.test', target, apex: false };
+const inside = { hostname: 'a.sub.shop.test', target, apex: false };
+const edge = ['p1 A 192.0.2.10'];
+const ca = { issuerDomains: ['ca.example'], accountUri: null, method: 'http-01' } as const;
+
+async function open(zones: Record<string, string[]>) {
+  return openLaboratory({ 'shop.test': [], 'edge.test': edge, ...zones });
+}
+
+describe('a host name at which a delegated zone begins', () => {
+  it('is looked at as an apex: by our addresses, its own CAA set, and nothing beside it', async () => {
+    const { dns, observer } = await open({
+      'docs.shop.test': ['@ A 192.0.2.10', '@ CAA 0 issue "ca.example"'],
+      'edge.test': [...edge, 'p1 CAA 0 issue "other.example"'],
+    });
+    const seen = await observer.observe(apex);
+    expect(seen).toMatchObject({
+      delegation: { zone: 'docs.shop.test' },
+      targetAddresses: ['192.0.2.10'],
+      world: [{ a: { records: ['192.0.2.10'] }, aaaa: { kind: 'nodata' } }],
+      nearby: { sibling: null, doubled: null, wrongHosts: [], chain: null },
+    });
+    expect(seen.caa).toMatchObject([
+      { name: 'docs.shop.test', answer: { records: [{ value: 'ca.example' }] } },
+    ]);
+    expect(asked(dns)).toContain('docs.shop.test AAAA rd');
+  });
+
+  it.each([
+    ['it has nothing', []],
+    ['its address is another', ['@ A 198.51.100.1']],
+    ['a CNAME stands beside its SOA', ['@ CNAME p1.edge.test.']],
+  ])('is not right, and has our addresses told, where %s', async (_what, lines) => {
+    const { dns, observer } = await open({ 'docs.shop.test': lines });
+    const seen = await observer.observe(apex);
+    expect(seen).toMatchObject({
+      targetAddresses: ['192.0.2.10'],
+      world: [],
+      nearby: { sibling: null, doubled: null, wrongHosts: [] },
+    });
+    expect(asked(dns).filter((one) => /^docs\.shop\.test \S+ rd$/.test(one))).toEqual([]);
+    dns.forget();
+    expect(await observer.observe(apex, seen)).toBe(seen);
+    // A and AAAA of the name, and of the target where there is an address to compare with ours.
+    expect(asked(dns).length).toBeLessThanOrEqual(4);
+  });
+
+  it('is no earlier look that holds once it is right', async () => {
+    const { dns, observer } = await open({ 'docs.shop.test': ['@ A 198.51.100.1'] });
+    const before = await observer.observe(apex);
+    dns.edit('docs.shop.test', { remove: ['@ A 198.51.100.1'], add: ['@ A 192.0.2.10'] });
+    const seen = await observer.observe(apex, before);
+    expect(seen.world).toHaveLength(1);
+    // Right, so a whole look each time.
+    expect(await observer.observe(apex, seen)).not.toBe(seen);
+  });
+
+  it('has its CAA set compared where that is what was not right', async () => {
+    const lines = ['@ A 192.0.2.10', '@ CAA 0 issue "ca.example"'];
+    const { dns, observer } = await open({ 'docs.shop.test': lines });
+    const before = await observer.observe(apex);
+    expect(await observer.observe(apex, before)).toBe(before);
+    dns.edit('docs.shop.test', { remove: lines.slice(1) });
+    expect(await observer.observe(apex, before)).not.toBe(before);
+  });
+});
+
+describe('a host name in a delegated zone', () => {
+  it.each([
+    ['typed in full', 'a.sub.shop.test'],
+    ['typed relative to the domain', 'a.sub'],
+  ])('is asked for where it ends up %s', async (_how, typed) => {
+    const { observer } = await open({ 'sub.shop.test': [`${typed} CNAME p1.edge.test.`] });
+    const { doubled, wrongHosts } = (await observer.observe(inside)).nearby;
+    expect(doubled?.name).toBe('a.sub.shop.test.sub.shop.test');
+    expect(wrongHosts.map(({ name }) => name)).toEqual([
+      'www.a.sub.shop.test',
+      'sub.shop.test',
+      'a.sub.sub.shop.test',
+    ]);
+    const found = [doubled, ...wrongHosts].filter((one) => one?.cname.kind === 'records');
+    expect(found).toMatchObject([{ name: `${typed}.sub.shop.test`, cname: { records: [target] } }]);
+  });
+
+  it('is right by its CNAME', async () => {
+    const { observer } = await open({ 'sub.shop.test': ['a CNAME p1.edge.test.'] });
+    const seen = await observer.observe(inside);
+    expect(seen.world).toMatchObject([{ cname: { records: [target] } }]);
+    expect(seen.nearby.sibling).not.toBeNull();
+  });
+});
+
+describe('the record that the doctor shows', () => {
+  it.each([
+    [apex.hostname, { 'docs.shop.test': ['@ A 192.0.2.10'] }, { type: 'ALIAS', name: '@' }],
+    [inside.hostname, { 'sub.shop.test': [] }, { type: 'CNAME', name: 'a' }],
+    [inside.hostname, {}, { type: 'CNAME', name: 'a.sub' }],
+  ])('for %s is relative to the zone that was found', async (hostname, zones, record) => {
+    const { observer } = await open(zones);
+    const examine = createExamine({ observer, ca: async () => ca, allowPrivate: true });
+    expect(await examine({ hostname, target })).toMatchObject({ record });
+  });
+});
