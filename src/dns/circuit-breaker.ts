@@ -1,6 +1,8 @@
 /**
- * A server that has been silent several times is left alone for a while: asking on would load it, and whatever hears
- * it, for nothing (RFC 9520, 2.3 and 3.2). The state machine is pure; `createCircuits` keeps one for each server.
+ * A server that has been silent several times about a zone is left alone with it for a while: asking on would load it,
+ * and whatever hears it, for nothing (RFC 9520, 2.3 and 3.2). Silence about one zone says nothing of the others, which
+ * may be other customers'; a server that is silent about several zones in a row is left alone altogether. The state
+ * machine is pure; `createCircuits` keeps one for each server and one for each zone there.
  */
 import { LRUCache } from 'lru-cache';
 
@@ -51,31 +53,65 @@ export function afterOutcome(circuit: Circuit, outcome: Outcome, now: number): C
     : openFor(circuitLimits.openMs, now);
 }
 
-/** By any key that stands for a server. */
+/** `server` by any key that stands for it. */
 export type Circuits = {
-  readonly admits: (key: string) => boolean;
-  readonly sent: (key: string) => void;
-  readonly ended: (key: string, outcome: Outcome) => void;
+  readonly admits: (server: string, zone: string) => boolean;
+  readonly sent: (server: string, zone: string) => void;
+  readonly ended: (server: string, zone: string, outcome: Outcome) => void;
 };
 
 /** Bounds what zones with many dead servers make us remember; the one unused for longest goes first. */
 const CIRCUITS_MAX = 10_000;
+/** No host name is longer; of a name of foreign bytes the end is enough. */
+const ZONE_CHARS = 255;
+
+/** A server as a whole: its circuit counts zones, those in `zones`, where a zone's own counts questions. */
+type Trouble = { readonly circuit: Circuit; readonly zones: readonly string[] };
 
 /** Only servers that were silent take memory. `now` in milliseconds. */
 export function createCircuits(now: () => number): Circuits {
-  const troubled = new LRUCache<string, Circuit>({ max: CIRCUITS_MAX });
-  const of = (key: string) => troubled.get(key) ?? closed;
+  const zones = new LRUCache<string, Circuit>({ max: CIRCUITS_MAX });
+  const servers = new LRUCache<string, Trouble>({ max: CIRCUITS_MAX });
 
-  function put(key: string, circuit: Circuit): void {
-    if (circuit.kind === 'closed' && circuit.timeouts === 0) troubled.delete(key);
-    else troubled.set(key, circuit);
+  function putZone(key: string, circuit: Circuit): void {
+    if (isWell(circuit)) zones.delete(key);
+    else zones.set(key, circuit);
+  }
+
+  function endedAt(server: string, zone: string, outcome: Outcome): void {
+    const { circuit, zones: silent } = servers.get(server) ?? { circuit: closed, zones: [] };
+    const after = afterOutcome(circuit, outcome, now());
+    if (isWell(after)) servers.delete(server);
+    else if (circuit.kind !== 'closed') servers.set(server, { circuit: after, zones: silent });
+    else if (outcome === 'silence' && !silent.includes(zone)) {
+      servers.set(server, { circuit: after, zones: [...silent, zone] });
+    }
   }
 
   return {
-    admits: (key) => admits(of(key), now()),
-    sent: (key) => put(key, afterSending(of(key))),
-    ended: (key, outcome) => put(key, afterOutcome(of(key), outcome, now())),
+    admits: (server, zone) =>
+      admits(servers.get(server)?.circuit ?? closed, now()) &&
+      admits(zones.get(keyOf(server, zone)) ?? closed, now()),
+    sent(server, zone) {
+      const key = keyOf(server, zone);
+      const [trouble, circuit] = [servers.get(server), zones.get(key)];
+      if (trouble) servers.set(server, { ...trouble, circuit: afterSending(trouble.circuit) });
+      if (circuit) zones.set(key, afterSending(circuit));
+    },
+    ended(server, zone, outcome) {
+      const key = keyOf(server, zone);
+      putZone(key, afterOutcome(zones.get(key) ?? closed, outcome, now()));
+      endedAt(server, zone.slice(-ZONE_CHARS), outcome);
+    },
   };
+}
+
+function keyOf(server: string, zone: string): string {
+  return `${server} ${zone.slice(-ZONE_CHARS)}`;
+}
+
+function isWell(circuit: Circuit): boolean {
+  return circuit.kind === 'closed' && circuit.timeouts === 0;
 }
 
 function openFor(openMs: number, now: number): Circuit {

@@ -4,16 +4,16 @@
  */
 
 export type Reachability = {
-  /** Tells what became of a question to an authority; `answered` also by nonsense. Not of what our own limits cut short. */
-  readonly note: (address: string, answered: boolean) => void;
+  /** Tells what became of a question to an authority, by its name; `answered` also by nonsense. Not of what our own limits cut short. */
+  readonly note: (server: string, answered: boolean) => void;
   readonly isBlocked: () => boolean;
   /** Whether a look may ask authorities: always while nothing is blocked, otherwise one look a minute: who gets true, asks. */
   readonly mayProbe: () => boolean;
 };
 
 export const reachabilityLimits = {
-  /** Most zones have two servers, so three silent ones are hardly one customer's fault alone. Our choice. */
-  addresses: 3,
+  /** Most zones have two servers, so three silent ones, whatever addresses each of them has, are hardly one customer's fault alone. Our choice. */
+  servers: 3,
   /** A restarting router or a route that changes is silent for less. Four looks at a new domain fit in (core/ladder.ts). Our choice. */
   silentMs: 60_000,
   /** A blocked look that asks after all is slow, and one is enough to see that the block is gone. Our choice. */
@@ -21,10 +21,10 @@ export const reachabilityLimits = {
 } as const;
 
 /** What is known since the last answer: who was silent (no more of them than are needed) and since when. */
-type Silence = { readonly addresses: Set<string>; since: number };
+type Silence = { readonly servers: Set<string>; since: number };
 
 /**
- * Blocked: since the last answer of any authority at least three addresses were silent, the first of them 60 s ago or
+ * Blocked: since the last answer of any authority at least three servers were silent, the first of them 60 s ago or
  * more. In a process that has never heard an authority, three are enough. One answer clears it.
  */
 export function createReachability({
@@ -32,24 +32,24 @@ export function createReachability({
 }: {
   readonly now?: () => number;
 } = {}): Reachability {
-  const silence: Silence = { addresses: new Set(), since: 0 };
+  const silence: Silence = { servers: new Set(), since: 0 };
   let everAnswered = false;
   let nextProbeAt = Number.NEGATIVE_INFINITY;
 
-  function note(address: string, answered: boolean): void {
+  function note(server: string, answered: boolean): void {
     if (answered) {
       everAnswered = true;
       nextProbeAt = Number.NEGATIVE_INFINITY;
-      if (silence.addresses.size > 0) silence.addresses.clear();
+      if (silence.servers.size > 0) silence.servers.clear();
       return;
     }
     // Not since the last answer: where nobody was asked for an hour, nobody could answer.
-    if (silence.addresses.size === 0) silence.since = now();
-    if (silence.addresses.size < reachabilityLimits.addresses) silence.addresses.add(address);
+    if (silence.servers.size === 0) silence.since = now();
+    if (silence.servers.size < reachabilityLimits.servers) silence.servers.add(server);
   }
 
   function isBlocked(): boolean {
-    if (silence.addresses.size < reachabilityLimits.addresses) return false;
+    if (silence.servers.size < reachabilityLimits.servers) return false;
     return !everAnswered || now() - silence.since >= reachabilityLimits.silentMs;
   }
 

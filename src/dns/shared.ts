@@ -5,7 +5,7 @@ import { type Budget, isSpent } from './budget.ts';
 /** A value and how long it may be used. `failed`: it says that we could not tell. */
 export type Looked<V> = { readonly value: V; readonly ttlMs: number; readonly failed: boolean };
 
-/** At most `max` keys; the one unused for longest goes first. */
+/** At most `max` keys, and some megabytes; the one unused for longest goes first. */
 export type Shared<V> = {
   readonly get: (key: string, budget: Budget, look: () => Promise<Looked<V>>) => Promise<V>;
   /** What is remembered now. */
@@ -14,9 +14,16 @@ export type Shared<V> = {
   readonly forget: (key: string) => void;
 };
 
-/** `get` waits for a look-up of the same key that is under way, and begins one only where there is none. */
+/** In characters of JSON: what hostile zones make us remember is bounded, and 10,000 honest zones find room. Our choice. */
+const SIZE_MAX = 6_000_000;
+
+/** `get` waits for a look-up of the same key that is under way, and begins one only where there is none; nor longer than its own budget lasts. */
 export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
-  const known = new LRUCache<string, Looked<V>>({ max });
+  const known = new LRUCache<string, Looked<V>>({
+    max,
+    maxSize: SIZE_MAX,
+    sizeCalculation: ({ value }, key) => key.length + JSON.stringify(value).length,
+  });
   const underWay = new Map<string, Promise<Looked<V>>>();
 
   function put(key: string, looked: Looked<V>): void {
@@ -36,20 +43,38 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
     }
   }
 
+  async function get(key: string, budget: Budget, look: () => Promise<Looked<V>>): Promise<V> {
+    const remembered = known.get(key);
+    if (remembered !== undefined) return remembered.value;
+    const others = underWay.get(key);
+    if (others === undefined) return (await lookOnce(key, budget, look)).value;
+    // With a budget that is spent `look` ends at once, and says so in its own way.
+    const looked = (await beforeDeadline(others, budget)) ?? (await look());
+    // Where the budget of whoever began ran out, ours may still be enough; the failure is not remembered then.
+    return !looked.failed || isSpent(budget) ? looked.value : get(key, budget, look);
+  }
+
   return {
-    async get(key, budget, look) {
-      for (;;) {
-        const remembered = known.get(key);
-        if (remembered !== undefined) return remembered.value;
-        const others = underWay.get(key);
-        if (others === undefined) return (await lookOnce(key, budget, look)).value;
-        const looked = await others;
-        // Where the budget of whoever began ran out, ours may still be enough; the failure is not remembered then.
-        if (!looked.failed || isSpent(budget) || known.has(key)) return looked.value;
-      }
-    },
+    get,
     peek: (key) => known.get(key)?.value,
     put,
     forget: (key) => known.delete(key),
   };
+}
+
+/** The longest that a timer of Node can be. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** What a promise comes to; undefined where that is not before the budget's deadline. */
+async function beforeDeadline<T>(promise: Promise<T>, budget: Budget): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    const leftMs = Math.min(Math.ceil(budget.deadline - performance.now()), TIMER_MS_MAX);
+    timer = setTimeout(resolve, leftMs, undefined);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

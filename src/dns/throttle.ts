@@ -13,11 +13,12 @@ import type { WireAnswer } from './wire/exchange.ts';
 import type { Question } from './wire/message.ts';
 import type { Wire } from './wire/wire.ts';
 
-/** `not_asked`: our own limits kept the question from being sent in time. It says nothing about the server. */
-export type ThrottledAnswer = WireAnswer | { readonly kind: 'not_asked' };
-
 export type ThrottledOptions = {
   readonly budget: Budget;
+  /** The one that the server is asked as a server of. */
+  readonly zone: string;
+  /** Of the server, however many addresses it has. */
+  readonly serverName: string;
   /** Whose server it is, see `operatorOf`. */
   readonly operator: string;
 };
@@ -25,22 +26,22 @@ export type ThrottledOptions = {
 export type Throttle = {
   /**
    * Asks through the wire as soon as it may: at most two questions at once to one address and port, so many a second to
-   * one operator, in order. A server that has been silent is a timeout at once for a while (circuit-breaker.ts).
-   * Rejects as the wire does.
+   * one operator, in order; `not_asked` where our own limits kept it from being sent in time. A server that has been
+   * silent is a timeout at once for a while (circuit-breaker.ts). Rejects as the wire does.
    */
   readonly ask: (
     question: Question,
     server: SocketAddress,
     options: ThrottledOptions,
-  ) => Promise<ThrottledAnswer>;
+  ) => Promise<WireAnswer>;
 };
 
 export type ThrottleOptions = {
   /** Of questions; retries and TCP are not counted. Some dozens of looks a second at one provider's zones. Our choice. */
   readonly rate?: Rate;
-  /** Silence shorter than this is not a server's fault: our budget ended, or this host has no route. Our choice. */
+  /** Silence shorter than this is not a server's fault: our budget ended. Our choice. */
   readonly patienceMs?: number;
-  /** Is told of every question that was sent; and while it says "blocked", no silence counts against a server. */
+  /** Is told what became of every question that was sent; and while it says "blocked", no silence counts against a server. */
   readonly reachability?: Pick<Reachability, 'note' | 'isBlocked'>;
   /** Milliseconds on a steady clock. */
   readonly now?: () => number;
@@ -56,8 +57,8 @@ const defaults = {
   now: () => performance.now(),
 } as const;
 
-const TIMEOUT: ThrottledAnswer = { kind: 'timeout' };
-const NOT_ASKED: ThrottledAnswer = { kind: 'not_asked' };
+const TIMEOUT: WireAnswer = { kind: 'timeout' };
+const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
 /** Who sells the name decides, not who lends parts of it; an address stands for itself. */
 const icannOnly = {
@@ -70,6 +71,12 @@ const icannOnly = {
 /** The registrable domain of a name server's name, e.g. `cloudflare.com`; the name itself where it has none. */
 export function operatorOf(serverName: string): string {
   return getDomain(serverName, icannOnly) ?? serverName;
+}
+
+/** Whether the server has said anything, be it nonsense or the beginning of an answer that never came. */
+export function wasHeard(answer: WireAnswer): boolean {
+  if (answer.kind === 'timeout') return answer.heard === true;
+  return answer.kind !== 'not_asked';
 }
 
 /** What the functions below share. */
@@ -97,19 +104,37 @@ async function ask(
   state: State,
   question: Question,
   server: SocketAddress,
-  { budget, operator }: ThrottledOptions,
-): Promise<ThrottledAnswer> {
+  options: ThrottledOptions,
+): Promise<WireAnswer> {
   const { circuits, places, rates } = state;
+  const { budget, zone, operator } = options;
   const key = `${server.address} ${server.port}`;
   if (isSpent(budget)) return NOT_ASKED;
-  if (!circuits.admits(key)) return TIMEOUT;
-  if (!(await places.enter(key, budget.deadline))) return NOT_ASKED;
+  if (!circuits.admits(key, zone)) return TIMEOUT;
+  // No operator's line is for one server alone.
+  return within(places, `${operator} ${key}`, budget, async () => {
+    if (!circuits.admits(key, zone)) return TIMEOUT;
+    // Before the place at the server: who waits for one operator must not keep others' questions from the same address.
+    if (!(await rates.take(operator, budget.deadline))) return NOT_ASKED;
+    return within(places, key, budget, async () => {
+      // While we waited, the others may have met silence.
+      if (!circuits.admits(key, zone)) return TIMEOUT;
+      if (isSpent(budget)) return NOT_ASKED;
+      return send(state, key, question, server, options);
+    });
+  });
+}
+
+/** Does it in one of the places, as soon as there is one. */
+async function within(
+  places: Places,
+  key: string,
+  { deadline }: Budget,
+  act: () => Promise<WireAnswer>,
+): Promise<WireAnswer> {
+  if (!(await places.enter(key, deadline))) return NOT_ASKED;
   try {
-    // While we waited, the others may have met silence.
-    if (!circuits.admits(key)) return TIMEOUT;
-    if (!(await rates.take(operator, budget.deadline)) || isSpent(budget)) return NOT_ASKED;
-    if (!circuits.admits(key)) return TIMEOUT;
-    return await send(state, key, question, server, budget);
+    return await act();
   } finally {
     places.leave(key);
   }
@@ -121,22 +146,24 @@ async function send(
   key: string,
   question: Question,
   server: SocketAddress,
-  budget: Budget,
+  { budget, zone, serverName }: ThrottledOptions,
 ): Promise<WireAnswer> {
   const sentAt = now();
   let outcome: Outcome = 'nothing';
-  circuits.sent(key);
+  circuits.sent(key, zone);
   try {
     const answer = await wire.ask(question, server, { budget });
-    const answered = answer.kind !== 'timeout';
+    // Nobody could hear it.
+    if (answer.kind === 'not_asked') return answer;
+    const answered = wasHeard(answer);
     const patient = now() - sentAt >= patienceMs;
-    // A host that cannot send at all is blocked, too; one whose budget ended has learnt nothing.
-    if (answered || patient || !isSpent(budget)) reachability.note(server.address, answered);
+    // A look whose budget ended has learnt nothing.
+    if (answered || patient || !isSpent(budget)) reachability.note(serverName, answered);
     if (answered) outcome = 'answer';
     else if (patient && !reachability.isBlocked()) outcome = 'silence';
     return answer;
   } finally {
-    circuits.ended(key, outcome);
+    circuits.ended(key, zone, outcome);
   }
 }
 

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemServers } from '../../src/dns/ask/recursive.ts';
 import { defaultLimits, startBudget } from '../../src/dns/budget.ts';
+import { createAuthorities } from '../../src/dns/zones/authorities.ts';
+import { zoneOf } from '../../src/dns/zones/delegation.ts';
 import { createHosts } from '../../src/dns/zones/hosts.ts';
 import { registrableDomain } from '../../src/dns/zones/zone.ts';
 import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
@@ -109,6 +111,31 @@ describe('finding who is responsible for a name', () => {
   });
 });
 
+it('what servers say of their zone’s NS set is forgotten once it is delegated to others', async () => {
+  const nobody = () => Promise.reject(new Error('nobody should be asked'));
+  const recursive = { servers: [], inTurn: () => [], ask: nobody, askOne: nobody };
+  const asker = { ask: nobody, askAt: nobody, hasHeard: () => true };
+  const authorities = createAuthorities({ recursive, asker });
+  const zoneAt = (server: string) =>
+    zoneOf(
+      {
+        kind: 'referral',
+        zone: 'shop.test',
+        servers: [{ name: server, glue: [] }],
+        ttlSeconds: 60,
+      },
+      'test',
+    );
+  const own = ['ns.old.test', 'ns.older.test'];
+  await authorities.ownServers(zoneAt('ns.old.test'), startBudget(defaultLimits), async () => ({
+    value: own,
+    ttlMs: 60_000,
+    failed: false,
+  }));
+  expect(authorities.knownOwnServers(zoneAt('ns.old.test'))).toEqual(own);
+  expect(authorities.knownOwnServers(zoneAt('ns.new.test'))).toBeNull();
+});
+
 describe('a zone whose servers are not all well', () => {
   const zone = (...lines: string[]) => ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', ...lines];
 
@@ -142,19 +169,24 @@ describe('a zone whose servers are not all well', () => {
   });
 
   it.each([
-    ['has no address', [], 'no_address'],
-    ['has a private address', ['ns1 A 10.0.0.1'], 'reserved_address'],
-    ['has a loopback address', ['ns1 A 127.0.0.1'], 'reserved_address'],
-    ['has a link-local address', ['ns1 AAAA fe80::1'], 'reserved_address'],
-    ['has an IPv4 address dressed as IPv6', ['ns1 AAAA ::ffff:10.0.0.1'], 'reserved_address'],
-  ])('is never asked where its server %s', async (_what, lines, state) => {
+    ['has no address', [], 'no_address', null],
+    ['has a private address', ['ns1 A 10.0.0.1'], 'reserved_address', '10.0.0.1'],
+    ['has a loopback address', ['ns1 A 127.0.0.1'], 'reserved_address', '127.0.0.1'],
+    ['has a link-local address', ['ns1 AAAA fe80::1'], 'reserved_address', 'fe80::1'],
+    [
+      'is at IPv4 dressed as IPv6',
+      ['ns1 AAAA ::ffff:10.0.0.1'],
+      'reserved_address',
+      '::ffff:a00:1',
+    ],
+  ])('is never asked where its server %s', async (_what, lines, state, address) => {
     const { dns, observer } = await openLaboratory(
       { 'shop.test': ['@ NS ns1', ...lines, `docs ${right}`] },
       { allowPrivate: false },
     );
     const { servers } = await observer.observe(look('docs.shop.test'));
     expect(servers).toMatchObject([
-      { server: 'ns1.shop.test', address: null, state, cname: { kind: 'servfail' } },
+      { server: 'ns1.shop.test', address, state, cname: { kind: 'servfail' } },
     ]);
     expect(asked(dns).some((one) => one.startsWith('docs.'))).toBe(false);
   });
@@ -170,7 +202,7 @@ describe('a zone whose servers are not all well', () => {
     'at %s, which came with a referral, allowed private %s, by IPv%i: %s',
     async (address, allowPrivate, family, kind) => {
       const nobody = () => Promise.reject(new Error('nobody should be asked'));
-      const recursive = { servers: [], ask: nobody, askOne: nobody };
+      const recursive = { servers: [], inTurn: () => [], ask: nobody, askOne: nobody };
       const hosts = createHosts({ recursive, allowPrivate });
       const server = { name: 'ns1.b.shop.test', glue: [address] };
       const found = await hosts.find(server, family, startBudget(defaultLimits));

@@ -66,9 +66,9 @@ describe('circuits', () => {
   function openCircuits() {
     const clock = { now: NOW };
     const circuits = createCircuits(() => clock.now);
-    const silence = (key: string) => {
-      circuits.sent(key);
-      circuits.ended(key, 'silence');
+    const silence = (key: string, zone = 'shop.test') => {
+      circuits.sent(key, zone);
+      circuits.ended(key, zone, 'silence');
     };
     return { clock, circuits, silence };
   }
@@ -76,8 +76,8 @@ describe('circuits', () => {
   it('keep servers apart', () => {
     const { circuits, silence } = openCircuits();
     for (let i = 0; i < 3; i++) silence('a');
-    expect(circuits.admits('a')).toBe(false);
-    expect(circuits.admits('b')).toBe(true);
+    expect(circuits.admits('a', 'shop.test')).toBe(false);
+    expect(circuits.admits('b', 'shop.test')).toBe(true);
   });
 
   it('let one question probe after the pause, and double the pause as long as it is silent', () => {
@@ -86,11 +86,11 @@ describe('circuits', () => {
     const pauses: number[] = [];
     for (let i = 0; i < 6; i++) {
       const began = clock.now;
-      while (!circuits.admits('a')) clock.now += 1_000;
+      while (!circuits.admits('a', 'shop.test')) clock.now += 1_000;
       pauses.push((clock.now - began) / 1_000);
-      circuits.sent('a');
-      expect(circuits.admits('a')).toBe(false);
-      circuits.ended('a', 'silence');
+      circuits.sent('a', 'shop.test');
+      expect(circuits.admits('a', 'shop.test')).toBe(false);
+      circuits.ended('a', 'shop.test', 'silence');
     }
     expect(pauses).toEqual([30, 60, 120, 240, 300, 300]);
   });
@@ -99,13 +99,42 @@ describe('circuits', () => {
     const { clock, circuits, silence } = openCircuits();
     for (let i = 0; i < 3; i++) silence('a');
     clock.now += 30_000;
-    circuits.sent('a');
-    circuits.ended('a', 'answer');
+    circuits.sent('a', 'shop.test');
+    circuits.ended('a', 'shop.test', 'answer');
     for (let i = 0; i < 2; i++) silence('a');
-    expect(circuits.admits('a')).toBe(true);
+    expect(circuits.admits('a', 'shop.test')).toBe(true);
     silence('a');
-    expect(circuits.admits('a')).toBe(false);
+    expect(circuits.admits('a', 'shop.test')).toBe(false);
     clock.now += 30_000;
-    expect(circuits.admits('a')).toBe(true);
+    expect(circuits.admits('a', 'shop.test')).toBe(true);
+  });
+
+  it('keep the zones of one server apart', () => {
+    const { circuits, silence } = openCircuits();
+    for (let i = 0; i < 9; i++) silence('a', 'evil.test');
+    expect(circuits.admits('a', 'evil.test')).toBe(false);
+    expect(circuits.admits('a', 'shop.test')).toBe(true);
+  });
+
+  it('pause a whole server after silence about three zones in a row, until one question is answered', () => {
+    const { clock, circuits, silence } = openCircuits();
+    for (const zone of ['one.test', 'two.test', 'two.test']) silence('a', zone);
+    expect(circuits.admits('a', 'shop.test')).toBe(true);
+    silence('a', 'three.test');
+    expect(circuits.admits('a', 'shop.test')).toBe(false);
+    expect(circuits.admits('b', 'shop.test')).toBe(true);
+    clock.now += 30_000;
+    circuits.sent('a', 'shop.test');
+    expect(circuits.admits('a', 'other.test')).toBe(false);
+    circuits.ended('a', 'shop.test', 'answer');
+    expect(circuits.admits('a', 'other.test')).toBe(true);
+  });
+
+  it('do not pause a server that answers in between', () => {
+    const { circuits, silence } = openCircuits();
+    for (const zone of ['one.test', 'two.test']) silence('a', zone);
+    circuits.ended('a', 'shop.test', 'answer');
+    for (const zone of ['three.test', 'four.test']) silence('a', zone);
+    expect(circuits.admits('a', 'shop.test')).toBe(true);
   });
 });

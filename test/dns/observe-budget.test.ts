@@ -6,7 +6,8 @@ import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
 afterEach(closeAll);
 
 const hostname = 'docs.shop.test';
-const look = { hostname, target: 'p1.edge.test', apex: false };
+const target = 'p1.edge.test';
+const look = { hostname, target, apex: false };
 const right = 'docs CNAME p1.edge.test.';
 const edge = ['p1 A 192.0.2.10'];
 
@@ -19,7 +20,7 @@ describe('a look', () => {
     expect(asked(dns)).toHaveLength(5);
     expect(cost.questions).toBe(5);
     expect(servers).toMatchObject([{ cname: { kind: 'records' } }]);
-    expect(caa).toEqual([{ name: hostname, answer: { kind: 'timeout' } }]);
+    expect(caa).toEqual([{ name: hostname, publishedAt: target, answer: { kind: 'timeout' } }]);
   });
 
   it.each([0, 1, 2, 3, 4])('that may ask %i questions cannot tell', async (questions) => {
@@ -40,7 +41,7 @@ describe('a look', () => {
     dns.fail('shop.test', 'CAA', 'hold');
     const { servers, caa } = await observer.observe(look);
     expect(servers).toMatchObject([{ cname: { kind: 'records' } }]);
-    expect(caa).toEqual([{ name: hostname, answer: { kind: 'timeout' } }]);
+    expect(caa).toEqual([{ name: hostname, publishedAt: target, answer: { kind: 'timeout' } }]);
   });
 
   it('receives no more than 64 KiB of nonsense', async () => {

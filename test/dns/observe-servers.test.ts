@@ -137,7 +137,8 @@ describe('a zone with two servers', () => {
       ['docs NS ns.docs', 'ns.docs A 127.0.0.3'],
       ['docs NS ns.docs', 'ns.docs A 127.0.0.3'],
     );
-    await openDns({ 'docs.shop.test': ['@ A 192.0.2.1'] }, dns.port, '127.0.0.3');
+    const docs = ['@ NS ns', 'ns A 127.0.0.3', '@ A 192.0.2.1'];
+    await openDns({ 'docs.shop.test': docs }, dns.port, '127.0.0.3');
     const { servers, delegation, nearby } = await observer.observe(look);
     expect(servers).toMatchObject([{ server: 'ns.docs.shop.test', a: { kind: 'records' } }]);
     expect(delegation).toMatchObject({ zone: hostname, parent: 'shop.test' });

@@ -44,7 +44,7 @@ describe('an operator', () => {
   it('slows down no other', async () => {
     const { wire, ask } = playThrottle({ rate });
     for (let i = 0; i < 5; i++) ask(`q${i}`, serverOf(i));
-    ask('other', serverOf(9), unlimited, 'other.test');
+    ask('other', serverOf(9), unlimited, { operator: 'other.test' });
     await pass(0);
     expect(wire.sent).toContain(`other@${serverOf(9)}`);
     await pass(1_000);

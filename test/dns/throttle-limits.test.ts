@@ -187,4 +187,66 @@ describe('a server that is silent', () => {
     await pass(0);
     expect(note).not.toHaveBeenCalled();
   });
+
+  it('about one zone is asked about others', async () => {
+    const { wire, ask, silence } = play();
+    for (const name of ['a', 'b', 'c']) await silence(name, address);
+    ask('d', address, unlimited, { zone: 'other.test' });
+    await pass(0);
+    expect(wire.sent.at(-1)).toBe(`d@${address}`);
+  });
+
+  it('is not one whose answer has begun and never came whole', async () => {
+    const note = vi.fn();
+    const { wire, ask } = play({ reachability: { note, isBlocked: () => false } });
+    for (const name of ['a', 'b', 'c', 'd']) {
+      ask(name, address);
+      await pass(3_000);
+      wire.end(name, { kind: 'timeout', heard: true });
+      await pass(0);
+    }
+    expect(wire.sent).toHaveLength(4);
+    expect(note.mock.calls.every(([, answered]) => answered)).toBe(true);
+  });
+
+  it('is not one that we could not send to: nobody is told of it', async () => {
+    const note = vi.fn();
+    const { wire, ask, ended } = play({ reachability: { note, isBlocked: () => false } });
+    for (const name of ['a', 'b', 'c', 'd']) {
+      ask(name, address);
+      await pass(3_000);
+      wire.end(name, { kind: 'not_asked' });
+      await pass(0);
+    }
+    expect(ended).toEqual({ a: 'not_asked', b: 'not_asked', c: 'not_asked', d: 'not_asked' });
+    expect(note).not.toHaveBeenCalled();
+  });
+
+  it('is told of by its name, as it may have several addresses', async () => {
+    const note = vi.fn();
+    const { wire, ask } = play({ reachability: { note, isBlocked: () => false } });
+    for (const at of [address, '2001:db8::1']) {
+      ask('a', at, unlimited, { serverName: 'ns1.shop.test' });
+      await pass(3_000);
+      wire.end('a', timeout);
+      await pass(0);
+    }
+    expect(note.mock.calls).toEqual([
+      ['ns1.shop.test', false],
+      ['ns1.shop.test', false],
+    ]);
+  });
+});
+
+describe('who waits for an operator', () => {
+  it('keeps no place at a server', async () => {
+    const address = '198.51.100.1';
+    const { wire, ask } = play({ rate: { perSecond: 1, burst: 1 } });
+    for (const name of ['a', 'b', 'c']) ask(name, address);
+    ask('d', address, unlimited, { operator: 'other.test' });
+    await pass(0);
+    expect(wire.sent).toEqual([`a@${address}`, `d@${address}`]);
+    for (const name of ['a', 'd']) wire.end(name, answered);
+    await pass(2_000);
+  });
 });

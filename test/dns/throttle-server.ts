@@ -87,6 +87,9 @@ export function playWire(): PlayedWire {
 
 export const operator = 'provider.test';
 
+/** Of a question, whose it is. */
+export const whose = { operator, zone: 'shop.test', serverName: 'ns1.provider.test' } as const;
+
 /** A question for the address of a name, to an authority. */
 export function about(name: string) {
   return { name, type: 'A', recursionDesired: false } as const;
@@ -97,8 +100,14 @@ export function playThrottle(options: ThrottleOptions = {}) {
   const wire = playWire();
   const throttle = createThrottle(wire, options);
   const ended: Record<string, string> = {};
-  function ask(name: string, address: string, budget: Budget = unlimited, of = operator) {
-    throttle.ask(about(name), { address, port: 53 }, { budget, operator: of }).then(
+  function ask(
+    name: string,
+    address: string,
+    budget: Budget = unlimited,
+    more: Partial<Record<keyof typeof whose, string>> = {},
+  ) {
+    const how = { ...whose, serverName: `ns.${address}`, budget, ...more };
+    throttle.ask(about(name), { address, port: 53 }, how).then(
       ({ kind }) => {
         ended[name] = kind;
       },

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { defaultLimits, startBudget, unlimited } from '../../src/dns/budget.ts';
 import { createThrottle } from '../../src/dns/throttle.ts';
 import { createWire } from '../../src/dns/wire/wire.ts';
-import { about, openHoldingServer, operator } from './throttle-server.ts';
+import { about, openHoldingServer, whose } from './throttle-server.ts';
 
 const timeout = { kind: 'timeout' } as const;
 const notAsked = { kind: 'not_asked' } as const;
@@ -30,7 +30,7 @@ describe('over the wire', () => {
     const { throttle } = openThrottle();
     const names = Array.from({ length: 9 }, (_, i) => `q${i}.test`);
     const answers = names.map((name) =>
-      throttle.ask(about(name), server, { budget: unlimited, operator }),
+      throttle.ask(about(name), server, { ...whose, budget: unlimited }),
     );
     for (let left = names.length; left > 0; left--) {
       await server.holds(Math.min(left, 2));
@@ -48,7 +48,7 @@ describe('over the wire', () => {
     const quick = await openServer('127.0.0.2');
     const { throttle } = openThrottle();
     const ask = (name: string, server = slow) =>
-      throttle.ask(about(name), server, { budget: unlimited, operator });
+      throttle.ask(about(name), server, { ...whose, budget: unlimited });
     const waiting = ['a.test', 'b.test', 'c.test'].map((name) => ask(name));
     await slow.holds(2);
     for (const name of ['d.test', 'e.test', 'f.test']) {
@@ -69,7 +69,7 @@ describe('over the wire', () => {
     const [one, other] = [await openServer(), await openServer()];
     const { throttle } = openThrottle();
     const answers = [one, one, other, other].map((server, i) =>
-      throttle.ask(about(`q${i}.test`), server, { budget: unlimited, operator }),
+      throttle.ask(about(`q${i}.test`), server, { ...whose, budget: unlimited }),
     );
     await Promise.all([one.holds(2), other.holds(2)]);
     for (const server of [one, one, other, other]) server.answerOne();
@@ -80,11 +80,11 @@ describe('over the wire', () => {
     const server = await openServer();
     const { throttle } = openThrottle();
     const first = ['a.test', 'b.test'].map((name) =>
-      throttle.ask(about(name), server, { budget: unlimited, operator }),
+      throttle.ask(about(name), server, { ...whose, budget: unlimited }),
     );
     await server.holds(2);
     const budget = startBudget({ ...defaultLimits, ms: 30 });
-    expect(await throttle.ask(about('late.test'), server, { budget, operator })).toEqual(notAsked);
+    expect(await throttle.ask(about('late.test'), server, { ...whose, budget })).toEqual(notAsked);
     expect(budget.questionsLeft).toBe(defaultLimits.questions);
     server.answerOne();
     server.answerOne();
@@ -96,7 +96,7 @@ describe('over the wire', () => {
     const server = await openServer();
     const { wire, throttle } = openThrottle();
     const ask = (name: string) =>
-      throttle.ask(about(name), server, { budget: unlimited, operator });
+      throttle.ask(about(name), server, { ...whose, budget: unlimited });
     const answers = ['a.test', 'b.test', 'c.test', 'd.test', 'e.test'].map(ask);
     await server.holds(2);
     wire.close();
@@ -109,7 +109,7 @@ describe('over the wire', () => {
     const server = await openServer();
     const { throttle } = openThrottle();
     const ask = (name: string) =>
-      throttle.ask(about(name), server, { budget: unlimited, operator });
+      throttle.ask(about(name), server, { ...whose, budget: unlimited });
     for (let i = 0; i < 3; i++) await expect(ask('a..test')).rejects.toThrow(RangeError);
     const answers = [ask('a.test'), ask('b.test')];
     await server.holds(2);

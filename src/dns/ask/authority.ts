@@ -1,6 +1,6 @@
 /** One question to one name server of a zone: found by its name, asked through the throttle, judged. */
 import { type Budget, isSpent } from '../budget.ts';
-import { operatorOf, type Throttle } from '../throttle.ts';
+import { operatorOf, type Throttle, wasHeard } from '../throttle.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Family, HostAddress, Hosts } from '../zones/hosts.ts';
 import {
@@ -12,7 +12,7 @@ import {
   untold,
 } from './reply.ts';
 
-/** `address`: where it was asked; null where there was nowhere to ask it. */
+/** `address`: where it was asked, or must not be; null where there was nowhere to ask it. */
 export type Contact = { readonly address: string | null; readonly reply: Reply | Referral };
 
 export type AuthorityQuestion = { readonly name: string; readonly type: RecordType };
@@ -50,13 +50,15 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
   let heard = false;
 
   const askAt: AuthorityAsker['askAt'] = async (address, zone, server, question, budget) => {
+    // Also one that an earlier look has kept: a zone could aim us at our own network.
+    if (!hosts.mayAsk(address)) return untold('reserved_address');
     if (isSpent(budget)) return untold('not_asked');
     const answer = await throttle.ask(
       { ...question, recursionDesired: false },
       { address, port: authorityPort },
-      { budget, operator: operatorOf(server.name) },
+      { budget, zone, serverName: server.name, operator: operatorOf(server.name) },
     );
-    heard ||= answer.kind === 'response' || answer.kind === 'malformed';
+    heard ||= wasHeard(answer);
     return judgeAuthority(answer, zone, question.name);
   };
 
@@ -64,14 +66,15 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
     const first = await askFamily(4, zone, server, question, budget);
     if (!isWorthAnother(first)) return first;
     const second = await askFamily(6, zone, server, question, budget);
-    return saysMore(first, second) ? first : second;
+    return weight(second) > weight(first) ? second : first;
   };
 
   async function askFamily(family: Family, ...[zone, server, question, budget]: Asked) {
     const found = await hosts.find(server, family, budget);
-    if (found.kind !== 'address') {
+    if (found.kind === 'none' || found.kind === 'failed') {
       return { address: null, reply: untold(stateWithout(found, budget)) };
     }
+    // A reserved one is not asked, and told as it is.
     const { address } = found;
     return { address, reply: await askAt(address, zone, server, question, budget) };
   }
@@ -81,17 +84,24 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
 
 type Asked = Parameters<AuthorityAsker['ask']>;
 
-/** A server that is silent at its IPv4 address, or has none, may answer at the other. */
-function isWorthAnother({ address, reply }: Contact): boolean {
-  if (reply.kind === 'message' || reply.kind === 'referral') return false;
-  return address === null ? reply.state !== 'not_asked' : reply.state === 'timeout';
+/** A server without an answer at its IPv4 address, or without one, may answer at the other, unless we cannot tell where. */
+function isWorthAnother(contact: Contact): boolean {
+  const isUnknown = contact.address === null && stateOf(contact) === 'not_asked';
+  return weight(contact) < ANSWERED && !isUnknown;
 }
 
-/** Silence at an address says more than all but an answer at the other one; to have no address at all says the least. */
-function saysMore(first: Contact, second: Contact): boolean {
-  if (stateOf(first) === 'no_address') return false;
-  const then = stateOf(second);
-  return second.address === null || then === 'timeout' || then === 'not_asked';
+/** Any answer says more than silence, silence more than what keeps us from asking, and to have no address the least. */
+const weights: { readonly [S in Untold['state']]?: number } = {
+  no_address: 0,
+  reserved_address: 1,
+  not_asked: 2,
+  timeout: 3,
+};
+const ANSWERED = 4;
+
+function weight(contact: Contact): number {
+  const state = stateOf(contact);
+  return (state && weights[state]) ?? ANSWERED;
 }
 
 function stateOf({ reply }: Contact): Untold['state'] | undefined {
@@ -103,10 +113,9 @@ function stateOf({ reply }: Contact): Untold['state'] | undefined {
  * nothing is known of the server.
  */
 function stateWithout(
-  found: Exclude<HostAddress, { readonly kind: 'address' }>,
+  found: Extract<HostAddress, { readonly kind: 'none' | 'failed' }>,
   budget: Budget,
 ): Untold['state'] {
-  if (found.kind === 'reserved') return 'reserved_address';
   if (found.kind === 'none') return 'no_address';
   return found.failure.kind === 'servfail' && !isSpent(budget) ? 'no_address' : 'not_asked';
 }

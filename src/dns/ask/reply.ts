@@ -3,7 +3,7 @@ import type { Answer, ServerState } from '../../core/observation.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import { type Message, rcodes } from '../wire/message.ts';
 import { isWithin } from '../wire/name.ts';
-import { addressesOf, recordsAt, shortestTtl } from './select.ts';
+import { addressesOf, hasTooManyServers, recordsAt, shortestTtl } from './select.ts';
 
 /** "Could not tell"; never "there is none". */
 export type Failure = Extract<Answer<never>, { kind: 'servfail' | 'refused' | 'timeout' }>;
@@ -70,12 +70,11 @@ export function judgeRecursive(answer: WireAnswer): Reply {
   return { kind: 'message', message, rttMs };
 }
 
-/** The answer of a server of `zone` about `name`. Without the AA flag it is a referral downwards, or the server is lame. */
-export function judgeAuthority(
-  answer: WireAnswer | { readonly kind: 'not_asked' },
-  zone: string,
-  name: string,
-): Reply | Referral {
+/**
+ * The answer of a server of `zone` about `name`. Without the AA flag it is a referral downwards, or the server is
+ * lame.
+ */
+export function judgeAuthority(answer: WireAnswer, zone: string, name: string): Reply | Referral {
   if (answer.kind !== 'response') return untold(answer.kind);
   const { message, rttMs } = answer;
   // An RCODE is about the end of a chain of aliases (RFC 6604, 3); the alias at the name itself is told. BIND says
@@ -84,6 +83,7 @@ export function judgeAuthority(
   const state = isAlias ? undefined : stateByRcode(message);
   if (state !== undefined) return untold(state, seenIn(message, rttMs));
   if (message.authoritative) return { kind: 'message', message, rttMs };
+  if (hasTooManyServers(message.authority)) return untold('servfail', seenIn(message, rttMs));
   return referralIn(message, zone, name) ?? untold('not_authoritative', seenIn(message, rttMs));
 }
 
@@ -91,12 +91,15 @@ function seenIn({ authoritative, rcode }: Message, rttMs: number) {
   return { aa: authoritative, rcode, rttMs };
 }
 
-/** FORMERR, NOTIMP and whatever is new count as servfail: the server works, but not for this question. */
-function stateByRcode({ rcode }: Message): 'refused' | 'servfail' | undefined {
+/**
+ * FORMERR, NOTIMP and whatever is new count as servfail: the server works, but not for this question. So does an NS set
+ * that no zone has: a hostile one would have us remember it.
+ */
+function stateByRcode({ rcode, answers }: Message): 'refused' | 'servfail' | undefined {
   switch (rcode) {
     case rcodes.NOERROR:
     case rcodes.NXDOMAIN:
-      return undefined;
+      return hasTooManyServers(answers) ? 'servfail' : undefined;
     case rcodes.REFUSED:
     case rcodes.NOTAUTH:
       return 'refused';

@@ -7,6 +7,15 @@ import type { RecordOf, ResourceRecord } from '../wire/records.ts';
 /** More than this many records of one name and type are an attack or a mistake; no honest set comes near. */
 const SET_MAX = 100;
 
+/** So are longer ones: what observations keep is bounded, however far names and escapes swell a message. Our choice. */
+const [NAMES_CHARS_MAX, TEXTS_CHARS_MAX] = [4_096, 16_384];
+
+/** The root, the largest zone of all, has 13. Our choice. */
+const SERVERS_MAX = 32;
+
+/** As many addresses of one name server are remembered. Our choice. */
+const ADDRESSES_MAX = 16;
+
 /** As long as alias chains get at large resolvers. */
 export const ALIASES_MAX = 8;
 
@@ -21,10 +30,21 @@ export function recordsAt<T extends ResourceRecord['type']>(
   );
 }
 
-/** The addresses of one owner, IPv4 first. */
+/** The addresses of one name server, IPv4 first; 16 of each family at most. */
 export function addressesOf(records: readonly ResourceRecord[], owner: string): readonly string[] {
-  const found = [...recordsAt(records, owner, 'A'), ...recordsAt(records, owner, 'AAAA')];
-  return found.map(({ address }) => address);
+  const ofType = (type: 'A' | 'AAAA') => recordsAt(records, owner, type).slice(0, ADDRESSES_MAX);
+  return [...ofType('A'), ...ofType('AAAA')].map(({ address }) => address);
+}
+
+/** Whether the NS records among these are more, or longer, than any zone's: then they are not worth remembering. */
+export function hasTooManyServers(records: readonly ResourceRecord[]): boolean {
+  let [servers, chars] = [0, 0];
+  for (const record of records) {
+    if (record.type !== 'NS') continue;
+    servers++;
+    chars += record.target.length;
+  }
+  return servers > SERVERS_MAX || chars > NAMES_CHARS_MAX;
 }
 
 /** 0 for no records. */
@@ -44,7 +64,7 @@ export function answerAt<T extends ResourceRecord['type'], R>(
 ): Answer<R> {
   const records = recordsAt(message.answers, name, type);
   const [first, ...rest] = records;
-  if (records.length > SET_MAX) return { kind: 'servfail' };
+  if (isTooLarge(records)) return { kind: 'servfail' };
   if (first !== undefined) {
     return {
       kind: 'records',
@@ -54,6 +74,32 @@ export function answerAt<T extends ResourceRecord['type'], R>(
   }
   const nxdomain = message.rcode === rcodes.NXDOMAIN && !isAlias(message, name);
   return { kind: nxdomain ? 'nxdomain' : 'nodata' };
+}
+
+function isTooLarge(records: readonly ResourceRecord[]): boolean {
+  if (records.length > SET_MAX) return true;
+  let chars = 0;
+  let max: number = NAMES_CHARS_MAX;
+  for (const record of records) {
+    chars += charsOf(record);
+    if (record.type === 'TXT' || record.type === 'CAA') max = TEXTS_CHARS_MAX;
+  }
+  return chars > max;
+}
+
+function charsOf(record: ResourceRecord): number {
+  switch (record.type) {
+    case 'CNAME':
+      return record.target.length;
+    case 'MX':
+      return record.exchange.length;
+    case 'TXT':
+      return record.texts.reduce((sum, { length }) => sum + length, 0);
+    case 'CAA':
+      return record.tag.length + record.value.length;
+    default:
+      return 0;
+  }
 }
 
 /** The types that are shown as text. */

@@ -14,8 +14,9 @@ import {
 } from './message.ts';
 
 /**
- * Whatever the network does is a value; `rttMs` counts from the first message sent. `malformed`: the server answered our
- * question with something unreadable.
+ * Whatever the network does is a value; `rttMs` counts from the first message sent. `heard`: the server did say something,
+ * but never the whole answer. `malformed`: it answered our question with something unreadable. `not_asked`: this host
+ * could not send the question, for example for want of a route, which says nothing about the server.
  */
 export type WireAnswer =
   | {
@@ -24,8 +25,9 @@ export type WireAnswer =
       readonly via: 'udp' | 'tcp';
       readonly rttMs: number;
     }
-  | { readonly kind: 'timeout' }
-  | { readonly kind: 'malformed' };
+  | { readonly kind: 'timeout'; readonly heard?: true }
+  | { readonly kind: 'malformed' }
+  | { readonly kind: 'not_asked' };
 
 export type Exchange = {
   readonly id: number;
@@ -60,9 +62,13 @@ export function withoutEdns(exchange: Exchange): Exchange {
   return { ...exchange, encoded, edns: false };
 }
 
-/** Whether a response says that the server is too old for EDNS, or for this question (RFC 6891, 7). */
-export function isFormatError(bytes: Buffer): boolean {
-  return (bytes.readUInt8(3) & 0x0f) === rcodes.FORMERR;
+/**
+ * Whether a response says that the server is too old for EDNS, or for this question: FORMERR (RFC 6891, 7), or NOTIMP as
+ * some say instead.
+ */
+export function isTooOld(bytes: Buffer): boolean {
+  const rcode = bytes.readUInt8(3) & 0x0f;
+  return rcode === rcodes.FORMERR || rcode === rcodes.NOTIMP;
 }
 
 /** Whether the rest of the response is to be fetched over TCP (RFC 1035, 4.1.1). */
@@ -85,8 +91,8 @@ function matches(bytes: Buffer, exchange: Exchange, isSameQuestion: typeof isSam
   if (bytes.length < HEADER_OCTETS || bytes.readUInt16BE(0) !== id) return false;
   if ((bytes.readUInt8(2) & 0x80) === 0) return false;
   const questions = bytes.readUInt16BE(4);
-  // Old servers say FORMERR with the header alone.
-  if (questions === 0) return isFormatError(bytes);
+  // Old servers say so with the header alone.
+  if (questions === 0) return isTooOld(bytes);
   if (questions !== 1 || bytes.length < questionEnd) return false;
   // Byte by byte on the wire, so no two names can be confused.
   return isSameQuestion(bytes, encoded, HEADER_OCTETS, questionEnd);

@@ -52,6 +52,10 @@ export const rcodes = {
 
 export const HEADER_OCTETS = 12;
 const CLASS_IN = 1;
+
+/** A look reads sets of 100 at most (ask/select.ts); reading thousands would only cost us. Our choice. */
+const RECORDS_MAX = 500;
+
 // RFC 1035, 4.1.1 and RFC 4035, 3.1.6 and 3.2.
 const [FLAG_QR, FLAG_AA, FLAG_TC, FLAG_RD] = [0x8000, 0x0400, 0x0200, 0x0100];
 const [FLAG_RA, FLAG_AD, FLAG_CD] = [0x0080, 0x0020, 0x0010];
@@ -96,6 +100,9 @@ export function decodeMessage(bytes: Uint8Array): Message {
   const answerCount = u16(reader);
   const authorityCount = u16(reader);
   const additionalCount = u16(reader);
+  if (answerCount + authorityCount + additionalCount > RECORDS_MAX) {
+    throw new MalformedMessage(`more than ${RECORDS_MAX} records`);
+  }
   const question = questions === 1 ? decodeQuestion(reader) : undefined;
   const answers = decodeRecords(reader, answerCount);
   const authority = decodeRecords(reader, authorityCount);

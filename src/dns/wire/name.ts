@@ -22,6 +22,9 @@ const shown: readonly string[] = Array.from({ length: 256 }, (_, byte) => showBy
 /** The character of each byte that is shown as one; 0 for those that are escaped. */
 const plain = Uint8Array.from(shown, (text) => (text.length === 1 ? text.charCodeAt(0) : 0));
 
+/** The characters of each byte that is escaped, four places a byte. */
+const escapes = Uint8Array.from(shown.flatMap((text) => [...Buffer.from(text.padEnd(4))]));
+
 /** A name is put together here, as one string from all of its bytes is cheaper than many joined; 4 characters a byte. */
 const scratch = Buffer.alloc(NAME_OCTETS * 4);
 
@@ -92,9 +95,16 @@ function showLabel(bytes: Uint8Array, from: number, end: number, written: number
     const byte = byteAt(bytes, at);
     const char = plain[byte] ?? 0;
     if (char !== 0) scratch[next++] = char;
-    else next += scratch.write(shown[byte] ?? '', next, 'latin1');
+    else next = showEscape(byte, next);
   }
   return next;
+}
+
+/** By hand: a name may be foreign bytes only, and Buffer.write is slow for four of them. */
+function showEscape(byte: number, written: number): number {
+  const length = byte === DOT ? 2 : 4;
+  for (let i = 0; i < length; i++) scratch[written + i] = escapes[4 * byte + i] ?? 0;
+  return written + length;
 }
 
 /** The name without its first label; "." above a name of one label, undefined above the root. */

@@ -3,7 +3,7 @@ import { takeBytes, takeTcp } from '../budget.ts';
 import {
   isAnswer,
   isAnswerInAnyCase,
-  isFormatError,
+  isTooOld,
   isTruncated,
   readAnswer,
   type WireAnswer,
@@ -15,7 +15,7 @@ import {
   askWithoutEdns,
   type Outlet,
   settle,
-  TIMEOUT,
+  silenceOf,
   type Waiting,
 } from './tries.ts';
 import { find, leave, type Source, type UdpSocket } from './udp-sockets.ts';
@@ -40,22 +40,24 @@ export function receive(
   const { server, exchange } = waiting;
   if (source.port !== server.port || source.address !== server.address) return;
   // Also what is no answer costs: a server could send nonsense for as long as we wait.
-  if (!takeBytes(waiting.budget, bytes.length)) settle(waiting, TIMEOUT);
+  if (!takeBytes(waiting.budget, bytes.length)) settle(waiting, silenceOf(waiting));
   else if (isAnswer(bytes, exchange)) useAnswer(inlet, waiting, bytes);
   else if (exchange.mixedCase && isAnswerInAnyCase(bytes, exchange)) {
-    askInLowerCase(inlet, waiting, exchange.edns && !isFormatError(bytes));
+    waiting.heard = true;
+    askInLowerCase(inlet, waiting, exchange.edns && !isTooOld(bytes));
   }
 }
 
 function useAnswer(inlet: Inlet, waiting: Waiting, bytes: Buffer): void {
-  if (isFormatError(bytes) && waiting.exchange.edns) askWithoutEdns(inlet, waiting);
+  waiting.heard = true;
+  if (isTooOld(bytes) && waiting.exchange.edns) askWithoutEdns(inlet, waiting);
   else if (isTruncated(bytes)) fetchWhole(inlet, waiting);
   else settle(waiting, readAnswer(bytes, 'udp', performance.now() - waiting.askedAt));
 }
 
 function fetchWhole(inlet: Inlet, waiting: Waiting): void {
   if (!takeTcp(waiting.budget, waiting.server.address)) {
-    settle(waiting, TIMEOUT);
+    settle(waiting, silenceOf(waiting));
     return;
   }
   leave(waiting.socket, waiting, waiting.exchange.id); // from here on TCP has its own timer
@@ -70,7 +72,7 @@ async function overTcp({ options, closing }: Inlet, waiting: Waiting): Promise<W
     take: (octets) => takeBytes(budget, octets),
     signal: waiting.signal ? AbortSignal.any([closing.signal, waiting.signal]) : closing.signal,
   });
-  if (bytes === undefined) return TIMEOUT;
+  if (bytes === undefined) return silenceOf(waiting);
   if (!isAnswerInAnyCase(bytes, exchange)) return { kind: 'malformed' };
   return readAnswer(bytes, 'tcp', performance.now() - askedAt);
 }

@@ -15,6 +15,8 @@ export type Waiting = {
   readonly resolve: (answer: WireAnswer) => void;
   readonly askedAt: number;
   dueAt: number;
+  /** Whether the server has said anything yet. */
+  heard: boolean;
   /** Where it waits, and for what: as it was sent last. */
   socket: UdpSocket<Waiting>;
   exchange: Exchange;
@@ -30,6 +32,21 @@ export type Outlet = {
 
 /** The answer where nobody gave one. */
 export const TIMEOUT: WireAnswer = { kind: 'timeout' };
+
+const HEARD: WireAnswer = { kind: 'timeout', heard: true };
+
+/** The answer where none can be sent for. */
+export const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
+
+/** What a wait comes to that ends without a whole answer. */
+export function silenceOf({ heard }: Pick<Waiting, 'heard'>): WireAnswer {
+  return heard ? HEARD : TIMEOUT;
+}
+
+/** The same, where it ends because this host cannot send. */
+export function unsent({ heard }: Waiting): WireAnswer {
+  return heard ? HEARD : NOT_ASKED;
+}
 
 /** Ends the wait. */
 export function settle(waiting: Waiting, answer: WireAnswer): void {
@@ -58,14 +75,14 @@ function sendNow(waiting: Waiting): void {
   const { socket, server, exchange } = waiting;
   socket.udp.send(exchange.encoded, server.port, server.address, (error) => {
     // No route, for example: waiting would not help.
-    if (error) settle(waiting, TIMEOUT);
+    if (error) settle(waiting, unsent(waiting));
   });
 }
 
 /** Sends it once more, as `change` makes it, where the budget allows. */
 function sendAgain(outlet: Outlet, waiting: Waiting, change: () => boolean): void {
   if (!takeQuestion(waiting.budget) || !change()) {
-    settle(waiting, TIMEOUT);
+    settle(waiting, silenceOf(waiting));
     return;
   }
   waiting.dueAt = Math.min(performance.now() + waiting.timeoutMs, waiting.budget.deadline);
@@ -73,7 +90,7 @@ function sendAgain(outlet: Outlet, waiting: Waiting, change: () => boolean): voi
 }
 
 /**
- * Once more without EDNS: a server or firewall too old for it says FORMERR or nothing at all (RFC 6891, 7). The id stays,
+ * Once more without EDNS: a server or firewall too old for it says so or nothing at all (RFC 6891, 7). The id stays,
  * so that an answer to the first try is still welcome.
  */
 export function askWithoutEdns(outlet: Outlet, waiting: Waiting): void {

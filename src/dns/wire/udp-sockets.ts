@@ -1,6 +1,6 @@
 /**
  * The UDP sockets questions leave from: a few for each address family, each on a port drawn by the system, so that a
- * forged answer must guess port and id (RFC 5452, 9.2). A socket is replaced after a number of uses.
+ * forged answer must guess port and id (RFC 5452, 9.2). A socket is replaced after a number of uses, and after a while.
  */
 import { createSocket, type Socket } from 'node:dgram';
 
@@ -16,6 +16,8 @@ export type UdpSocket<Waiting> = {
   readonly slots: (Waiting | undefined)[];
   waiting: number;
   uses: number;
+  /** On the clock of performance.now(). */
+  readonly madeAt: number;
 };
 
 /** Where a datagram came from. */
@@ -25,6 +27,8 @@ export type UdpSocketsOptions<Waiting> = {
   readonly socketsPerFamily: number;
   /** At most SLOTS / 2, so that a free slot is soon drawn. */
   readonly usesPerSocket: number;
+  /** How old a socket gets that questions still leave from. Nothing runs for it: an idle one is replaced when it is needed. */
+  readonly socketMs: number;
   readonly random16: () => number;
   readonly onMessage: (socket: UdpSocket<Waiting>, bytes: Buffer, source: Source) => void;
   /** The socket is gone, and with it whatever waited on it. */
@@ -63,7 +67,8 @@ export function createUdpSockets<Waiting>(
 
   function make(family: Family): UdpSocket<Waiting> {
     const slots = new Array<Waiting | undefined>(SLOTS).fill(undefined);
-    const socket = { udp: newSocket(family), slots, waiting: 0, uses: 0 };
+    const madeAt = performance.now();
+    const socket = { udp: newSocket(family), slots, waiting: 0, uses: 0, madeAt };
     socket.udp.on('message', (bytes, source) => options.onMessage(socket, bytes, source));
     // For example no more file descriptors, or a host without IPv6.
     socket.udp.on('error', () => {
@@ -76,11 +81,15 @@ export function createUdpSockets<Waiting>(
     return socket;
   }
 
+  function isWorn({ uses, madeAt }: UdpSocket<Waiting>): boolean {
+    return uses >= usesPerSocket || performance.now() - madeAt >= options.socketMs;
+  }
+
   return {
     pick(family) {
       const slot = options.random16() % options.socketsPerFamily;
       let socket = current[family][slot];
-      if (socket === undefined || socket.uses >= usesPerSocket) {
+      if (socket === undefined || isWorn(socket)) {
         // Whoever still waits on the old one gets the answer; `reap` closes it after that.
         if (socket !== undefined && open.has(socket)) retired.add(socket);
         socket = make(family);

@@ -10,7 +10,16 @@ import { asSource, familyOf, newExchange, type WireAnswer } from './exchange.ts'
 import type { Question } from './message.ts';
 import { createRandom16 } from './random.ts';
 import { type Inlet, receive } from './receive.ts';
-import { askWithoutEdns, send, settle, TIMEOUT, type Waiting } from './tries.ts';
+import {
+  askWithoutEdns,
+  NOT_ASKED,
+  send,
+  settle,
+  silenceOf,
+  TIMEOUT,
+  unsent,
+  type Waiting,
+} from './tries.ts';
 import { createUdpSockets, enter, freeId, type UdpSocket } from './udp-sockets.ts';
 
 export type AskOptions = {
@@ -42,6 +51,8 @@ export type WireOptions = {
   readonly socketsPerFamily?: number;
   /** After so many questions, 2,048 at most, a socket, and with it its port, is replaced. */
   readonly usesPerSocket?: number;
+  /** So is one that is older than this. */
+  readonly socketMs?: number;
 };
 
 /** What the functions below share; one for each wire. */
@@ -55,6 +66,8 @@ const defaults = {
   tcpTimeoutMs: 2_000,
   socketsPerFamily: 8,
   usesPerSocket: 2_000,
+  // Whoever learns our ports, as the owner of any name server may, has little time to use them (RFC 5452, 9.2). Our choice.
+  socketMs: 10_000,
 } as const;
 
 /** How often what waits is looked through: a timeout is late by this much at most. */
@@ -69,9 +82,10 @@ export function createWire(given: WireOptions = {}): Wire {
   const sockets = createUdpSockets<Waiting>({
     socketsPerFamily: options.socketsPerFamily,
     usesPerSocket: options.usesPerSocket,
+    socketMs: options.socketMs,
     random16,
     onMessage: (socket, bytes, source) => receive(state, socket, bytes, source),
-    onLost: settleAll,
+    onLost: (socket) => settleAll(socket, unsent),
   });
   const state: State = { options, random16, closing, sockets, outbox: [], sweeper: undefined };
   return {
@@ -88,10 +102,13 @@ function start(
   { timeoutMs = state.options.timeoutMs, budget = unlimited, signal }: AskOptions,
   resolve: (answer: WireAnswer) => void,
 ): void {
-  const over = state.closing.signal.aborted || signal?.aborted || !takeQuestion(budget);
-  const socket = over ? undefined : state.sockets.pick(familyOf(server));
-  if (socket === undefined) {
+  if (state.closing.signal.aborted || signal?.aborted || !takeQuestion(budget)) {
     resolve(TIMEOUT);
+    return;
+  }
+  const socket = state.sockets.pick(familyOf(server));
+  if (socket === undefined) {
+    resolve(NOT_ASKED);
     return;
   }
   const { random16 } = state;
@@ -106,6 +123,7 @@ function start(
     resolve,
     askedAt,
     dueAt: Math.min(askedAt + timeoutMs, budget.deadline),
+    heard: false,
     socket,
     exchange,
   };
@@ -130,10 +148,10 @@ function sweep(state: State): void {
 
 function check(state: State, waiting: Waiting, now: number): void {
   const { budget, signal, exchange, dueAt } = waiting;
-  if (isCutOff(budget, now) || signal?.aborted === true) settle(waiting, TIMEOUT);
+  if (isCutOff(budget, now) || signal?.aborted === true) settle(waiting, silenceOf(waiting));
   else if (now < dueAt) return;
   else if (exchange.edns && exchange.mixedCase) askWithoutEdns(state, waiting);
-  else settle(waiting, TIMEOUT);
+  else settle(waiting, silenceOf(waiting));
 }
 
 function stopSweeping(state: State): void {
@@ -141,13 +159,13 @@ function stopSweeping(state: State): void {
   state.sweeper = undefined;
 }
 
-function settleAll(socket: UdpSocket<Waiting>): void {
-  for (const waiting of socket.slots) if (waiting !== undefined) settle(waiting, TIMEOUT);
+function settleAll(socket: UdpSocket<Waiting>, as: (waiting: Waiting) => WireAnswer): void {
+  for (const waiting of socket.slots) if (waiting !== undefined) settle(waiting, as(waiting));
 }
 
 function close(state: State): void {
   state.closing.abort();
   stopSweeping(state);
-  for (const socket of state.sockets.all()) settleAll(socket);
+  for (const socket of state.sockets.all()) settleAll(socket, silenceOf);
   state.sockets.close();
 }

@@ -156,7 +156,8 @@ async function askServersAbove(
     );
     if (reply.kind === 'referral') return reply;
     if (reply.kind === 'message') return { ...reply, server: server.name, address };
-    silent &&= reply.state === 'timeout';
+    // Neither does anything come where this host cannot even send.
+    silent &&= reply.state === 'timeout' || (address !== null && reply.state === 'not_asked');
   }
   return silent ? 'silence' : undefined;
 }

@@ -10,16 +10,18 @@ import { CACHE_MAX, failed, rememberMs } from './zone.ts';
 
 export type Family = 4 | 6;
 
-/** `reserved`: it has addresses, but none that may be asked. `failed`: the resolver could not tell. */
+/** `reserved`: it has addresses, but none that may be asked; `address` is the first of them. `failed`: the resolver could not tell. */
 export type HostAddress =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'none' }
-  | { readonly kind: 'reserved' }
+  | { readonly kind: 'reserved'; readonly address: string }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
 export type Hosts = {
   /** Always the same one of a server's addresses of one family. Glue outweighs what resolvers say. */
   readonly find: (server: NameServer, family: Family, budget: Budget) => Promise<HostAddress>;
+  /** Whether an address, wherever it comes from, may be asked at all. */
+  readonly mayAsk: (address: string) => boolean;
 };
 
 export type HostsOptions = {
@@ -32,6 +34,8 @@ export type HostsOptions = {
 export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
   const known = createShared<readonly string[] | Failure>({ max: CACHE_MAX });
 
+  const mayAsk = (address: string) => allowPrivate || reservedRange(address) === null;
+
   async function find(server: NameServer, family: Family, budget: Budget): Promise<HostAddress> {
     const addresses =
       server.glue.length > 0
@@ -40,12 +44,16 @@ export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
             lookUp(recursive, server.name, family, budget),
           );
     if ('kind' in addresses) return { kind: 'failed', failure: addresses };
-    const address = addresses.toSorted().find((one) => allowPrivate || reservedRange(one) === null);
-    if (address !== undefined) return { kind: 'address', address };
-    return { kind: addresses.length > 0 ? 'reserved' : 'none' };
+    const sorted = addresses.toSorted();
+    const [first] = sorted;
+    if (first === undefined) return { kind: 'none' };
+    const address = sorted.find(mayAsk);
+    return address === undefined
+      ? { kind: 'reserved', address: first }
+      : { kind: 'address', address };
   }
 
-  return { find };
+  return { find, mayAsk };
 }
 
 /** A name server's name must not be an alias (RFC 2181, 10.3): only addresses of its own count. */

@@ -35,6 +35,18 @@ describe('a server too old for EDNS', () => {
     expect(seen).toEqual([1, 0]);
   });
 
+  it.each<[string, (query: Buffer) => Buffer]>([
+    ['with the question', (query) => responseTo(query, { flags: 4 })],
+    ['with a header only', (query) => responseTo(query, { flags: 4 }).fill(0, 4).subarray(0, 12)],
+  ])('that says NOTIMP %s is asked without at once', async (_how, notimp) => {
+    const seen: number[] = [];
+    const server = await openRaw((query, reply) =>
+      reply(seen.push(ednsIn(query)) === 1 ? notimp(query) : responseTo(query)),
+    );
+    expect(await openWire().ask(question, server)).toMatchObject(rightAnswer);
+    expect(seen).toEqual([1, 0]);
+  });
+
   it('that says FORMERR to everything has answered', async () => {
     const server = await openRaw((query, reply) => reply(responseTo(query, { flags: 1 })));
     expect(await openWire().ask(question, server)).toMatchObject({ message: { rcode: 1 } });

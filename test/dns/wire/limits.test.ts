@@ -48,7 +48,10 @@ describe('a question', () => {
       via: 'tcp',
     });
     const short = allow({ bytes: bytes - 1 });
-    expect(await openWire().ask(textQuestion, dns, { budget: short })).toEqual({ kind: 'timeout' });
+    expect(await openWire().ask(textQuestion, dns, { budget: short })).toEqual({
+      kind: 'timeout',
+      heard: true,
+    });
   });
 
   it('takes its retries off, whatever they are for', async () => {
@@ -82,7 +85,7 @@ describe('a question', () => {
     const server = await openTruncating(behave);
     const budget = allow({ bytes: 20_000 });
     const wire = openWire({ timeoutMs: 60_000, tcpTimeoutMs: 60_000 });
-    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout' });
+    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout', heard: true });
     expect(budget.bytesLeft).toBeGreaterThan(-4096);
   });
 
@@ -90,7 +93,7 @@ describe('a question', () => {
     const server = await openTruncating(() => {});
     const wire = openWire({ timeoutMs: 60_000, tcpTimeoutMs: 60_000 });
     const budget = allow({ ms: 100 });
-    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout' });
+    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout', heard: true });
   });
 });
 
@@ -100,7 +103,7 @@ describe('a server that truncates', () => {
     const server = await openTruncating(serve);
     const [budget, wire] = [startBudget(defaultLimits), openWire()];
     expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
-    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout' });
+    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout', heard: true });
     expect(seen.connections).toBe(1);
     expect(spent(budget, defaultLimits).questions).toBe(3);
   });

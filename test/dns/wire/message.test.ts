@@ -189,3 +189,28 @@ describe('whatever is no message', () => {
     onlyMalformed(bytes);
   });
 });
+
+describe('a message of many records', () => {
+  /** Name server records, owner and target both the name in the question. */
+  function withRecords(count: number): Buffer {
+    const labels = Array.from({ length: 180 }, (_, i) => (i % 60 === 0 ? 59 : 0));
+    const head = Buffer.from([0, 1, 0x84, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...labels, 0]);
+    head.writeUInt16BE(count, 6);
+    const record = Buffer.from([0xc0, 12, 0, 2, 0, 1, 0, 0, 0, 1, 0, 2, 0xc0, 12]);
+    const all = Array.from({ length: count }, () => record);
+    return Buffer.concat([head, Buffer.from([0, 2, 0, 1]), ...all]);
+  }
+
+  it('is read as far as 500, and is malformed beyond: reading it would cost more than it is worth', () => {
+    expect(decodeMessage(withRecords(500)).answers).toHaveLength(500);
+    expect(() => decodeMessage(withRecords(501))).toThrow(
+      new MalformedMessage('more than 500 records'),
+    );
+  });
+
+  it('is malformed whichever sections they are in', () => {
+    const spread = withRecords(600);
+    for (const at of [6, 8, 10]) spread.writeUInt16BE(200, at);
+    expect(() => decodeMessage(spread)).toThrow('more than 500 records');
+  });
+});

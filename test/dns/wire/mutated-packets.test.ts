@@ -58,7 +58,7 @@ function equal(a: readonly string[], b: readonly string[]): boolean {
 function isOurs(bytes: Buffer): boolean {
   const taken = isAnswer(bytes, exchange);
   if (!taken) return false;
-  const headerOnly = bytes.readUInt16BE(4) === 0 && (bytes.readUInt8(3) & 0x0f) === 1;
+  const headerOnly = bytes.readUInt16BE(4) === 0 && [1, 4].includes(bytes.readUInt8(3) & 0x0f);
   const section = bytes.subarray(12, 12 + questionSection.length);
   const right =
     bytes.readUInt16BE(0) === id &&

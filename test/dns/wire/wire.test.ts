@@ -44,9 +44,9 @@ describe('an answer', () => {
     expect(dns.questions.map(({ transport }) => transport)).toEqual(['udp', 'tcp']);
   });
 
-  it('that is truncated counts for nothing where nobody answers over TCP', async () => {
+  it('that is truncated is no answer where nobody answers over TCP, but the server was heard', async () => {
     const server = await openRaw((query, reply) => reply(responseTo(query, { flags: 0x0600 })));
-    expect(await openWire().ask(question, server)).toEqual({ kind: 'timeout' });
+    expect(await openWire().ask(question, server)).toEqual({ kind: 'timeout', heard: true });
   });
 
   it('over TCP to another question is malformed: nobody but the server can have sent it', async () => {
@@ -113,10 +113,10 @@ describe('a server that does not answer', () => {
     expect(await answer).toEqual({ kind: 'timeout' });
   });
 
-  it('and whose address cannot be reached is a timeout at once', async () => {
+  it('and that we cannot send to is not asked, which shows at once', async () => {
     const nowhere = { address: '255.255.255.255', port: 9 };
     const answer = openWire({ timeoutMs: 60_000 }).ask(question, nowhere);
-    expect(await answer).toEqual({ kind: 'timeout' });
+    expect(await answer).toEqual({ kind: 'not_asked' });
   });
 });
 
