@@ -98,11 +98,7 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
       examine: createExamine({
         observer: deps.observer,
         allowPrivate: config.dns.allowPrivate,
-        ca: async () => ({
-          issuerDomains: config.acme.issuerDomains,
-          accountUri: await deps.authority.accountUri(),
-          method: 'http-01',
-        }),
+        ca: deps.caaAuthority,
       }),
     }),
     ...keyRoutes({ keys: createApiKeyStore(database.prisma), forget: deps.forgetKey, now }),

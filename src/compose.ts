@@ -9,6 +9,7 @@ import { isCertificateFault } from './certificates/fault.ts';
 import { generateCertificateKey, privateKeyFromPem, privateKeyToPem } from './certificates/keys.ts';
 import { createVault } from './certificates/vault.ts';
 import type { Config } from './config.ts';
+import type { CaaAuthority } from './core/caa/caa-set.ts';
 import type { CheckRules } from './core/check.ts';
 import { diagnose } from './core/diagnosis/diagnosis.ts';
 import { followUps } from './core/follow-ups.ts';
@@ -53,6 +54,13 @@ export function compose(opened: Opened) {
   const vault = createVault(keyEncryptionKey);
   const lookups = createEdgeLookups(prisma);
   const keys = createAuthorityKeyStore(prisma);
+  const authority = composeAuthority({
+    config: config.acme,
+    keys,
+    vault,
+    isHeld: async (hostname) => (await lookups.findRoute(hostname)) !== null,
+    now,
+  });
   const parts = {
     ...opened,
     queues,
@@ -66,12 +74,12 @@ export function compose(opened: Opened) {
       config: config.dns,
       platformAddresses: config.platform.addresses,
     }),
-    authority: composeAuthority({
-      config: config.acme,
-      keys,
-      vault,
-      isHeld: async (hostname) => (await lookups.findRoute(hostname)) !== null,
-      now,
+    authority,
+    /** As CAA records name the authority in use. */
+    caaAuthority: async (): Promise<CaaAuthority> => ({
+      issuerDomains: config.acme.issuerDomains,
+      accountUri: await authority.accountUri(),
+      method: 'http-01',
     }),
     projects: createProjectStore(prisma),
     domains: createDomainStore(prisma),
@@ -130,7 +138,7 @@ async function jobsAlive({ queues }: Parts, name: QueueName): Promise<number> {
 }
 
 function issueDeps(parts: Parts): IssueCertificateDeps {
-  const { authority, certificates, checks, config, now, observer, queues, vault } = parts;
+  const { certificates, checks, config, now, observer, queues, vault } = parts;
   return {
     now,
     certificates,
@@ -140,11 +148,7 @@ function issueDeps(parts: Parts): IssueCertificateDeps {
       diagnose(observation, {
         hostname,
         target,
-        ca: {
-          issuerDomains: config.acme.issuerDomains,
-          accountUri: await authority.accountUri(),
-          method: 'http-01',
-        },
+        ca: await parts.caaAuthority(),
         allowPrivate: config.dns.allowPrivate,
       }),
     rules: (at) => checkRules(config, at),
