@@ -11,7 +11,7 @@ import {
   recordIn,
   type ServerRow,
 } from './shown.ts';
-import { answerWords, duration, marks, rcodeWord, stateWords } from './words.ts';
+import { answerWords, duration, marks, rcodeWord, stateWords, unaskedWords } from './words.ts';
 
 type Views = Pick<ServerRow, 'state' | 'cname' | 'a' | 'aaaa'>;
 
@@ -153,7 +153,10 @@ function verdictOf({ state, cname, a, aaaa }: Views, report: Report): Verdict {
 const types = ['CNAME', 'A', 'AAAA'] as const;
 
 /** All records that lead somewhere, in one line, or in words why there are none. */
-function showing({ cname, a, aaaa }: Views): string {
+function showing({ state, cname, a, aaaa }: Views): string {
+  if (state === 'no_address' || state === 'reserved_address' || state === 'not_asked') {
+    return unaskedWords[state];
+  }
   const answers = [cname, a, aaaa];
   const present = answers.flatMap((answer, at) => recordLine(types[at] ?? '', answer));
   const missed = missedIn(answers);

@@ -1,5 +1,5 @@
 /** What the doctor's page says of states and codes, in few words. */
-import type { Actor, Severity } from '../../core/diagnosis/findings.ts';
+import type { Actor, Severity, Unasked } from '../../core/diagnosis/findings.ts';
 import type { Verdict } from '../../core/lifecycle.ts';
 import type { Answer, ServerState } from '../../core/observation.ts';
 import type { Style } from './paint.ts';
@@ -44,6 +44,13 @@ export const answerWords: { readonly [K in Answer<unknown>['kind']]: string } = 
   servfail: 'failed (SERVFAIL)',
   refused: 'declined (REFUSED)',
   timeout: 'no answer in time',
+};
+
+/** Beside a server that was not asked. */
+export const unaskedWords: { readonly [S in Unasked]: string } = {
+  no_address: 'not asked: its name has no address',
+  reserved_address: 'not asked: nobody on the internet can reach its address',
+  not_asked: 'not asked this time',
 };
 
 /** By RCODE (RFC 1035, 4.1.1; RFC 2136, 2.2). */

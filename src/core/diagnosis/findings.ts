@@ -122,7 +122,7 @@ export type Finding =
   | {
       readonly code: 'dns_unknown';
       readonly hostname: string;
-      readonly servers: readonly { readonly server: string; readonly outcome: Outcome }[];
+      readonly servers: readonly { readonly server: string; readonly outcome: Outcome | Unasked }[];
       /** What resolvers said about it (RFC 8914). */
       readonly errors?: readonly ExtendedError[];
     }
@@ -177,6 +177,9 @@ export type Finding =
 
 /** Why a server could not tell. */
 export type Outcome = 'servfail' | 'refused' | 'timeout';
+
+/** Why a server was not even asked. */
+export type Unasked = Extract<ServerState, 'no_address' | 'reserved_address' | 'not_asked'>;
 
 /**
  * `rfc_denies`: by the letter of the RFCs the set forbids our authority. `account_untold`: it names an account, and we

@@ -1,7 +1,7 @@
 /** The zone's servers and its delegation: who should answer for the host name, and who does. */
 import { recordsOf, type ServerState, type ServerView } from '../observation.ts';
 import { reservedRange } from '../reserved-addresses.ts';
-import type { Finding, Outcome } from './findings.ts';
+import type { Finding, Outcome, Unasked } from './findings.ts';
 import { byText, type Look, unique } from './look.ts';
 import { foreignErrors } from './world-checks.ts';
 
@@ -118,15 +118,21 @@ function misbehaving(
 /** Of a server that was not asked nothing is known, so it is named only where there is no other. */
 function silentServers({
   servers,
-}: Look): readonly { readonly server: string; readonly outcome: Outcome }[] {
+}: Look): readonly { readonly server: string; readonly outcome: Outcome | Unasked }[] {
   const told = (wanted: (view: ServerView) => boolean) =>
     servers.flatMap(({ view, pointing }) =>
       pointing.kind === 'unknown' && wanted(view)
-        ? { server: view.server, outcome: pointing.outcome }
+        ? { server: view.server, outcome: unasked(view.state) ?? pointing.outcome }
         : [],
     );
   const asked = told(({ state }) => state !== 'not_asked');
   return distinct(asked.length > 0 ? asked : told(() => true));
+}
+
+function unasked(state: ServerState): Unasked | undefined {
+  return state === 'no_address' || state === 'reserved_address' || state === 'not_asked'
+    ? state
+    : undefined;
 }
 
 function ofServers({ observation }: Look) {

@@ -95,7 +95,7 @@ export const serverWords: WordsFor<
         servers.length === 0
           ? `The addresses of ${hostname} are not known.`
           : lines([
-              ...servers.map(({ server, outcome }) => `${foreign(server)}: ${outcomes[outcome]}`),
+              ...servers.map(({ server, outcome }) => `${foreign(server)}: ${states[outcome]}`),
               ...errors.map(describeExtendedError),
             ]),
       action: nextWhere(finding),
@@ -127,9 +127,10 @@ type Unknown = Extract<Finding, { readonly code: 'dns_unknown' }>;
  * address, a zone's servers by name; a resolver that fails passes on that the zone does.
  */
 export function isOurTrouble({ servers }: Unknown): boolean {
-  return servers.every(({ server, outcome }) =>
-    ipaddr.isValid(server) ? outcome !== 'servfail' : !server.includes('.'),
-  );
+  return servers.every(({ server, outcome }) => {
+    if (outcome === 'not_asked') return true;
+    return ipaddr.isValid(server) ? outcome !== 'servfail' : !server.includes('.');
+  });
 }
 
 function nextWhere(finding: Unknown): string {
@@ -137,7 +138,7 @@ function nextWhere(finding: Unknown): string {
     return 'Nothing for you to do: the name is ours, and we look again by ourselves.';
   }
   return isOurTrouble(finding)
-    ? 'Nothing for you to do: these are our own resolvers, and we look again by ourselves.'
+    ? 'Nothing for you to do: it is our side that could not ask, and we look again by ourselves.'
     : 'Nothing to change yet: we look again by ourselves. If it lasts, ask your DNS provider why these servers fail.';
 }
 

@@ -93,6 +93,15 @@ describe('who has to act', () => {
       },
     ],
     [
+      'platform',
+      'our own limits',
+      {
+        code: 'dns_unknown',
+        hostname: 'docs.example.com',
+        servers: [{ server: 'ns1.example.com', outcome: 'not_asked' }],
+      },
+    ],
+    [
       'dns_provider',
       'a zone that fails at our resolvers',
       {
