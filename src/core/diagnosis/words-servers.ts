@@ -95,7 +95,7 @@ export const serverWords: WordsFor<
         servers.length === 0
           ? `The addresses of ${hostname} are not known.`
           : lines([
-              ...servers.map(({ server, outcome }) => `${foreign(server)}: ${states[outcome]}`),
+              ...servers.map(({ server, outcome }) => `${named(server)}: ${states[outcome]}`),
               ...errors.map(describeExtendedError),
             ]),
       action: nextWhere(finding),
@@ -137,9 +137,17 @@ function nextWhere(finding: Unknown): string {
   if (finding.servers.length === 0) {
     return 'Nothing for you to do: the name is ours, and we look again by ourselves.';
   }
-  return isOurTrouble(finding)
-    ? 'Nothing for you to do: it is our side that could not ask, and we look again by ourselves.'
+  if (isOurTrouble(finding)) {
+    return 'Nothing for you to do: it is our side that could not ask, and we look again by ourselves.';
+  }
+  return finding.servers.some(({ server }) => ipaddr.isValid(server))
+    ? `Nothing to change yet: we look again by ourselves. If it lasts while other names can be looked up, ask your DNS provider why the name servers of ${finding.hostname} fail.`
     : 'Nothing to change yet: we look again by ourselves. If it lasts, ask your DNS provider why these servers fail.';
+}
+
+/** A zone's servers are listed by name; what is listed by address is a resolver of ours. */
+function named(server: string): string {
+  return ipaddr.isValid(server) ? `our resolver ${server}` : foreign(server);
 }
 
 /** Whether the unreachable addresses are those of name servers only: whoever runs those has to act. */

@@ -91,6 +91,13 @@ describe('the action', () => {
 });
 
 describe('the words', () => {
+  it('tell our resolvers from the servers of a zone', () => {
+    const servers = [{ server: '192.0.2.53', outcome: 'servfail' } as const];
+    const { found, action } = explain({ ...samples.dns_unknown, servers, errors: [] });
+    expect(found).toBe('our resolver 192.0.2.53: the server failed (SERVFAIL)');
+    expect(action).not.toContain('these servers');
+  });
+
   it('do not call a domain on hold nobody’s', () => {
     const { summary } = explain(samples.domain_unregistered);
     expect(summary).toContain('does not exist at its registry');
