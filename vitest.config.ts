@@ -8,8 +8,12 @@ export default defineConfig({
     reporters: ['default', notRunReporter()],
     // Processes, not threads: tests kill, and what they start is theirs alone.
     pool: 'forks',
-    maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Modules are loaded once a process, not once a file: a second of work for each file of test/http. So no test may
+    // change a module for good; spies are restored by Vitest after each file.
+    isolate: false,
+    maxWorkers: 4, // most wait for a clock, a socket or another process
+    maxConcurrency: 3, // of one file's concurrent tests: each is a service of its own
+    testTimeout: 180_000, // of a machine that is busy: no test waits for it
+    hookTimeout: 180_000,
   },
 });

@@ -156,6 +156,11 @@ function sourceHash() {
 
 function build() {
   node('node_modules/typescript/bin/tsc', ['-p', 'tsconfig.build.json']);
+  // What runs in a browser has other globals, and so a configuration of its own beside it.
+  for (const file of filesUnder(at('src'), ['generated']).filter((path) =>
+    path.endsWith('tsconfig.json'),
+  ))
+    node('node_modules/typescript/bin/tsc', ['-p', file]);
   for (const file of filesUnder(at('dist'), [])) {
     const source = at(relative(at('dist'), file).replace(/\.js(\.map)?$/, '.ts'));
     if (!existsSync(source)) rmSync(file);

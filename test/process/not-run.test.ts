@@ -14,7 +14,7 @@ async function runFixture(files: readonly string[], env: Readonly<Record<string,
     cwd: project,
     env: { PATH: '', NO_COLOR: '1', ...env },
     stdio: ['ignore', 'pipe', 'ignore'],
-    timeout: 30_000,
+    timeout: 80_000, // it takes seconds on a machine that is not busy
   });
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
   const lines = output.trimEnd().split('\n');

@@ -7,26 +7,38 @@ export type ProgramName =
   | 'postgres'
   | 'initdb'
   | 'pebble'
+  | 'caddy'
+  | 'nginx'
+  | 'wrk'
   | 'chromium'
+  | 'openssl'
+  | 'curl'
   | 'nsd'
   | 'named'
   | 'unbound'
   | 'dnssec-keygen'
   | 'dnssec-signzone'
-  | 'dnssec-dsfromkey';
+  | 'dnssec-dsfromkey'
+  | 'promtool';
 
 const debianPackages: { readonly [N in ProgramName]: string } = {
   'redis-server': 'redis-server',
   postgres: 'postgresql',
   initdb: 'postgresql',
   pebble: 'pebble',
+  caddy: 'caddy',
+  nginx: 'nginx-light',
+  wrk: 'wrk',
   chromium: 'chromium',
+  openssl: 'openssl',
+  curl: 'curl',
   nsd: 'nsd',
   named: 'bind9',
   unbound: 'unbound',
   'dnssec-keygen': 'bind9-utils',
   'dnssec-signzone': 'bind9-utils',
   'dnssec-dsfromkey': 'bind9-utils',
+  promtool: 'prometheus',
 };
 
 /** Where Debian keeps PostgreSQL's own programs, which are not on PATH. */
