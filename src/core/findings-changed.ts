@@ -31,7 +31,7 @@ const passingIn: { readonly [C in FindingCode]?: readonly string[] } = {
   old_answer_cached: ['resolvers'],
   dns_unknown: ['outcome', 'errors'],
   caa_blocks: ['publishedAt'],
-  caa_unknown: ['outcome', 'publishedAt'],
+  caa_unknown: ['outcome', 'publishedAt', 'asked'],
 };
 
 /** What appeared and what is gone; an empty list where nothing changed. */

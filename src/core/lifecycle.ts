@@ -1,18 +1,21 @@
 /**
  * The life of a domain: every state, everything that can happen to it, and what comes of it.
  *
- *   pending ──▶ verified ──▶ live ◀──▶ drifted
- *      ▲  └──▶ failed ◀────────────────┘
+ *   pending ──▶ verified ◀──▶ live ◀──▶ drifted
+ *      ▲  └──▶ failed ◀─────────────────┘
  *
- * Removal is not a state: it takes the domain out of the table and bumps its epoch (src/db/domains.ts).
+ * These are the usual ways; docs/lifecycle.md draws them all. Removal is not a state: it takes the domain
+ * out of the table and bumps its epoch (src/db/domains.ts).
  */
+
+import { scaleOf } from './ladder.ts';
 
 export type DomainState =
   | { readonly status: 'pending'; readonly pendingSince: Date }
   | { readonly status: 'verified'; readonly verifiedAt: Date }
   | { readonly status: 'live'; readonly missedAt: Date | null }
-  | { readonly status: 'drifted' }
-  | { readonly status: 'failed' };
+  | { readonly status: 'drifted'; readonly driftedAt: Date }
+  | { readonly status: 'failed'; readonly failedAt: Date };
 
 export type DomainStatus = DomainState['status'];
 
@@ -36,7 +39,8 @@ export type TransitionEvent =
   | 'domain.recovered'
   | 'domain.unverified'
   | 'domain.reverify_requested'
-  | 'domain.claimed_elsewhere';
+  | 'domain.claimed_elsewhere'
+  | 'certificate.ended';
 
 export type Transition =
   | { readonly kind: 'moved'; readonly to: DomainState; readonly event: TransitionEvent }
@@ -45,7 +49,7 @@ export type Transition =
   /** The occurrence came too late or does not fit the state: a no-op, never an error. */
   | { readonly kind: 'refused' };
 
-/** Two conclusive misses at least this far apart make a live domain `drifted`. */
+/** Two conclusive misses at least this far apart make a live domain `drifted`; a laboratory's window shortens it. */
 export const DRIFT_CONFIRM_MS = 10 * 60 * 1_000;
 
 export type Rules = { readonly now: Date; readonly windowMs: number };
@@ -78,7 +82,7 @@ function fromPending(
       if (occurrence.verdict === 'right') return verified(now);
       // The clock ends the window, whatever the last look could tell.
       return now.getTime() >= state.pendingSince.getTime() + windowMs
-        ? { kind: 'moved', to: { status: 'failed' }, event: 'domain.failed' }
+        ? failed(now)
         : { kind: 'stayed', to: state };
     case 'verify_requested':
       return pendingAgain(now, 'domain.reverify_requested');
@@ -98,7 +102,8 @@ function fromVerified(state: In<'verified'>, occurrence: Occurrence, { now }: Ru
     case 'certificate_stored':
       return { kind: 'moved', to: { status: 'live', missedAt: null }, event: 'domain.live' };
     case 'verify_requested':
-      return pendingAgain(now, 'domain.reverify_requested');
+      // It holds its name: asking for a look must not give that up, nor put an operator's case off.
+      return { kind: 'moved', to: state, event: 'domain.reverify_requested' };
     case 'claimed_elsewhere':
       return pendingAgain(now, 'domain.claimed_elsewhere');
     case 'certificate_ended':
@@ -106,15 +111,17 @@ function fromVerified(state: In<'verified'>, occurrence: Occurrence, { now }: Ru
   }
 }
 
-function fromLive(state: In<'live'>, occurrence: Occurrence, { now }: Rules): Transition {
+function fromLive(state: In<'live'>, occurrence: Occurrence, rules: Rules): Transition {
+  const { now } = rules;
   switch (occurrence.kind) {
     case 'checked':
-      return afterLookAtLive(state, occurrence.verdict, now);
+      return afterLookAtLive(state, occurrence.verdict, rules);
     case 'certificate_stored':
       // A renewal: nothing changes hands.
       return { kind: 'stayed', to: state };
     case 'certificate_ended':
-      return pendingAgain(now, 'domain.unverified');
+      // The DNS is what it was: it keeps its name, and waits for another certificate.
+      return { ...verified(now), event: 'certificate.ended' };
     case 'claimed_elsewhere':
       return pendingAgain(now, 'domain.claimed_elsewhere');
     case 'verify_requested':
@@ -130,7 +137,7 @@ function fromDrifted(state: In<'drifted'>, occurrence: Occurrence, { now }: Rule
         ? { kind: 'moved', to: { status: 'live', missedAt: null }, event: 'domain.recovered' }
         : { kind: 'stayed', to: state };
     case 'certificate_ended':
-      return { kind: 'moved', to: { status: 'failed' }, event: 'domain.failed' };
+      return failed(now);
     case 'claimed_elsewhere':
       return pendingAgain(now, 'domain.claimed_elsewhere');
     case 'certificate_stored':
@@ -152,17 +159,25 @@ function fromFailed(state: In<'failed'>, occurrence: Occurrence, { now }: Rules)
   }
 }
 
-function afterLookAtLive(state: In<'live'>, verdict: Verdict, now: Date): Transition {
+function afterLookAtLive(
+  state: In<'live'>,
+  verdict: Verdict,
+  { now, windowMs }: Rules,
+): Transition {
   if (verdict === 'unknown') return { kind: 'stayed', to: state };
   if (verdict === 'right') return { kind: 'stayed', to: { status: 'live', missedAt: null } };
   if (state.missedAt === null) return { kind: 'stayed', to: { status: 'live', missedAt: now } };
-  return now.getTime() - state.missedAt.getTime() >= DRIFT_CONFIRM_MS
-    ? { kind: 'moved', to: { status: 'drifted' }, event: 'domain.drifted' }
+  return now.getTime() - state.missedAt.getTime() >= DRIFT_CONFIRM_MS * scaleOf(windowMs)
+    ? { kind: 'moved', to: { status: 'drifted', driftedAt: now }, event: 'domain.drifted' }
     : { kind: 'stayed', to: state };
 }
 
-function verified(now: Date): Transition {
+function verified(now: Date): Extract<Transition, { readonly kind: 'moved' }> {
   return { kind: 'moved', to: { status: 'verified', verifiedAt: now }, event: 'domain.verified' };
+}
+
+function failed(now: Date): Transition {
+  return { kind: 'moved', to: { status: 'failed', failedAt: now }, event: 'domain.failed' };
 }
 
 function pendingAgain(now: Date, event: TransitionEvent): Transition {

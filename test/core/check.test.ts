@@ -2,9 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import { judgeCheck } from '../../src/core/check.ts';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
-import type { DomainState } from '../../src/core/lifecycle.ts';
+import type { DomainState, Verdict } from '../../src/core/lifecycle.ts';
 import { later, noon } from '../support/builders.ts';
 
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 const about = { hostname: 'docs.shop.test', target: 'x.edge.test' };
 const missing: Finding = { code: 'record_missing', ...about, seen: 'nxdomain' };
 const disagree: Finding = {
@@ -31,12 +33,13 @@ const verified: DomainState = { status: 'verified', verifiedAt: noon };
 /** A first miss was seen a quarter of an hour ago: one more makes it drifted. */
 const live: DomainState = { status: 'live', missedAt: later(noon, -15 * 60_000) };
 
+const unwatched = { findings: [], certificateEndsAt: null, escalateAt: null, watchedUntil: null };
+
 const rules = {
   now: noon,
   windowMs: 48 * 3_600_000,
   escalateAfterMs: 1_800_000,
   jitter: 0.5,
-  eager: false,
 };
 
 const table: readonly (readonly [DomainState, readonly Finding[], string])[] = [
@@ -53,6 +56,162 @@ const table: readonly (readonly [DomainState, readonly Finding[], string])[] = [
   [live, [bogus, missing], 'drifted'],
 ];
 
+const caaSilent: Finding = {
+  code: 'caa_unknown',
+  hostname: about.hostname,
+  name: 'shop.test',
+  outcome: 'timeout',
+};
+const silent: Finding = { code: 'dns_unknown', hostname: about.hostname, servers: [] };
+const wellLive: DomainState = { status: 'live', missedAt: null };
+const missedNow: DomainState = { status: 'live', missedAt: noon };
+const drifted: DomainState = { status: 'drifted', driftedAt: later(noon, -HOUR) };
+const failed: DomainState = { status: 'failed', failedAt: later(noon, -DAY) };
+
+type Row = readonly [
+  was: string,
+  state: DomainState,
+  found: string,
+  verdict: Verdict,
+  findings: readonly Finding[],
+  to: DomainState,
+  told: readonly string[],
+];
+const toDrifted: DomainState = { status: 'drifted', driftedAt: noon };
+const toVerified: DomainState = { status: 'verified', verifiedAt: noon };
+
+/** What a batch's look makes of domains that wait for nothing. */
+const settled: readonly Row[] = [
+  ['live', wellLive, 'right', 'right', [], wellLive, []],
+  ['live', wellLive, 'wrong', 'wrong', [missing], missedNow, []],
+  ['live', wellLive, 'silent', 'unknown', [silent], wellLive, []],
+  ['live', wellLive, 'forbidden by CAA', 'wrong', [forbidden], wellLive, []],
+  ['live', wellLive, 'silent about CAA', 'unknown', [caaSilent], wellLive, []],
+  ['missed', live, 'right', 'right', [], wellLive, []],
+  ['missed', live, 'wrong', 'wrong', [missing], toDrifted, ['domain.drifted']],
+  ['missed', live, 'silent', 'unknown', [silent], live, []],
+  ['missed', live, 'right but for CAA', 'wrong', [forbidden], wellLive, []],
+  ['missed', live, 'right but for silence about CAA', 'unknown', [caaSilent], wellLive, []],
+  ['missed', live, 'silent, CAA forbids', 'wrong', [forbidden, silent], live, []],
+  ['missed', live, 'of two minds', 'wrong', [disagree], live, []],
+  ['drifted', drifted, 'wrong', 'wrong', [missing], drifted, []],
+  ['drifted', drifted, 'silent', 'unknown', [silent], drifted, []],
+  ['drifted', drifted, 'of two minds', 'wrong', [disagree], drifted, []],
+  ['drifted', drifted, 'right', 'right', [], wellLive, ['domain.recovered']],
+  ['drifted', drifted, 'right but for CAA', 'wrong', [forbidden], wellLive, ['domain.recovered']],
+  ['failed', failed, 'wrong', 'wrong', [missing], failed, []],
+  ['failed', failed, 'silent', 'unknown', [silent], failed, []],
+  ['failed', failed, 'right but for CAA', 'wrong', [forbidden], failed, []],
+  ['failed', failed, 'right', 'right', [], toVerified, ['domain.verified']],
+];
+
+describe('a look at a domain that waits for nothing', () => {
+  const rows = settled.map(([was, state, found, verdict, findings, to, told]) => ({
+    was,
+    state,
+    found,
+    verdict,
+    findings,
+    to,
+    told,
+  }));
+  it.each(rows)('that is $was, found $found', ({ state, verdict, findings, to, told }) => {
+    const outcome = judgeCheck({ ...unwatched, state }, { verdict, findings }, rules);
+    expect(outcome.to).toEqual(to);
+    const moved = outcome.events.filter(({ type }) => type !== 'domain.findings_changed');
+    expect(moved.map(({ type }) => type)).toEqual(told);
+    // Whatever it means for the state, what was found is stored, and told where it is new.
+    expect(outcome.findings).toEqual(findings);
+    expect(outcome.events.length - moved.length).toBe(findings.length > 0 ? 1 : 0);
+    const again = judgeCheck({ ...unwatched, state, findings }, { verdict, findings }, rules);
+    expect(again.events).toHaveLength(told.length);
+  });
+
+  it('says with the drift what was found', () => {
+    const look = { verdict: 'wrong', findings: [missing] } as const;
+    const { events } = judgeCheck({ ...unwatched, state: live, findings: [missing] }, look, rules);
+    expect(events).toEqual([{ type: 'domain.drifted', findings: [missing] }]);
+  });
+});
+
+describe('the end of a certificate', () => {
+  const ends = (
+    state: DomainState,
+    certificateEndsAt: Date,
+    verdict: Verdict = 'right',
+    findings: readonly Finding[] = [],
+  ) => judgeCheck({ ...unwatched, state, certificateEndsAt }, { verdict, findings }, rules);
+
+  it('has a live domain wait for another one, ordered at once, and keep its name', () => {
+    expect(ends(wellLive, noon)).toMatchObject({
+      to: { status: 'verified', verifiedAt: noon },
+      events: [{ type: 'certificate.ended', expiresAt: noon }],
+      nextCheckAt: noon,
+      recheckAt: null,
+      escalateAt: later(noon, rules.escalateAfterMs),
+    });
+  });
+
+  it('leaves what the same look found wrong to the look before the order', () => {
+    const endedAt = later(noon, -1_000);
+    expect(ends(wellLive, endedAt, 'wrong', [missing])).toMatchObject({
+      to: { status: 'verified', verifiedAt: noon },
+      findings: [missing],
+      events: [
+        { type: 'domain.findings_changed' },
+        { type: 'certificate.ended', expiresAt: endedAt },
+      ],
+    });
+  });
+
+  it('sends a drifted domain that has just been repaired to wait for another one', () => {
+    const { to, events } = ends(drifted, noon);
+    expect(to).toEqual({ status: 'verified', verifiedAt: noon });
+    expect(events.map(({ type }) => type)).toEqual(['domain.recovered', 'certificate.ended']);
+  });
+
+  it('ends a drifted domain, and a look a day begins', () => {
+    expect(ends(drifted, noon, 'wrong', [missing])).toMatchObject({
+      to: { status: 'failed', failedAt: noon },
+      events: [
+        { type: 'domain.findings_changed' },
+        { type: 'domain.failed', reason: 'certificate_ended', findings: [missing] },
+      ],
+      nextCheckAt: null,
+      recheckAt: later(noon, DAY),
+    });
+  });
+
+  it('tells both where the look that confirms a drift comes after it', () => {
+    const { to, events } = ends(live, noon, 'wrong', [missing]);
+    expect(to).toEqual({ status: 'failed', failedAt: noon });
+    const told = events.map(({ type }) => type);
+    expect(told).toEqual(['domain.findings_changed', 'domain.drifted', 'domain.failed']);
+  });
+
+  it.each([
+    ['live', wellLive, 'right', []],
+    ['drifted', drifted, 'wrong', [missing]],
+  ] as const)(
+    'is when a %s domain is looked at, and no later',
+    (_was, state, verdict, findings) => {
+      const soon = later(noon, 1_000);
+      expect(ends(state, soon, verdict, findings).recheckAt).toEqual(soon);
+      const wait =
+        Number(ends(state, later(noon, DAY), verdict, findings).recheckAt) - Number(noon);
+      expect(wait).toBeLessThan(HOUR);
+      expect(wait).toBeGreaterThan(1_000);
+    },
+  );
+
+  it.each([
+    ['pending', { status: 'pending', pendingSince: noon }],
+    ['failed', failed],
+  ] as const)('of an earlier life says nothing of a %s domain', (_was, state) => {
+    expect(ends(state, later(noon, -DAY), 'wrong', [missing]).to).toEqual(state);
+  });
+});
+
 describe('a look that is wrong', () => {
   it.each(
     table.map(([state, findings, to]) => ({
@@ -63,17 +222,28 @@ describe('a look that is wrong', () => {
       to,
     })),
   )('leaves a $was domain $to for $codes', ({ state, findings, to }) => {
-    const outcome = judgeCheck({ state, findings: [] }, { verdict: 'wrong', findings }, rules);
+    const outcome = judgeCheck({ ...unwatched, state }, { verdict: 'wrong', findings }, rules);
     expect(outcome.to.status).toBe(to);
     expect(outcome.findings).toEqual(findings);
   });
 
   it('is looked at again within seconds where a server has the record already', () => {
-    const state: DomainState = { status: 'pending', pendingSince: noon };
-    const wait = (findings: Finding[]) =>
-      Number(
-        judgeCheck({ state, findings: [] }, { verdict: 'wrong', findings }, rules).nextCheckAt,
-      ) - noon.getTime();
-    expect([wait([disagree]), wait([missing])]).toEqual([5_000, 15_000]);
+    expect([wait(noon, [disagree]), wait(noon, [missing])]).toEqual([5_000, 15_000]);
   });
+
+  it('is looked at less often where the other servers do not follow, unless somebody watches', () => {
+    const aDayAgo = later(noon, -DAY);
+    expect(wait(aDayAgo, [disagree])).toBe(300_000);
+    expect(wait(aDayAgo, [disagree], later(noon, 1_000))).toBe(5_000);
+  });
+
+  function wait(pendingSince: Date, findings: Finding[], watchedUntil: Date | null = null) {
+    const domain = {
+      ...unwatched,
+      watchedUntil,
+      state: { status: 'pending', pendingSince },
+    } as const;
+    const { nextCheckAt } = judgeCheck(domain, { verdict: 'wrong', findings }, rules);
+    return Number(nextCheckAt) - noon.getTime();
+  }
 });

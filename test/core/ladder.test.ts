@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  type Eagerness,
   type LadderInput,
   nextWaitMs,
+  recheckAt,
   VERIFY_WINDOW_MS,
   windowEnd,
 } from '../../src/core/ladder.ts';
@@ -42,7 +44,20 @@ describe('the wait before the next look', () => {
   });
 
   it('is five seconds while somebody watches, at any age', () => {
-    for (const age of [0, HOUR, 47 * HOUR]) expect(waitAt(age, { eager: true })).toBe(5 * SECOND);
+    for (const age of [0, HOUR, 47 * HOUR])
+      expect(waitAt(age, { eager: 'watched' })).toBe(5 * SECOND);
+  });
+
+  it.each([
+    ['at once', 0, 5 * SECOND],
+    ['after eight minutes', 8 * MINUTE, 5 * SECOND],
+    ['after an hour', HOUR, 36 * SECOND],
+    ['after five hours', 5 * HOUR, 3 * MINUTE],
+    ['after a day, as on the ladder', 24 * HOUR, 5 * MINUTE],
+    ['when the clock was set back', -HOUR, 5 * SECOND],
+  ])('where some of the servers have the record: %s', (_, age, wait) => {
+    expect(waitAt(age, { eager: 'on_its_way' })).toBe(wait);
+    expect(waitAt(age)).toBeGreaterThanOrEqual(wait);
   });
 
   it.each([
@@ -91,11 +106,87 @@ describe('a laboratory', () => {
   });
 });
 
+/** A settled domain's state when it had been so for `ageMs`, and the wait until its next look. */
+type Settled = Parameters<typeof recheckAt>[0];
+const settledFor = {
+  live: () => ({ status: 'live', missedAt: null }),
+  missed: (missedAt) => ({ status: 'live', missedAt }),
+  drifted: (driftedAt) => ({ status: 'drifted', driftedAt }),
+  failed: (failedAt) => ({ status: 'failed', failedAt }),
+} as const satisfies Record<string, (since: Date) => Settled>;
+
+function lookAfter(
+  state: keyof typeof settledFor,
+  ageMs: number,
+  { windowMs = VERIFY_WINDOW_MS, jitter = 0.5 } = {},
+): number | null {
+  const now = new Date(since.getTime() + ageMs);
+  const next = recheckAt(settledFor[state](since), { now, windowMs, jitter });
+  return next === null ? null : next.getTime() - now.getTime();
+}
+
+describe('the next look at a domain that waits for nothing', () => {
+  const DAY = 24 * HOUR;
+  const table: readonly (readonly [keyof typeof settledFor, number, number | null])[] = [
+    ['live', 0, 50 * MINUTE],
+    ['live', 300 * DAY, 50 * MINUTE],
+    ['missed', 0, 10 * MINUTE],
+    ['missed', 4 * MINUTE, 6 * MINUTE],
+    // The second look could not tell: it is asked again soon, and not at once for ever.
+    ['missed', 10 * MINUTE, MINUTE],
+    ['missed', DAY, MINUTE],
+    ['drifted', 0, MINUTE],
+    ['drifted', 20 * MINUTE, MINUTE],
+    ['drifted', HOUR, 3 * MINUTE],
+    ['drifted', 5 * HOUR, 15 * MINUTE],
+    ['drifted', 80 * DAY, 15 * MINUTE],
+    ['failed', 0, DAY],
+    ['failed', 29 * DAY, DAY],
+    ['failed', 29 * DAY + 1, null],
+    ['failed', 40 * DAY, null],
+  ];
+  it.each(table)('%s for %d ms comes after %s ms', (state, age, wait) => {
+    expect(lookAfter(state, age)).toBe(wait);
+  });
+
+  it('comes within the hour for a live one, whatever the draw', () => {
+    expect([0, 1].map((jitter) => lookAfter('live', 0, { jitter }))).toEqual([
+      45 * MINUTE,
+      55 * MINUTE,
+    ]);
+  });
+
+  it('comes sooner in a laboratory, by the same factor', () => {
+    const windowMs = VERIFY_WINDOW_MS / 100;
+    const waits = (['live', 'missed', 'drifted', 'failed'] as const).map((state) =>
+      lookAfter(state, 0, { windowMs }),
+    );
+    expect(waits).toEqual([30 * SECOND, 6 * SECOND, 600, 864 * SECOND]);
+    expect(lookAfter('drifted', 3 * MINUTE, { windowMs })).toBe(9 * SECOND);
+  });
+
+  it('is never at once: a batch that works until nothing is due comes to an end', () => {
+    const states = Object.keys(settledFor) as (keyof typeof settledFor)[]; // keys of a constant
+    const input = fc.record({
+      state: fc.constantFrom(...states),
+      age: fc.integer({ min: 0, max: 100 * DAY }),
+      windowMs: fc.integer({ min: 1, max: 10 * VERIFY_WINDOW_MS }),
+      jitter: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(input, ({ state, age, ...rest }) => {
+        const wait = lookAfter(state, age, rest);
+        if (wait !== null) expect(wait).toBeGreaterThan(0);
+      }),
+    );
+  });
+});
+
 it('never waits less than a quarter of a second, nor more than 5.5 minutes, and always whole milliseconds', () => {
   const input = fc.record({
     age: fc.integer({ min: -HOUR, max: 100 * 24 * HOUR }),
     windowMs: fc.integer({ min: 1, max: 100 * 24 * HOUR }),
-    eager: fc.boolean(),
+    eager: fc.constantFrom<Eagerness>(false, 'watched', 'on_its_way'),
     jitter: fc.double({ min: 0, max: 1, noNaN: true }),
   });
   fc.assert(

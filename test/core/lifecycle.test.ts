@@ -30,20 +30,21 @@ const states = {
   'live, in order': { status: 'live', missedAt: null },
   'live, missed a moment ago': { status: 'live', missedAt: ago(DRIFT_CONFIRM_MS - 1) },
   'live, missed ten minutes ago': { status: 'live', missedAt: ago(DRIFT_CONFIRM_MS) },
-  drifted: { status: 'drifted' },
-  failed: { status: 'failed' },
+  drifted: { status: 'drifted', driftedAt: ago(60_000) },
+  failed: { status: 'failed', failedAt: ago(60_000) },
 } as const satisfies Record<string, DomainState>;
 
 const toPending: DomainState = { status: 'pending', pendingSince: now };
 const toVerified: DomainState = { status: 'verified', verifiedAt: now };
 const toLive: DomainState = { status: 'live', missedAt: null };
-const toDrifted: DomainState = { status: 'drifted' };
-const toFailed: DomainState = { status: 'failed' };
+const toDrifted: DomainState = { status: 'drifted', driftedAt: now };
+const toFailed: DomainState = { status: 'failed', failedAt: now };
 const missedNow: DomainState = { status: 'live', missedAt: now };
 
 /** `stays`: as it was; a state alone: a silent note; a state with an event: a move. */
 type Outcome = 'refused' | 'stays' | DomainState | readonly [to: DomainState, event: string];
 
+const ended = [toVerified, 'certificate.ended'] as const;
 const reverified = [toPending, 'domain.reverify_requested'] as const;
 const unverified = [toPending, 'domain.unverified'] as const;
 const lost = [toPending, 'domain.claimed_elsewhere'] as const;
@@ -73,7 +74,8 @@ const table: {
     unknown: 'stays',
     stored: [toLive, 'domain.live'],
     ended: 'refused',
-    verify: reverified,
+    // It keeps its name, its time and the time of its case.
+    verify: [states.verified, 'domain.reverify_requested'],
     claimed: lost,
   },
   'live, in order': {
@@ -81,7 +83,7 @@ const table: {
     wrong: missedNow,
     unknown: 'stays',
     stored: 'stays',
-    ended: unverified,
+    ended,
     verify: 'stays',
     claimed: lost,
   },
@@ -90,7 +92,7 @@ const table: {
     wrong: 'stays',
     unknown: 'stays',
     stored: 'stays',
-    ended: unverified,
+    ended,
     verify: 'stays',
     claimed: lost,
   },
@@ -99,7 +101,7 @@ const table: {
     wrong: [toDrifted, 'domain.drifted'],
     unknown: 'stays',
     stored: 'stays',
-    ended: unverified,
+    ended,
     verify: 'stays',
     claimed: lost,
   },
@@ -141,7 +143,8 @@ const anyState: fc.Arbitrary<DomainState> = fc.oneof(
   anyTime.map((pendingSince) => ({ status: 'pending', pendingSince }) as const),
   anyTime.map((verifiedAt) => ({ status: 'verified', verifiedAt }) as const),
   fc.option(anyTime).map((missedAt) => ({ status: 'live', missedAt }) as const),
-  fc.constantFrom({ status: 'drifted' } as const, { status: 'failed' } as const),
+  anyTime.map((driftedAt) => ({ status: 'drifted', driftedAt }) as const),
+  anyTime.map((failedAt) => ({ status: 'failed', failedAt }) as const),
 );
 const anyOccurrence = fc.constantFrom(...Object.values(occurrences));
 const anyRules = fc.record({ now: anyTime, windowMs: fc.integer({ min: 1, max: 1e10 }) });
@@ -185,18 +188,37 @@ describe('whatever happens to whichever domain', () => {
     );
   });
 
-  it('an event is told exactly when the status changes or a window starts anew', () => {
+  it('an event is told exactly when the status changes, or verify is asked for', () => {
     fc.assert(
       fc.property(anyState, anyOccurrence, anyRules, (state, occurrence, rules) => {
         const step = transition(state, occurrence, rules);
         if (step.kind === 'stayed') expect(step.to.status).toBe(state.status);
         if (step.kind === 'moved' && step.to.status === state.status) {
-          expect(step).toMatchObject({
-            to: { status: 'pending' },
-            event: 'domain.reverify_requested',
-          });
+          expect(step.event).toBe('domain.reverify_requested');
         }
       }),
     );
   });
+
+  it('a domain that holds its name gives it up only to its DNS, or to another project', () => {
+    const holding = anyState.filter(({ status }) => !['pending', 'failed'].includes(status));
+    fc.assert(
+      fc.property(holding, anyOccurrence, anyRules, (state, occurrence, rules) => {
+        fc.pre(occurrence.kind !== 'checked' && occurrence.kind !== 'claimed_elsewhere');
+        const { status } = stateAfter(state, occurrence, rules);
+        // A drifted one's DNS has pointed elsewhere for long.
+        if (state.status !== 'drifted') expect(['verified', 'live']).toContain(status);
+        else expect(status).not.toBe('pending');
+      }),
+    );
+  });
+});
+
+it('a laboratory confirms a drift sooner, by the factor of its window', () => {
+  const verdictAfter = (ms: number) =>
+    transition({ status: 'live', missedAt: ago(ms) }, occurrences.wrong, {
+      now,
+      windowMs: windowMs / 100,
+    }).kind;
+  expect([verdictAfter(5_999), verdictAfter(6_000)]).toEqual(['stayed', 'moved']);
 });

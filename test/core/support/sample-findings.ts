@@ -5,6 +5,7 @@ import type {
   Hint,
   HintCode,
 } from '../../../src/core/diagnosis/findings.ts';
+import { proofRecordFor } from '../../../src/core/proof.ts';
 
 export const hostname = 'docs.example.com';
 export const target = 'x.edge.test';
@@ -126,7 +127,15 @@ function samplesWith(text: string, count = 1): Samples {
       hint: 'bare_name',
       rfc: 'allow',
     },
-    held_elsewhere: { code: 'held_elsewhere', hostname },
+    held_elsewhere: {
+      code: 'held_elsewhere',
+      hostname,
+      proof: {
+        record: proofRecordFor({ hostname, value: 'signpost-domain-verification=a' }),
+        seen: 'missing',
+        found: texts,
+      },
+    },
     caa_unknown: {
       code: 'caa_unknown',
       hostname,

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { type AttentionCode, attentionOf, inWords, type Vitals } from '../../src/core/attention.ts';
+
+const well: Vitals = {
+  turnAgeSeconds: 40,
+  queueAnswers: true,
+  overdueSeconds: { 'check-dns': 12, 'recheck-live': 0 },
+  escalationsOpen: 0,
+  jobsSetAside: 0,
+  certificates: { ended: 0, day: 0, week: 0 },
+  dnsOperators: [{ operator: 'ns.example', domains: 4 }],
+  ofOurResolvers: 1,
+  attached: 40,
+  queuesPaused: [],
+};
+
+const table: readonly (readonly [what: string, Partial<Vitals>, AttentionCode, string])[] = [
+  ['no worker was ever there', { turnAgeSeconds: null }, 'no_worker', 'No worker has run yet'],
+  ['the workers are gone', { turnAgeSeconds: 720 }, 'no_worker', 'for 12 minutes'],
+  ['the queue is away', { queueAnswers: false }, 'queue_away', 'safe in the database'],
+  [
+    'one queue is late',
+    { overdueSeconds: { 'check-dns': 301 } },
+    'work_overdue',
+    'check-dns is 5 minutes late.',
+  ],
+  [
+    'several queues are late',
+    { overdueSeconds: { a: 400, b: 8_000, c: 500 } },
+    'work_overdue',
+    'b is 2 hours late, and so are c, a.',
+  ],
+  [
+    'a queue is paused',
+    { queuesPaused: ['check-dns'] },
+    'queue_paused',
+    'check-dns is paused: nothing in it runs.',
+  ],
+  [
+    'all queues are paused',
+    { queuesPaused: ['check-dns', 'issue-certificate', 'recheck-live', 'renew-certificate'] },
+    'queue_paused',
+    'check-dns, issue-certificate, recheck-live and 1 more are paused',
+  ],
+  [
+    'our own resolvers fail for many',
+    { ofOurResolvers: 5, attached: 50 },
+    'resolvers_silent',
+    'Our resolvers cannot tell about 5 domains.',
+  ],
+  [
+    'our own resolvers fail for the only domain',
+    { ofOurResolvers: 1, attached: 1 },
+    'resolvers_silent',
+    'about 1 domain.',
+  ],
+  [
+    'our own resolvers fail for all that were looked at so far, of very many',
+    { ofOurResolvers: 1_000, attached: 100_000 },
+    'resolvers_silent',
+    'about 1000 domains.',
+  ],
+  ['a case is open', { escalationsOpen: 1 }, 'escalations_open', '1 domain gets no certificate'],
+  ['jobs are set aside', { jobsSetAside: 2 }, 'jobs_set_aside', '2 jobs went wrong'],
+  [
+    'a certificate has ended',
+    { certificates: { ended: 1, day: 0, week: 0 } },
+    'certificates_ended',
+    '1 domain that was served has a certificate that has ended',
+  ],
+  [
+    'certificates end within a day',
+    { certificates: { ended: 0, day: 2, week: 3 } },
+    'certificates_end_soon',
+    '2 certificates end within a day.',
+  ],
+  [
+    'certificates end within a week',
+    { certificates: { ended: 0, day: 0, week: 3 } },
+    'certificates_end_soon',
+    '3 certificates end within a week.',
+  ],
+  [
+    'an operator of name servers is silent',
+    { dnsOperators: [{ operator: 'ns.example', domains: 5 }] },
+    'dns_operator_silent',
+    'ns.example (5 domains)',
+  ],
+];
+
+describe('what an operator has to look at', () => {
+  it('is nothing while all is well', () => {
+    expect(attentionOf(well)).toEqual([]);
+  });
+
+  it.each(table)('is told where %s', (_what, change, code, words) => {
+    const told = attentionOf({ ...well, ...change });
+    expect(told.map((one) => one.code)).toEqual([code]);
+    expect(told[0]?.summary).toContain(words);
+    expect(told[0]?.action).toMatch(/\.$/);
+  });
+
+  it.each([
+    { ofOurResolvers: 0, attached: 0 },
+    { ofOurResolvers: 4, attached: 9 },
+    { ofOurResolvers: 5, attached: 51 },
+    { ofOurResolvers: 999, attached: 100_000 },
+  ])('is not a few customers’ zones that fail: %j', (few) => {
+    expect(attentionOf({ ...well, ...few })).toEqual([]);
+  });
+
+  it('is what stops everything first', () => {
+    const all = Object.assign({}, well, ...table.map(([, change]) => change)) as Vitals;
+    const told = attentionOf({ ...all, queueAnswers: false, turnAgeSeconds: null });
+    expect(told.slice(0, 3).map(({ code }) => code)).toEqual([
+      'queue_away',
+      'no_worker',
+      'queue_paused',
+    ]);
+    const urgencies = told.map(({ urgency }) => urgency);
+    expect(urgencies).toEqual([...urgencies].sort()); // act before watch
+  });
+});
+
+it.each([
+  [1, '1 second'],
+  [119, '119 seconds'],
+  [120, '2 minutes'],
+  [7_200, '2 hours'],
+  [200_000, '2 days'],
+])('%d seconds are %s', (seconds, words) => expect(inWords(seconds)).toBe(words));

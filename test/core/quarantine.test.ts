@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import {
+  faultWaitMs,
+  isPoison,
+  outageWaitMs,
+  quarantineWaitsMs,
+  reasonOf,
+  sweepLeasesMs,
+} from '../../src/core/quarantine.ts';
+
+const SECOND = 1_000;
+
+describe('a job that meets faults of ours', () => {
+  it.each([
+    [1, 1],
+    [2, 2],
+    [3, 4],
+    [9, 256],
+    [10, 300],
+    [1_000, 300],
+  ])('waits after %i in a row for %i seconds', (faults, seconds) => {
+    expect(faultWaitMs(faults, 1)).toBe(seconds * SECOND);
+  });
+
+  it.each([
+    [1, 1],
+    [4, 8],
+    [6, 30],
+    [1_000, 30],
+  ])('tries again, while a storage is away for the %i. time, in %i seconds', (outages, seconds) => {
+    expect(outageWaitMs(outages, 1)).toBe(seconds * SECOND);
+  });
+
+  it('waits a quarter of a second at least, however short a laboratory makes it', () => {
+    expect(faultWaitMs(3, 0.001)).toBe(250);
+    expect(quarantineWaitsMs(0.0001)).toEqual([250, 360, 8_640]);
+  });
+
+  it('is set aside for five minutes, an hour, and a day ever after', () => {
+    expect(quarantineWaitsMs(1).map((ms) => ms / SECOND)).toEqual([300, 3_600, 86_400]);
+  });
+});
+
+describe('a domain that a sweep takes again and again', () => {
+  const MINUTE = 60 * SECOND;
+  it.each([
+    ['looks', 2, 1, [2, 2, 2, 5, 60, 1_440]],
+    ['renewals, which take longer than the first wait', 10, 1, [10, 10, 10, 10, 60, 1_440]],
+    ['a laboratory a thousand times as quick', 0.5, 0.001, [0.5, 0.5, 0.5, 0.5, 0.5, 1.44]],
+  ])('is leased for longer from the fourth time: %s', (_, usual, scale, minutes) => {
+    expect(sweepLeasesMs(usual * MINUTE, scale).map((ms) => ms / MINUTE)).toEqual(minutes);
+  });
+});
+
+describe('a job is set aside', () => {
+  it.each([
+    [{ faults: 0, deathsAlone: 0, probation: false }, false],
+    [{ faults: 9, deathsAlone: 0, probation: false }, false],
+    [{ faults: 10, deathsAlone: 0, probation: false }, true],
+    [{ faults: 0, deathsAlone: 2, probation: false }, false],
+    [{ faults: 0, deathsAlone: 3, probation: false }, true],
+    [{ faults: 0, deathsAlone: 0, probation: true }, false],
+    [{ faults: 1, deathsAlone: 0, probation: true }, true],
+    [{ faults: 0, deathsAlone: 1, probation: true }, true],
+  ])('%j: %s', (misfortune, poison) => {
+    expect(isPoison(misfortune)).toBe(poison);
+  });
+});
+
+describe('the reason that an operator reads', () => {
+  it.each([
+    ['a plain fault', 'is not iterable', 'TypeError: is not iterable'],
+    [
+      'of Prisma, without the source code',
+      '\nInvalid `x()` in\n/srv/a.ts:3\n\n→ 3 x(\n\nNo column y',
+      'TypeError: No column y',
+    ],
+    [
+      'credentials in a URL',
+      'cannot open postgres://me:secret@db/x',
+      'TypeError: cannot open postgres://…@db/x',
+    ],
+    ['a token', `token ${'a1'.repeat(30)} refused`, 'TypeError: token … refused'],
+    [
+      'a private key',
+      'bad -----BEGIN PRIVATE KEY-----\nabc\n\ndef\n-----END PRIVATE KEY----- here',
+      'TypeError: bad … here',
+    ],
+    [
+      'an id stays',
+      'no 0c9e0a8e-5b8e-4b57-9d2c-111111111111',
+      'TypeError: no 0c9e0a8e-5b8e-4b57-9d2c-111111111111',
+    ],
+  ])('%s', (_, message, reason) => {
+    expect(reasonOf({ name: 'TypeError', message })).toBe(reason);
+  });
+
+  it('is one line of at most 300 characters', () => {
+    const reason = reasonOf({ name: 'Error', message: 'a b\n'.repeat(1_000) });
+    expect(reason).toHaveLength(300);
+    expect(reason).not.toContain('\n');
+  });
+});

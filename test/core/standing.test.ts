@@ -1,0 +1,195 @@
+import { describe, expect, it, test } from 'vitest';
+import type { Finding } from '../../src/core/diagnosis/findings.ts';
+import { type Standing, type Stood, standingLine, standingOf } from '../../src/core/standing.ts';
+import { later, noon } from '../support/builders.ts';
+
+const soon = later(noon, 16_250);
+const wanted = { hostname: 'docs.shop.test', target: 'x.edge.test' };
+const missing: Finding = { code: 'record_missing', ...wanted, seen: 'nxdomain' };
+const silent: Finding = {
+  code: 'dns_unknown',
+  hostname: wanted.hostname,
+  servers: [{ server: 'ns1.shop.test', outcome: 'timeout' }],
+};
+const wildcard: Finding = { code: 'wildcard_answers', ...wanted, wildcard: '*.shop.test' };
+const partial: Finding = { code: 'apex_partial', ...wanted, addresses: ['192.0.2.1'], missing: [] };
+const disagree: Finding = { code: 'name_servers_disagree', ...wanted, right: [], others: [] };
+
+const none = { expiresAt: null, nextAttemptAt: null, isRefused: false };
+const pending: Stood = {
+  status: 'pending',
+  findings: [missing],
+  lastCheckedAt: noon,
+  nextCheckAt: soon,
+  verifiedAt: null,
+  missedAt: null,
+  certificate: none,
+  hasEscalation: false,
+};
+const verified: Stood = { ...pending, status: 'verified', findings: [], nextCheckAt: null };
+const live: Stood = { ...pending, status: 'live', findings: [], verifiedAt: noon };
+const end = { ...none, expiresAt: new Date('2027-02-18T00:00:00Z') };
+const again = { ...none, nextAttemptAt: soon, isRefused: true };
+
+const absent = 'docs.shop.test does not exist in the DNS yet.';
+const checked = { next: 'The next check is', nextAt: soon };
+
+const rows: readonly (readonly [what: string, Stood, Standing])[] = [
+  [
+    'was added a moment ago',
+    { ...pending, findings: [], lastCheckedAt: null },
+    {
+      now: 'Added; its DNS has not been checked yet.',
+      next: 'The first check is',
+      nextAt: soon,
+      actor: null,
+    },
+  ],
+  [
+    'is being looked at for the first time',
+    { ...pending, findings: [], lastCheckedAt: null, nextCheckAt: noon },
+    {
+      now: 'Added; its DNS has not been checked yet.',
+      next: 'The first check is under way.',
+      nextAt: null,
+      actor: null,
+    },
+  ],
+  ['lacks its record', pending, { now: absent, actor: 'customer', ...checked }],
+  [
+    'has a check under way',
+    { ...pending, nextCheckAt: noon },
+    { now: absent, actor: 'customer', next: 'A check is under way.', nextAt: null },
+  ],
+  [
+    'has name servers that are silent, which nobody has to repair yet',
+    { ...pending, findings: [silent] },
+    { now: expect.stringContaining('docs.shop.test'), actor: null, ...checked },
+  ],
+  [
+    'is verified',
+    verified,
+    {
+      now: 'The DNS is right; the certificate is on its way, which takes a minute or two.',
+      next: 'The certificate is being obtained.',
+      nextAt: null,
+      actor: null,
+    },
+  ],
+  [
+    'is verified, and was refused',
+    { ...verified, certificate: again },
+    {
+      now: 'The DNS is right; the certificate authority has refused the certificate so far.',
+      next: 'The certificate is tried for again',
+      nextAt: soon,
+      actor: null,
+    },
+  ],
+  [
+    'is verified, and has a case open',
+    { ...verified, certificate: again, hasEscalation: true },
+    {
+      now: 'The DNS is right, but the certificate has not come; an operator has been called.',
+      next: 'The certificate is tried for again',
+      nextAt: soon,
+      actor: 'platform',
+    },
+  ],
+  [
+    'is verified, and its name servers disagree since',
+    { ...verified, findings: [disagree] },
+    {
+      now: expect.stringMatching(/^The certificate cannot be obtained yet\. /),
+      next: 'The certificate is being obtained.',
+      nextAt: null,
+      actor: 'customer',
+    },
+  ],
+  [
+    'is live',
+    live,
+    { now: 'Live. Nothing to do: its certificate is renewed by itself.', actor: null, ...checked },
+  ],
+  [
+    'is live by a wildcard',
+    { ...live, findings: [wildcard] },
+    { now: expect.stringMatching(/^Live\. .*\*\.shop\.test/), actor: 'customer', ...checked },
+  ],
+  [
+    'is live with something to know, and nothing to do',
+    { ...live, findings: [partial] },
+    { now: 'Live. Nothing to do: its certificate is renewed by itself.', actor: null, ...checked },
+  ],
+  [
+    'is live, and its renewal was refused',
+    { ...live, certificate: { ...end, isRefused: true } },
+    {
+      now: 'Live; the certificate authority has refused its renewal so far. It is tried again.',
+      actor: null,
+      ...checked,
+    },
+  ],
+  [
+    'is live, and its renewal has a case open',
+    { ...live, hasEscalation: true },
+    {
+      now: 'Live, but its certificate has not been renewed; an operator has been called.',
+      actor: 'platform',
+      ...checked,
+    },
+  ],
+  [
+    'is live, and was missed once',
+    { ...live, findings: [missing], missedAt: noon },
+    {
+      now: `Live, but perhaps not for long. ${absent}`,
+      actor: 'customer',
+      next: 'It is checked once more',
+      nextAt: soon,
+    },
+  ],
+  [
+    'has drifted',
+    { ...live, status: 'drifted', findings: [missing], certificate: end },
+    {
+      now: `No longer live. ${absent} Who still comes here is served until 2027-02-18.`,
+      actor: 'customer',
+      ...checked,
+    },
+  ],
+  [
+    'has failed',
+    { ...pending, status: 'failed' },
+    {
+      now: `Not live: the time for its DNS ran out. ${absent}`,
+      actor: 'customer',
+      ...checked,
+    },
+  ],
+  [
+    'has failed after it was live, and is checked no more',
+    { ...pending, status: 'failed', verifiedAt: noon, nextCheckAt: null },
+    {
+      now: `No longer live: its certificate has ended. ${absent}`,
+      next: 'It is checked no more; verify it again to start anew.',
+      nextAt: null,
+      actor: 'customer',
+    },
+  ],
+];
+
+describe('where a domain stands', () => {
+  test.each(rows)('that %s', (_what, stood, standing) => {
+    expect(standingOf(stood, noon)).toEqual(standing);
+  });
+
+  it('is one line, with its time exact', () => {
+    expect(standingLine(standingOf(pending, noon))).toBe(
+      `${absent} The next check is on 2026-11-20 at 12:00:16 UTC.`,
+    );
+    expect(standingLine(standingOf({ ...pending, nextCheckAt: noon }, noon))).toBe(
+      `${absent} A check is under way.`,
+    );
+  });
+});
