@@ -1,0 +1,44 @@
+/** The words of a case for who reads them: the platform's settings are named to its operator alone. */
+import { describe, expect, it } from 'vitest';
+import type { EscalationCause, EscalationEvidence } from '../../src/core/escalation.ts';
+import { escalationWords, nextActions, type Reader } from '../../src/core/escalation-words.ts';
+
+const at = '2026-11-20T12:00:00.000Z';
+const evidence: EscalationEvidence = {
+  findings: [],
+  problem: null,
+  refusals: 0,
+  budget: null,
+  probes: [{ address: '192.0.2.1', outcome: 'refused' }],
+  setback: {
+    at,
+    detail: 'ca_misconfigured (first): set ACME_EAB_KID and ACME_EAB_HMAC_KEY',
+  },
+  quarantine: null,
+  candidate: null,
+  nextAttempt: null,
+  servedUntil: null,
+};
+
+const told = (cause: EscalationCause, reader: Reader) => {
+  const { summary, nextAction } = escalationWords(cause, evidence, reader);
+  return `${summary} ${nextAction}`;
+};
+
+describe('a setting of the platform', () => {
+  it.each([
+    ['challenge_unreachable', 'EDGE_PROBE=false'],
+    ['authority_unreachable', 'ACME_EAB_KID'],
+    ['authority_rate_limited', 'ACME_EAB_KID'],
+  ] as const)('is the operator’s to know and to change: %s', (cause, setting) => {
+    expect(told(cause, 'operator')).toContain(setting);
+    expect(told(cause, 'customer')).toContain('the platform’s operator has to');
+  });
+
+  it.each(Object.keys(nextActions) as EscalationCause[])(
+    'is not named to customers: %s',
+    (cause) => {
+      expect(told(cause, 'customer')).not.toMatch(/[A-Z]+_[A-Z]/);
+    },
+  );
+});

@@ -1,0 +1,40 @@
+/** What a case says of a job that met faults again and again. */
+import { describe, expect, it } from 'vitest';
+import { escalationWords } from '../../src/core/escalation-words.ts';
+
+const quiet = {
+  findings: [],
+  problem: null,
+  refusals: 0,
+  budget: null,
+  probes: [],
+  setback: null,
+  candidate: null,
+  servedUntil: null,
+} as const;
+
+describe('the next action of a job that was set aside', () => {
+  const quarantine = { reason: 'Error: secret?', until: '2026-11-20T13:00:00.000Z' };
+  const aside = (at: string) =>
+    escalationWords('platform_fault', {
+      ...quiet,
+      quarantine,
+      nextAttempt: { order: 'new', at, thenAt: null },
+    });
+
+  it('says until when, where it is left to its time', () => {
+    expect(aside(quarantine.until).nextAction).toBe(
+      'Its job met faults again and again, and was set aside until 2026-11-20 13:00 UTC; then it is tried again.',
+    );
+  });
+
+  it('says that it is tried before its time, where it is', () => {
+    expect(aside('2026-11-20T12:00:00.000Z').nextAction).toBe(
+      'Its job met faults again and again, and was set aside. It is tried once more at 2026-11-20 12:00 UTC; should that go wrong, it is set aside again, for longer.',
+    );
+  });
+
+  it('tells the customer nothing of our faults’ own words', () => {
+    expect(JSON.stringify(aside(quarantine.until))).not.toContain('secret');
+  });
+});

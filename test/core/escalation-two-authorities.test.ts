@@ -1,0 +1,37 @@
+/** What a case says where neither of two certificate authorities gets on. */
+import { describe, expect, it } from 'vitest';
+import { type EscalationEvidence, likeliestCause } from '../../src/core/escalation.ts';
+import { escalationWords } from '../../src/core/escalation-words.ts';
+
+const evidence: EscalationEvidence = {
+  findings: [],
+  problem: {
+    type: 'rate_limited',
+    detail: 'too many certificates',
+    retryAfter: '2026-11-21T12:00:00.000Z',
+  },
+  refusals: 1,
+  budget: null,
+  probes: [],
+  setback: {
+    at: '2026-11-20T12:20:00.000Z',
+    detail: 'ca_unreachable (acme.second.example): the authority gave no answer (ECONNREFUSED)',
+  },
+  quarantine: null,
+  candidate: null,
+  nextAttempt: { order: 'open', at: '2026-11-20T12:30:00.000Z', thenAt: null },
+  servedUntil: null,
+};
+
+describe('a case of two authorities', () => {
+  it('says what keeps back each of them, and that the open order goes on', () => {
+    const cause = likeliestCause(evidence);
+    expect(cause).toBe('authority_rate_limited');
+    expect(escalationWords(cause, evidence)).toEqual({
+      summary:
+        'The certificate authority allows no new order before 2026-11-21 12:00 UTC. It says: “too many certificates” The order that is open now had not come further at 2026-11-20 12:20 UTC: ca_unreachable (acme.second.example): the authority gave no answer (ECONNREFUSED).',
+      nextAction:
+        'The open order is taken up again at 2026-11-20 12:30 UTC, and every few minutes after that.',
+    });
+  });
+});

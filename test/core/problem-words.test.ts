@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { explainProblem, problemTypes } from '../../src/core/problem-words.ts';
+
+/** Whoever may act on it, and a word of what to do. */
+const rows: readonly (readonly [type: string, actor: string, action: RegExp])[] = [
+  ['caa', 'customer', /CAA record of the name, or of a name above it/],
+  ['dns', 'customer', /every name server .* DNSSEC/],
+  ['unauthorized', 'customer', /Remove other A and AAAA records/],
+  ['incorrect_response', 'customer', /Remove other A and AAAA records/],
+  ['tls', 'customer', /Remove other A and AAAA records/],
+  ['connection', 'customer', /Remove other A and AAAA records/],
+  ['rejected_identifier', 'customer', /another host name/],
+  ['unsupported_identifier', 'customer', /another host name/],
+  ['rate_limited', 'platform', /nothing for you to do: .*when the authority allows it/],
+  ['order_lost', 'platform', /nothing for you to do: .*by itself/],
+  ['account_does_not_exist', 'platform', /nothing for you to do: whoever runs this service/],
+  ['user_action_required', 'platform', /nothing for you to do: whoever runs this service/],
+  ['other', 'platform', /own words: .* nothing for you to do/],
+];
+
+describe('a refusal of the certificate authority', () => {
+  it.each(rows)('%s is for the %s to act on', (type, actor, action) => {
+    const { summary, ...words } = explainProblem(type);
+    expect(words).toEqual({ action: expect.stringMatching(action), actor });
+    expect(summary).toMatch(/^The certificate authority |^The order /);
+  });
+
+  it.each(problemTypes)('%s has whole sentences, printable', (type) => {
+    const { summary, action } = explainProblem(type);
+    for (const words of [summary, action]) expect(words).toMatch(/^[A-Z][ -~]{20,400}\.$/);
+  });
+
+  it('that a newer version stored is one that we have no words for', () => {
+    expect(explainProblem('of_tomorrow')).toEqual(explainProblem('other'));
+    expect(explainProblem('constructor')).toEqual(explainProblem('other'));
+  });
+});
+
+describe('docs/api.md', () => {
+  it('lists every type, and no other', () => {
+    const api = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
+    const [, text = ''] = api.split('### Why an order was refused');
+    const [section = ''] = text.split('\n##');
+    const listed = [...section.matchAll(/^\| (`\w+`(?:, `\w+`)*)/gm)].flatMap(([, names = '']) =>
+      names.split(', ').map((name) => name.replaceAll('`', '')),
+    );
+    expect(listed.sort()).toEqual([...problemTypes].sort());
+  });
+});
