@@ -1,0 +1,204 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import {
+  type BrowserState,
+  browserWarning,
+  LOOK_COUNTS_MS,
+  REMEMBERED_MS,
+  type Visited,
+} from '../../src/core/browser-warning.ts';
+import type { AddressShown, Shown, ShownOutcome } from '../../src/core/shown.ts';
+import { docsDomain } from '../../src/http/schemas/domain-examples.ts';
+import { later, noon } from '../support/builders.ts';
+
+const certificate = {
+  storedAt: later(noon, -REMEMBERED_MS),
+  hasEnded: false,
+  isTrusted: true,
+};
+const live: Visited = { status: 'live', missedAt: null, findings: [], certificate, shown: null };
+const without: Visited = { ...live, certificate: null };
+const ended: Visited = { ...live, certificate: { ...certificate, hasEnded: true } };
+const fresh: Visited = {
+  ...live,
+  certificate: { ...certificate, storedAt: later(noon, 1 - REMEMBERED_MS) },
+};
+const local: Visited = { ...fresh, certificate: { ...certificate, isTrusted: false } };
+
+/** A look a minute ago; the addresses are 192.0.2.1, 192.0.2.2, … */
+function seen(...found: readonly (ShownOutcome | Partial<AddressShown>)[]): { shown: Shown } {
+  const addresses = found.map((one, place): AddressShown => {
+    const given = typeof one === 'string' ? { outcome: one } : one;
+    return { address: `192.0.2.${place + 1}`, outcome: 'other', issuer: null, names: [], ...given };
+  });
+  return { shown: { checkedAt: later(noon, -60_000), addresses } };
+}
+const old = { issuer: 'Old CA', names: ['old.test', 'www.old.test'] };
+
+type Row = readonly [what: string, Visited, BrowserState, RegExp];
+const rows: readonly Row[] = [
+  [
+    'waits for its DNS',
+    { ...without, status: 'pending' },
+    'no_certificate_yet',
+    /as soon as the DNS/,
+  ],
+  ['has failed', { ...without, status: 'failed' }, 'no_certificate_yet', /as soon as the DNS/],
+  ['waits for its certificate', { ...without, status: 'verified' }, 'no_certificate_yet', /on its/],
+  ['has lost its certificate to the clock', ended, 'no_certificate_yet', /has ended, and the next/],
+  [
+    'and is verified again',
+    { ...ended, status: 'verified' },
+    'no_certificate_yet',
+    /has ended, and/,
+  ],
+  [
+    'and its DNS is wrong',
+    { ...ended, status: 'failed' },
+    'no_certificate_yet',
+    /as soon as the DNS/,
+  ],
+  ['is served', live, 'served', /given another one/],
+  ['is verified with a certificate of before', { ...live, status: 'verified' }, 'served', /given/],
+  [
+    'is served by the local authority',
+    local,
+    'served',
+    /none of them trusts.* the platform’s operator/,
+  ],
+  ['has a certificate of the last hour', fresh, 'may_be_cached', /private window/],
+  [
+    'is remembered otherwise by resolvers',
+    { ...live, findings: ['old_answer_cached'] },
+    'may_be_cached',
+    /old server/,
+  ],
+  [
+    'has a name server that stays behind',
+    { ...live, findings: ['name_servers_disagree', 'mail_at_name'] },
+    'may_be_cached',
+    /old server/,
+  ],
+  ['has other findings', { ...live, findings: ['caa_blocks', 'dns_unknown'] }, 'served', /given/],
+  ['was missed once', { ...fresh, missedAt: noon }, 'not_reaching_us', /no longer led here/],
+  ['has drifted', { ...live, status: 'drifted' }, 'not_reaching_us', /no longer led here/],
+  [
+    'has drifted, and its certificate has ended',
+    { ...ended, status: 'drifted' },
+    'not_reaching_us',
+    /no longer led here/,
+  ],
+  ['has lost its name', { ...live, status: 'pending' }, 'not_reaching_us', /not served here/],
+  [
+    'failed with its certificate',
+    { ...live, status: 'failed' },
+    'not_reaching_us',
+    /not served here/,
+  ],
+  ['shows it everywhere', { ...live, ...seen('ours', 'ours') }, 'served', /every .* given another/],
+  [
+    'shows it everywhere, since minutes',
+    { ...fresh, ...seen('ours') },
+    'served',
+    /every .* private/,
+  ],
+  [
+    'shows it wherever we come',
+    { ...fresh, ...seen('no_route', 'ours') },
+    'served',
+    /every address/,
+  ],
+  [
+    'cannot be come to',
+    { ...fresh, ...seen('no_route', 'reserved') },
+    'may_be_cached',
+    /last hour/,
+  ],
+  ['has no address', { ...live, ...seen() }, 'served', /^The certificate is served\. A browser/],
+  ['is local, and shown', { ...local, ...seen('ours') }, 'served', /none of them trusts/],
+  [
+    'is shown, but remembered otherwise',
+    { ...live, findings: ['old_answer_cached'], ...seen('ours') },
+    'may_be_cached',
+    /old server/,
+  ],
+  [
+    'shows another at one address',
+    { ...fresh, ...seen('ours', old, 'timeout') },
+    'other_certificate',
+    /192\.0\.2\.2 showed a certificate of “Old CA” for old\.test and 1 more instead\. .*if not, tell/,
+  ],
+  [
+    'shows others at many',
+    { ...local, ...seen({}, {}, {}, {}) },
+    'other_certificate',
+    /but 192\.0\.2\.1 showed a certificate; .*3 showed a certificate and 1 more instead/,
+  ],
+  [
+    'is not shown at some addresses',
+    { ...live, ...seen('ours', 'refused', 'timeout', 'no_certificate') },
+    'not_shown',
+    /2 refused the connection; .*3 did not answer in time; .*4 ended the handshake .* nothing for you/,
+  ],
+  [
+    'shows the one before at one address',
+    { ...fresh, ...seen('ours', 'ours_before') },
+    'may_be_cached',
+    /but 192\.0\.2\.2 still showed the one before it\. There is nothing to do/,
+  ],
+];
+
+/** The look at the addresses says nothing about these. */
+const unjudged: readonly (readonly [string, Visited, BrowserState])[] = [
+  [
+    'whose certificate is newer',
+    { ...fresh, ...seen('other'), certificate: { ...certificate, storedAt: noon } },
+    'may_be_cached',
+  ],
+  [
+    'that waits for its certificate',
+    { ...without, ...seen('other'), status: 'verified' },
+    'no_certificate_yet',
+  ],
+  ['that is verified anew', { ...live, ...seen('other'), status: 'verified' }, 'served'],
+  ['that has drifted', { ...live, ...seen('ours'), status: 'drifted' }, 'not_reaching_us'],
+  [
+    'that nobody has looked at for hours',
+    {
+      ...live,
+      certificate: { ...certificate, storedAt: later(noon, -2 * LOOK_COUNTS_MS) },
+      shown: { ...seen('timeout').shown, checkedAt: later(noon, -LOOK_COUNTS_MS - 1) },
+    },
+    'served',
+  ],
+  ['whose certificate has ended', { ...ended, ...seen('ours') }, 'no_certificate_yet'],
+];
+
+describe('a warning at a domain that', () => {
+  it.each(rows)('%s', (_what, visited, state, words) => {
+    const { summary, shown, ...told } = browserWarning(visited, noon);
+    expect(told).toEqual({ state });
+    expect(summary).toMatch(words);
+    expect(shown).toBe(visited.shown);
+  });
+
+  it.each(unjudged)('is not judged by an old look at a domain %s', (_what, visited, state) => {
+    expect(browserWarning(visited, noon)).toMatchObject({ state, shown: null });
+  });
+});
+
+describe('the documents', () => {
+  it('list every state, and no other', () => {
+    const api = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
+    const [, text = ''] = api.split('### When a browser warns');
+    const [table = ''] = text.split('\n### ');
+    const listed = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, state]) => state);
+    expect(listed.sort()).toEqual(['state', ...new Set(rows.map(([, , state]) => state))].sort());
+  });
+
+  it('show a domain as it is worded', () => {
+    expect(docsDomain.certificate.browser).toEqual(
+      browserWarning({ ...without, status: 'pending' }, noon),
+    );
+  });
+});

@@ -1,0 +1,177 @@
+/** When certificates are renewed; the tries after refusals are in test/workers/issue-certificate.test.ts. */
+
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import {
+  drawOf,
+  escalateRenewalAt,
+  movedRenewalAt,
+  plannedRenewalAt,
+  renewAt,
+  renewalLookAt,
+} from '../../src/core/certificate-plan.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
+import { later, noon } from '../support/builders.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const MINUTE = 60_000;
+
+describe('the renewal of a certificate', () => {
+  it.each([
+    ['90 days', 90, 60, 55.5],
+    ['45 days', 45, 30, 27.75],
+    ['6 days', 6, 4, 3.7],
+  ])(
+    'of %s comes when a third of its life is left, or a little earlier',
+    (_, days, last, first) => {
+      const life = { issuedAt: noon, expiresAt: later(noon, days * DAY) };
+      const daysUntil = (jitter: number) =>
+        (renewAt(life, jitter).getTime() - noon.getTime()) / DAY;
+      expect(daysUntil(0)).toBeCloseTo(last, 6);
+      expect(daysUntil(1)).toBeCloseTo(first, 6);
+    },
+  );
+
+  it('whose DNS was not right is looked at again in an hour, in a laboratory sooner', () => {
+    expect(renewalLookAt(noon, VERIFY_WINDOW_MS)).toEqual(later(noon, HOUR));
+    expect(renewalLookAt(noon, VERIFY_WINDOW_MS / 100)).toEqual(later(noon, HOUR / 100));
+  });
+});
+
+/** An id whose draw is so much. */
+const idOf = (draw: number) => {
+  const bits = Math.floor(draw * 2 ** 48)
+    .toString(16)
+    .padStart(12, '0');
+  return `${bits.slice(0, 8)}-${bits.slice(8)}-4000-8000-000000000000`;
+};
+type Days = number;
+/** A certificate that is issued at noon, and the window in which its authority wants it renewed. */
+function aRenewable(lives: Days, window: readonly [Days, Days] | null, draw = 0.5) {
+  const [start, end] = (window ?? [0, 0]).map((day) => later(noon, day * DAY));
+  return {
+    id: idOf(draw),
+    issuedAt: noon,
+    expiresAt: later(noon, lives * DAY),
+    window: window && start && end ? { start, end } : null,
+  };
+}
+const daysIn = (at: Date) => (Number(at) - Number(noon)) / DAY;
+
+describe('a renewal whose authority has a window', () => {
+  type Case = readonly [
+    what: string,
+    lives: Days,
+    window: readonly [Days, Days] | null,
+    draw: number,
+    today: Days,
+    due: Days,
+  ];
+  const cases: readonly Case[] = [
+    ['comes at the start of it', 90, [58, 60], 0, 0, 58],
+    ['comes in the middle of it', 90, [58, 60], 0.5, 0, 59],
+    ['comes near the end of it', 90, [58, 60], 0.75, 0, 59.5],
+    ['comes early where the authority wants it', 90, [10, 12], 0.5, 0, 11],
+    ['comes at once where the window is past', 90, [1, 2], 0.5, 20, 20],
+    ['comes at once where its time in the window is past', 90, [19, 21], 0.25, 20, 20],
+    ['comes later than we planned', 90, [62, 66], 0.5, 0, 64],
+    ['comes with a quarter of its life left at the latest', 90, [80, 85], 0, 0, 67.5],
+    ['and then a little earlier, spread as our own plan is', 90, [80, 85], 0.5, 0, 65.25],
+    ['comes so of 45 days', 45, [44, 46], 0, 0, 33.75],
+    ['comes so of 6 days', 6, [5, 5.5], 0, 0, 4.5],
+    ['comes so where the window begins after its end', 90, [900, 901], 0, 0, 67.5],
+    ['is overdue after that, whatever the window says', 90, [80, 85], 0, 70, 67.5],
+    ['of minutes comes by our own plan', 0.02, [0.019, 0.0195], 0, 0, (0.02 * 2) / 3],
+    ['comes by our own plan where there is none', 90, null, 0, 0, 60],
+    ['comes by our own plan, spread, where there is none', 90, null, 0.5, 0, 57.75],
+  ];
+  it.each(cases)('%s', (_what, lives, window, draw, today, due) => {
+    const at = plannedRenewalAt(aRenewable(lives, window, draw), later(noon, today * DAY));
+    expect(daysIn(at)).toBeCloseTo(due, 5);
+  });
+
+  it('is called for before an operator is, whatever the window says', () => {
+    for (const lives of [90, 45, 6, 1, 1 / 24, 1 / 300]) {
+      const certificate = aRenewable(lives, [lives * 2, lives * 3], 0);
+      const due = plannedRenewalAt(certificate, noon);
+      expect(due <= escalateRenewalAt(certificate)).toBe(true);
+      expect(due < certificate.expiresAt).toBe(true);
+    }
+  });
+
+  it('keeps its time however often it is asked for, and many are spread over all of the window', () => {
+    const window = [30, 40] as const;
+    const tenths = Array.from({ length: 10 }, () => 0);
+    for (let nth = 0; nth < 2_000; nth += 1) {
+      const certificate = { ...aRenewable(90, window), id: randomUUID() };
+      const [first, again] = [0, 29].map((day) =>
+        daysIn(plannedRenewalAt(certificate, later(noon, day * DAY))),
+      );
+      expect(again).toBe(first);
+      const tenth = Math.floor((first ?? 0) - 30);
+      tenths[tenth] = (tenths[tenth] ?? 0) + 1;
+    }
+    expect(tenths).toHaveLength(10);
+    // 200 each on average, and 13 of standard deviation.
+    expect(Math.min(...tenths)).toBeGreaterThan(100);
+    expect(Math.max(...tenths)).toBeLessThan(300);
+  });
+
+  it('draws from 0 up to 1', () => {
+    expect(drawOf('00000000-0000-4000-8000-0000000000c1')).toBe(0);
+    expect(drawOf('80000000-0000-4fff-bfff-ffffffffffff')).toBe(0.5);
+    expect(drawOf('ffffffff-ffff-4fff-bfff-ffffffffffff')).toBeLessThan(1);
+  });
+});
+
+describe('a window that moves', () => {
+  const inWindow = ([start, end]: readonly [Days, Days]) => ({
+    start: later(noon, start * DAY),
+    end: later(noon, end * DAY),
+  });
+  type Case = readonly [
+    what: string,
+    before: readonly [Days, Days] | null,
+    after: readonly [Days, Days],
+    today: Days,
+    renewedAt: Days | null,
+  ];
+  const cases: readonly Case[] = [
+    ['into the past takes the renewal along, to now', [58, 60], [1, 2], 20, 20],
+    ['earlier takes it along', [58, 60], [30, 32], 20, 31],
+    ['later takes it along', [58, 60], [62, 64], 20, 63],
+    ['beyond three quarters takes it as far as that', [58, 60], [80, 84], 20, 65.25],
+    ['takes the place of our own plan', null, [62, 64], 20, 63],
+    ['into the past takes the place of our own plan', null, [1, 2], 20, 20],
+    ['leaves a renewal to its tries that was due by the window before', [1, 2], [3, 4], 20, null],
+    ['leaves it so where the window is later now', [1, 2], [58, 60], 20, null],
+    ['leaves it so where it was due by our own plan', null, [62, 64], 61, null],
+  ];
+  it.each(cases)('%s', (_what, before, after, today, renewedAt) => {
+    const certificate = aRenewable(90, before);
+    const at = movedRenewalAt(certificate, inWindow(after), later(noon, today * DAY));
+    expect(at && daysIn(at)).toEqual(renewedAt);
+  });
+});
+
+describe('the operator is called for where a certificate is not renewed', () => {
+  const table: readonly (readonly [string, lifeMs: number, leftMs: number])[] = [
+    ['90 days', 90 * DAY, 18 * DAY],
+    ['45 days', 45 * DAY, 9 * DAY],
+    ['6 days', 6 * DAY, 1.2 * DAY],
+    ['5 days, of which a day is left', 5 * DAY, DAY],
+    ['a day', DAY, 4.8 * HOUR],
+    ['an hour and a bit', HOUR + MINUTE, 12.2 * MINUTE],
+    ['an hour, as soon as the renewal is due', HOUR, 20 * MINUTE],
+    ['5 minutes, as soon as the renewal is due', 5 * MINUTE, (5 / 3) * MINUTE],
+  ];
+  it.each(table)('that lives for %s', (_, lifeMs, leftMs) => {
+    const life = { issuedAt: noon, expiresAt: later(noon, lifeMs) };
+    const at = escalateRenewalAt(life);
+    expect(Number(life.expiresAt) - Number(at)).toBeCloseTo(leftMs, -1);
+    expect(at < life.expiresAt).toBe(true);
+    // The renewal was due before, however late it is spread.
+    expect(at >= renewAt(life, 0)).toBe(true);
+  });
+});

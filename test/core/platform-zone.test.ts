@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { judgeCaa } from '../../src/core/caa/caa.ts';
+import {
+  doubtsAbout,
+  inMasterFile,
+  type PlatformZoneSettings,
+  platformZone,
+} from '../../src/core/platform-zone.ts';
+import { caaRecord, levelsIn } from './support/caa-zone.ts';
+
+const settings: PlatformZoneSettings = {
+  platformDomain: 'edge.example.net',
+  addresses: ['203.0.113.10', '2001:db8::10'],
+  issuerDomains: ['ca.example'],
+  fallbackIssuerDomains: [],
+  ttlSeconds: 300,
+  contact: null,
+  parameters: [],
+};
+
+/** Type and data alone. */
+const recordsOf = (changed: Partial<PlatformZoneSettings>) =>
+  platformZone({ ...settings, ...changed }).map(({ type, data }) => `${type} ${data}`);
+
+const wild = 'CAA 0 issuewild ";"';
+
+type Row = readonly [what: string, Partial<PlatformZoneSettings>, readonly string[]];
+const rows: readonly Row[] = [
+  [
+    'addresses of both kinds, and who may issue',
+    {},
+    ['A 203.0.113.10', 'AAAA 2001:db8::10', 'CAA 0 issue "ca.example"', wild],
+  ],
+  [
+    'IPv4 before IPv6, otherwise in the order given',
+    { addresses: ['2001:db8::2', '203.0.113.9', '2001:db8::1', '203.0.113.1'] },
+    [
+      'A 203.0.113.9',
+      'A 203.0.113.1',
+      'AAAA 2001:db8::2',
+      'AAAA 2001:db8::1',
+      'CAA 0 issue "ca.example"',
+      wild,
+    ],
+  ],
+  [
+    'one record for an address that is written in several ways',
+    { addresses: ['203.0.113.10', '203.0.113.10', '2001:DB8:0::10', '2001:db8::10'] },
+    ['A 203.0.113.10', 'AAAA 2001:db8::10', 'CAA 0 issue "ca.example"', wild],
+  ],
+  [
+    'a record for each identity, once',
+    { addresses: ['203.0.113.10'], issuerDomains: ['a.example', 'b.example', 'a.example'] },
+    ['A 203.0.113.10', 'CAA 0 issue "a.example"', 'CAA 0 issue "b.example"', wild],
+  ],
+  [
+    'the authority that stands in, too, whose account is another one',
+    {
+      addresses: ['203.0.113.10'],
+      fallbackIssuerDomains: ['second.example', 'ca.example'],
+      parameters: [
+        { tag: 'accounturi', value: 'https://ca.example/acct/1' },
+        { tag: 'validationmethods', value: 'http-01' },
+      ],
+    },
+    [
+      'A 203.0.113.10',
+      'CAA 0 issue "ca.example; accounturi=https://ca.example/acct/1; validationmethods=http-01"',
+      'CAA 0 issue "second.example; validationmethods=http-01"',
+      wild,
+    ],
+  ],
+  [
+    'an address to tell of what the set forbids',
+    { addresses: ['203.0.113.10'], contact: "o'ps@example.net" },
+    ['A 203.0.113.10', 'CAA 0 issue "ca.example"', wild, 'CAA 0 iodef "mailto:o\'ps@example.net"'],
+  ],
+  [
+    'one account and one method only',
+    {
+      addresses: ['203.0.113.10'],
+      parameters: [
+        { tag: 'accounturi', value: 'https://ca.example/acct/1' },
+        { tag: 'validationmethods', value: 'http-01' },
+      ],
+    },
+    [
+      'A 203.0.113.10',
+      'CAA 0 issue "ca.example; accounturi=https://ca.example/acct/1; validationmethods=http-01"',
+      wild,
+    ],
+  ],
+];
+
+describe('the records that the platform publishes', () => {
+  it.each(rows)('have %s', (_what, changed, expected) => {
+    expect(recordsOf(changed)).toEqual(expected);
+  });
+
+  it('are all of the wildcard, as one that stands beside it hides it', () => {
+    const owners = platformZone(settings).map(({ name, ttl }) => `${name} ${ttl}`);
+    expect([...new Set(owners)]).toEqual(['*.edge.example.net. 300']);
+  });
+
+  it('are lines that need no $ORIGIN and no $TTL', () => {
+    expect(inMasterFile(platformZone(settings))).toBe(
+      [
+        '*.edge.example.net.  300  IN  A     203.0.113.10',
+        '*.edge.example.net.  300  IN  AAAA  2001:db8::10',
+        '*.edge.example.net.  300  IN  CAA   0 issue "ca.example"',
+        '*.edge.example.net.  300  IN  CAA   0 issuewild ";"',
+        '',
+      ].join('\n'),
+    );
+  });
+});
+
+describe('the CAA set that the platform publishes', () => {
+  const account = 'https://ca.example/acct/1';
+  const ours = { issuerDomains: ['ca.example'], accountUri: account, method: 'http-01' } as const;
+  const narrowed = [
+    { tag: 'accounturi', value: account },
+    { tag: 'validationmethods', value: 'http-01' },
+  ];
+  /** As it is found by way of a customer's CNAME; the customer's own set forbids everybody. */
+  const kindFor = (ca: object, { wildcard = false, parameters = narrowed } = {}) => {
+    const records = platformZone({ ...settings, parameters }).flatMap(({ type, data }) =>
+      type === 'CAA' ? [caaRecord(data.replaceAll('"', ''))] : [],
+    );
+    const zone = {
+      'shop.test': [caaRecord('0 issue ;')],
+      'docs.shop.test': { cname: 'target' },
+      target: records,
+    };
+    return judgeCaa(levelsIn(zone, 'docs.shop.test'), { ...ours, ...ca }, { wildcard }).kind;
+  };
+
+  it.each([
+    ['lets our authority issue', 'allow', {}, {}],
+    ['lets nobody else issue', 'deny', { issuerDomains: ['other.example'] }, {}],
+    ['lets nobody issue a wildcard', 'deny', {}, { wildcard: true }],
+    ['lets no other account order', 'deny', { accountUri: 'https://ca.example/acct/2' }, {}],
+    ['lets no other method be used', 'deny', { method: 'dns-01' }, {}],
+    [
+      'lets any account order where none is named',
+      'allow',
+      { accountUri: 'https://ca.example/acct/2' },
+      { parameters: [] },
+    ],
+  ] as const)('%s', (_what, kind, ca, asked) => {
+    expect(kindFor(ca, { ...asked, parameters: 'parameters' in asked ? [] : narrowed })).toBe(kind);
+  });
+});
+
+describe('what may not have been meant', () => {
+  it.each([
+    [['1.1.1.1', '2606:4700::1'], []],
+    [
+      ['10.0.0.5', '1.1.1.1'],
+      [
+        '10.0.0.5 is no public address (private): visitors and certificate authorities cannot reach it.',
+      ],
+    ],
+    [
+      ['2606:4700::1'],
+      ['There is no IPv4 address: visitors without IPv6 cannot reach any domain.'],
+    ],
+  ])('of the addresses %j is told: %j', (addresses, told) => {
+    expect(doubtsAbout({ ...settings, addresses })).toEqual(told);
+  });
+});
