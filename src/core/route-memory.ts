@@ -1,0 +1,66 @@
+/**
+ * How long an edge process believes what it has read of a name (docs/decisions/0017). All times are milliseconds of one
+ * clock that never goes back.
+ */
+
+/** How well the process hears of changes. */
+export type Hearing = {
+  /** When the listening began; null: nobody tells. */
+  readonly since: number | null;
+  /** What was committed from `since` until then has all been heard. It stays where it is when the listening ends. */
+  readonly completeUntil: number;
+};
+
+/** No change is told. */
+export const deaf: Hearing = { since: null, completeUntil: Number.NEGATIVE_INFINITY };
+
+export type Remembered = {
+  /** When the question was asked that it is the answer to. */
+  readonly readAt: number;
+  /** A change of it was heard since. */
+  readonly isOutdated: boolean;
+};
+
+export type MemoryTimes = {
+  /** How long it counts after the last moment at which it is known to have been right. */
+  readonly freshMs: number;
+  /** How long it counts at most, however well changes are heard: a certificate ends by itself. */
+  readonly rereadMs: number;
+  /** How long it may stand in for a look-up that fails while the database is there: one that is busy goes on changing. */
+  readonly busyMs: number;
+  /** How long it may stand in for a database that is away, so that nobody can change anything there. */
+  readonly awayMs: number;
+};
+
+export const memoryTimes: MemoryTimes = {
+  // Together with edgeLimits.routePatienceMs less than the 5 s that a removal may take where its notification is lost.
+  freshMs: 3_000,
+  rereadMs: 300_000,
+  // Our choice: longer than a lock or a burst lasts, and no longer than a customer waits who has removed a domain.
+  busyMs: 60_000,
+  // Our choice: longer than an outage that people are at work on. An edge that is cut off alone shows no removed domain
+  // for longer than that.
+  awayMs: 24 * 3_600_000,
+};
+
+/**
+ * `use` it; `ask`, and use it where no answer comes; ask, and use it where the database is away (`last_resort`);
+ * `forget` it.
+ */
+export type MemoryVerdict = 'use' | 'ask' | 'last_resort' | 'forget';
+
+/** What to do with something remembered. */
+export function judgeMemory(
+  { readAt, isOutdated }: Remembered,
+  { since, completeUntil }: Hearing,
+  now: number,
+  { freshMs, rereadMs, busyMs, awayMs }: MemoryTimes,
+): MemoryVerdict {
+  // Read before the listening began, it may have changed in between, and nobody told.
+  const isTold = since !== null && readAt >= since;
+  const rightAt = isTold ? Math.max(readAt, completeUntil) : readAt;
+  const age = now - rightAt;
+  if (age >= awayMs) return 'forget';
+  if (age >= busyMs) return 'last_resort';
+  return isOutdated || now - readAt >= rereadMs || age >= freshMs ? 'ask' : 'use';
+}

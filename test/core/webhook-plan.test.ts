@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
+import {
+  type Answer,
+  ATTEMPTS_MAX,
+  type AttemptMade,
+  attemptWaitsMs,
+  FAILING_MS,
+  judgeAttempt,
+} from '../../src/core/webhook-plan.ts';
+import { later, noon } from '../support/builders.ts';
+
+const SECOND = 1_000;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+const answered = (status: number, retryAfter: string | null = null): Answer => ({
+  kind: 'answered',
+  status,
+  retryAfter,
+});
+const silent: Answer = { kind: 'unanswered', problem: 'timed_out' };
+
+function judge(answer: Answer, parts: Partial<AttemptMade> = {}) {
+  return judgeAttempt({
+    answer,
+    attempts: 0,
+    failingSince: null,
+    now: noon,
+    windowMs: VERIFY_WINDOW_MS,
+    jitter: 0.5,
+    ...parts,
+  });
+}
+
+describe('an attempt', () => {
+  it.each([200, 201, 204, 299])('that is answered %d has delivered', (status) => {
+    expect(judge(answered(status))).toEqual({ kind: 'delivered', httpStatus: status });
+  });
+
+  const missed: readonly (readonly [Answer, string, number | null])[] = [
+    [answered(199), 'not_accepted', 199],
+    [answered(301), 'redirected', 301],
+    [answered(308), 'redirected', 308],
+    [answered(400), 'not_accepted', 400],
+    [answered(404), 'not_accepted', 404],
+    [answered(500), 'not_accepted', 500],
+    [silent, 'timed_out', null],
+    [{ kind: 'unanswered', problem: 'address_refused' }, 'address_refused', null],
+  ];
+  it.each(missed)('that is answered %j is made again and says %s', (answer, problem, status) => {
+    expect(judge(answer)).toEqual({
+      kind: 'again',
+      at: later(noon, 5 * SECOND),
+      problem,
+      httpStatus: status,
+    });
+  });
+
+  it('that is answered 410 is the last one, and switches the webhook off', () => {
+    const verdict = { kind: 'failed', problem: 'gone', httpStatus: 410, disables: 'gone' };
+    expect(judge(answered(410))).toEqual(verdict);
+  });
+});
+
+describe('the ladder of attempts', () => {
+  const rows: readonly (readonly [attempt: number, waitMs: number])[] = [
+    [1, 5 * SECOND],
+    [2, 300 * SECOND],
+    [3, HOUR / 2],
+    [4, 2 * HOUR],
+    [5, 5 * HOUR],
+    [6, 10 * HOUR],
+    [7, 10 * HOUR],
+  ];
+  it.each(rows)('after attempt %d waits %d ms', (attempt, waitMs) => {
+    expect(judge(silent, { attempts: attempt - 1 })).toMatchObject({ at: later(noon, waitMs) });
+  });
+
+  it('has 8 attempts over 27.6 hours, and then the delivery has failed', () => {
+    expect(ATTEMPTS_MAX).toBe(8);
+    const hours = attemptWaitsMs.reduce((sum, wait) => sum + wait, 0) / HOUR;
+    expect(hours.toFixed(1)).toBe('27.6');
+    expect(judge(silent, { attempts: 7 })).toEqual({
+      kind: 'failed',
+      problem: 'timed_out',
+      httpStatus: null,
+      disables: null,
+    });
+  });
+
+  it('is spread by 10 % each way', () => {
+    const least = judge(silent, { attempts: 3, jitter: 0 });
+    const most = judge(silent, { attempts: 3, jitter: 1 });
+    expect(least).toMatchObject({ at: later(noon, 1.8 * HOUR) });
+    expect(most).toMatchObject({ at: later(noon, 2.2 * HOUR) });
+  });
+
+  it('is shortened by a laboratory’s window, to a quarter of a second at least', () => {
+    const windowMs = VERIFY_WINDOW_MS / 1_000;
+    expect(judge(silent, { windowMs })).toMatchObject({ at: later(noon, 250) });
+    expect(judge(silent, { windowMs, attempts: 2 })).toMatchObject({ at: later(noon, 1_800) });
+  });
+});
+
+describe('a receiver that asks to be left alone', () => {
+  const rows: readonly (readonly [status: number, asked: string, waitMs: number])[] = [
+    [429, '60', 60 * SECOND],
+    [503, '60', 60 * SECOND],
+    [503, 'Fri, 20 Nov 2026 13:00:00 GMT', HOUR],
+    [429, '1', 5 * SECOND], // never earlier than the ladder
+    [503, 'Fri, 20 Nov 2026 11:00:00 GMT', 5 * SECOND],
+    [429, '99999999999', DAY],
+    [429, 'soon', 5 * SECOND],
+    [429, '-5', 5 * SECOND],
+    [500, '60', 5 * SECOND],
+  ];
+  it.each(rows)(
+    'with %d and Retry-After %s is asked again after %d ms',
+    (status, asked, waitMs) => {
+      expect(judge(answered(status, asked))).toMatchObject({ at: later(noon, waitMs) });
+    },
+  );
+
+  it('is not asked again after the last attempt', () => {
+    expect(judge(answered(429, '60'), { attempts: 7 })).toMatchObject({ kind: 'failed' });
+  });
+});
+
+describe('a webhook of which nothing has arrived', () => {
+  it.each([
+    [FAILING_MS - 1, null],
+    [FAILING_MS, 'failing'],
+  ] as const)('for %d ms ends as %s', (ms, disables) => {
+    const failingSince = later(noon, -ms);
+    expect(judge(silent, { attempts: 7, failingSince })).toMatchObject({ disables });
+  });
+});
