@@ -1,4 +1,5 @@
 /** Whether our certificate authority may issue for the name. */
+import { splitAtZone } from '../zone.ts';
 import type { Finding } from './findings.ts';
 import { type Look, unique } from './look.ts';
 import { isSameName } from './pointing.ts';
@@ -29,7 +30,21 @@ export function caaUnknown(look: Look): Finding | undefined {
   if (caa?.kind !== 'unknown' || pointing !== 'right') return undefined;
   const { name, outcome } = caa;
   const place = placeOf(look, name, caa.publishedAt);
-  return { code: 'caa_unknown', hostname: wanted.hostname, name, ...place, outcome };
+  const asked = askedOf(look, name);
+  return { code: 'caa_unknown', hostname: wanted.hostname, name, ...place, ...asked, outcome };
+}
+
+/**
+ * Whom the look asked about one step of the climb (src/dns/look/caa.ts): the zone's own servers, our resolvers in their
+ * place, or our resolvers about a registry's name, which none of the customer's servers answer for.
+ */
+function askedOf(
+  { observation, wanted: { hostname } }: Look,
+  name: string,
+): { readonly asked?: 'resolver' | 'registry' } {
+  const { zone } = splitAtZone(hostname);
+  if (zone.endsWith(`.${name}`)) return { asked: 'registry' };
+  return observation.view === 'recursive' ? { asked: 'resolver' } : {};
 }
 
 /** Our authority may issue, but not for a good reason, or not for long. */

@@ -10,7 +10,8 @@ import {
 } from './findings.ts';
 import type { Words, WordsFor } from './words.ts';
 import { apexWords } from './words-apex.ts';
-import { caaWords } from './words-caa.ts';
+import { caaWords, isOurQuestion } from './words-caa.ts';
+import { claimWords } from './words-claims.ts';
 import { type ExplainedHint, hintsIn } from './words-hints.ts';
 import { pointingWords } from './words-pointing.ts';
 import { isAtServers, isOfSeveralProviders, isOurTrouble, serverWords } from './words-servers.ts';
@@ -45,8 +46,9 @@ function actorFor(finding: Finding): Actor {
     case 'dnssec_bogus':
       return bogusActor(finding.errors);
     case 'caa_blocks':
+      return finding.ours ? 'platform' : actors.caa_blocks;
     case 'caa_unknown':
-      return finding.ours ? 'platform' : actors[finding.code];
+      return isOurQuestion(finding) ? 'platform' : actors.caa_unknown;
     case 'name_servers_disagree':
       return isOfSeveralProviders(finding) ? 'customer' : actors.name_servers_disagree;
     case 'reserved_address':
@@ -68,4 +70,5 @@ const words: WordsFor<FindingCode> = {
   ...serverWords,
   ...worldWords,
   ...caaWords,
+  ...claimWords,
 };

@@ -1,6 +1,7 @@
 /** What can be said about a customer's DNS: the code, its evidence, how grave it is and who has to act. */
 import type { CaaDenial, CaaHint } from '../caa/caa-set.ts';
 import type { ExtendedError, ServerState } from '../observation.ts';
+import type { Proof } from '../proof.ts';
 
 export type Severity = 'blocks' | 'warns' | 'informs';
 export type Actor = 'customer' | 'dns_provider' | 'platform';
@@ -145,6 +146,8 @@ export type Finding =
       readonly records: readonly string[];
       /** The record that would allow us, in presentation form. */
       readonly toAdd: string;
+      /** Those that would allow the certificate authorities that stand in for the first, where there are any. */
+      readonly orToAdd?: readonly string[];
       /** Those that forbid whatever else is there (RFC 8659, 4.1: critical and not understood); no record helps beside them. */
       readonly toRemove?: readonly string[];
       readonly reason?: CaaDenial;
@@ -154,8 +157,11 @@ export type Finding =
       /** What the RFCs alone make of the same records. */
       readonly rfc?: 'allow' | 'deny';
     }
-  /** An apex that another project serves: addresses do not say whose it is, so it stays where it is. */
-  | { readonly code: 'held_elsewhere'; readonly hostname: string }
+  /**
+   * An apex that another project holds, or has pending, too: addresses do not say whose it is, so it moves nowhere until
+   * `proof.record` is there. `proof` is missing in findings of before there was one.
+   */
+  | { readonly code: 'held_elsewhere'; readonly hostname: string; readonly proof?: Proof }
   | {
       readonly code: 'caa_unknown';
       readonly hostname: string;
@@ -163,6 +169,11 @@ export type Finding =
       /** As in `caa_blocks`. */
       readonly publishedAt?: string;
       readonly ours?: true;
+      /**
+       * Missing: the servers of the name's own zone. `resolver`: our resolvers in their place. `registry`: our resolvers,
+       * about a name above the registrable domain.
+       */
+      readonly asked?: 'resolver' | 'registry';
       /** `nxdomain` only of a top-level domain: an answer that cannot be right. */
       readonly outcome: Outcome | 'nxdomain';
     }

@@ -14,7 +14,7 @@ export const caaWords: WordsFor<'caa_blocks' | 'caa_unknown' | 'caa_warns'> = {
         : '';
     return {
       summary: summaries[reason ?? 'other_authority'](place, finding),
-      expected: `CAA ${finding.toAdd}`,
+      expected: `CAA ${[finding.toAdd, ...(finding.orToAdd ?? [])].join(' or ')}`,
       found: `At ${place}: ${listed(records)}${strict}`,
       action: repair(place, finding),
     };
@@ -36,8 +36,10 @@ type Blocks = FindingOf<'caa_blocks'>;
 const summaries: {
   readonly [D in CaaDenial]: (foundAt: string, finding: Blocks) => string;
 } = {
-  other_authority: (foundAt, { hostname }) =>
-    `The CAA records of ${foundAt} do not let our certificate authority issue for ${hostname}.`,
+  other_authority: (foundAt, { hostname, orToAdd }) =>
+    orToAdd === undefined
+      ? `The CAA records of ${foundAt} do not let our certificate authority issue for ${hostname}.`
+      : `The CAA records of ${foundAt} let neither of our certificate authorities issue for ${hostname}.`,
   nobody: (foundAt, { hostname }) =>
     `The CAA records of ${foundAt} let no certificate authority at all issue for ${hostname}.`,
   malformed: (foundAt, { hostname }) =>
@@ -67,37 +69,63 @@ function repair(place: string, finding: Blocks): string {
 }
 
 /** Beside a record that restricts, one that restricts as much comes first: the policy is the customer's. */
-function addition(at: string, { toAdd, reason, method }: Blocks): string {
+function addition(at: string, { toAdd, orToAdd, reason, method }: Blocks): string {
   const bare = withoutParameters(toAdd);
   const wider = bare === toAdd ? '' : ` – or, for any account and method: ${bare}`;
-  const add = `Add this CAA record at ${at}, beside those that are there: ${toAdd}${wider}`;
+  const other =
+    orToAdd === undefined
+      ? ''
+      : ` – beside it or in its place, for the certificate authority that stands in for the first: ${listed(orToAdd)}`;
+  const add = `Add this CAA record at ${at}, beside those that are there: ${toAdd}${wider}${other}`;
   return reason === 'other_method' && method !== undefined
     ? `${add} – or add ${method} to the validationmethods of the record that is there.`
     : add;
 }
 
-function removal(foundAt: string, toRemove: readonly string[], { toAdd }: Blocks): string {
-  return `Delete from ${foundAt}, or set to flags 0: ${listed(toRemove)}. If an issue record remains there, add: ${toAdd}`;
+function removal(
+  foundAt: string,
+  toRemove: readonly string[],
+  { toAdd, orToAdd = [] }: Blocks,
+): string {
+  const toAllow = [toAdd, ...orToAdd].join(' or ');
+  return `Delete from ${foundAt}, or set to flags 0: ${listed(toRemove)}. If an issue record remains there, add: ${toAllow}`;
 }
 
-function unknown(finding: FindingOf<'caa_unknown'>): Words {
-  const { hostname, outcome } = finding;
+function unknown(finding: Unknown): Words {
+  const { hostname, outcome, asked } = finding;
   const name = placeOf(finding.name, finding.publishedAt);
+  const by = asked === undefined ? '' : ', asked of our resolvers';
   return {
     summary: `The CAA records of ${name} could not be read, which a certificate authority must take for a refusal to issue for ${hostname}.`,
     expected: `An answer to the CAA question for ${name}, be it that there is no such record.`,
-    found: `${name}: ${outcomes[outcome]}`,
+    found: `${name}${by}: ${outcomes[outcome]}`,
     action: whomToAsk(finding),
   };
 }
 
-function whomToAsk({ outcome, ours, name, publishedAt = name }: FindingOf<'caa_unknown'>): string {
+type Unknown = FindingOf<'caa_unknown'>;
+
+/**
+ * Whether it is about our own target, or our resolvers are all that has failed: those that were asked about a registry's
+ * name, or decline to answer. One that fails or is silent while it knows the name itself may only pass on what the zone does.
+ */
+export function isOurQuestion({ ours, asked, outcome }: Unknown): boolean {
+  return ours === true || asked === 'registry' || (asked === 'resolver' && outcome === 'refused');
+}
+
+function whomToAsk(finding: Unknown): string {
+  const { ours, name, publishedAt = name, asked } = finding;
+  const at = foreignName(publishedAt);
   if (ours) {
     return 'Nothing for you to do: these records are those of our own target. We keep asking by ourselves.';
   }
-  return outcome === 'nxdomain'
-    ? 'Nothing to change: a top-level domain that is said to be missing is a fault on the way. We keep asking by ourselves.'
-    : `Ask the DNS provider of ${foreignName(publishedAt)} why its servers do not answer CAA questions (type 257). We keep asking by ourselves.`;
+  if (isOurQuestion(finding)) {
+    const whose = asked === 'registry' ? `${at} is a registry’s, and ` : '';
+    return `Nothing for you to do: ${whose}it is our own resolvers that could not tell. We keep asking by ourselves.`;
+  }
+  return asked === 'resolver'
+    ? `Nothing to change yet: we keep asking by ourselves. If it lasts, ask the DNS provider of ${at} whether its servers answer CAA questions (type 257).`
+    : `Ask the DNS provider of ${at} why its servers do not answer CAA questions (type 257). We keep asking by ourselves.`;
 }
 
 const advice: { readonly [W in CaaWarning]: string } = {

@@ -25,7 +25,6 @@ export const pointingWords: WordsFor<
   | 'mail_at_name'
   | 'proxied'
   | 'wildcard_answers'
-  | 'held_elsewhere'
 > = {
   record_missing: (finding) => {
     const { hostname, seen } = finding;
@@ -94,12 +93,6 @@ export const pointingWords: WordsFor<
       action: `If you have created a record of its own for ${hostname}, nothing is to do. Otherwise create one, to be safe when ${wildcard} changes: ${recordIn(finding)}.`,
     };
   },
-  held_elsewhere: ({ hostname }) => ({
-    summary: `${hostname} is in use by another project already.`,
-    expected: `${hostname} in one project only.`,
-    found: `${hostname} is verified for another project.`,
-    action: `Remove ${hostname} from the other project; it goes on here by itself. If that project is not yours, write to our support.`,
-  }),
 };
 
 /** Many a provider adds the domain by itself, and the full name typed in makes docs.example.com.example.com. */

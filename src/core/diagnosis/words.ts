@@ -1,6 +1,6 @@
 /** What the words of all findings share: the record, lists, foreign text. */
 import { recordFor } from '../instructions.ts';
-import { printable } from '../printable.ts';
+import { printable, shortList } from '../printable.ts';
 import { splitAtZone } from '../zone.ts';
 import type { FindingCode, FindingOf, Outcome } from './findings.ts';
 
@@ -63,9 +63,7 @@ export function listed(texts: readonly string[]): string {
 
 /** The first few of some lines that are fit to be shown already, then how many more there are. */
 export function lines(texts: readonly string[], separator = ', '): string {
-  const shown = texts.slice(0, LIST_MAX).join(separator);
-  const left = texts.length - LIST_MAX;
-  return left > 0 ? `${shown} and ${left} more` : shown;
+  return shortList(texts, LIST_MAX, separator);
 }
 
 /** `A 192.0.2.7, AAAA 2001:db8::7` */

@@ -10,7 +10,9 @@ import {
   nodata,
   observed,
   records,
+  refused,
   server,
+  servfail,
   target,
   timeout,
 } from '../support/observations.ts';
@@ -109,6 +111,41 @@ describe('the CAA records that decide', () => {
     });
     expect(placeOf(diagnose(look, expectedFor(SUB)).findings[0])).toEqual({});
   });
+});
+
+describe('a CAA question that our resolvers have failed', () => {
+  const recursive = { view: 'recursive', whyRecursive: 'configured' } as const;
+  const registry = [below, { name: APEX, answer: nodata }, { name: 'com', answer: servfail }];
+
+  it.each([{}, recursive])('is ours where it is about a registry’s name: %j', (rest) => {
+    const finding = judged(SUB, registry, rest);
+    expect(finding).toMatchObject({ code: 'caa_unknown', name: 'com', asked: 'registry' });
+    expectRepair(finding, 'platform', 'Nothing for you to do: com is a registry’s');
+  });
+
+  it('is ours where they decline to answer', () => {
+    const finding = judged(SUB, levelsOf({ name: APEX }, refused), recursive);
+    expectRepair(finding, 'platform', 'it is our own resolvers that could not tell');
+  });
+
+  it.each([servfail, timeout])(
+    'may be the provider’s where a zone stands behind: $kind',
+    (answer) => {
+      const finding = judged(SUB, levelsOf({ name: APEX }, answer), recursive);
+      expectRepair(finding, 'dns_provider', 'Nothing to change yet');
+      if (finding === undefined) throw new Error('no finding');
+      expect(explain(finding).found).toContain('example.com, asked of our resolvers: ');
+    },
+  );
+
+  it.each([servfail, refused, timeout])(
+    'is the provider’s where its servers were asked: $kind',
+    (answer) => {
+      const finding = judged(SUB, levelsOf({ name: APEX }, answer));
+      expect(finding).not.toHaveProperty('asked');
+      expectRepair(finding, 'dns_provider', 'Ask the DNS provider of example.com');
+    },
+  );
 });
 
 function placeOf(finding: Finding | undefined) {

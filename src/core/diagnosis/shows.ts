@@ -1,0 +1,113 @@
+/** What each name server shows at a host name, in words: for the page of a domain and for the doctor. */
+import type { DnsRecord } from '../instructions.ts';
+import type { Verdict } from '../lifecycle.ts';
+import type { Answer, Observation } from '../observation.ts';
+import { shortList } from '../printable.ts';
+import type { Unasked } from './findings.ts';
+import { type Pointing, pointingOf, type Shown } from './pointing.ts';
+import { foreign } from './words.ts';
+
+/** One server, and whether what it shows is the record that should be there. */
+export type ServerShows = {
+  readonly server: string;
+  /** Where it was asked; null where there is nowhere to ask it. */
+  readonly address: string | null;
+  readonly verdict: Verdict;
+  /** A line, safe to show anywhere but in HTML without escaping. */
+  readonly shows: string;
+};
+
+/** Every server of a look, in its order. */
+export function serversShow(
+  { servers, targetAddresses }: Pick<Observation, 'servers' | 'targetAddresses'>,
+  record: DnsRecord,
+): readonly ServerShows[] {
+  return servers.map((view) => ({
+    server: foreign(view.server),
+    address: view.address,
+    verdict: verdicts[pointingOf(view, record, targetAddresses).kind],
+    shows: shownInWords(view),
+  }));
+}
+
+export const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
+  right: 'right',
+  missing: 'wrong',
+  elsewhere: 'wrong',
+  unknown: 'unknown',
+  incomparable: 'unknown',
+};
+
+export const answerWords: { readonly [K in Answer<unknown>['kind']]: string } = {
+  records: 'records',
+  nodata: 'no such record (NODATA)',
+  nxdomain: 'no such name (NXDOMAIN)',
+  servfail: 'failed (SERVFAIL)',
+  refused: 'declined (REFUSED)',
+  timeout: 'no answer in time',
+};
+
+/** Beside a server that was not asked. */
+const unaskedWords: { readonly [S in Unasked]: string } = {
+  no_address: 'not asked: its name has no address',
+  reserved_address: 'not asked: nobody on the internet can reach its address',
+  not_asked: 'not asked this time',
+};
+
+const types = ['CNAME', 'A', 'AAAA'] as const;
+
+/** All records that lead somewhere, in one line, or why there are none. */
+export function shownInWords({ state, cname, a, aaaa }: Shown): string {
+  if (state === 'no_address' || state === 'reserved_address' || state === 'not_asked') {
+    return unaskedWords[state];
+  }
+  const answers = [cname, a, aaaa];
+  const present = answers.flatMap((answer, at) => recordLine(types[at] ?? '', answer));
+  const missed = missedIn(answers);
+  if (present.length > 0) return [...present, ...missed].join('; ');
+  return missed.length > 0 ? missed.join('; ') : answerWords[cname.kind];
+}
+
+/** More than these help nobody. */
+const RECORDS_MAX = 6;
+
+/** `A 192.0.2.1, 192.0.2.2, TTL 5 min`; empty for an answer without records. */
+export function recordLine(
+  type: string,
+  answer: Answer<string>,
+  inWords: (value: string) => string = foreign,
+): readonly string[] {
+  if (answer.kind !== 'records') return [];
+  // Sorted: a set has no order, and servers rotate it.
+  const values = answer.records.map(inWords).toSorted();
+  return [`${type} ${shortList(values, RECORDS_MAX)}, TTL ${durationInWords(answer.ttlSeconds)}`];
+}
+
+/** What could not be told of the three types that decide. */
+function missedIn(answers: readonly Answer<string>[]): readonly string[] {
+  const failed = answers.flatMap(({ kind }, at) =>
+    kind === 'servfail' || kind === 'refused' || kind === 'timeout'
+      ? [{ type: types[at] ?? '', words: answerWords[kind] }]
+      : [],
+  );
+  const [first] = failed;
+  if (first === undefined) return [];
+  const all =
+    failed.length === answers.length && failed.every(({ words }) => words === first.words);
+  if (all) return [first.words];
+  return failed.map(({ type, words }) => `${type}: ${words}`);
+}
+
+const units = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'min'],
+] as const;
+
+/** `300 s` as `5 min`; what is no whole number of a unit stays in the smaller one. */
+export function durationInWords(seconds: number): string {
+  for (const [size, unit] of units) {
+    if (seconds >= size && seconds % size === 0) return `${seconds / size} ${unit}`;
+  }
+  return `${seconds} s`;
+}

@@ -1,0 +1,93 @@
+/** Where several certificate authorities may issue, CAA keeps back only what it forbids all of them. */
+import { describe, expect, it } from 'vitest';
+import { diagnoseForAny } from '../../../src/core/diagnosis/diagnose-for.ts';
+import { explain } from '../../../src/core/diagnosis/explain.ts';
+import {
+  expectedFor,
+  nodata,
+  nxdomain,
+  observed,
+  records,
+  server,
+  target,
+  timeout,
+} from '../support/observations.ts';
+
+const SUB = 'docs.example.com';
+const APEX = 'example.com';
+const first = { issuerDomains: ['first.example'], accountUri: null, method: 'http-01' } as const;
+const second = {
+  issuerDomains: ['second.example'],
+  accountUri: 'https://second.example/acct/2',
+  method: 'http-01',
+} as const;
+const { ca: _, ...common } = expectedFor(SUB);
+const expected = { ...common, authorities: [first, second] };
+
+const right = server({ cname: records(target) });
+const missing = server({ cname: nxdomain, a: nxdomain, aaaa: nxdomain });
+
+function look(shows: typeof right, ...values: readonly string[]) {
+  const [one, ...more] = values.map((value) => ({ flags: 0, tag: 'issue', value }));
+  const answer = one === undefined ? nodata : records(one, ...more);
+  const caa = [
+    { name: SUB, answer: nodata },
+    { name: APEX, answer },
+  ];
+  return observed(SUB, [shows], { caa });
+}
+
+type Row = readonly [string, readonly string[], forbidden: readonly number[], blocks: boolean];
+const rows: readonly Row[] = [
+  ['there is no set', [], [], false],
+  ['both are named', ['first.example', 'second.example'], [], false],
+  ['the first alone is named', ['first.example'], [1], false],
+  ['the second alone is named', ['second.example'], [0], false],
+  [
+    'the second’s own account is named',
+    [`second.example; accounturi=${second.accountUri}`],
+    [0],
+    false,
+  ],
+  ['another account is named', ['second.example; accounturi=https://x.example'], [0, 1], true],
+  ['neither is named', ['other.example'], [0, 1], true],
+  ['nobody may issue', [';'], [0, 1], true],
+];
+
+describe('where two authorities may issue', () => {
+  it.each(rows)('and %s', (_what, values, forbidden, blocks) => {
+    const judged = diagnoseForAny(look(right, ...values), expected);
+    expect(judged.forbidden).toEqual(forbidden);
+    expect(judged.verdict).toBe(blocks ? 'wrong' : 'right');
+    expect(judged.findings.some(({ code }) => code === 'caa_blocks')).toBe(blocks);
+  });
+
+  it('a record that is missing is missing for both, and CAA is told beside it', () => {
+    const judged = diagnoseForAny(look(missing, 'other.example'), expected);
+    expect(judged.findings.map(({ code }) => code)).toEqual(['record_missing', 'caa_blocks']);
+    const allowed = diagnoseForAny(look(missing, 'second.example'), expected);
+    expect(allowed.findings.map(({ code }) => code)).toEqual(['record_missing']);
+  });
+
+  it('a climb without an answer keeps both back, as unknown', () => {
+    const silent = observed(SUB, [right], { caa: [{ name: SUB, answer: timeout }] });
+    expect(diagnoseForAny(silent, expected)).toMatchObject({ verdict: 'unknown', forbidden: [] });
+  });
+
+  it('both records are named where both are forbidden; either is enough', () => {
+    const { findings } = diagnoseForAny(look(right, 'other.example'), expected);
+    const [finding] = findings;
+    if (finding === undefined) throw new Error('no finding');
+    expect(explain(finding)).toMatchObject({
+      summary: `The CAA records of ${APEX} let neither of our certificate authorities issue for ${SUB}.`,
+      expected: 'CAA 0 issue "first.example" or 0 issue "second.example"',
+      action: `Add this CAA record at ${APEX}, beside those that are there: 0 issue "first.example" – beside it or in its place, for the certificate authority that stands in for the first: 0 issue "second.example"`,
+    });
+  });
+
+  it('one authority is judged as ever', () => {
+    const alone = diagnoseForAny(look(right, 'other.example'), { ...common, authorities: [first] });
+    expect(alone).toMatchObject({ verdict: 'wrong', forbidden: [0] });
+    expect(alone.findings[0]).not.toHaveProperty('orToAdd');
+  });
+});
