@@ -39,6 +39,19 @@ describe('the configuration', () => {
     });
   });
 
+  it('lets deploys be on this machine where the storage is embedded, else where it is told', () => {
+    const base = { DATABASE_URL: databaseUrl, KEY_ENCRYPTION_KEY: key };
+    const networks = (env: Record<string, string>) => {
+      const result = loadConfig(env);
+      return result.ok && result.config.upstreams.networks;
+    };
+    expect(networks({})).toEqual(['127.0.0.0/8', '::1']);
+    expect(networks(base)).toEqual([]);
+    const named = { UPSTREAM_NETWORKS: '10.20.0.0/16, 192.0.2.1' };
+    expect(networks({ ...base, ...named })).toEqual(['10.20.0.0/16', '192.0.2.1']);
+    expect(networks(named)).toEqual(['10.20.0.0/16', '192.0.2.1']);
+  });
+
   it('names every wrong variable at once', () => {
     const result = loadConfig({ PORT: 'http', LOG_LEVEL: 'loud', VERIFY_WINDOW: '2 days' });
     expect(result).toMatchObject({
@@ -49,6 +62,7 @@ describe('the configuration', () => {
 
   const wrong: readonly (readonly [Record<string, string>, string])[] = [
     [{ PORT: '65536' }, 'PORT'],
+    [{ UPSTREAM_NETWORKS: '10.0.0.0/33' }, 'UPSTREAM_NETWORKS'],
     [{ EDGE_HTTPS_PORT: '-1' }, 'EDGE_HTTPS_PORT'],
     [{ DATABASE_URL: 'mysql://x', KEY_ENCRYPTION_KEY: key }, 'DATABASE_URL'],
     [{ DATABASE_URL: databaseUrl }, 'KEY_ENCRYPTION_KEY'],
@@ -64,12 +78,123 @@ describe('the configuration', () => {
     [{ DNS_AUTHORITATIVE: 'yes' }, 'DNS_AUTHORITATIVE'],
     [{ ACME_DIRECTORY_URL: 'http://ca.example/dir' }, 'ACME_DIRECTORY_URL'],
     [{ ACME_CA_FILE: 'ca.pem' }, 'ACME_CA_FILE'],
+    [{ CERTIFICATES: 'none' }, 'CERTIFICATES'],
+    [{ CERTIFICATES: 'external', ROLE: 'edge' }, 'ROLE'],
+    [
+      { CERTIFICATES: 'external', ACME_DIRECTORY_URL: 'https://ca.example/dir' },
+      'ACME_DIRECTORY_URL',
+    ],
     [{ ACME_CONTACT: 'nobody' }, 'ACME_CONTACT'],
+    [{ ACME_PROFILE: 'shortlived' }, 'ACME_PROFILE'],
+    [{ ACME_CHALLENGE: 'dns-01' }, 'ACME_CHALLENGE'],
+    [{ ACME_BUDGET: 'none' }, 'ACME_BUDGET'],
+    [{ ACME_DIRECTORY_URL: 'https://ca.example/dir', ACME_BUDGET: 'zerossl' }, 'ACME_BUDGET'],
+    [{ EDGE_PROBE: 'no' }, 'EDGE_PROBE'],
+    [{ EDGE_CONNECTIONS_PER_ADDRESS: '0' }, 'EDGE_CONNECTIONS_PER_ADDRESS'],
+    [{ ACME_EAB_KID: 'kid-1', ACME_EAB_HMAC_KEY: 'c2VjcmV0' }, 'ACME_EAB_KID'],
+    [{ ACME_EAB_HMAC_KEY: 'not base64' }, 'ACME_EAB_HMAC_KEY'],
     [{ ESCALATE_AFTER: '0m' }, 'ESCALATE_AFTER'],
+    [{ ACME_FALLBACK_DIRECTORY_URL: 'https://b.example/dir' }, 'ACME_FALLBACK_DIRECTORY_URL'],
+    [{ ACME_FALLBACK_ISSUER_DOMAINS: 'b.example' }, 'ACME_FALLBACK_ISSUER_DOMAINS'],
+    [{ ACME_FALLBACK_PROFILE: 'shortlived' }, 'ACME_FALLBACK_PROFILE'],
+    [{ ACME_FALLBACK_CA_FILE: 'b.pem' }, 'ACME_FALLBACK_CA_FILE'],
   ];
   it.each(wrong)('refuses %o and names the variable', (env, variable) => {
     const result = loadConfig(env);
     expect(result.ok ? [] : result.problems.map((one) => one.variable)).toContain(variable);
+  });
+
+  describe('with KEY_ENCRYPTION_KEY', () => {
+    const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const keysIn = (text: string) => {
+      const result = loadConfig({ KEY_ENCRYPTION_KEY: text });
+      return result.ok ? result.config.keyEncryptionKeys : result.problems;
+    };
+
+    it.each([
+      ['one key', one.toString('base64'), [one]],
+      ['one in hex, as it always was', one.toString('hex'), [one]],
+      ['one whose = is missing', one.toString('base64').slice(0, -1), [one]],
+      ['two, in their order', `${two.toString('base64')},${one.toString('hex')}`, [two, one]],
+      ['two, with a space', `${two.toString('base64')}, ${one.toString('base64')}`, [two, one]],
+    ])('reads %s', (_what, text, keys) => {
+      expect(keysIn(text)).toEqual(keys);
+    });
+
+    const shape = 'must be 32 bytes in base64 or hex (openssl rand -base64 32)';
+    it.each([
+      ['a short one', 'c2hvcnQ=', shape],
+      ['a second one that is short', `${key},c2hvcnQ=`, `${shape}, as number 2 of 2 is not`],
+      ['nothing behind the comma', `${key},`, `${shape}, as number 2 of 2 is not`],
+      ['two without a comma', `${key} ${one.toString('base64')}`, shape],
+      [
+        'the same one twice, written otherwise',
+        `${one.toString('base64')},${one.toString('hex')}`,
+        'must not have a key twice, as number 2 was there before',
+      ],
+    ])('refuses %s, and shows no key', (_what, text, problem) => {
+      expect(keysIn(text)).toEqual([{ variable: 'KEY_ENCRYPTION_KEY', problem }]);
+    });
+  });
+
+  const directory = { ACME_DIRECTORY_URL: 'https://ca.example/dir' };
+  it.each([
+    [{ ACME_EAB_KID: 'kid-1' }, 'ACME_EAB_HMAC_KEY'],
+    [{ ACME_EAB_HMAC_KEY: 'c2VjcmV0' }, 'ACME_EAB_KID'],
+  ])('names both halves of an external account where it has %o alone', (half, missing) => {
+    const problem = 'is missing: ACME_EAB_KID and ACME_EAB_HMAC_KEY are set together, or neither';
+    const problems = [{ variable: missing, problem }];
+    expect(loadConfig({ ...directory, ...half })).toEqual({ ok: false, problems });
+  });
+
+  it('reads the HMAC key of an external account from base64url', () => {
+    const given = { ...directory, ACME_EAB_KID: 'kid-1', ACME_EAB_HMAC_KEY: '_-8=' };
+    const externalAccount = { kid: 'kid-1', hmacKey: new Uint8Array([255, 239]) };
+    expect(loadConfig(given)).toMatchObject({ config: { acme: { externalAccount } } });
+  });
+
+  const second = {
+    ...directory,
+    ACME_FALLBACK_DIRECTORY_URL: 'https://b.example/dir',
+    ACME_FALLBACK_ISSUER_DOMAINS: 'b.example,c.example',
+  };
+  it('reads a second authority beside the first', () => {
+    const given = { ...second, ACME_FALLBACK_EAB_KID: 'k', ACME_FALLBACK_EAB_HMAC_KEY: '_-8' };
+    expect(loadConfig(given)).toMatchObject({
+      config: {
+        acme: {
+          directoryUrl: 'https://ca.example/dir',
+          externalAccount: undefined,
+          fallback: {
+            directoryUrl: 'https://b.example/dir',
+            issuerDomains: ['b.example', 'c.example'],
+            externalAccount: { kid: 'k', hmacKey: new Uint8Array([255, 239]) },
+          },
+        },
+      },
+    });
+    expect(loadConfig(directory)).toMatchObject({ config: { acme: { fallback: undefined } } });
+  });
+
+  it.each([
+    ['the same directory', { ACME_DIRECTORY_URL: 'https://B.example:443/dir' }, 'DIRECTORY_URL'],
+    ['no issuer domains', { ACME_FALLBACK_ISSUER_DOMAINS: '' }, 'ISSUER_DOMAINS'],
+    ['half an external account', { ACME_FALLBACK_EAB_KID: 'k' }, 'EAB_HMAC_KEY'],
+    ['the other half', { ACME_FALLBACK_EAB_HMAC_KEY: '_-8' }, 'EAB_KID'],
+  ])('refuses a second authority with %s', (_what, given, name) => {
+    const result = loadConfig({ ...second, ...given });
+    const variables = result.ok ? [] : result.problems.map(({ variable }) => variable);
+    expect(variables).toEqual([`ACME_FALLBACK_${name}`]);
+  });
+
+  it('trusts a file of roots for what another edge shows', () => {
+    expect(loadConfig({ CERTIFICATES: 'external', ACME_CA_FILE: 'roots.pem' })).toMatchObject({
+      config: {
+        certificates: { source: 'external' },
+        edge: { publicHttpsPort: undefined },
+        acme: { caFile: 'roots.pem', directoryUrl: undefined },
+      },
+    });
   });
 
   const servers: readonly (readonly [string, string, number])[] = [
