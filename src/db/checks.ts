@@ -2,19 +2,29 @@
  * Loads and saves of checks, gathered: what many jobs ask for within a few milliseconds becomes one SELECT
  * and one UPDATE (docs/performance.md has the figures). A save has been committed when its promise resolves.
  */
+import { LRUCache } from 'lru-cache';
 import type { CheckOutcome } from '../core/check.ts';
 import { areEqual } from '../core/findings-changed.ts';
 import type { Observation } from '../core/observation.ts';
+import { loadDomains, saveChanged, saveUnchanged } from './check-statements.ts';
+import type { Database } from './client.ts';
 import { type LoadedDomain, toLoadedDomain } from './domain-row.ts';
+import type { NewEscalation } from './escalations.ts';
 import { gather } from './gather.ts';
-import type { PrismaClient } from './generated/client.ts';
-import { type MoveResult, moveDomain } from './moves.ts';
+import { isLostRace } from './lost-race.ts';
+import { createRunStatement, type RunStatement, type Statement } from './prepared.ts';
+import { isRowRefused } from './row-refused.ts';
+import { type MoveResult, moveDomain } from './transitions.ts';
 
 export type CheckSave = {
   readonly domain: LoadedDomain;
   readonly observation: Observation;
   readonly outcome: CheckOutcome;
   readonly at: Date;
+  /** The project whose hold on the name this one's TXT record ends. */
+  readonly provenAgainst?: string;
+  /** The case that a move opens; a look that moves nothing opens none. */
+  readonly escalation?: NewEscalation;
 };
 
 export type CheckStore = {
@@ -24,83 +34,148 @@ export type CheckStore = {
   save(check: CheckSave): Promise<MoveResult>;
 };
 
-const batches = { itemsMax: 500, concurrency: 2 } as const;
+const batches = {
+  itemsMax: 500,
+  concurrency: 2,
+  mayBeOneItem: isRowRefused,
+  isWorthRetry: isLostRace,
+} as const;
 
-export function createCheckStore(prisma: PrismaClient): CheckStore {
-  const load = gather((ids: readonly string[]) => loadDomains(prisma, ids), batches);
-  const saveStay = gather((checks: readonly CheckSave[]) => saveStays(prisma, checks), batches);
+/** Some 4 KB each. More domains than one process looks at within the quarter of an hour for which a look in full holds. */
+const HELD_MAX = 10_000;
+
+/** The last look in full at a domain, and the version of the row that has it. */
+type Held = { readonly version: string; readonly observation: Observation | null };
+
+export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): CheckStore {
+  const run = createRunStatement(database);
+  const held = new LRUCache<string, Held>({ max: HELD_MAX });
+  const load = gather((ids: readonly string[]) => loadAll(run, held, ids), batches);
+  const saver = (statement: Statement, parameters: Parameters) =>
+    gather((looks: readonly Look[]) => saveAll(run, statement, parameters, looks), batches);
+  const savers = {
+    unchanged: saver(saveUnchanged, inColumns),
+    changed: saver(saveChanged, (looks) => [JSON.stringify(looks)]),
+  };
   return {
     load,
     async save(check) {
-      if (check.outcome.kind === 'moved') return moveDomain(prisma, check);
-      return (await saveStay(check))
-        ? { kind: 'saved', epoch: check.domain.epoch }
-        : { kind: 'stale' };
+      if (check.outcome.kind === 'moved') return moveDomain(database.prisma, check);
+      const news = newsOf(check);
+      const saved = await savers[news === null ? 'unchanged' : 'changed']({
+        ...toLook(check),
+        ...news,
+      });
+      return saved ? { kind: 'saved', epoch: check.domain.epoch } : { kind: 'stale' };
     },
   };
 }
 
-async function loadDomains(
-  prisma: PrismaClient,
+/** An observation that is held is taken from memory where the row says that it is still that version. */
+async function loadAll(
+  run: RunStatement,
+  held: LRUCache<string, Held>,
   ids: readonly string[],
 ): Promise<readonly (LoadedDomain | undefined)[]> {
-  const rows = await prisma.$queryRaw<Parameters<typeof toLoadedDomain>[0][]>`
-    SELECT id, project_id AS "projectId", hostname, target, status::text, epoch, attempts, findings, observation,
-           pending_since AS "pendingSince", verified_at AS "verifiedAt", missed_at AS "missedAt",
-           next_check_at AS "nextCheckAt", escalate_at AS "escalateAt"
-    FROM domain WHERE id = ANY(${ids}::uuid[]) AND removed_at IS NULL`;
-  const byId = new Map(rows.map((row) => [row.id, toLoadedDomain(row)]));
+  const known = new Map(ids.map((id) => [id, held.get(id)]));
+  const versions = [...known.values()].map((one) => one?.version ?? null);
+  const rows = await run<{ version: string | null; domain: string }>(loadDomains, [
+    [...known.keys()],
+    versions,
+  ]);
+  const loaded = rows.map(({ version, domain: json }) => {
+    const domain = fromJson(json);
+    const before = known.get(domain.id);
+    if (before !== undefined && before.version === version) {
+      return { ...domain, observation: before.observation };
+    }
+    if (version !== null) held.set(domain.id, { version, observation: domain.observation });
+    return domain;
+  });
+  const byId = new Map(loaded.map((domain) => [domain.id, domain]));
   return ids.map((id) => byId.get(id));
 }
 
-/** Saves looks that moved nothing; answers which of them held. One statement, so one transaction. */
-async function saveStays(
-  prisma: PrismaClient,
-  checks: readonly CheckSave[],
+const times = [
+  ...['pendingSince', 'verifiedAt', 'missedAt', 'driftedAt', 'failedAt'],
+  ...[
+    'lastCheckedAt',
+    'nextCheckAt',
+    'recheckAt',
+    'escalateAt',
+    'certificateEndsAt',
+    'watchedUntil',
+  ],
+];
+
+/** The row as the statement `loadDomains` writes it. */
+function fromJson(json: string): LoadedDomain {
+  const row = JSON.parse(json);
+  for (const name of times) if (row[name] !== null) row[name] = new Date(row[name]);
+  return toLoadedDomain(row);
+}
+
+/** What every save has; the names are those of the statements. */
+type Look = {
+  readonly id: string;
+  readonly epoch: number;
+  readonly attempts: number;
+  readonly status: string;
+  readonly missed_at: string | null;
+  readonly at: string;
+  readonly next_check_at: string | null;
+  readonly recheck_at: string | null;
+};
+type Parameters = (looks: readonly Look[]) => readonly unknown[];
+
+/** Answers which of the looks held. One statement, so one transaction. */
+async function saveAll(
+  run: RunStatement,
+  statement: Statement,
+  parameters: Parameters,
+  looks: readonly Look[],
 ): Promise<readonly boolean[]> {
   // The same job twice at once: the first look of the batch counts, the second is stale.
-  const first = new Map(checks.toReversed().map((check) => [check.domain.id, check]));
-  const rows = [...first.values()].map(toRow);
-  const saved = await prisma.$queryRaw<{ id: string }[]>`
-    WITH look AS (
-      SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS look (
-        id uuid, epoch int, attempts int, status text, missed_at timestamptz, findings jsonb,
-        observation jsonb, at timestamptz, next_check_at timestamptz, changed jsonb)
-    ), saved AS (
-      UPDATE domain SET attempts = domain.attempts + 1, missed_at = look.missed_at,
-        findings = COALESCE(look.findings, domain.findings),
-        observation = COALESCE(look.observation, domain.observation),
-        last_checked_at = look.at, next_check_at = look.next_check_at
-      FROM look
-      WHERE domain.id = look.id AND domain.epoch = look.epoch AND domain.attempts = look.attempts
-        AND domain.status::text = look.status AND domain.removed_at IS NULL
-      RETURNING domain.id
-    ), told AS (
-      INSERT INTO event (domain_id, type, data, at)
-      SELECT look.id, 'domain.findings_changed', look.changed, look.at
-      FROM look JOIN saved USING (id) WHERE look.changed IS NOT NULL
-    )
-    SELECT id::text FROM saved`;
+  const first = new Map(looks.toReversed().map((look) => [look.id, look]));
+  const saved = await run<{ id: string }>(statement, parameters([...first.values()]));
   const held = new Set(saved.map(({ id }) => id));
-  return checks.map((check) => first.get(check.domain.id) === check && held.has(check.domain.id));
+  return looks.map((look) => first.get(look.id) === look && held.has(look.id));
+}
+
+function toLook({ domain: { id, epoch, attempts }, outcome, at }: CheckSave): Look {
+  const { to, nextCheckAt, recheckAt } = outcome;
+  return {
+    id,
+    epoch,
+    attempts,
+    status: to.status,
+    missed_at: to.status === 'live' ? text(to.missedAt) : null,
+    at: at.toISOString(),
+    next_check_at: text(nextCheckAt),
+    recheck_at: text(recheckAt),
+  };
+}
+
+function inColumns(looks: readonly Look[]): readonly unknown[] {
+  const column = <Name extends keyof Look>(name: Name) => looks.map((look) => look[name]);
+  return [
+    ...[column('id'), column('epoch'), column('attempts'), column('status')],
+    ...[column('missed_at'), column('at'), column('next_check_at'), column('recheck_at')],
+  ];
 }
 
 /** Most looks find what the one before found; then the findings, and the look they rest on, stay as they are stored. */
-function toRow({ domain, observation, outcome, at }: CheckSave): Record<string, unknown> {
+function newsOf({ domain, observation, outcome }: CheckSave): object | null {
   const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
-  return {
-    id: domain.id,
-    epoch: domain.epoch,
-    attempts: domain.attempts,
-    status: outcome.to.status,
-    missed_at: outcome.to.status === 'live' ? outcome.to.missedAt : null,
-    at,
-    next_check_at: outcome.nextCheckAt,
+  const news = {
     // A cheap look that found nothing new gives the very object that was loaded.
     ...(observation !== domain.observation && { observation }),
     ...(!areEqual(outcome.findings, domain.findings) && { findings: outcome.findings }),
-    ...(changed && {
-      changed: { appeared: changed.appeared, cleared: changed.cleared },
-    }),
+    ...(changed && { changed: { appeared: changed.appeared, cleared: changed.cleared } }),
   };
+  return Object.keys(news).length === 0 ? null : news;
+}
+
+function text(time: Date | null): string | null {
+  return time === null ? null : time.toISOString();
 }

@@ -16,8 +16,13 @@ export type LoadedDomain = {
   readonly findings: readonly Finding[];
   /** The last look in full; null where there was none yet, or one in a shape of before. */
   readonly observation: Observation | null;
+  readonly lastCheckedAt: Date | null;
   readonly nextCheckAt: Date | null;
+  readonly recheckAt: Date | null;
   readonly escalateAt: Date | null;
+  /** Of the newest certificate; null where there is none. */
+  readonly certificateEndsAt: Date | null;
+  readonly watchedUntil: Date | null;
 };
 
 type StateColumns = {
@@ -25,22 +30,27 @@ type StateColumns = {
   readonly pendingSince: Date;
   readonly verifiedAt: Date | null;
   readonly missedAt: Date | null;
+  readonly driftedAt: Date | null;
+  readonly failedAt: Date | null;
 };
 
 type Columns = Omit<LoadedDomain, 'state' | 'findings' | 'observation'> &
   StateColumns & { readonly findings: unknown; readonly observation: unknown };
 
 export function toLoadedDomain(row: Columns): LoadedDomain {
-  const { id, projectId, hostname, target, epoch, attempts, nextCheckAt, escalateAt } = row;
   return {
-    id,
-    projectId,
-    hostname,
-    target,
-    epoch,
-    attempts,
-    nextCheckAt,
-    escalateAt,
+    id: row.id,
+    projectId: row.projectId,
+    hostname: row.hostname,
+    target: row.target,
+    epoch: row.epoch,
+    attempts: row.attempts,
+    lastCheckedAt: row.lastCheckedAt,
+    nextCheckAt: row.nextCheckAt,
+    recheckAt: row.recheckAt,
+    escalateAt: row.escalateAt,
+    certificateEndsAt: row.certificateEndsAt,
+    watchedUntil: row.watchedUntil,
     state: toState(row),
     findings: row.findings as readonly Finding[], // written by us only, always from Finding[]
     observation: observationIn(row.observation),
@@ -48,36 +58,48 @@ export function toLoadedDomain(row: Columns): LoadedDomain {
 }
 
 /** Written by us only, always an Observation; the first ones had no time and no costs. */
-function observationIn(stored: unknown): Observation | null {
+export function observationIn(stored: unknown): Observation | null {
   const known = typeof stored === 'object' && stored !== null && 'at' in stored && 'cost' in stored;
   return known ? (stored as unknown as Observation) : null; // see above
 }
 
-/** The state that the columns spell. A verified domain without its time counts from when it became pending. */
-export function toState({ status, pendingSince, verifiedAt, missedAt }: StateColumns): DomainState {
+/** The state that the columns spell. A state whose time is missing counts from when the domain became pending. */
+export function toState(row: StateColumns): DomainState {
+  const { status, pendingSince } = row;
   switch (status) {
     case 'pending':
       return { status, pendingSince };
     case 'verified':
-      return { status, verifiedAt: verifiedAt ?? pendingSince };
+      return { status, verifiedAt: row.verifiedAt ?? pendingSince };
     case 'live':
-      return { status, missedAt };
+      return { status, missedAt: row.missedAt };
     case 'drifted':
+      return { status, driftedAt: row.driftedAt ?? pendingSince };
     case 'failed':
-      return { status };
+      return { status, failedAt: row.failedAt ?? pendingSince };
   }
 }
 
+/** What is not served is not renewed, and nobody is asked when; a certificate that comes plans both anew. */
+export const notRenewed = { renewAt: null, renewalInfoAt: null } as const;
+
+type ChangedColumns = Partial<StateColumns> & {
+  readonly status: DomainStatus;
+  readonly renewAt?: null;
+  readonly renewalInfoAt?: null;
+};
+
 /** The columns that a state changes; the others keep what they say about the past. */
-export function stateColumns(state: DomainState): Partial<StateColumns> & { status: DomainStatus } {
+export function stateColumns(state: DomainState): ChangedColumns {
   switch (state.status) {
     case 'pending':
-      return { ...state, verifiedAt: null, missedAt: null };
+      return { ...state, verifiedAt: null, missedAt: null, ...notRenewed };
     case 'verified':
-    case 'live':
-      return state;
-    case 'drifted':
+      return { ...state, missedAt: null, ...notRenewed };
     case 'failed':
+      return { ...state, ...notRenewed };
+    case 'live':
+    case 'drifted':
       return state;
   }
 }

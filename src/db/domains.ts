@@ -1,14 +1,20 @@
 /** What people do with domains: add, look, verify, remove. Jobs load and save through checks.ts instead. */
 import { randomUUID } from 'node:crypto';
+import { recordFor } from '../core/instructions.ts';
 import { type Transition, transition } from '../core/lifecycle.ts';
-import { endOrders } from './certificates.ts';
-import { stateColumns, toState } from './domain-row.ts';
+import { isInUse, type SettingsUse, usesOf } from '../core/redirects.ts';
+import { notRenewed, toState } from './domain-row.ts';
+import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
 import { closeEscalation } from './escalations.ts';
 import { type EventRow, loadTimeline, tell } from './events.ts';
 import type { Certificate, Domain, Escalation, Prisma, PrismaClient } from './generated/client.ts';
+import { beginNewLife } from './new-life.ts';
+import { endOrders, lockOrders } from './orders.ts';
 
 export type DomainDetails = Domain & {
-  /** The open order first, then issued ones, then refused ones, each newest first; 5 at most. */
+  /** The last look in full. */
+  readonly observation: { readonly value: unknown } | null;
+  /** The open order, the newest that was issued, and the newest that was refused or superseded, as far as there are. */
   readonly certificates: readonly Certificate[];
   /** The open one, if any. */
   readonly escalations: readonly Escalation[];
@@ -23,6 +29,11 @@ export type NewDomain = {
 /** The epoch that ended: its jobs change nothing any more. */
 export type EndedLife = { readonly id: string; readonly epoch: number };
 
+export type Removal =
+  | ({ readonly kind: 'removed' } & EndedLife)
+  /** It is the primary domain, or others redirect to it: nothing was changed. */
+  | ({ readonly kind: 'in_use' } & SettingsUse);
+
 export type DomainStore = {
   list(projectId: string): Promise<DomainDetails[]>;
   find(projectId: string, hostname: string): Promise<DomainDetails | null>;
@@ -30,28 +41,33 @@ export type DomainStore = {
   add(domain: NewDomain, at: Date): Promise<DomainDetails | null>;
   /** How many the project added since, oldest first. */
   addedSince(projectId: string, since: Date): Promise<readonly Date[]>;
-  /** Null where there is no such domain. Starts a new window where the state allows it; `ended` is the life before. */
+  /**
+   * Null where there is no such domain. A pending or failed one starts a new window, and `ended` is the life before; any
+   * other one is due for a look, and a look under way counts no more.
+   */
   requestVerify(
     projectId: string,
     hostname: string,
     at: Date,
     windowMs: number,
   ): Promise<{ domain: DomainDetails; ended: EndedLife | null } | null>;
-  /** The domain's id and the epoch that ended, or null where there was nothing to remove. */
+  /** Null where there was nothing to remove. `orphans`: what becomes of the settings that lead to it. */
   remove(
     projectId: string,
     hostname: string,
     at: Date,
-  ): Promise<{ id: string; epoch: number } | null>;
+    orphans?: 'refuse' | 'drop',
+  ): Promise<Removal | null>;
   /** Newest first, also of a removed domain; null where the project never had it. */
   timeline(projectId: string, hostname: string, limit: number): Promise<EventRow[] | null>;
 };
 
-const details = {
+const cases = {
   // The enum's order: ordering, issued, failed.
-  certificates: { orderBy: [{ status: 'asc' }, { createdAt: 'desc' }], take: 5 },
+  certificates: { orderBy: [{ status: 'asc' }, { createdAt: 'desc' }], distinct: ['status'] },
   escalations: { where: { closedAt: null } },
 } as const satisfies Prisma.DomainInclude;
+export const details = { ...cases, observation: true } as const satisfies Prisma.DomainInclude;
 
 export function createDomainStore(prisma: PrismaClient): DomainStore {
   return {
@@ -77,8 +93,8 @@ export function createDomainStore(prisma: PrismaClient): DomainStore {
     },
     requestVerify: (projectId, hostname, at, windowMs) =>
       prisma.$transaction((tx) => requestVerify(tx, { projectId, hostname }, at, windowMs)),
-    remove: (projectId, hostname, at) =>
-      prisma.$transaction((tx) => removeDomain(tx, { projectId, hostname }, at)),
+    remove: (projectId, hostname, at, orphans = 'refuse') =>
+      prisma.$transaction((tx) => removeDomain(tx, { projectId, hostname }, at, orphans)),
     async timeline(projectId, hostname, limit) {
       const domain = await prisma.domain.findFirst({ where: { projectId, hostname } });
       return domain === null ? null : loadTimeline(prisma, domain.id, limit);
@@ -100,6 +116,10 @@ async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDet
     lastCheckedAt: null,
     verifiedAt: null,
     missedAt: null,
+    driftedAt: null,
+    failedAt: null,
+    recheckAt: null,
+    ...notRenewed,
     escalateAt: null,
     removedAt: null,
   } as const;
@@ -109,8 +129,16 @@ async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDet
   });
   const id = created?.id ?? (await reviveRemoved(tx, domain, fresh));
   if (id === null) return null;
-  await tell(tx, id, [{ type: 'domain.added' }], at);
-  return tx.domain.findUniqueOrThrow({ where: { id }, include: details });
+  const record = recordFor(domain);
+  await tell(tx, [{ type: 'domain.added', domainId: id, record }], at);
+  return detailsIn(tx, id);
+}
+
+/** In two steps: Prisma asks for all relations at once, and a transaction has one connection, on which pg lets one wait. */
+async function detailsIn(tx: Tx, id: string): Promise<DomainDetails> {
+  const domain = await tx.domain.findUniqueOrThrow({ where: { id }, include: cases });
+  const observation = await tx.storedObservation.findUnique({ where: { domainId: id } });
+  return { ...domain, observation };
 }
 
 async function reviveRemoved(
@@ -134,42 +162,71 @@ async function requestVerify(
   const row = await tx.domain.findFirst({ where: { ...name, removedAt: null } });
   if (row === null) return null;
   const step = transition(toState(row), { kind: 'verify_requested' }, { now: at, windowMs });
-  const ended = step.kind === 'moved' && (await startNewLife(tx, row, step, at));
-  const domain = await tx.domain.findUniqueOrThrow({ where: { id: row.id }, include: details });
+  const begins = step.kind === 'moved' && step.to.status === 'pending';
+  const ended = begins && (await startNewLife(tx, row, step, at));
+  if (step.kind === 'moved' && !begins) await takeUpAtOnce(tx, row, at);
+  if (step.kind === 'stayed') await lookAtOnce(tx, row, at);
+  const domain = await detailsIn(tx, row.id);
   return { domain, ended: ended ? { id: row.id, epoch: row.epoch } : null };
+}
+
+/** A served domain keeps its state; the next batch looks at it. A look under way would put that off, so it counts no more. */
+async function lookAtOnce(tx: Tx, { id, epoch, status }: Domain, at: Date): Promise<void> {
+  const where = { id, epoch, status, removedAt: null };
+  await tx.domain.updateMany({ where, data: { recheckAt: at, attempts: { increment: 1 } } });
+}
+
+/** A verified domain keeps its name, its life and the time of its case; the order's own look comes at once. */
+async function takeUpAtOnce(tx: Tx, { id, epoch, status }: Domain, at: Date): Promise<void> {
+  const { count } = await tx.domain.updateMany({
+    where: { id, epoch, status, removedAt: null },
+    data: { nextCheckAt: at, attempts: { increment: 1 } },
+  });
+  if (count > 0) await tell(tx, [{ type: 'domain.reverify_requested', domainId: id }], at);
 }
 
 /** The open order stays: the new life continues it, rather than failing a validation half way. */
 async function startNewLife(
   tx: Tx,
   row: Domain,
-  { to, event }: Extract<Transition, { kind: 'moved' }>,
+  { to }: Extract<Transition, { kind: 'moved' }>,
   at: Date,
 ): Promise<boolean> {
-  const { count } = await tx.domain.updateMany({
-    where: { id: row.id, epoch: row.epoch, status: row.status, removedAt: null },
-    data: {
-      ...stateColumns(to),
-      epoch: { increment: 1 },
-      attempts: 0,
-      nextCheckAt: at,
-      escalateAt: null,
-    },
-  });
-  if (count === 0) return false;
-  await closeEscalation(tx, row.id, at);
-  await tell(tx, row.id, [{ type: event }], at);
+  if (!(await beginNewLife(tx, row, to, at))) return false;
+  await tell(tx, [{ type: 'domain.reverify_requested', domainId: row.id }], at);
   return true;
 }
 
-async function removeDomain(tx: Tx, name: Name, at: Date): Promise<EndedLife | null> {
-  const [removed] = await tx.domain.updateManyAndReturn({
-    where: { ...name, removedAt: null },
-    data: { removedAt: at, epoch: { increment: 1 }, nextCheckAt: null, escalateAt: null },
+/** Locks the domain, then its project: whoever changes the settings waits, and finds the domain gone. */
+async function removeDomain(
+  tx: Tx,
+  name: Name,
+  at: Date,
+  orphans: 'refuse' | 'drop',
+): Promise<Removal | null> {
+  const { projectId, hostname } = name;
+  const [row] = await tx.$queryRaw<{ id: string; epoch: number }[]>`
+    SELECT id::text, epoch FROM domain
+    WHERE project_id = ${projectId}::uuid AND hostname = ${hostname} AND removed_at IS NULL FOR UPDATE`;
+  if (row === undefined) return null;
+  await lockOrders(tx, row.id, at); // before the project, as a refusal does
+  await lockProject(tx, projectId);
+  const uses = usesOf(await loadSettings(tx, projectId), hostname);
+  if (isInUse(uses) && orphans === 'refuse') return { kind: 'in_use', ...uses };
+  await tx.domain.update({
+    where: { id: row.id },
+    data: {
+      removedAt: at,
+      epoch: { increment: 1 },
+      nextCheckAt: null,
+      recheckAt: null,
+      ...notRenewed,
+      escalateAt: null,
+    },
   });
-  if (removed === undefined) return null;
-  await endOrders(tx, removed.id);
-  await closeEscalation(tx, removed.id, at);
-  await tell(tx, removed.id, [{ type: 'domain.removed' }], at);
-  return { id: removed.id, epoch: removed.epoch - 1 };
+  const dropped = await dropFromSettings(tx, projectId, hostname);
+  await endOrders(tx, row.id, { reason: 'The domain was removed.', at });
+  const closed = await closeEscalation(tx, row.id, 'domain_removed', at);
+  await tell(tx, [{ type: 'domain.removed', ...dropped, domainId: row.id }, ...closed], at);
+  return { kind: 'removed', ...row };
 }

@@ -1,34 +1,51 @@
 /** The timeline: what happened to a domain, written in the transaction that makes it so. */
-import type { CheckEvent } from '../core/check.ts';
+import type { DomainEvent } from '../core/events.ts';
+import type { Database } from './client.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
+import { createRunStatement } from './prepared.ts';
 
-/** Every type of event, with what its data holds. docs/lifecycle.md lists the same ones. */
-export type DomainEvent =
-  | CheckEvent
-  | { readonly type: 'domain.added' | 'domain.removed' }
-  | { readonly type: 'certificate.issued'; readonly issuer: string; readonly expiresAt: Date }
-  | { readonly type: 'certificate.failed'; readonly problem: string; readonly detail: string }
-  | { readonly type: 'escalation.opened'; readonly cause: string; readonly nextAction: string }
-  | { readonly type: 'escalation.closed'; readonly cause: string };
+/** An event and the domain that it is about. */
+export type Told = DomainEvent & { readonly domainId: string };
 
 export type EventRow = {
-  readonly id: bigint;
+  /** Of its project: 1, 2, 3 …, in the order of their commits. */
+  readonly number: bigint;
   readonly type: string;
   readonly data: Prisma.JsonValue;
   readonly at: Date;
+  readonly domain: { readonly hostname: string };
 };
 
-/** Writes events; call it inside the transaction of the change that they tell. */
+export const eventColumns = {
+  number: true,
+  type: true,
+  data: true,
+  at: true,
+  domain: { select: { hostname: true } },
+} as const satisfies Prisma.EventSelect;
+
+/**
+ * Writes events; call it inside the transaction of the change that they tell, at its end: it takes the lock of the
+ * project, which numbers them, until the commit. Events of several projects go into one call.
+ */
 export async function tell(
   tx: Prisma.TransactionClient,
-  domainId: string,
-  events: readonly DomainEvent[],
+  events: readonly Told[],
   at: Date,
 ): Promise<void> {
   if (events.length === 0) return;
-  await tx.event.createMany({
-    data: events.map(({ type, ...data }) => ({ domainId, type, data: toJson(data), at })),
-  });
+  const told = events.map(({ domainId, type, ...data }) => ({
+    domain_id: domainId,
+    type,
+    data,
+    at,
+  }));
+  await tx.$executeRaw`SELECT record_events(${JSON.stringify(told)}::jsonb)`;
+}
+
+/** The same events, said to be about this domain. */
+export function about(domainId: string, events: readonly DomainEvent[]): readonly Told[] {
+  return events.map((event) => ({ ...event, domainId }));
 }
 
 /** The newest events of a domain first, at most `limit`. */
@@ -41,11 +58,60 @@ export function loadTimeline(
     where: { domainId },
     orderBy: { id: 'desc' },
     take: limit,
-    select: { id: true, type: true, data: true, at: true },
+    select: eventColumns,
   });
 }
 
-/** Dates become RFC 3339 text, as JSON has none. */
-function toJson(data: object): Prisma.InputJsonObject {
-  return JSON.parse(JSON.stringify(data)) as Prisma.InputJsonObject; // what JSON.stringify wrote is JSON
+/** Numbers between which a page of events lies. */
+export type EventRange = {
+  readonly projectId: string;
+  /** Null: of every domain. */
+  readonly domainId: string | null;
+  readonly after: bigint;
+  readonly upTo: bigint;
+  readonly limit: number;
+};
+
+/** What streams read. Up to a number that `lastNumbers` told, every event is there for good. */
+export type EventFeedStore = {
+  /** The number of the newest event of each project, 0 where there is none yet. Unknown projects are left out. */
+  lastNumbers(projectIds: readonly string[]): Promise<ReadonlyMap<string, bigint>>;
+  /** In the order of their numbers. */
+  page(range: EventRange): Promise<EventRow[]>;
+  /** Also of a domain that was removed; null where the project never had it. */
+  findDomainId(projectId: string, hostname: string): Promise<string | null>;
+};
+
+const lastNumbers = {
+  name: 'last_event_numbers',
+  text: 'SELECT id::text AS id, last_event_number::text AS number FROM project WHERE id = ANY($1::uuid[])',
+} as const;
+
+export function createEventFeedStore(database: Pick<Database, 'prisma' | 'pool'>): EventFeedStore {
+  const { prisma } = database;
+  const run = createRunStatement(database);
+  return {
+    async lastNumbers(projectIds) {
+      const rows = await run<{ id: string; number: string }>(lastNumbers, [projectIds]);
+      return new Map(rows.map(({ id, number }) => [id, BigInt(number)]));
+    },
+    page: ({ projectId, domainId, after, upTo, limit }) =>
+      prisma.event.findMany({
+        where: {
+          projectId,
+          number: { gt: after, lte: upTo },
+          ...(domainId !== null && { domainId }),
+        },
+        orderBy: { number: 'asc' },
+        take: limit,
+        select: eventColumns,
+      }),
+    async findDomainId(projectId, hostname) {
+      const found = await prisma.domain.findFirst({
+        where: { projectId, hostname },
+        select: { id: true },
+      });
+      return found?.id ?? null;
+    },
+  };
 }

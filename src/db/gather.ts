@@ -16,6 +16,8 @@ export type GatherOptions = {
    * itself, so that only its own call fails. Missing: never.
    */
   readonly mayBeOneItem?: (fault: unknown) => boolean;
+  /** Whether a batch that failed so, and left nothing behind, is run once more before it counts. Missing: never. */
+  readonly isWorthRetry?: (fault: unknown) => boolean;
 };
 
 type Waiting<Item, Result> = {
@@ -24,10 +26,12 @@ type Waiting<Item, Result> = {
   readonly reject: (fault: unknown) => void;
 };
 
+const never = (): boolean => false;
+
 /** `run` answers with one result per item, in their order; when it throws, every call of the batch does. */
 export function gather<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
-  { itemsMax, concurrency, mayBeOneItem = () => false }: GatherOptions,
+  { itemsMax, concurrency, mayBeOneItem = never, isWorthRetry = never }: GatherOptions,
 ): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = [];
   let underWay = 0;
@@ -52,13 +56,22 @@ export function gather<Item, Result>(
 
   async function settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
-      const results = await run(batch.map(({ item }) => item));
+      const results = await runTwice(batch.map(({ item }) => item));
       batch.forEach(({ resolve }, index) => {
         resolve(results[index] as Result); // `run` promises one result per item
       });
     } catch (fault) {
       if (batch.length > 1 && mayBeOneItem(fault)) await settleEach(batch);
       else for (const { reject } of batch) reject(fault);
+    }
+  }
+
+  async function runTwice(items: readonly Item[]): Promise<readonly Result[]> {
+    try {
+      return await run(items);
+    } catch (fault) {
+      if (!isWorthRetry(fault)) throw fault;
+      return run(items);
     }
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gather } from '../../src/db/gather.ts';
+import { isLostRace } from '../../src/db/lost-race.ts';
 
 describe('gathering calls', () => {
   it('turns calls that arrive together into one', async () => {
@@ -28,6 +29,27 @@ describe('gathering calls', () => {
     expect(await Promise.all(items.map(same))).toEqual(items);
     expect(Math.max(...sizes)).toBe(7);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(100);
+  });
+
+  it('tries a batch once more that lost a race, and only then lets its calls fail', async () => {
+    const deadlock = Object.assign(new Error('deadlock detected'), { code: '40P01' });
+    let [losses, runs] = [1, 0];
+    const same = gather(
+      async (items: readonly number[]) => {
+        runs += 1;
+        if (losses > 0) {
+          losses -= 1;
+          throw deadlock;
+        }
+        return items;
+      },
+      { itemsMax: 10, concurrency: 1, isWorthRetry: isLostRace },
+    );
+    expect(await Promise.all([same(1), same(2)])).toEqual([1, 2]);
+    expect(runs).toBe(2);
+    losses = 2;
+    await expect(same(3)).rejects.toBe(deadlock);
+    expect(runs).toBe(4);
   });
 
   it('lets the calls of a failed batch fail, and goes on', async () => {

@@ -1,0 +1,189 @@
+/** The settings of a project in a real database, and what removal and replacement do to each other. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDomainSettingsStore } from '../../src/db/domain-settings.ts';
+import { createDomainStore } from '../../src/db/domains.ts';
+import { createProjectStore } from '../../src/db/projects.ts';
+import { noon } from '../support/builders.ts';
+import { storages } from '../support/storage.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+
+describe.each(storages)('domain settings on $name', ({ name, available }) => {
+  let stored: StoredDomains;
+
+  beforeAll(async () => {
+    if (available) stored = await openStoredDomains(name);
+  });
+  afterAll(() => stored?.close());
+
+  /** A project with these domains, and the stores. */
+  async function aProject(...hostnames: readonly string[]) {
+    const { prisma } = stored.database;
+    const [settings, domains] = [createDomainSettingsStore(prisma), createDomainStore(prisma)];
+    const slug = `p-${randomUUID()}`;
+    const project = await createProjectStore(prisma).create({ name: 'P', slug, plan: 'pro' });
+    const projectId = project?.id ?? '';
+    for (const hostname of hostnames) {
+      await domains.add({ projectId, hostname, target: `${slug}.edge.test` }, noon);
+    }
+    const removedEvents = async () => {
+      const where = { projectId, type: 'domain.removed' };
+      const events = await prisma.event.findMany({ where, orderBy: { number: 'asc' } });
+      return events.map(({ data }) => data);
+    };
+    return { projectId, settings, domains, removedEvents };
+  }
+
+  const redirect = (from: string, to: string, status = 301) => ({ from, to, status });
+  const nothing = { primary: null, redirects: [] };
+
+  it.skipIf(!available)(
+    'there are none at first, and none of a project that is not there',
+    async () => {
+      const { settings, projectId } = await aProject('a.example');
+      expect(await settings.load(projectId)).toEqual(nothing);
+      expect(await settings.load(randomUUID())).toEqual(nothing);
+    },
+  );
+
+  it.skipIf(!available)('they are replaced as a whole, and keep their order', async () => {
+    const { settings, projectId } = await aProject('a.example', 'b.example', 'c.example');
+    const first = {
+      primary: 'a.example',
+      redirects: [redirect('c.example', 'a.example'), redirect('b.example', 'a.example', 308)],
+    };
+    expect(await settings.replace(projectId, first)).toBeNull();
+    expect(await settings.load(projectId)).toEqual(first);
+    expect(await settings.replace(projectId, first)).toBeNull();
+    expect(await settings.load(projectId)).toEqual(first);
+    const second = { primary: null, redirects: [redirect('a.example', 'c.example')] };
+    expect(await settings.replace(projectId, second)).toBeNull();
+    expect(await settings.load(projectId)).toEqual(second);
+  });
+
+  it.skipIf(!available)('nothing is changed by those that do not fit', async () => {
+    const { settings, projectId } = await aProject('a.example', 'b.example');
+    const good = { primary: 'a.example', redirects: [redirect('b.example', 'a.example')] };
+    await settings.replace(projectId, good);
+    const bad = { primary: null, redirects: [redirect('a.example', 'other.example')] };
+    expect(await settings.replace(projectId, bad)).toMatchObject({ code: 'settings_unknown_host' });
+    expect(await settings.load(projectId)).toEqual(good);
+  });
+
+  it.skipIf(!available)(
+    'a domain of another project, or a removed one, is none of this one',
+    async () => {
+      const { settings, projectId, domains } = await aProject('a.example', 'gone.example');
+      await aProject('theirs.example');
+      await domains.remove(projectId, 'gone.example', noon);
+      for (const primary of ['theirs.example', 'gone.example']) {
+        expect(await settings.replace(projectId, { primary, redirects: [] })).toMatchObject({
+          code: 'settings_unknown_host',
+        });
+      }
+    },
+  );
+
+  it.skipIf(!available)(
+    'a domain that they lead to is not removed, and nothing is changed',
+    async () => {
+      const { settings, projectId, domains, removedEvents } = await aProject(
+        'a.example',
+        'b.example',
+      );
+      const kept = { primary: 'a.example', redirects: [redirect('b.example', 'a.example')] };
+      await settings.replace(projectId, kept);
+      expect(await domains.remove(projectId, 'a.example', noon)).toEqual({
+        kind: 'in_use',
+        primary: true,
+        redirects: kept.redirects,
+      });
+      expect(await settings.load(projectId)).toEqual(kept);
+      expect(await domains.find(projectId, 'a.example')).toMatchObject({
+        epoch: 1,
+        removedAt: null,
+      });
+      expect(await removedEvents()).toEqual([]);
+    },
+  );
+
+  it.skipIf(!available)(
+    'it is removed where they may go with it, and the event says so',
+    async () => {
+      const { settings, projectId, domains, removedEvents } = await aProject(
+        'a.example',
+        'b.example',
+        'c.example',
+        'd.example',
+      );
+      await settings.replace(projectId, {
+        primary: 'a.example',
+        redirects: [redirect('b.example', 'a.example', 307), redirect('d.example', 'c.example')],
+      });
+      const removed = await domains.remove(projectId, 'a.example', noon, 'drop');
+      expect(removed).toMatchObject({ kind: 'removed', epoch: 1 });
+      const rest = { primary: null, redirects: [redirect('d.example', 'c.example')] };
+      expect(await settings.load(projectId)).toEqual(rest);
+      expect(await removedEvents()).toEqual([
+        { primary: true, redirects: [redirect('b.example', 'a.example', 307)] },
+      ]);
+      expect(await domains.remove(projectId, 'a.example', noon, 'drop')).toBeNull();
+    },
+  );
+
+  it.skipIf(!available)('one that only redirects away goes with its redirect', async () => {
+    const { settings, projectId, domains, removedEvents } = await aProject(
+      'a.example',
+      'b.example',
+    );
+    await settings.replace(projectId, {
+      primary: 'a.example',
+      redirects: [redirect('b.example', 'a.example', 307)],
+    });
+    expect(await domains.remove(projectId, 'b.example', noon)).toMatchObject({ kind: 'removed' });
+    expect(await settings.load(projectId)).toEqual({ primary: 'a.example', redirects: [] });
+    expect(await removedEvents()).toEqual([
+      { primary: false, redirects: [redirect('b.example', 'a.example', 307)] },
+    ]);
+  });
+
+  it.skipIf(!available)('of twelve that may replace the same version, one does', async () => {
+    const hostnames = Array.from({ length: 12 }, (_, n) => `d${n}.example`);
+    const { settings, projectId } = await aProject(...hostnames);
+    const answers = await Promise.all(
+      hostnames.map((primary) =>
+        settings.replace(projectId, { primary, redirects: [] }, (now) => now.primary === null),
+      ),
+    );
+    const refused = answers.filter((one) => one?.code === 'precondition_failed');
+    expect(refused).toHaveLength(11);
+    const { primary } = await settings.load(projectId);
+    expect(primary).toBe(hostnames[answers.indexOf(null)]);
+  });
+
+  it.skipIf(!available)(
+    'removal and replacement at once never leave them naming what is gone',
+    async () => {
+      for (let round = 0; round < 10; round += 1) {
+        const { settings, projectId, domains } = await aProject(
+          'a.example',
+          'b.example',
+          'c.example',
+        );
+        const toA = { primary: 'a.example', redirects: [redirect('b.example', 'a.example')] };
+        const toC = { primary: 'c.example', redirects: [redirect('a.example', 'c.example')] };
+        await Promise.all([
+          settings.replace(projectId, toA),
+          domains.remove(projectId, 'a.example', noon),
+          settings.replace(projectId, toC),
+          domains.remove(projectId, 'b.example', noon),
+          domains.remove(projectId, 'a.example', noon, round % 2 === 0 ? 'drop' : 'refuse'),
+        ]);
+        const left = (await domains.list(projectId)).map(({ hostname }) => hostname);
+        const { primary, redirects } = await settings.load(projectId);
+        const named = [primary, ...redirects.flatMap(({ from, to }) => [from, to])];
+        expect(named.filter((one) => one !== null && !left.includes(one))).toEqual([]);
+      }
+    },
+  );
+});

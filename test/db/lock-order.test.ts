@@ -1,0 +1,128 @@
+/** Who writes many domains at once waits for nobody who waits for them: on servers, where there are several connections. */
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { judgeCheck } from '../../src/core/check.ts';
+import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import { type CheckStore, createCheckStore } from '../../src/db/checks.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { createWatchedDomainStore } from '../../src/db/watched-domains.ts';
+import { anObservation, later, missing, noon, right, unknown } from '../support/builders.ts';
+import { storages } from '../support/storage.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+import { until } from '../support/world.ts';
+
+const HOUR = 3_600_000;
+const servers = storages.filter(({ name, available }) => name === 'postgres' && available);
+
+describe.each(servers)('many domains on $name', ({ name }) => {
+  let stored: StoredDomains;
+  let checks: CheckStore;
+  let other: pg.PoolClient;
+
+  beforeAll(async () => {
+    stored = await openStoredDomains(name);
+    checks = createCheckStore(stored.database);
+    other = await stored.database.pool.connect();
+  });
+  afterAll(async () => {
+    other.release();
+    await stored.close();
+  });
+
+  /** The later one in the order of ids was written first, so that nothing but an order keeps it from being locked first. */
+  async function laterAndEarlier(label: string): Promise<readonly [LoadedDomain, LoadedDomain]> {
+    let first = await stored.pending(`${label}0.shop.test`);
+    for (let nth = 1; ; nth += 1) {
+      const second = await stored.pending(`${label}${nth}.shop.test`);
+      if (second.id < first.id) return [first, second];
+      first = second;
+    }
+  }
+
+  /** Two projects' domains of one name, the lower id first. */
+  async function namesakes(hostname: string): Promise<readonly [LoadedDomain, LoadedDomain]> {
+    const [one, two] = [await stored.pending(hostname), await stored.pending(hostname)];
+    return one.id < two.id ? [one, two] : [two, one];
+  }
+
+  const lock = (id: string) => other.query('SELECT FROM domain WHERE id = $1 FOR UPDATE', [id]);
+
+  function save(
+    domain: LoadedDomain,
+    { verdict, findings }: Pick<Diagnosis, 'verdict' | 'findings'>,
+  ) {
+    const at = later(noon, 60_000);
+    const rules = { now: at, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 };
+    const outcome = judgeCheck(domain, { verdict, findings }, rules);
+    return checks.save({ domain, observation: domain.observation ?? anObservation(), outcome, at });
+  }
+
+  const somebodyWaitsForALock = () => waitingForLocks(1);
+  async function waitingForLocks(count: number): Promise<void> {
+    await until(`${count} wait`, async () => {
+      const { rows } = await stored.database.pool.query(`SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+      return rows.length >= count;
+    });
+  }
+
+  it.each(['news', 'nothing new'])('are saved in one order, with %s', async (what) => {
+    let domains = await laterAndEarlier(what.slice(0, 3));
+    if (what === 'nothing new') {
+      for (const domain of domains) await save(domain, missing);
+      domains = [await stored.load(domains[0].id), await stored.load(domains[1].id)];
+    }
+    await other.query('BEGIN');
+    await lock(domains[1].id);
+    // The last of a batch is its statement's first.
+    const saves = Promise.all(domains.toReversed().map((domain) => save(domain, missing)));
+    await somebodyWaitsForALock();
+    // Who holds the earlier one gets the later one, too: the batch has not locked it before the other.
+    await other.query(`SELECT FROM domain WHERE id = '${domains[0].id}' FOR UPDATE NOWAIT`);
+    await other.query('COMMIT');
+    expect((await saves).map(({ kind }) => kind)).toEqual(['saved', 'saved']);
+  });
+
+  it.each(['its holder', 'the claimant'])(
+    'lose no name to a deadlock: the row of %s is locked first where its id is the lower one',
+    async (first) => {
+      const [low, high] = await namesakes(`${first.replace(' ', '-')}.shop.test`);
+      const [holder, claimant] = first === 'its holder' ? [low, high] : [high, low];
+      await stored.look(holder, right);
+      await other.query('BEGIN');
+      await lock(low.id);
+      const move = stored.look(claimant, right, later(noon, 60_000));
+      await somebodyWaitsForALock();
+      await other.query(`SELECT FROM domain WHERE id = '${high.id}' FOR UPDATE NOWAIT`);
+      await other.query('COMMIT');
+      expect(await move).toMatchObject({ kind: 'saved', lost: { id: holder.id } });
+    },
+  );
+
+  it('of which one claims the other’s name while both are looked at end in no deadlock', async () => {
+    const [claimant, holder] = await namesakes('both.shop.test');
+    await stored.look(holder, right);
+    const held = await stored.load(holder.id);
+    await other.query('BEGIN');
+    await lock(claimant.id);
+    const looks = Promise.all([claimant, held].map((domain) => save(domain, unknown)));
+    await waitingForLocks(1);
+    const claim = stored.look(claimant, right, later(noon, 60_000));
+    await waitingForLocks(2);
+    await other.query('COMMIT');
+    // The looks waited first; the claim finds that somebody has saved since, which is no fault of its job.
+    expect((await looks).map(({ kind }) => kind)).toEqual(['saved', 'saved']);
+    expect(await claim).toEqual({ kind: 'stale' });
+  });
+
+  it('are watched without waiting for one that is being saved', async () => {
+    const [one, two] = await laterAndEarlier('watched');
+    const watch = () =>
+      createWatchedDomainStore(stored.database.prisma).watch([one.id, two.id], later(noon, 30_000));
+    await other.query('BEGIN');
+    await lock(two.id);
+    expect((await watch()).map(({ id }) => id)).toEqual([one.id]);
+    await other.query('COMMIT');
+    expect(await watch()).toHaveLength(2);
+  });
+});

@@ -1,0 +1,65 @@
+/** Jobs that were set aside: why and until when, and the end of that before its time. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createQuarantineStore, type QuarantineStore } from '../../src/db/quarantine.ts';
+import { later, noon } from '../support/builders.ts';
+import { storages } from '../support/storage.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+
+const HOUR = 3_600_000;
+const queue = 'issue-certificate';
+
+describe.each(storages)('a job that is set aside on $name', ({ name, available }) => {
+  let stored: StoredDomains;
+  let quarantine: QuarantineStore;
+
+  beforeAll(async () => {
+    if (!available) return;
+    stored = await openStoredDomains(name);
+    quarantine = createQuarantineStore(stored.database.prisma);
+  });
+  afterAll(() => stored?.close());
+
+  async function setAside(): Promise<string> {
+    const domainId = randomUUID();
+    const jobId = `${domainId}.1`;
+    const suspect = { queue, jobId, domainId, reason: 'Error: no such file' } as const;
+    await quarantine.setAside(suspect, noon, [HOUR, 2 * HOUR]);
+    return jobId;
+  }
+  const until = later(noon, HOUR);
+
+  it.skipIf(!available)('is found with its reason until its time is over', async () => {
+    const jobId = await setAside();
+    const found = { reason: 'Error: no such file', until };
+    expect(await quarantine.find(queue, jobId, noon)).toEqual(found);
+    expect(await quarantine.find('check-dns', jobId, noon)).toBeNull();
+    expect(await quarantine.find(queue, jobId, until)).toBeNull();
+  });
+
+  it.skipIf(!available)(
+    'may be tried before its time, and is remembered all the same',
+    async () => {
+      const jobId = await setAside();
+      expect(await quarantine.endAt(queue, jobId, later(noon, 1_000))).toBe(true);
+      expect(await quarantine.find(queue, jobId, later(noon, 1_000))).toBeNull();
+      expect(await quarantine.untils(queue, [jobId])).toEqual(
+        new Map([[jobId, later(noon, 1_000)]]),
+      );
+      // Its next fault sets it aside for longer.
+      const suspect = { queue, jobId, domainId: null, reason: 'again' } as const;
+      const again = await quarantine.setAside(suspect, until, [HOUR, 2 * HOUR]);
+      expect(again).toEqual({ times: 2, until: later(until, 2 * HOUR) });
+    },
+  );
+
+  it.skipIf(!available)(
+    'is not made later by being tried, and a job that never was is none',
+    async () => {
+      const jobId = await setAside();
+      await quarantine.endAt(queue, jobId, later(noon, 9 * HOUR));
+      expect(await quarantine.untils(queue, [jobId])).toEqual(new Map([[jobId, until]]));
+      expect(await quarantine.endAt(queue, 'never', noon)).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,152 @@
+/** What the relay gives to the queue, gives again and forgets, in real databases. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Verdict } from '../../src/core/webhook-plan.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { about, tell } from '../../src/db/events.ts';
+import { createQuarantineStore } from '../../src/db/quarantine.ts';
+import { createWaitingStore } from '../../src/db/waiting.ts';
+import { createRelay, type RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
+import { later, noon } from '../support/builders.ts';
+import { storages } from '../support/storage.ts';
+import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
+
+/** What takes seconds takes longer on a machine that does much else meanwhile. */
+vi.setConfig({ testTimeout: 180_000 });
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const arrived: Verdict = { kind: 'delivered', httpStatus: 204 };
+
+describe.each(storages)('the relay on $name', ({ name, available }) => {
+  let db: StoredDeliveries;
+  let domain: LoadedDomain;
+
+  beforeAll(async () => {
+    if (available) db = await openStoredDeliveries(name);
+  });
+  afterAll(() => db?.close());
+  beforeEach(async () => {
+    if (!available) return;
+    await db.prisma.turn.deleteMany();
+    domain = await db.domainAnew();
+  });
+
+  const aWebhook = () => db.makeWebhook(domain.projectId);
+  const happen = (count: number, at = noon) => {
+    const told = about(domain.id, Array(count).fill({ type: 'domain.reverify_requested' }));
+    return db.prisma.$transaction((tx) => tell(tx, told, at));
+  };
+  const idsOf = async (webhookId: string) => (await db.rowsOf(webhookId)).map(({ id }) => id);
+  async function end(id: string, outcome: Verdict, at = noon) {
+    await db.deliveries.save(await db.loadDelivery(id), outcome, at);
+  }
+  function relay(parts: Partial<RelayDeliveriesDeps> = {}) {
+    const queued: string[] = [];
+    const deps: RelayDeliveriesDeps = {
+      ...db.deliveries,
+      takeTurn: createWaitingStore(db.prisma).takeTurn,
+      enqueue: async (given) => void queued.push(...given.map(({ id }) => id)),
+      inFlight: 10,
+      lostAfterMs: 2 * MINUTE,
+      pause: async () => {},
+      now: () => noon,
+      ...parts,
+    };
+    return { run: createRelay(deps), queued };
+  }
+
+  it.skipIf(!available)('gives a few of each webhook, in turn and in order', async () => {
+    const long = await aWebhook();
+    await happen(300);
+    const short = await aWebhook();
+    await happen(1, later(noon, 1));
+    const { run, queued } = relay({ now: () => later(noon, 1) });
+    expect(await run()).toBe(11);
+    const [backlog, [one]] = [await idsOf(long.id), await idsOf(short.id)];
+    expect(queued.filter((id) => id !== one)).toEqual(backlog.slice(0, 10));
+    expect(queued.indexOf(one ?? '')).toBeLessThan(2);
+    // As one is over, the next one takes its place.
+    await end(queued.find((id) => id !== one) ?? '', arrived);
+    expect(await run()).toBe(1);
+    expect(queued.at(-1)).toBe(backlog[10]);
+  });
+
+  it.skipIf(!available)('gives nothing twice, however many relays there are', async () => {
+    const { id } = await aWebhook();
+    await happen(40);
+    const relays = Array.from({ length: 4 }, () => relay({ inFlight: 5 }));
+    await Promise.all(relays.map(({ run }) => run()));
+    expect(relays.flatMap(({ queued }) => queued).sort()).toEqual(
+      (await idsOf(id)).slice(0, 5).sort(),
+    );
+  });
+
+  it.skipIf(!available)('keeps a retry until its time', async () => {
+    const { id } = await aWebhook();
+    await happen(1);
+    await relay().run();
+    const [only = ''] = await idsOf(id);
+    const problem = { httpStatus: 503, problem: 'not_accepted' } as const;
+    await end(only, { ...problem, kind: 'again', at: later(noon, 600_000) });
+    expect(await relay({ now: () => later(noon, 599_999) }).run()).toBe(0);
+    expect(await relay({ now: () => later(noon, 600_000) }).run()).toBe(1);
+  });
+
+  it.skipIf(!available)('gives again what the queue did not take, or has lost', async () => {
+    const { id } = await aWebhook();
+    await happen(3);
+    const away = relay({ enqueue: () => Promise.reject(new Error('Connection is closed.')) });
+    await expect(away.run()).rejects.toThrow('closed');
+    expect(await relay().run()).toBe(3);
+    expect(await relay({ now: () => later(noon, 2 * MINUTE) }).run()).toBe(0);
+    const [aside = '', ...lost] = await idsOf(id);
+    const suspect = {
+      queue: 'deliver-webhook',
+      jobId: aside,
+      domainId: null,
+      reason: 'x',
+    } as const;
+    await createQuarantineStore(db.prisma).setAside(suspect, noon, [DAY]);
+    const late = relay({ now: () => later(noon, 2 * MINUTE + 1) });
+    expect(await late.run()).toBe(2);
+    expect(late.queued.sort()).toEqual(lost.sort());
+  });
+
+  it.skipIf(!available)(
+    'ends what a webhook that is off still has, and gives none of it',
+    async () => {
+      const { id } = await aWebhook();
+      await happen(2);
+      await db.prisma.webhook.update({ where: { id }, data: { disabledAt: noon } });
+      expect(await relay().run()).toBe(0);
+      expect(await db.prisma.webhookDelivery.findMany({ where: { webhookId: id } })).toMatchObject(
+        Array(2).fill({ status: 'failed', lastError: 'webhook_disabled', queuedAt: null }),
+      );
+    },
+  );
+
+  it.skipIf(!available)('forgets what ended 30 days ago, all of it, and no more', async () => {
+    const { id, projectId } = await aWebhook();
+    await happen(1);
+    await happen(1, later(noon, DAY));
+    await happen(1);
+    const [old = '', young = '', waits] = await idsOf(id);
+    for (const one of [old, young]) await end(one, arrived);
+    const { eventId } = await db.prisma.webhookDelivery.findFirstOrThrow({ where: { id: old } });
+    await db.prisma.$executeRaw`
+      INSERT INTO webhook_delivery (webhook_id, event_id, status, created_at)
+      SELECT ${id}::uuid, ${eventId}, 'delivered', ${noon.toISOString()}::timestamptz
+      FROM generate_series(1, 11000)`;
+    const aMonthLater = { now: () => later(noon, 30 * DAY + 1) };
+    await relay(aMonthLater).run();
+    expect(await idsOf(id)).toEqual([young, waits]);
+    await db.webhooks.remove(projectId, id, noon);
+    await db.prisma.turn.deleteMany();
+    await relay(aMonthLater).run();
+    expect(await idsOf(id)).toEqual([young]);
+    expect(await db.prisma.webhook.count({ where: { id } })).toBe(1);
+    await db.prisma.turn.deleteMany();
+    await relay({ now: () => later(noon, 31 * DAY + 1) }).run();
+    expect(await db.prisma.webhook.count({ where: { id } })).toBe(0);
+  });
+});

@@ -1,0 +1,222 @@
+/** Events sent again, in real databases: what waits begins anew, and only what was tried leaves a row behind. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Verdict } from '../../src/core/webhook-plan.ts';
+import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/deliveries.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { about, tell } from '../../src/db/events.ts';
+import { messageIdOf } from '../../src/webhooks/message.ts';
+import { later, noon } from '../support/builders.ts';
+import { storages } from '../support/storage.ts';
+import { until } from '../support/world.ts';
+import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
+
+/** Some make hundreds of rows, beside whatever else the machine does. */
+vi.setConfig({ testTimeout: 180_000 });
+
+const missed = { httpStatus: 500, problem: 'not_accepted' } as const;
+const again: Verdict = { ...missed, kind: 'again', at: later(noon, 300_000) };
+const ends: Readonly<Record<string, Verdict>> = {
+  delivered: { kind: 'delivered', httpStatus: 204 },
+  failed: { ...missed, kind: 'failed', disables: null },
+};
+const muchLater = later(noon, 60_000);
+
+describe.each(storages)('a replay on $name', ({ name, available }) => {
+  let db: StoredDeliveries;
+  let domain: LoadedDomain;
+  let webhook: Awaited<ReturnType<StoredDeliveries['makeWebhook']>>;
+
+  beforeAll(async () => {
+    if (available) db = await openStoredDeliveries(name);
+  });
+  afterAll(() => db?.close());
+  beforeEach(async () => {
+    if (!available) return;
+    domain = await db.domainAnew();
+    webhook = await db.makeWebhook(domain.projectId);
+  });
+
+  const happen = (count: number) => {
+    const told = about(domain.id, Array(count).fill({ type: 'domain.reverify_requested' }));
+    return db.prisma.$transaction((tx) => tell(tx, told, noon));
+  };
+  const replay = (at = muchLater) =>
+    db.deliveries.replay({
+      webhook,
+      events: { projectId: domain.projectId, after: 1n },
+      at,
+      limit: 1_000,
+    });
+  const rows = () => db.rowsOf(webhook.id);
+  const waiting = async () => (await rows()).filter(({ status }) => status === 'pending');
+  const give = (at = noon) => db.deliveries.giveDue(at, 1_000, 1_000);
+  async function loadOnly(): Promise<LoadedDelivery> {
+    const [row, ...others] = await waiting();
+    expect(others).toEqual([]);
+    return db.loadDelivery(row?.id ?? '');
+  }
+  async function comesTo(outcome: DeliveryOutcome, at = noon) {
+    expect(await db.deliveries.save(await loadOnly(), outcome, at)).toBe(true);
+  }
+
+  it.skipIf(!available)('of a hundred events makes no more rows the twentieth time', async () => {
+    await happen(100);
+    await db.prisma.webhookDelivery.updateMany({
+      where: { webhookId: webhook.id },
+      data: { status: 'delivered', attempts: 1, nextAttemptAt: null },
+    });
+    for (let nth = 0; nth < 20; nth += 1) {
+      expect(await replay()).toEqual({ queued: 100, lastEvent: 101n });
+      if (nth === 10) await give(muchLater);
+    }
+    const all = await rows();
+    const counts = ['delivered', 'pending', 'failed'].map(
+      (status) => all.filter((row) => row.status === status).length,
+    );
+    expect(counts).toEqual([100, 100, 0]);
+    expect(new Set((await waiting()).map(({ eventId }) => eventId)).size).toBe(100);
+  });
+
+  // Embedded storage runs one transaction after the other anyway.
+  if (name !== 'embedded')
+    it.skipIf(!available)(
+      'three times at once leaves one waiting delivery of each event',
+      async () => {
+        await happen(50);
+        await db.prisma.$executeRaw`UPDATE webhook_delivery
+      SET status = 'delivered', attempts = 1, next_attempt_at = NULL
+      WHERE webhook_id = ${webhook.id}::uuid AND event_id % 2 = 0`;
+        const other = await db.database.pool.connect();
+        // None is over before all of them have begun.
+        await other.query('BEGIN');
+        await other.query('SELECT FROM webhook_delivery FOR UPDATE');
+        const replays = Promise.all([replay(), replay(), replay()]);
+        await until('all of them wait', async () => {
+          const { rows } = await db.database.pool.query(`SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+          return rows.length >= 3;
+        });
+        await other.query('COMMIT');
+        other.release();
+        expect(await replays).toEqual(Array(3).fill({ queued: 50, lastEvent: 51n }));
+        const events = (await waiting()).map(({ eventId }) => eventId);
+        expect([events.length, new Set(events).size]).toEqual([50, 50]);
+        expect(await rows()).toHaveLength(75);
+      },
+    );
+
+  it.skipIf(!available)(
+    'begins anew with what waits for its next attempt, in its row',
+    async () => {
+      await happen(1);
+      await give();
+      await comesTo(again);
+      const before = await loadOnly();
+      await replay();
+      expect(await rows()).toMatchObject([
+        { id: before.id, attempts: 0, nextAttemptAt: muchLater, createdAt: muchLater },
+      ]);
+      const after = await loadOnly();
+      expect(messageIdOf(after.event)).toBe(messageIdOf(before.event));
+      expect(await give(muchLater)).toMatchObject([{ id: before.id }]);
+    },
+  );
+
+  it.skipIf(!available)('gives the queue a second to forget the attempt of before', async () => {
+    await happen(1);
+    await give();
+    await comesTo(again);
+    await replay(later(noon, 1));
+    expect((await loadOnly()).nextAttemptAt).toEqual(later(noon, 1_000));
+  });
+
+  it.skipIf(!available)(
+    'leaves what is due alone: whoever has it tells what came of it',
+    async () => {
+      await happen(1);
+      await give();
+      const held = await loadOnly();
+      await replay();
+      expect(await loadOnly()).toEqual(held);
+      expect(await db.deliveries.save(held, again, noon)).toBe(true);
+      expect(await db.deliveries.save(held, again, noon)).toBe(false);
+      expect(await loadOnly()).toMatchObject({ attempts: 1, nextAttemptAt: again.at });
+    },
+  );
+
+  const late = { delivered: ends['delivered'], failed: ends['failed'], again } as const;
+  it.skipIf(!available).each(Object.entries(late))(
+    'is sent anew although an attempt under way has %s',
+    async (_, outcome) => {
+      await happen(1);
+      await give();
+      await comesTo(again);
+      await give(again.at);
+      const held = await loadOnly();
+      const at = later(again.at, 5_000);
+      await replay(again.at);
+      expect(await give(at)).toEqual([]); // the queue still has its job, and takes no other
+      expect(await db.deliveries.save(held, outcome as Verdict, at)).toBe(false);
+      const next = { attempts: 0, queuedAt: null, nextAttemptAt: later(at, 1_000) };
+      expect(await loadOnly()).toMatchObject(next);
+      expect(await give(later(at, 1_000))).toMatchObject([{ id: held.id }]);
+      // Another run of the same job comes later still.
+      expect(await db.deliveries.save(held, outcome as Verdict, at)).toBe(false);
+      expect(await loadOnly()).toMatchObject({ queuedAt: later(at, 1_000) });
+    },
+  );
+
+  it.skipIf(!available)('is not what an attempt of long before it tells', async () => {
+    await happen(1);
+    await give();
+    const first = await loadOnly();
+    await comesTo(again);
+    await replay();
+    await give(muchLater);
+    expect(await db.deliveries.save(first, ends['delivered'] as Verdict, muchLater)).toBe(false);
+    expect(await loadOnly()).toMatchObject({ attempts: 0, queuedAt: muchLater });
+  });
+
+  it.skipIf(!available)(
+    'puts back what finds no place in the line, and loses nothing',
+    async () => {
+      await happen(1);
+      await give();
+      await comesTo(again);
+      await give(again.at);
+      const held = await loadOnly();
+      await replay(again.at);
+      await db.deliveries.putBack(held, muchLater);
+      expect(await loadOnly()).toMatchObject({ queuedAt: null, nextAttemptAt: muchLater });
+    },
+  );
+
+  it.skipIf(!available)('leaves nothing behind of what was switched off untried', async () => {
+    await happen(10);
+    const turn = (enabled: boolean) =>
+      db.webhooks.update(webhook.projectId, webhook.id, { enabled }, noon);
+    for (let nth = 0; nth < 3; nth += 1) {
+      await turn(false);
+      expect(await waiting()).toEqual([]);
+      await turn(true);
+      expect(await replay()).toEqual({ queued: 10, lastEvent: 11n });
+      expect(await rows()).toMatchObject(Array(10).fill({ status: 'pending' }));
+    }
+  });
+
+  it.skipIf(!available).each(Object.entries(ends))(
+    'keeps what has %s, and sends another with its id',
+    async (status, outcome) => {
+      await happen(1);
+      await give();
+      const first = await loadOnly();
+      await comesTo(outcome);
+      await replay();
+      await replay();
+      const second = await loadOnly();
+      expect((await rows()).map((row) => row.status).sort()).toEqual([status, 'pending'].sort());
+      expect(second.id).not.toBe(first.id);
+      expect(messageIdOf(second.event)).toBe(messageIdOf(first.event));
+    },
+  );
+});

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { createDomainStore } from '../../src/db/domains.ts';
+import { evidenceOf, openEscalation } from '../../src/db/escalations.ts';
+import { moveDomain } from '../../src/db/transitions.ts';
+import { anObservation, later, missing, noon, right } from '../support/builders.ts';
+import { storages } from '../support/storage.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+
+const HOUR = 3_600_000;
+
+describe.each(storages)('saving looks on $name', ({ name, available }) => {
+  let stored: StoredDomains;
+
+  beforeAll(async () => {
+    if (available) stored = await openStoredDomains(name);
+  });
+  afterAll(() => stored?.close());
+
+  it.skipIf(!available)('a look that moves nothing is saved with its finding, once', async () => {
+    const domain = await stored.pending('one.example.com');
+    expect(await stored.look(domain, missing)).toMatchObject({ kind: 'saved' });
+    // The same job a second time, with what it had loaded.
+    expect(await stored.look(domain, missing)).toEqual({ kind: 'stale' });
+    const saved = await stored.load(domain.id);
+    expect(saved).toMatchObject({ attempts: 1, findings: missing.findings });
+    expect(saved.nextCheckAt).toEqual(later(noon, 15_000));
+    expect(await stored.look(saved, missing)).toMatchObject({ kind: 'saved' });
+    expect(await stored.events(domain)).toEqual(['domain.added', 'domain.findings_changed']);
+  });
+
+  it.skipIf(!available)('many looks at once are all saved, each its own', async () => {
+    const domains: LoadedDomain[] = [];
+    for (let index = 0; index < 50; index += 1) {
+      domains.push(await stored.pending(`many-${index}.example.com`));
+    }
+    const results = await Promise.all(domains.map((domain) => stored.look(domain, missing)));
+    expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(['saved']));
+    const loaded = await Promise.all(domains.map(({ id }) => stored.load(id)));
+    expect(loaded.map(({ attempts }) => attempts)).toEqual(domains.map(() => 1));
+  });
+
+  it.skipIf(!available)('the same look twice at once is saved once', async () => {
+    const domain = await stored.pending('twin.example.com');
+    const results = await Promise.all([stored.look(domain, missing), stored.look(domain, missing)]);
+    expect(results.map(({ kind }) => kind)).toEqual(['saved', 'stale']);
+    expect(await stored.events(domain)).toEqual(['domain.added', 'domain.findings_changed']);
+  });
+
+  it.skipIf(!available)('a transition run twice is one transition with one event', async () => {
+    const domain = await stored.pending('twice.example.com');
+    const results = await Promise.all([stored.look(domain, right), stored.look(domain, right)]);
+    expect(results.map(({ kind }) => kind).sort()).toEqual(['saved', 'stale']);
+    expect((await stored.load(domain.id)).state).toEqual({ status: 'verified', verifiedAt: noon });
+    expect(await stored.events(domain)).toEqual(['domain.added', 'domain.verified']);
+  });
+
+  it.skipIf(!available)('a late look changes nothing after removal or verify', async () => {
+    const store = createDomainStore(stored.database.prisma);
+    const domain = await stored.pending('late.example.com');
+    await store.requestVerify(domain.projectId, domain.hostname, noon, 48 * HOUR);
+    expect(await stored.look(domain, missing)).toEqual({ kind: 'stale' });
+    expect(await stored.look(domain, right)).toEqual({ kind: 'stale' });
+    const again = await stored.load(domain.id);
+    await store.remove(domain.projectId, domain.hostname, noon);
+    expect(await stored.look(again, missing)).toEqual({ kind: 'stale' });
+    expect(await stored.look(again, right)).toEqual({ kind: 'stale' });
+  });
+
+  it.skipIf(!available)(
+    'a name moves to the project that its CNAME points to, and the loser is told',
+    async () => {
+      const [loser, winner] = [
+        await stored.pending('moves.example.com'),
+        await stored.pending('moves.example.com'),
+      ];
+      await stored.look(loser, right);
+      expect(await stored.look(winner, right)).toMatchObject({ kind: 'saved' });
+      expect((await stored.load(winner.id)).state.status).toBe('verified');
+      expect(await stored.load(loser.id)).toMatchObject({ state: { status: 'pending' }, epoch: 2 });
+      expect((await stored.events(loser)).at(-1)).toBe('domain.claimed_elsewhere');
+    },
+  );
+
+  it.skipIf(!available)('an apex stays with the project that holds it', async () => {
+    const holder = await stored.verified('apex-example.com');
+    const other = await stored.pending('apex-example.com');
+    const holderProjectId = holder.projectId;
+    const held = { kind: 'held_elsewhere', holderProjectId };
+    expect(await stored.look(other, right)).toEqual(held);
+    // A proof that was judged against somebody else's record says nothing.
+    expect(await stored.look(other, right, noon, other.projectId)).toEqual(held);
+    expect((await stored.load(holder.id)).state.status).toBe('verified');
+    expect((await stored.load(other.id)).state.status).toBe('pending');
+    expect(await stored.look(other, right, noon, holderProjectId)).toMatchObject({
+      kind: 'saved',
+      lost: { id: holder.id, epoch: 2, state: { status: 'pending', pendingSince: noon } },
+    });
+    expect((await stored.load(holder.id)).state.status).toBe('pending');
+    expect((await stored.load(other.id)).state.status).toBe('verified');
+  });
+
+  it.skipIf(!available)('so does a name that is the apex of a zone of its own', async () => {
+    const hostname = 'own-zone.example.com';
+    await stored.verified(hostname);
+    const other = await stored.pending(hostname);
+    const zone = { parent: 'example.com', atParent: [], atZone: null, ttlSeconds: 60 };
+    const delegation = { kind: 'delegated', zone: hostname, ...zone } as const;
+    const observation = { ...anObservation(), delegation };
+    const to = { status: 'verified', verifiedAt: noon } as const;
+    const rest = { nextCheckAt: noon, recheckAt: null, escalateAt: null };
+    const outcome = { kind: 'moved', to, findings: [], events: [], ...rest } as const;
+    const move = { domain: other, observation, outcome, at: noon };
+    expect(await moveDomain(stored.database.prisma, move)).toMatchObject({
+      kind: 'held_elsewhere',
+    });
+  });
+
+  it.skipIf(!available)('an apex that two have pending is nobody’s by its addresses', async () => {
+    const first = await stored.pending('contested-example.com');
+    const second = await stored.pending('contested-example.com');
+    const inTheWay = ({ projectId }: LoadedDomain) => ({
+      kind: 'held_elsewhere',
+      holderProjectId: projectId,
+    });
+    expect(await stored.look(second, right)).toEqual(inTheWay(first));
+    expect(await stored.look(first, right)).toEqual(inTheWay(second));
+    for (const { id } of [first, second]) {
+      expect(await stored.load(id)).toMatchObject({ epoch: 1, state: { status: 'pending' } });
+    }
+  });
+
+  it.skipIf(!available)('of three that have it pending, who holds it is in the way', async () => {
+    const hostname = 'three-example.com';
+    const all = [
+      await stored.pending(hostname),
+      await stored.pending(hostname),
+      await stored.pending(hostname),
+    ];
+    const [holder, third] = all as [LoadedDomain, LoadedDomain];
+    const inTheWay = await stored.look(holder, right);
+    if (inTheWay.kind !== 'held_elsewhere') throw new Error(inTheWay.kind);
+    const { holderProjectId } = inTheWay;
+    expect(await stored.look(holder, right, noon, holderProjectId)).toMatchObject({
+      kind: 'saved',
+    });
+    const held = { kind: 'held_elsewhere', holderProjectId: holder.projectId };
+    expect(await stored.look(third, right)).toEqual(held);
+    // What was proven against a claim says nothing against the holder.
+    expect(await stored.look(third, right, noon, all[2]?.projectId)).toEqual(held);
+  });
+
+  it.skipIf(!available)('a claim that is not verified yet reserves nothing', async () => {
+    const [first, second] = [
+      await stored.pending('free-example.com'),
+      await stored.pending('free-example.com'),
+    ];
+    const saved = await stored.look(second, right, noon, first.projectId);
+    expect(saved).toMatchObject({ kind: 'saved' });
+    expect(saved).not.toHaveProperty('lost');
+    expect((await stored.load(second.id)).state.status).toBe('verified');
+    expect(await stored.load(first.id)).toMatchObject({ epoch: 1, state: { status: 'pending' } });
+    expect(await stored.events(first)).toEqual(['domain.added']);
+  });
+
+  it.skipIf(!available)(
+    'of failed domains whose looks are right at once one has the name',
+    async () => {
+      for (let round = 0; round < 5; round += 1) {
+        const hostname = `race-${round}-example.com`;
+        const all = [
+          await stored.pending(hostname),
+          await stored.pending(hostname),
+          await stored.pending(hostname),
+        ];
+        const data = { status: 'failed', failedAt: noon } as const;
+        await stored.database.prisma.domain.updateMany({ where: { hostname }, data });
+        const failed = await Promise.all(all.map(({ id }) => stored.load(id)));
+        const results = await Promise.all(failed.map((domain) => stored.look(domain, right)));
+        expect(results.filter(({ kind }) => kind === 'saved')).toHaveLength(1);
+        const loaded = await Promise.all(all.map(({ id }) => stored.load(id)));
+        expect(loaded.filter(({ state }) => state.status === 'verified')).toHaveLength(1);
+      }
+    },
+  );
+
+  it.skipIf(!available)(
+    'one case is open at most, and outlives the way back to pending',
+    async () => {
+      const domain = await stored.pending('case.example.com');
+      await stored.look(domain, right);
+      const escalation = {
+        cause: 'authority_refused',
+        summary: 'No.',
+        nextAction: 'Again.',
+        evidence: evidenceOf({}),
+      } as const;
+      const times = { at: noon, againAt: later(noon, HOUR) };
+      const open = () => openEscalation(stored.database.prisma, domain, escalation, times);
+      expect((await Promise.all([open(), open()])).sort()).toEqual(['kept', 'opened']);
+      expect(
+        await stored.look(await stored.load(domain.id), missing, later(noon, HOUR)),
+      ).toMatchObject({
+        epoch: 2,
+      });
+      expect(await stored.events(domain)).toEqual([
+        'domain.added',
+        'domain.verified',
+        'escalation.opened',
+        'domain.findings_changed',
+        'domain.unverified',
+      ]);
+      expect(await open()).toBe('gone');
+    },
+  );
+});

@@ -1,0 +1,101 @@
+/** Verify, pressed in each state: whose name it stays, and what of the work under way still counts. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDomainStore, type DomainStore } from '../../src/db/domains.ts';
+import { later, missing, noon, right } from '../support/builders.ts';
+import { storages } from '../support/storage.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+
+const HOUR = 3_600_000;
+const at = later(noon, HOUR);
+
+describe.each(storages)('verify on $name', ({ name, available }) => {
+  let stored: StoredDomains;
+  let domains: DomainStore;
+
+  beforeAll(async () => {
+    if (!available) return;
+    stored = await openStoredDomains(name);
+    domains = createDomainStore(stored.database.prisma);
+  });
+  afterAll(() => stored?.close());
+
+  const verify = ({ projectId, hostname }: { projectId: string; hostname: string }) =>
+    domains.requestVerify(projectId, hostname, at, 48 * HOUR);
+  const columnsOf = (id: string) =>
+    stored.database.prisma.domain.findUniqueOrThrow({ where: { id } });
+
+  it.skipIf(!available)(
+    'a verified domain keeps its name, its life and the time of its case',
+    async () => {
+      const domain = await stored.verified('keeps.example.com');
+      expect(await verify(domain)).toMatchObject({ ended: null, domain: { status: 'verified' } });
+      const { state, epoch, attempts, nextCheckAt, escalateAt } = await stored.load(domain.id);
+      expect({ state, epoch, escalateAt }).toEqual({
+        state: domain.state,
+        epoch: domain.epoch,
+        escalateAt: domain.escalateAt,
+      });
+      expect({ attempts, nextCheckAt }).toEqual({ attempts: domain.attempts + 1, nextCheckAt: at });
+      expect((await stored.events(domain)).at(-1)).toBe('domain.reverify_requested');
+    },
+  );
+
+  it.skipIf(!available)('nobody takes a verified apex while its owner presses verify', async () => {
+    const owner = await stored.verified('apex-of-two.com');
+    const other = await stored.pending('apex-of-two.com');
+    await verify(owner);
+    expect(await stored.look(other, right)).toMatchObject({ kind: 'held_elsewhere' });
+    expect((await stored.load(owner.id)).state.status).toBe('verified');
+  });
+
+  it.skipIf(!available)('nobody takes an apex whose certificate has ended', async () => {
+    const owner = await stored.verified('apex-of-three.com');
+    const other = await stored.pending('apex-of-three.com');
+    await stored.database.prisma.domain.update({
+      where: { id: owner.id },
+      data: { status: 'live', certificateEndsAt: noon, renewAt: noon, missedAt: noon },
+    });
+    await stored.look(await stored.load(owner.id), right, at);
+    expect(await columnsOf(owner.id)).toMatchObject({
+      status: 'verified',
+      verifiedAt: at,
+      epoch: owner.epoch,
+      nextCheckAt: at,
+      escalateAt: later(at, HOUR),
+      recheckAt: null,
+      renewAt: null,
+      missedAt: null,
+    });
+    expect((await stored.events(owner)).at(-1)).toBe('certificate.ended');
+    expect(await stored.look(other, right)).toMatchObject({ kind: 'held_elsewhere' });
+  });
+
+  it.skipIf(!available)('a look under way at a verified domain counts no more', async () => {
+    const domain = await stored.verified('fenced.example.com');
+    await verify(domain);
+    expect(await stored.look(domain, missing)).toEqual({ kind: 'stale' });
+    expect((await stored.load(domain.id)).nextCheckAt).toEqual(at);
+  });
+
+  it.skipIf(!available).each(['live', 'drifted'] as const)(
+    'a look under way at a %s domain does not put off the one that was asked for',
+    async (status) => {
+      const { id } = await stored.verified(`${status}-fenced.example.com`);
+      const data = { status, driftedAt: noon, nextCheckAt: null, escalateAt: null };
+      await stored.database.prisma.domain.update({ where: { id }, data });
+      const loaded = await stored.load(id);
+      await verify(loaded);
+      expect(await stored.look(loaded, status === 'live' ? right : missing)).toEqual({
+        kind: 'stale',
+      });
+      expect(await columnsOf(id)).toMatchObject({ status, recheckAt: at });
+    },
+  );
+
+  it.skipIf(!available)('a pending domain starts a new window', async () => {
+    const domain = await stored.pending('pending.example.com');
+    const { id, epoch } = domain;
+    expect(await verify(domain)).toMatchObject({ ended: { id, epoch } });
+    expect((await stored.load(id)).state).toEqual({ status: 'pending', pendingSince: at });
+  });
+});
