@@ -3,18 +3,19 @@ import type { PrismaClient } from './generated/client.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
+export type KeptAccount = {
+  readonly sealedKey: Bytes;
+  readonly accountUrl: string | null;
+  /** What the authority was last told; null: no mail address, or one that was not kept. */
+  readonly contact: string | null;
+};
+
 export type AuthorityKeyStore = {
-  /** Any sealed key that is stored, the newest certificate's first; null where there is none yet. */
-  anySealedKey(): Promise<Bytes | null>;
-  loadAccount(
-    directoryUrl: string,
-  ): Promise<{ sealedKey: Bytes; accountUrl: string | null } | null>;
+  loadAccount(directoryUrl: string): Promise<KeptAccount | null>;
   /** Keeps the key unless there is one by now, and gives back the one that counts. */
-  keepAccountKey(
-    directoryUrl: string,
-    sealedKey: Bytes,
-  ): Promise<{ sealedKey: Bytes; accountUrl: string | null }>;
-  storeAccountUrl(directoryUrl: string, accountUrl: string): Promise<void>;
+  keepAccountKey(directoryUrl: string, sealedKey: Bytes): Promise<KeptAccount>;
+  /** With the mail address that the authority was told. */
+  storeAccount(directoryUrl: string, told: { url: string; contact: string | null }): Promise<void>;
   loadRoot(): Promise<{ certificate: string; sealedKey: Bytes } | null>;
   /** As keepAccountKey, for the local authority's root. */
   keepRoot(root: {
@@ -28,14 +29,6 @@ const ROOT = 'root';
 
 export function createAuthorityKeyStore(prisma: PrismaClient): AuthorityKeyStore {
   return {
-    async anySealedKey() {
-      const [newest, account, root] = await Promise.all([
-        prisma.certificate.findFirst({ orderBy: { createdAt: 'desc' } }),
-        prisma.acmeAccount.findFirst(),
-        prisma.localAuthority.findFirst(),
-      ]);
-      return (newest ?? account ?? root)?.sealedKey ?? null;
-    },
     loadAccount: (directoryUrl) => prisma.acmeAccount.findUnique({ where: { directoryUrl } }),
     async keepAccountKey(directoryUrl, sealedKey) {
       await prisma.acmeAccount.createMany({
@@ -44,8 +37,8 @@ export function createAuthorityKeyStore(prisma: PrismaClient): AuthorityKeyStore
       });
       return prisma.acmeAccount.findUniqueOrThrow({ where: { directoryUrl } });
     },
-    async storeAccountUrl(directoryUrl, accountUrl) {
-      await prisma.acmeAccount.update({ where: { directoryUrl }, data: { accountUrl } });
+    async storeAccount(directoryUrl, { url: accountUrl, contact }) {
+      await prisma.acmeAccount.update({ where: { directoryUrl }, data: { accountUrl, contact } });
     },
     loadRoot: () => prisma.localAuthority.findUnique({ where: { id: ROOT } }),
     async keepRoot(root) {

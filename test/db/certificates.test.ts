@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
-import { type CertificateStore, createCertificateStore } from '../../src/db/certificates.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { createDomainStore, type DomainStore } from '../../src/db/domains.ts';
 import { createEdgeLookups, type EdgeLookups } from '../../src/db/edge-lookups.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { storages } from '../support/storage.ts';
-import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
 const DAY = 86_400_000;
 const issued = {
@@ -20,48 +17,61 @@ const refusal = {
   problem: { type: 'unauthorized', detail: 'no' },
   nextAttemptAt: later(noon, 60_000),
 };
-const challenge = { token: 'token', keyAuthorization: 'token.thumbprint' };
+const challenge = { type: 'http-01', token: 'token', keyAuthorization: 'token.thumbprint' };
 
 describe.each(storages)('orders on $name', ({ name, available }) => {
-  let stored: StoredDomains;
-  let certificates: CertificateStore;
-  let domains: DomainStore;
+  let db: StoredOrders;
   let edge: EdgeLookups;
 
   beforeAll(async () => {
     if (!available) return;
-    stored = await openStoredDomains(name);
-    const { prisma } = stored.database;
-    certificates = createCertificateStore(prisma);
-    domains = createDomainStore(prisma);
-    edge = createEdgeLookups(prisma);
+    db = await openStoredOrders(name);
+    edge = createEdgeLookups(db.database);
   });
-  afterAll(() => stored?.close());
-
-  const newOrder = (domain: LoadedDomain) =>
-    certificates.openOrder(domain, { id: randomUUID(), sealedKey: new Uint8Array(4) });
-
-  async function anOrder(hostname: string) {
-    const domain = await stored.verified(hostname);
-    const order = await newOrder(domain);
-    if (order === null) throw new Error('no order was opened');
-    return { domain, order };
-  }
+  afterAll(() => db?.close());
 
   it.skipIf(!available)('two workers open one order', async () => {
-    const domain = await stored.verified('one.example.com');
-    const orders = await Promise.all([newOrder(domain), newOrder(domain)]);
+    const domain = await db.verified('one.example.com');
+    const orders = await Promise.all([db.newOrder(domain), db.newOrder(domain)]);
     expect(new Set(orders.map((order) => order?.id)).size).toBe(1);
   });
 
+  it.skipIf(!available)(
+    'what another edge shows makes a domain live, and our own edge serves nothing',
+    async () => {
+      const domain = await db.verified('external.example.com');
+      const order = await openAt(db.external, domain, noon, null);
+      await db.external.store(domain, order?.id ?? '', issued, noon);
+      expect((await db.load(domain.id)).state.status).toBe('live');
+      expect(await edge.findRoute('external.example.com')).toMatchObject({ certificateId: null });
+      expect(await edge.loadCertificate(order?.id ?? '')).toBeNull();
+      expect((await db.external.loadWork(domain.id, noon))?.usable?.id).toBe(order?.id);
+      expect((await db.certificates.loadWork(domain.id, noon))?.usable).toBeNull();
+    },
+  );
+
+  it.skipIf(!available)(
+    'an order is not continued in the other way, once that has changed',
+    async () => {
+      const { domain, order } = await db.anOrder('changed.example.com');
+      expect((await db.external.loadWork(domain.id, noon))?.order).toBeNull();
+      const key = { id: randomUUID(), sealedKey: null };
+      expect(await db.external.openOrder(domain, key, noon)).toMatchObject(key);
+      const ended = await db.database.prisma.certificate.findUnique({ where: { id: order.id } });
+      expect(ended).toMatchObject({ status: 'failed', problem: { type: 'superseded' } });
+      expect(await db.newOrder(domain)).toMatchObject({ sealedKey: new Uint8Array(4) });
+      expect((await db.certificates.loadWork(domain.id, noon))?.recentRefusals).toEqual([]);
+    },
+  );
+
   it.skipIf(!available)('a certificate stored twice is told once', async () => {
-    const { domain, order } = await anOrder('twice.example.com');
+    const { domain, order } = await db.anOrder('twice.example.com');
     await Promise.all([
-      certificates.store(domain, order.id, issued, noon),
-      certificates.store(domain, order.id, issued, noon),
+      db.certificates.store(domain, order.id, issued, noon),
+      db.certificates.store(domain, order.id, issued, noon),
     ]);
     const story = ['domain.added', 'domain.verified', 'certificate.issued', 'domain.live'];
-    expect(await stored.events(domain)).toEqual(story);
+    expect(await db.events(domain)).toEqual(story);
   });
 
   it.skipIf(!available)(
@@ -74,92 +84,200 @@ describe.each(storages)('orders on $name', ({ name, available }) => {
         wildcard: '*.example.com',
       };
       const unknown: Finding = { code: 'dns_unknown', hostname: 'warned.example.com', servers: [] };
-      const { domain, order } = await anOrder('warned.example.com');
+      const { domain, order } = await db.anOrder('warned.example.com');
       const loaded = { ...domain, findings: [warning, unknown] };
-      await certificates.store(loaded, order.id, issued, noon);
-      expect((await stored.load(domain.id)).findings).toEqual([warning]);
-      expect(await stored.events(domain)).toContain('domain.findings_changed');
+      await db.certificates.store(loaded, order.id, issued, noon);
+      expect((await db.load(domain.id)).findings).toEqual([warning]);
+      expect(await db.events(domain)).toContain('domain.findings_changed');
     },
   );
 
   it.skipIf(!available)('a refusal that comes late takes nothing from a live domain', async () => {
-    const { domain, order } = await anOrder('late.example.com');
-    await certificates.store(domain, order.id, issued, noon);
-    await certificates.refuse(domain, order.id, refusal, noon);
+    const { domain, order } = await db.anOrder('late.example.com');
+    await db.certificates.store(domain, order.id, issued, noon);
+    await db.certificates.refuse(domain, order.id, refusal, noon);
     expect(await edge.findRoute('late.example.com')).toMatchObject({ certificateId: order.id });
-    expect(await stored.events(domain)).not.toContain('certificate.failed');
+    expect(await db.events(domain)).not.toContain('certificate.failed');
   });
 
   it.skipIf(!available)(
     'a removed domain gets no order, no certificate and no answer',
     async () => {
-      const { domain, order } = await anOrder('removed.example.com');
-      await certificates.publishChallenge(order, challenge);
+      const { domain, order } = await db.anOrder('removed.example.com');
+      await db.certificates.publishChallenge(order, challenge);
       expect(await edge.findChallenge('token', order.hostname)).toBe('token.thumbprint');
-      await domains.remove(domain.projectId, domain.hostname, noon);
+      await db.domains.remove(domain.projectId, domain.hostname, noon);
       expect(await edge.findChallenge('token', order.hostname)).toBeNull();
-      await expect(certificates.publishChallenge(order, challenge)).rejects.toThrow('ended');
-      await expect(certificates.orderPlaced(order.id, 'https://ca.test/1')).rejects.toThrow(
+      await expect(db.certificates.publishChallenge(order, challenge)).rejects.toThrow('ended');
+      await expect(db.certificates.orderPlaced(order.id, 'https://ca.test/1')).rejects.toThrow(
         'ended',
       );
-      await certificates.store(domain, order.id, issued, noon);
-      expect(await newOrder(domain)).toBeNull();
-      expect((await stored.events(domain)).at(-1)).toBe('domain.removed');
+      await db.certificates.store(domain, order.id, issued, noon);
+      expect(await db.newOrder(domain)).toBeNull();
+      expect((await db.events(domain)).at(-1)).toBe('domain.removed');
     },
   );
 
   it.skipIf(!available)(
     'a live domain gets no second order from a job that comes late',
     async () => {
-      const { domain, order } = await anOrder('live.example.com');
-      await certificates.store(domain, order.id, issued, noon);
-      expect(await newOrder(domain)).toBeNull();
+      const { domain, order } = await db.anOrder('live.example.com');
+      await db.certificates.store(domain, order.id, issued, noon);
+      expect(await db.newOrder(domain)).toBeNull();
     },
   );
 
   it.skipIf(!available)('verify during an order continues it', async () => {
-    const { domain, order } = await anOrder('verify.example.com');
-    await certificates.publishChallenge(order, { ...challenge, token: 'other' });
-    await domains.requestVerify(domain.projectId, domain.hostname, noon, 48 * 3_600_000);
+    const { domain, order } = await db.anOrder('verify.example.com');
+    await db.certificates.publishChallenge(order, { ...challenge, token: 'other' });
+    await db.domains.requestVerify(domain.projectId, domain.hostname, noon, 48 * 3_600_000);
     expect(await edge.findChallenge('other', order.hostname)).toBe('token.thumbprint');
-    // The earlier life's job finishes it; its own domain is no longer its to change.
-    await certificates.store(domain, order.id, issued, noon);
-    const work = await certificates.loadWork(domain.id, noon);
-    expect(work).toMatchObject({
-      domain: { state: { status: 'pending' } },
-      usable: { id: order.id },
-    });
+    expect(await db.certificates.store(domain, order.id, issued, noon)).toBe(true);
+    expect((await db.load(domain.id)).state.status).toBe('live');
   });
 
   it.skipIf(!available)('removal and the end of an order do not wait for each other', async () => {
     for (let round = 0; round < 10; round += 1) {
-      const { domain, order } = await anOrder(`race-${round}.example.com`);
+      const { domain, order } = await db.anOrder(`race-${round}.example.com`);
       await Promise.all([
-        domains.remove(domain.projectId, domain.hostname, noon),
-        certificates.store(domain, order.id, issued, noon),
+        db.domains.remove(domain.projectId, domain.hostname, noon),
+        db.certificates.store(domain, order.id, issued, noon),
       ]);
-      const story = await stored.events(domain);
+      const story = await db.events(domain);
       expect(story.filter((event) => event === 'domain.removed')).toHaveLength(1);
     }
   });
 
   it.skipIf(!available)('what the authority refused is remembered across lives', async () => {
-    const { domain, order } = await anOrder('refused.example.com');
+    const { domain, order } = await db.anOrder('refused.example.com');
     const retryAfter = later(noon, DAY).toISOString();
     const problem = { ...refusal.problem, retryAfter };
-    await certificates.refuse(domain, order.id, { ...refusal, problem }, noon);
-    await domains.requestVerify(domain.projectId, domain.hostname, noon, 48 * 3_600_000);
-    const work = await certificates.loadWork(domain.id, noon);
+    await db.certificates.refuse(domain, order.id, { ...refusal, problem }, noon);
+    await db.domains.requestVerify(domain.projectId, domain.hostname, noon, 48 * 3_600_000);
+    const work = await db.certificates.loadWork(domain.id, noon);
     expect(work?.recentRefusals).toMatchObject([{ retryAfter: later(noon, DAY) }]);
+  });
+
+  describe.skipIf(!available)('a renewal', () => {
+    /** A live domain with its first certificate, and the order of its next. */
+    async function renewing(hostname: string) {
+      const { domain, order } = await db.anOrder(hostname);
+      await db.certificates.store(domain, order.id, issued, noon);
+      const live = await db.load(domain.id);
+      const next = await db.newOrder(live);
+      if (next === null) throw new Error('no order was opened');
+      return { live, first: order, next };
+    }
+    const columnsOf = (id: string) =>
+      db.database.prisma.domain.findUniqueOrThrow({ where: { id } });
+    const later90 = { ...issued, issuedAt: noon, expiresAt: later(new Date(), 150 * DAY) };
+
+    it('is planned with the certificate, for when a third of its life is left', async () => {
+      const { domain, order } = await db.anOrder('planned.example.com');
+      await db.certificates.store(domain, order.id, issued, noon);
+      const { renewAt, certificateEndsAt } = await columnsOf(domain.id);
+      const life = 90 * DAY;
+      const share = (Number(renewAt) - issued.issuedAt.getTime()) / life;
+      expect(share).toBeGreaterThan(2 / 3 - 0.06);
+      expect(share).toBeLessThanOrEqual(2 / 3 + 0.001);
+      expect(certificateEndsAt).toEqual(issued.expiresAt);
+    });
+
+    it('serves the certificate before until the new one is stored, and is told once', async () => {
+      const { live, first, next } = await renewing('renewed.example.com');
+      const served = async () => (await edge.findRoute(live.hostname))?.certificateId;
+      expect(await served()).toBe(first.id);
+      await Promise.all([
+        db.certificates.store(live, next.id, later90, noon),
+        db.certificates.store(live, next.id, later90, noon),
+      ]);
+      expect(await served()).toBe(next.id);
+      const { status, certificateEndsAt, renewAt } = await columnsOf(live.id);
+      expect({ status, certificateEndsAt }).toEqual({
+        status: 'live',
+        certificateEndsAt: later90.expiresAt,
+      });
+      expect(Number(renewAt)).toBeGreaterThan(Number(noon));
+      expect((await db.events(live)).slice(-2)).toEqual(['domain.live', 'certificate.renewed']);
+    });
+
+    it('keeps a look that saw the old certificate end from ending the domain', async () => {
+      const { live, next } = await renewing('fenced.example.com');
+      await db.certificates.store(live, next.id, later90, noon);
+      const result = await db.look({ ...live, certificateEndsAt: noon }, missing);
+      expect(result).toEqual({ kind: 'stale' });
+      expect((await db.load(live.id)).state.status).toBe('live');
+    });
+
+    it('that is refused stays live, says so and waits', async () => {
+      const { live, next } = await renewing('renewal-refused.example.com');
+      await db.certificates.refuse(live, next.id, refusal, noon);
+      const { status, renewAt, nextCheckAt } = await columnsOf(live.id);
+      expect({ status, renewAt, nextCheckAt }).toEqual({
+        status: 'live',
+        renewAt: refusal.nextAttemptAt,
+        nextCheckAt: null,
+      });
+      expect((await db.events(live)).at(-1)).toBe('certificate.failed');
+      const work = await db.certificates.loadWork(live.id, noon);
+      expect(work).toMatchObject({ refusals: 1, lastProblem: refusal.problem });
+    });
+
+    it('counts only the refusals since the certificate that is served', async () => {
+      const { live, next } = await renewing('counted.example.com');
+      await db.certificates.refuse(live, next.id, refusal, noon);
+      const third = await openAt(db.certificates, live, later(noon, DAY));
+      await db.certificates.store(live, third?.id ?? '', later90, later(noon, DAY));
+      expect(await db.certificates.loadWork(live.id, noon)).toMatchObject({ refusals: 0 });
+    });
+
+    it('still comes to a domain that drifted meanwhile', async () => {
+      const { live, next } = await renewing('drifts.example.com');
+      const data = { status: 'drifted', driftedAt: noon } as const;
+      await db.database.prisma.domain.update({ where: { id: live.id }, data });
+      await db.certificates.store(live, next.id, later90, noon);
+      expect(await columnsOf(live.id)).toMatchObject({
+        status: 'drifted',
+        certificateEndsAt: later90.expiresAt,
+      });
+    });
+
+    it('ends with the domain', async () => {
+      const { live, next } = await renewing('renewal-removed.example.com');
+      await db.certificates.publishChallenge(next, { ...challenge, token: 'renewal' });
+      await db.domains.remove(live.projectId, live.hostname, noon);
+      expect(await edge.findChallenge('renewal', next.hostname)).toBeNull();
+      await db.certificates.store(live, next.id, later90, noon);
+      expect((await db.events(live)).at(-1)).toBe('domain.removed');
+      expect((await columnsOf(live.id)).renewAt).toBeNull();
+    });
+
+    it('is not ordered for a drifted domain', async () => {
+      const { live, next } = await renewing('no-order.example.com');
+      await db.certificates.refuse(live, next.id, refusal, noon);
+      const drifted = { ...live, state: { status: 'drifted', driftedAt: noon } as const };
+      expect(await db.newOrder(drifted)).toBeNull();
+    });
+  });
+
+  it.skipIf(!available)('why an open order has not come to its end is kept with it', async () => {
+    const { domain, order } = await db.anOrder('setback.example.com');
+    expect((await db.certificates.loadWork(domain.id, noon))?.setback).toBeNull();
+    const times = { at: later(noon, 60_000), since: noon, retryAfter: later(noon, DAY) };
+    const setback = { ...times, answered: true, detail: 'ca_unreachable: no answer' };
+    await db.certificates.setBack(order.id, setback);
+    expect((await db.certificates.loadWork(domain.id, noon))?.setback).toEqual(setback);
+    await db.certificates.refuse(domain, order.id, refusal, noon);
+    expect((await db.certificates.loadWork(domain.id, noon))?.setback).toBeNull();
   });
 
   it.skipIf(!available)(
     'a domain whose DNS changes keeps its order for when it is right again',
     async () => {
-      const { domain, order } = await anOrder('changes.example.com');
-      await stored.look(domain, missing);
-      expect((await certificates.loadWork(domain.id, noon))?.order?.id).toBe(order.id);
-      expect(await newOrder(domain)).toBeNull();
+      const { domain, order } = await db.anOrder('changes.example.com');
+      await db.look(domain, missing);
+      expect((await db.certificates.loadWork(domain.id, noon))?.order?.id).toBe(order.id);
+      expect(await db.newOrder(domain)).toBeNull();
     },
   );
 });

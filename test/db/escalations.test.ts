@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { judgeCheck } from '../../src/core/check.ts';
+import type { EscalationCause } from '../../src/core/escalation.ts';
+import { escalationWords } from '../../src/core/escalation-words.ts';
+import { createCheckStore } from '../../src/db/checks.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { createDomainStore } from '../../src/db/domains.ts';
+import {
+  evidenceOf,
+  listEscalations,
+  loadOpenEscalation,
+  type NewEscalation,
+  openEscalation,
+} from '../../src/db/escalations.ts';
+import { anObservation, later, missing, noon } from '../support/builders.ts';
+import { storages } from '../support/storage.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+
+const HOUR = 3_600_000;
+
+function aCase(cause: EscalationCause, refusals = 0): NewEscalation {
+  const evidence = { ...evidenceOf({}), refusals };
+  return { cause, ...escalationWords(cause, evidence), evidence };
+}
+
+describe.each(storages)('cases on $name', ({ name, available }) => {
+  let stored: StoredDomains;
+
+  beforeAll(async () => {
+    if (available) stored = await openStoredDomains(name);
+  });
+  afterAll(() => stored?.close());
+
+  const open = (domain: LoadedDomain, escalation: NewEscalation, at = noon) =>
+    openEscalation(stored.database.prisma, domain, escalation, { at, againAt: later(at, HOUR) });
+  const casesOf = ({ id }: LoadedDomain) =>
+    stored.database.prisma.escalation.findMany({
+      where: { domainId: id },
+      orderBy: { openedAt: 'asc' },
+    });
+  const told = async (domain: LoadedDomain) =>
+    (await stored.events(domain)).filter((type) => type.startsWith('escalation.'));
+
+  it.skipIf(!available)(
+    'one is opened, by whichever of many runs is first, and looked at again',
+    async () => {
+      const domain = await stored.verified('one.example.com');
+      const runs = Array.from({ length: 5 }, () => open(domain, aCase('platform_fault')));
+      expect((await Promise.all(runs)).sort()).toEqual(['kept', 'kept', 'kept', 'kept', 'opened']);
+      expect(await casesOf(domain)).toHaveLength(1);
+      expect(await told(domain)).toEqual(['escalation.opened']);
+      expect((await stored.load(domain.id)).escalateAt).toEqual(later(noon, HOUR));
+    },
+  );
+
+  it.skipIf(!available)('the same cause again only brings it up to date', async () => {
+    const domain = await stored.verified('same.example.com');
+    await open(domain, aCase('authority_refused', 1));
+    expect(await open(domain, aCase('authority_refused', 2), later(noon, HOUR))).toBe('kept');
+    expect(await loadOpenEscalation(stored.database.prisma, domain.id)).toEqual({
+      cause: 'authority_refused',
+      openedAt: noon,
+      evidence: { ...evidenceOf({}), refusals: 2 },
+    });
+    expect(await told(domain)).toEqual(['escalation.opened']);
+  });
+
+  it.skipIf(!available)('another cause closes it and opens the next one', async () => {
+    const domain = await stored.verified('next.example.com');
+    await open(domain, aCase('authority_unreachable'));
+    expect(await open(domain, aCase('authority_refused'), later(noon, HOUR))).toBe('opened');
+    expect(await casesOf(domain)).toMatchObject([
+      { cause: 'authority_unreachable', closedAt: later(noon, HOUR) },
+      { cause: 'authority_refused', openedAt: later(noon, HOUR), closedAt: null },
+    ]);
+    expect(await told(domain)).toEqual([
+      'escalation.opened',
+      'escalation.closed',
+      'escalation.opened',
+    ]);
+    const closed = await stored.database.prisma.event.findFirst({
+      where: { domainId: domain.id, type: 'escalation.closed' },
+    });
+    expect(closed?.data).toEqual({ cause: 'authority_unreachable', reason: 'cause_changed' });
+  });
+
+  /** Saves a look that finds the record gone, with a case, as the worker does. */
+  function takeBack(domain: LoadedDomain, escalation: NewEscalation) {
+    const rules = { now: noon, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 };
+    const outcome = judgeCheck(domain, missing, rules);
+    const observation = anObservation();
+    return createCheckStore(stored.database).save({
+      domain,
+      observation,
+      outcome,
+      at: noon,
+      escalation,
+    });
+  }
+
+  it.skipIf(!available)(
+    'the way back to pending and its case are one step, or none of it happened',
+    async () => {
+      const domain = await stored.verified('back.example.com');
+      expect(await takeBack({ ...domain, attempts: 7 }, aCase('dns_changed'))).toEqual({
+        kind: 'stale',
+      });
+      expect(await casesOf(domain)).toEqual([]);
+      expect(await takeBack(domain, aCase('dns_changed'))).toEqual({ kind: 'saved', epoch: 2 });
+      expect((await stored.load(domain.id)).state.status).toBe('pending');
+      expect(await casesOf(domain)).toMatchObject([{ cause: 'dns_changed', closedAt: null }]);
+      expect((await stored.events(domain)).slice(-2)).toEqual([
+        'domain.unverified',
+        'escalation.opened',
+      ]);
+      // A late run of the life before finds nothing to do.
+      expect(await open(domain, aCase('platform_fault'))).toBe('gone');
+    },
+  );
+
+  it.skipIf(!available)('removal ends it', async () => {
+    const domain = await stored.verified('removed.example.com');
+    await open(domain, aCase('platform_fault'));
+    await createDomainStore(stored.database.prisma).remove(
+      domain.projectId,
+      domain.hostname,
+      later(noon, HOUR),
+    );
+    expect(await casesOf(domain)).toMatchObject([{ closedAt: later(noon, HOUR) }]);
+    expect(await open(domain, aCase('platform_fault'))).toBe('gone');
+    expect((await told(domain)).at(-1)).toBe('escalation.closed');
+  });
+
+  it.skipIf(!available)('are listed newest first, a page at a time, open or closed', async () => {
+    const prisma = stored.database.prisma;
+    await prisma.escalation.deleteMany();
+    const domain = await stored.verified('list.example.com');
+    const causes = ['caa_unknown', 'dns_unknown', 'authority_refused'] as const;
+    for (const [index, cause] of causes.entries()) {
+      await open(domain, aCase(cause), later(noon, index * HOUR));
+    }
+    const query = { status: null, after: null, limit: 2 } as const;
+    const first = await listEscalations(prisma, query);
+    expect(first.map(({ cause }) => cause)).toEqual(['authority_refused', 'dns_unknown']);
+    expect(first[0]?.domain).toEqual({ projectId: domain.projectId, hostname: domain.hostname });
+    const rest = await listEscalations(prisma, { ...query, after: first[1] ?? null });
+    expect(rest.map(({ cause }) => cause)).toEqual(['caa_unknown']);
+    const causesOf = async (status: 'open' | 'closed') =>
+      (await listEscalations(prisma, { ...query, status })).map(({ cause }) => cause);
+    expect(await causesOf('open')).toEqual(['authority_refused']);
+    expect(await causesOf('closed')).toEqual(['dns_unknown', 'caa_unknown']);
+  });
+
+  it.skipIf(!available)('that were opened at the same moment are each on one page', async () => {
+    const prisma = stored.database.prisma;
+    await prisma.escalation.deleteMany();
+    for (const label of ['a', 'b', 'c', 'd', 'e']) {
+      await open(await stored.verified(`twin-${label}.example.com`), aCase('platform_fault'));
+    }
+    const seen: string[] = [];
+    for (let after = null as { openedAt: Date; id: string } | null; ; ) {
+      const page = await listEscalations(prisma, { status: 'open', after, limit: 2 });
+      seen.push(...page.map(({ id }) => id));
+      after = page.at(-1) ?? null;
+      if (after === null) break;
+    }
+    expect(new Set(seen).size).toBe(5);
+    expect(seen).toHaveLength(5);
+  });
+});

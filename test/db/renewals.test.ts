@@ -1,0 +1,187 @@
+/** What an authority said about when to renew, in the database: for one certificate, and while that is the one served. */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { plannedRenewalAt } from '../../src/core/certificate-plan.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { createEdgeLookups } from '../../src/db/edge-lookups.ts';
+import type { Certificate } from '../../src/db/generated/client.ts';
+import {
+  createRenewalStore,
+  knownRenewal,
+  type RenewalPlan,
+  renewableOf,
+} from '../../src/db/renewals.ts';
+import { createDueDomains } from '../../src/db/sweeps.ts';
+import { later, missing, noon } from '../support/builders.ts';
+import { storages } from '../support/storage.ts';
+import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const plan: RenewalPlan = {
+  renewAt: later(noon, 20 * DAY),
+  askAt: later(noon, DAY),
+  known: {
+    window: { start: later(noon, 19 * DAY), end: later(noon, 21 * DAY) },
+    explanationUrl: 'https://ca.test/why',
+    silentSince: null,
+  },
+};
+
+describe.each(storages)('renewals by their authority on $name', ({ name, available }) => {
+  let db: StoredOrders;
+  beforeAll(async () => {
+    if (available) db = await openStoredOrders(name);
+  });
+  afterAll(() => db?.close());
+
+  const save: ReturnType<typeof createRenewalStore>['plan'] = (...given) =>
+    createRenewalStore(db.database.prisma).plan(...given);
+  const row = ({ id }: LoadedDomain) =>
+    db.database.prisma.domain.findUniqueOrThrow({ where: { id } });
+  const certificateOf = ({ id }: Certificate) =>
+    db.database.prisma.certificate.findUniqueOrThrow({ where: { id } });
+
+  /** Stores the domain's next certificate. */
+  async function certify(domain: LoadedDomain, days: number, at = noon): Promise<Certificate> {
+    const order = await openAt(db.certificates, domain, at);
+    const life = { issuedAt: at, expiresAt: later(at, days * DAY) };
+    await db.certificates.store(
+      domain,
+      order?.id ?? '',
+      { chain: 'PEM', issuer: 'CA', ...life },
+      at,
+    );
+    return db.database.prisma.certificate.findUniqueOrThrow({ where: { id: order?.id ?? '' } });
+  }
+  async function live(hostname: string) {
+    const verified = await db.verified(hostname);
+    const certificate = await certify(verified, 90);
+    return { domain: await db.load(verified.id), certificate };
+  }
+
+  describe.skipIf(!available)('a certificate that is stored', () => {
+    it('is asked about within six hours, at a time of its own', async () => {
+      const times: Date[] = [];
+      for (let nth = 0; nth < 8; nth += 1) {
+        const { domain } = await live(`first${nth}.example.com`);
+        times.push((await row(domain)).renewalInfoAt ?? new Date(0));
+      }
+      for (const at of times) {
+        expect(at >= noon).toBe(true);
+        expect(at < later(noon, 6 * HOUR)).toBe(true);
+      }
+      expect(new Set(times.map(Number)).size).toBeGreaterThan(6);
+    });
+
+    it('is asked about anew where it takes the place of another', async () => {
+      const { domain, certificate } = await live('next.example.com');
+      await save(domain, certificate, { ...plan, askAt: later(noon, DAY) });
+      await certify(domain, 90, later(noon, 60 * DAY));
+      const { renewalInfoAt } = await row(domain);
+      expect(Number(renewalInfoAt)).toBeGreaterThanOrEqual(Number(later(noon, 60 * DAY)));
+    });
+  });
+
+  describe.skipIf(!available)('an answer', () => {
+    it('is kept with the certificate, and moves the renewal', async () => {
+      const { domain, certificate } = await live('answer.example.com');
+      await save(domain, certificate, plan);
+      expect(await row(domain)).toMatchObject({
+        renewAt: plan.renewAt,
+        renewalInfoAt: plan.askAt,
+        leases: 0,
+      });
+      const { renewalInfo } = await certificateOf(certificate);
+      expect(knownRenewal(renewalInfo)).toEqual(plan.known);
+      const work = await db.certificates.loadWork(domain.id, noon);
+      expect(work?.usable && renewableOf(work.usable)?.window).toEqual(plan.known.window);
+    });
+
+    it('that is none leaves the renewal where it was', async () => {
+      const { domain, certificate } = await live('silence.example.com');
+      const { renewAt } = await row(domain);
+      const known = { window: null, explanationUrl: null, silentSince: noon };
+      await save(domain, certificate, { ...plan, renewAt: null, known });
+      expect(await row(domain)).toMatchObject({ renewAt, renewalInfoAt: plan.askAt });
+      expect(knownRenewal((await certificateOf(certificate)).renewalInfo)).toEqual(known);
+    });
+
+    it.each([
+      ['about a certificate that is served no more', 'renewed'],
+      ['in an earlier life', 'begun anew'],
+      ['of a domain that was removed', 'removed'],
+      ['of a domain that has drifted', 'drifted'],
+    ] as const)('%s changes nothing', async (_what, end) => {
+      const { domain, certificate } = await live(`${end.replace(' ', '-')}.example.com`);
+      const where = { id: domain.id };
+      if (end === 'renewed') await certify(domain, 90, later(noon, HOUR));
+      if (end === 'begun anew') {
+        await db.database.prisma.domain.update({ where, data: { epoch: { increment: 1 } } });
+      }
+      if (end === 'removed') await db.domains.remove(domain.projectId, domain.hostname, noon);
+      if (end === 'drifted') {
+        const data = { status: 'drifted', driftedAt: noon } as const;
+        await db.database.prisma.domain.update({ where, data });
+      }
+      const before = await row(domain);
+      await save(domain, certificate, plan);
+      expect(await row(domain)).toEqual(before);
+      expect((await certificateOf(certificate)).renewalInfo).toBeNull();
+    });
+  });
+
+  it.skipIf(!available)('only live domains are asked about, once for a lease', async () => {
+    const { prisma } = db.database;
+    await prisma.domain.updateMany({ data: { renewalInfoAt: null } });
+    const { domain } = await live('due.example.com');
+    const drifted = (await live('due-drifted.example.com')).domain;
+    const data = { status: 'drifted', driftedAt: noon } as const;
+    await prisma.domain.update({ where: { id: drifted.id }, data });
+    const due = createDueDomains(prisma, 'ask-renewals');
+    const take = async (at: Date) => {
+      const taken = await due.take({ now: at, leasesMs: [HOUR], limit: 9, suspects: false });
+      return taken.map(({ id }) => id);
+    };
+    expect(await take(later(noon, 6 * HOUR))).toEqual([domain.id]);
+    expect(await take(later(noon, 6 * HOUR))).toEqual([]);
+    expect(await take(later(noon, 7 * HOUR))).toEqual([domain.id]);
+  });
+
+  it.skipIf(!available)('whoever is served no more is asked about no more', async () => {
+    const { domain } = await live('over.example.com');
+    await db.domains.remove(domain.projectId, domain.hostname, noon);
+    expect((await row(domain)).renewalInfoAt).toBeNull();
+    const failed = (await live('over-failed.example.com')).domain;
+    const ended = { ...failed, state: { status: 'drifted', driftedAt: noon } } as const;
+    const data = { status: 'drifted', driftedAt: noon } as const;
+    await db.database.prisma.domain.update({ where: { id: failed.id }, data });
+    await db.look({ ...ended, certificateEndsAt: noon }, missing, later(noon, HOUR));
+    const { status, renewalInfoAt } = await row(failed);
+    expect({ status, renewalInfoAt }).toEqual({ status: 'failed', renewalInfoAt: null });
+  });
+
+  it.skipIf(!available)('the statement of the runbook has them renewed now', async () => {
+    const { pool } = db.database;
+    const { domain, certificate } = await live('runbook.example.com');
+    const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+    const [statement = ''] = /^ {8}WITH wanted AS[\s\S]*?;$/m.exec(page) ?? [];
+    await pool.query("UPDATE certificate SET expires_at = now() + interval '60 days'");
+    await pool.query(statement.replace("'R10'", "'CA'"));
+    const work = await db.certificates.loadWork(domain.id, noon);
+    const planned = work?.usable && renewableOf(work.usable);
+    expect(planned?.id).toBe(certificate.id);
+    expect(planned && plannedRenewalAt(planned, noon)).toEqual(noon);
+    expect(Number((await row(domain)).renewAt)).toBeLessThanOrEqual(Date.now());
+  });
+
+  it.skipIf(!available)('the newest certificate is served, though it may end first', async () => {
+    const verified = await db.verified('shorter.example.com');
+    await certify(verified, 400, later(new Date(), -DAY));
+    const domain = await db.load(verified.id);
+    const next = await certify(domain, 6, new Date());
+    const route = await createEdgeLookups(db.database).findRoute('shorter.example.com');
+    expect(route?.certificateId).toBe(next.id);
+    expect((await db.certificates.loadWork(domain.id, new Date()))?.usable?.id).toBe(next.id);
+  });
+});

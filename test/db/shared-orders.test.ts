@@ -1,0 +1,101 @@
+/** Orders that outlive a life, or that two runs share: nothing of what came of them is lost, and nothing counts twice. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { later, missing, noon, right } from '../support/builders.ts';
+import { storages } from '../support/storage.ts';
+import { openStoredOrders, type StoredOrders } from './stored-orders.ts';
+
+const MINUTE = 60_000;
+const at = later(noon, 30 * MINUTE);
+const expiresAt = later(new Date(), 90 * 24 * 60 * MINUTE);
+const issued = { chain: 'PEM', issuer: 'Test CA', issuedAt: noon, expiresAt };
+const refusal = {
+  problem: { type: 'unauthorized', detail: 'no' },
+  nextAttemptAt: later(at, MINUTE),
+};
+
+describe.each(storages)('an order on $name', ({ name, available }) => {
+  let db: StoredOrders;
+
+  beforeAll(async () => {
+    if (available) db = await openStoredOrders(name);
+  });
+  afterAll(() => db?.close());
+
+  /** The same domain in its next life, verified at `at`; the order is still open. */
+  async function anew(domain: LoadedDomain): Promise<LoadedDomain> {
+    await db.look(domain, missing);
+    await db.look(await db.load(domain.id), right, at);
+    return db.load(domain.id);
+  }
+
+  it.skipIf(!available)('says to each run whether it was the one that ended it', async () => {
+    const { domain, order } = await db.anOrder('ended.example.com');
+    expect(await db.certificates.store(domain, order.id, issued, at)).toBe(true);
+    expect(await db.certificates.store(domain, order.id, issued, at)).toBe(false);
+  });
+
+  it.skipIf(!available)(
+    'whose certificate an earlier life stored is there for the next',
+    async () => {
+      const { domain, order } = await db.anOrder('earlier.example.com');
+      const next = await anew(domain);
+      expect(await db.certificates.store(domain, order.id, issued, at)).toBe(true);
+      expect(await db.certificates.store(next, order.id, issued, at)).toBe(false);
+      const work = await db.certificates.loadWork(domain.id, at);
+      expect(work).toMatchObject({
+        domain: { state: { status: 'verified' } },
+        usable: { id: order.id },
+      });
+    },
+  );
+
+  it.skipIf(!available)('that an earlier life saw refused plans nothing for it', async () => {
+    const { domain, order } = await db.anOrder('plans.example.com');
+    const next = await anew(domain);
+    const before = (await db.load(domain.id)).nextCheckAt;
+    expect(await db.certificates.refuse(domain, order.id, refusal, at)).toBe(false);
+    expect((await db.load(domain.id)).nextCheckAt).toEqual(before);
+    // The life that goes on plans for itself, and what happened once is told once.
+    expect(await db.certificates.refuse(next, order.id, refusal, at)).toBe(true);
+    expect((await db.load(domain.id)).nextCheckAt).toEqual(refusal.nextAttemptAt);
+    const told = (await db.events(domain)).filter((type) => type === 'certificate.failed');
+    expect(told).toHaveLength(1);
+    expect(await db.certificates.postpone(domain, at)).toBe(false);
+    expect(await db.certificates.postpone(next, at)).toBe(true);
+  });
+
+  it.skipIf(!available)('that was refused after the domain was verified anew counts', async () => {
+    const { domain, order } = await db.anOrder('counts.example.com');
+    const next = await anew(domain);
+    const refusedAt = later(at, MINUTE);
+    await db.certificates.refuse(next, order.id, refusal, refusedAt);
+    expect(await db.certificates.loadWork(domain.id, refusedAt)).toMatchObject({
+      refusals: 1,
+      lastProblem: refusal.problem,
+      recentRefusals: [{ at: refusedAt }],
+    });
+  });
+
+  const problemOf = (id: string) =>
+    db.database.prisma.certificate.findUniqueOrThrow({ where: { id } });
+
+  it.skipIf(!available)('that ends with its domain says so', async () => {
+    const { domain, order } = await db.anOrder('removed.example.com');
+    await db.domains.remove(domain.projectId, domain.hostname, at);
+    expect(await problemOf(order.id)).toMatchObject({
+      problem: { type: 'superseded', detail: 'The domain was removed.' },
+      endedAt: at,
+    });
+  });
+
+  it.skipIf(!available)('that ends with the hold on its name says so', async () => {
+    const { order } = await db.anOrder('taken.example.com');
+    const other = await db.pending('taken.example.com');
+    expect(await db.look(other, right, at)).toMatchObject({ kind: 'saved' });
+    expect(await problemOf(order.id)).toMatchObject({
+      problem: { detail: 'Another project holds the name now.' },
+      endedAt: at,
+    });
+  });
+});

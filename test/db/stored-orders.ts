@@ -1,0 +1,55 @@
+/** What the tests of orders share: a database with its stores, and domains that have an order. */
+import { randomUUID } from 'node:crypto';
+import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
+import { type CertificateStore, createCertificateStore } from '../../src/db/certificates.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { createDomainStore } from '../../src/db/domains.ts';
+import { isWait } from '../../src/db/orders.ts';
+import { noon } from '../support/builders.ts';
+import type { StorageName } from '../support/storage.ts';
+import { openStoredDomains } from '../support/stored-domains.ts';
+
+/** An order with a key of its own (null: another edge has it); null where the domain gets none. Throws for want of a token. */
+export async function openAt(
+  { openOrder }: CertificateStore,
+  domain: LoadedDomain,
+  at: Date,
+  sealedKey: Uint8Array | null = new Uint8Array(4),
+) {
+  const opened = await openOrder(domain, { id: randomUUID(), sealedKey }, at);
+  if (opened !== null && isWait(opened)) throw new Error(`${opened.limit} is used up`);
+  return opened;
+}
+
+export type StoredOrders = Awaited<ReturnType<typeof openStoredOrders>>;
+
+export async function openStoredOrders(name?: StorageName) {
+  const stored = await openStoredDomains(name);
+  const { prisma } = stored.database;
+  const certificates = createCertificateStore(prisma, { verifyWindowMs: VERIFY_WINDOW_MS });
+  /** As with CERTIFICATES=external. */
+  const external = createCertificateStore(prisma, {
+    verifyWindowMs: VERIFY_WINDOW_MS,
+    certificates: { source: 'external' },
+  });
+
+  /** Null where it gets none. */
+  const newOrder = (domain: LoadedDomain) => openAt(certificates, domain, noon);
+
+  /** The order of a verified domain. */
+  async function anOrder(hostname: string) {
+    const domain = await stored.verified(hostname);
+    const order = await newOrder(domain);
+    if (order === null) throw new Error('no order was opened');
+    return { domain, order };
+  }
+
+  return {
+    ...stored,
+    certificates,
+    external,
+    domains: createDomainStore(prisma),
+    newOrder,
+    anOrder,
+  };
+}
