@@ -6,7 +6,7 @@ import {
   type RotationResult,
   revoke,
   rotate,
-} from './key-line.ts';
+} from './key-rotation.ts';
 
 type Digest = Uint8Array<ArrayBuffer>;
 export type KeyRow = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;
@@ -36,7 +36,7 @@ export type ApiKeyStore = {
   createFirst(key: NewKey): Promise<boolean>;
   /** Makes this the key with this id, in place of the one before; one stored under another id stays as it is. */
   put(key: NewKey): Promise<void>;
-  /** Gives a key a successor, and an end. One transaction (src/db/key-line.ts). */
+  /** Gives a key a successor, and an end. One transaction (src/db/key-rotation.ts). */
   rotate(id: string, rotation: Rotation): Promise<RotationResult>;
   /** Ends a key now, unless nobody could manage keys any more. A revoked one stays as it is. One transaction. */
   revoke(id: string, now: Date): Promise<RevokeResult>;

@@ -1,11 +1,12 @@
 /** Opens the database of any storage: a pool of `pg` connections, and Prisma over it. */
-import { setTimeout as wait } from 'node:timers/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Storage } from '../config.ts';
+import { answersInTime } from '../ops/answers-in-time.ts';
 import { openEmbedded } from './embedded/stream.ts';
 import { PrismaClient } from './generated/client.ts';
+import { tellWaits } from './pool-waits.ts';
 import { joinTransactions } from './transaction.ts';
 
 export type PoolOptions = {
@@ -29,9 +30,10 @@ export type Database = {
   close(): Promise<void>;
 };
 
-const PROBE_MS = 2_000;
 /** `pg` waits for ever by default, also for a free connection of the pool. */
 const CONNECT_MS = 5_000;
+/** There, a new connection waits behind the statements of all others. */
+const CONNECT_EMBEDDED_MS = 30_000;
 const IDLE_MS = 30_000;
 const SILENCE_MS = 2_000;
 /** Embedded transactions run one after the other: a burst of fifty takes longer than Prisma's 2 s. */
@@ -42,9 +44,14 @@ const IDLE_IN_TRANSACTION_MS = 30_000;
 
 /**
  * Opens the database; a server is not contacted yet, and may be down. Throws where the embedded directory
- * is in use. An outage later fails the statements of its time, never the process.
+ * is in use. An outage later fails the statements of its time, never the process. `waited` is told for how long each
+ * statement waited for a connection.
  */
-export async function openDatabase(storage: Storage, log: Logger): Promise<Database> {
+export async function openDatabase(
+  storage: Storage,
+  log: Logger,
+  waited?: (seconds: number) => void,
+): Promise<Database> {
   const { connection, closeHost } = await connectionTo(storage, log);
   const pools: pg.Pool[] = [];
   function openPool(options: PoolOptions): pg.Pool {
@@ -55,6 +62,7 @@ export async function openDatabase(storage: Storage, log: Logger): Promise<Datab
     return pool;
   }
   const pool = openPool({ max: 10, statementTimeoutMs: 10_000 });
+  if (waited !== undefined) tellWaits(pool, waited);
   const prisma = joinTransactions(
     new PrismaClient({
       adapter: new PrismaPg(pool, { disposeExternalPool: false }),
@@ -67,7 +75,7 @@ export async function openDatabase(storage: Storage, log: Logger): Promise<Datab
     prisma,
     pool,
     openPool,
-    probe: () => answers(pool),
+    probe: () => answersInTime(pool.query('SELECT 1')),
     close() {
       closing ??= (async () => {
         await prisma.$disconnect();
@@ -97,6 +105,7 @@ async function connectionTo(
       user: 'postgres',
       database: 'postgres',
       ssl: false,
+      connectionTimeoutMillis: CONNECT_EMBEDDED_MS,
     },
     closeHost: () => embedded.close(),
   };
@@ -117,18 +126,4 @@ function limits({ max, statementTimeoutMs, searchPath }: PoolOptions): pg.PoolCo
     // adapter-pg sends times without an offset, so the session's zone must be the one that they are in.
     options: `-c TimeZone=UTC${searchPath === undefined ? '' : ` -c search_path=${searchPath}`}`,
   };
-}
-
-async function answers(pool: pg.Pool): Promise<boolean> {
-  const limit = new AbortController();
-  const late = wait(PROBE_MS, false, { signal: limit.signal }).catch(() => false);
-  const answer = pool.query('SELECT 1').then(
-    () => true,
-    () => false,
-  );
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    limit.abort();
-  }
 }

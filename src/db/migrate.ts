@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
-import { projectRoot } from './root.ts';
+import { projectRoot } from './project-root.ts';
 
 export type Migration = {
   readonly name: string;
@@ -64,10 +64,28 @@ export async function migrate(
   }
 }
 
+/** The names of those that lie in the folder and are not applied: an older backup has fewer. Throws where it cannot be asked. */
+export async function unappliedMigrations(
+  pool: Pick<pg.Pool, 'query'>,
+  folder: URL = migrationsFolder,
+): Promise<readonly string[]> {
+  const wanted = await migrationNames(folder);
+  const { rows } = await pool.query<{ migration_name: string }>(
+    `SELECT migration_name FROM "_prisma_migrations"
+     WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`,
+  );
+  const applied = new Set(rows.map((row) => row.migration_name));
+  return wanted.filter((name) => !applied.has(name));
+}
+
+async function migrationNames(folder: URL): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+}
+
 /** What lies in the folder, by name. */
 export async function readMigrations(folder: URL = migrationsFolder): Promise<Migration[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  const names = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+  const names = await migrationNames(folder);
   return Promise.all(
     names.map(async (name) => {
       const bytes = await readFile(new URL(`${encodeURIComponent(name)}/migration.sql`, folder));

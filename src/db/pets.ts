@@ -4,6 +4,7 @@ import { gather } from './gather.ts';
 import type { PetStatus } from './generated/client.ts';
 import { loadPages, loadPets, petStatements, savePets } from './pet-statements.ts';
 import { createRunStatement, type Statement } from './prepared.ts';
+import { isRowRefused } from './row-refused.ts';
 import { shareReads } from './shared-reads.ts';
 
 export type NewPet = {
@@ -79,14 +80,4 @@ export function createPetStore(
 
 function nameOf({ after, status, limit }: PetPage): string {
   return `${after} ${status} ${limit}`;
-}
-
-/**
- * Whether the database took offence at a row: the statement was undone, and the other rows of it may be fine. What
- * passed validation fits every column, but not every database: one whose encoding is not UTF-8 refuses a
- * character, and an operator may have added a constraint. Classes of PostgreSQL, appendix A.
- */
-function isRowRefused(fault: unknown): boolean {
-  const code: unknown = typeof fault === 'object' && fault !== null && Reflect.get(fault, 'code');
-  return typeof code === 'string' && /^(22|23)...$/.test(code); // data exception, integrity constraint violation
 }

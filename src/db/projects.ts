@@ -10,7 +10,8 @@ export type ProjectChange = {
 export type NewDeploy = { readonly status: DeployStatus; readonly upstream: string };
 
 export type ProjectStore = {
-  list(): Promise<Project[]>;
+  /** Oldest first: all, or those that a host name is attached to. */
+  list(hostname?: string): Promise<Project[]>;
   find(id: string): Promise<Project | null>;
   /** Null where the slug is taken. */
   create(project: NewProject): Promise<Project | null>;
@@ -22,7 +23,13 @@ export type ProjectStore = {
 
 export function createProjectStore(prisma: PrismaClient): ProjectStore {
   return {
-    list: () => prisma.project.findMany({ orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] }),
+    list: (hostname) =>
+      prisma.project.findMany({
+        ...(hostname !== undefined && {
+          where: { domains: { some: { hostname, removedAt: null } } },
+        }),
+        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      }),
     find: (id) => prisma.project.findUnique({ where: { id } }),
     async create({ name, slug, plan }) {
       const [created] = await prisma.project.createManyAndReturn({

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { createPetStore, type PetStore } from '../../src/db/pets.ts';
-import { isUnavailable } from '../../src/http/faults.ts';
+import { isUnavailable } from '../../src/db/unavailable.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 
 const silent = pino({ level: 'silent' });
@@ -58,8 +59,8 @@ describe.skipIf(!available)('when the database fails', () => {
     await locker.query('BEGIN; LOCK TABLE pet');
     const calls = everyCall(pets);
     await untilWaiting(operator, 4);
-    await operator.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    const cut = await operator.query<{ pid: number }>(
+      `SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE datname = current_database() AND pid <> pg_backend_pid()`,
     );
     const outcomes = await Promise.all(calls);
@@ -67,6 +68,12 @@ describe.skipIf(!available)('when the database fails', () => {
     // One statement of each kind was under way when its connection was cut.
     expect(failed.length).toBeGreaterThanOrEqual(4);
     expect(failed.filter((fault) => !isUnavailable(fault))).toEqual([]);
+    // One that was told to go still takes a statement, and fails it.
+    await untilGone(
+      operator,
+      cut.rows.map(({ pid }) => pid),
+    );
+    await nextTurn(); // in which the pool reads their last words
     expect(await Promise.all(everyCall(pets))).toEqual(Array(80).fill('answered'));
   });
 
@@ -113,6 +120,11 @@ async function untilWaiting(client: pg.Client, count: number): Promise<void> {
     );
     if (rows.length >= count) return;
   }
+}
+
+async function untilGone(client: pg.Client, pids: readonly number[]): Promise<void> {
+  const sql = 'SELECT FROM pg_stat_activity WHERE pid = ANY($1)';
+  while ((await client.query(sql, [pids])).rowCount !== 0);
 }
 
 /** Passes bytes between clients and a server, until it is told to keep them to itself. */

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
+import { requireUtc } from '../../src/db/session-zone.ts';
 import { freshStorage, storages } from '../support/storage.ts';
 
 const postgres = storages.find(({ name }) => name === 'postgres');
@@ -27,5 +28,28 @@ describe.skipIf(!postgres?.available)('a database server in New York', () => {
 
     await client.end();
     await database.close();
+  });
+
+  test('is told where a pooler drops the zone that connections ask for', async () => {
+    const { storage, close } = await freshStorage('postgres');
+    onTestFinished(close);
+    if (storage.kind !== 'postgres') throw new Error('asked for PostgreSQL');
+    const name = new URL(storage.databaseUrl).pathname.slice(1);
+    const says = async (zone: string) => {
+      const pool = new pg.Pool({ connectionString: storage.databaseUrl }); // asks for none
+      await pool.query(`ALTER DATABASE ${name} SET timezone = '${zone}'`);
+      await pool.end();
+      const next = new pg.Pool({ connectionString: storage.databaseUrl });
+      return requireUtc(next).finally(() => next.end());
+    };
+    for (const zone of ['America/New_York', 'Europe/London', 'Atlantic/Azores']) {
+      await expect(says(zone)).rejects.toThrow(`the time zone ${zone}`);
+    }
+    for (const zone of ['UTC', 'GMT']) await says(zone);
+
+    await says('America/New_York').catch(() => {});
+    const database = await openDatabase(storage, pino({ level: 'silent' }));
+    onTestFinished(() => database.close());
+    await requireUtc(database.pool); // ours ask for it
   });
 });

@@ -4,7 +4,7 @@ import { cp, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PGlite } from '@electric-sql/pglite';
-import { projectRoot } from '../root.ts';
+import { projectRoot } from '../project-root.ts';
 
 /** Made once by the set-up (scripts/setup.mjs); `npm ci` removes it with everything else in its folder. */
 export const templateDir: string = fileURLToPath(

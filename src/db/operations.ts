@@ -1,0 +1,147 @@
+/**
+ * What an operator looks at beyond the numbers of src/db/installation.ts: which domains wait, fail or end soonest, and what
+ * happened lately. Every list has an end, and every statement a bound that it says.
+ */
+import type { DomainStatus } from '../core/lifecycle.ts';
+import type { PrismaClient } from './generated/client.ts';
+
+/** A domain in a list: enough to find it. */
+type Listed = { readonly id: string; readonly hostname: string; readonly projectId: string };
+
+export type WaitingDomain = Listed & {
+  readonly status: DomainStatus;
+  /** Since when it waits for its DNS, or for its certificate. */
+  readonly since: Date;
+  readonly nextCheckAt: Date | null;
+};
+
+export type EndingDomain = Listed & { readonly endsAt: Date };
+
+export type AsideJob = {
+  readonly queue: string;
+  /** Null where the job is no domain's. */
+  readonly domainId: string | null;
+  readonly hostname: string | null;
+  readonly reason: string;
+  readonly times: number;
+  readonly since: Date;
+  readonly until: Date;
+};
+
+/**
+ * A domain that no look could tell about, and its name servers as the zone above lists them: none where our resolvers did not
+ * lead to them, or where it is our own target that could not be looked up.
+ */
+export type UntoldDomain = { readonly hostname: string; readonly servers: readonly string[] };
+
+/** How often something happened in an hour. */
+export type HourlyEvents = { readonly hour: Date; readonly type: string; readonly count: number };
+
+export type RecentEvents = {
+  /** From when on all are counted: an installation in which more happens has a shorter memory here. */
+  readonly since: Date;
+  readonly hours: readonly HourlyEvents[];
+};
+
+export type OperationsReads = {
+  readonly findings: readonly { readonly code: string; readonly domains: number }[];
+  /** The longest wait first. */
+  readonly waiting: readonly WaitingDomain[];
+  /** Of those served, the end that comes first, first. */
+  readonly ending: readonly EndingDomain[];
+  /** The newest first. */
+  readonly setAside: readonly AsideJob[];
+  readonly untold: readonly UntoldDomain[];
+  readonly recent: RecentEvents;
+  readonly repairs: readonly {
+    readonly kind: string;
+    readonly count: bigint;
+    readonly lastAt: Date;
+  }[];
+  readonly turns: readonly { readonly name: string; readonly takenAt: Date }[];
+};
+
+const LISTED = 10;
+const ASIDE_LISTED = 20;
+/** Domains whose name servers are counted: enough to see whose they are. */
+const UNTOLD_MAX = 2_000;
+
+/** One statement after the other, on one connection: embedded storage has no other, and nobody waits for milliseconds here. */
+export async function readOperations(prisma: PrismaClient, now: Date): Promise<OperationsReads> {
+  const findings = await countFindings(prisma);
+  const waiting = await longestWaiting(prisma);
+  const ending = await endingSoonest(prisma);
+  const setAside = await newestAside(prisma, now);
+  const untold = await untoldDomains(prisma);
+  const recent = await recentEvents(prisma, now);
+  const repairs = await prisma.repair.findMany({ orderBy: { kind: 'asc' } });
+  const turns = await prisma.turn.findMany({ orderBy: { name: 'asc' } });
+  return { findings, waiting, ending, setAside, untold, recent, repairs, turns };
+}
+
+/** Reads every attached domain once. */
+function countFindings(prisma: PrismaClient): Promise<OperationsReads['findings']> {
+  return prisma.$queryRaw`
+    SELECT finding->>'code' AS code, count(*)::int AS domains
+    FROM domain, jsonb_array_elements(findings) AS finding
+    WHERE removed_at IS NULL AND findings <> '[]' GROUP BY 1 ORDER BY 2 DESC, 1`;
+}
+
+function longestWaiting(prisma: PrismaClient): Promise<WaitingDomain[]> {
+  return prisma.$queryRaw`
+    SELECT id::text, hostname, project_id::text AS "projectId", status::text,
+      CASE status WHEN 'pending' THEN pending_since ELSE coalesce(verified_at, pending_since) END AS since,
+      next_check_at AS "nextCheckAt"
+    FROM domain WHERE removed_at IS NULL AND status IN ('pending', 'verified')
+    ORDER BY since, id LIMIT ${LISTED}`;
+}
+
+function endingSoonest(prisma: PrismaClient): Promise<EndingDomain[]> {
+  return prisma.$queryRaw`
+    SELECT id::text, hostname, project_id::text AS "projectId", certificate_ends_at AS "endsAt"
+    FROM domain WHERE removed_at IS NULL AND status IN ('live', 'drifted') AND certificate_ends_at IS NOT NULL
+    ORDER BY certificate_ends_at, id LIMIT ${LISTED}`;
+}
+
+function newestAside(prisma: PrismaClient, now: Date): Promise<AsideJob[]> {
+  return prisma.$queryRaw`
+    SELECT queue, domain_id::text AS "domainId", hostname, reason, times, since, until
+    FROM quarantine LEFT JOIN domain ON domain.id = domain_id
+    WHERE until > ${now}::timestamptz ORDER BY since DESC, queue, job_id LIMIT ${ASIDE_LISTED}`;
+}
+
+function untoldDomains(prisma: PrismaClient): Promise<UntoldDomain[]> {
+  return prisma.$queryRaw`
+    SELECT hostname,
+      CASE WHEN jsonb_path_exists(findings, '$[*] ? (@.code == "dns_unknown" && @.servers.size() == 0)') THEN '[]'
+      ELSE coalesce(value->'delegation'->'atParent', '[]') END AS servers
+    FROM domain LEFT JOIN observation ON domain_id = domain.id
+    WHERE removed_at IS NULL AND findings @> '[{"code":"dns_unknown"}]'
+    LIMIT ${UNTOLD_MAX}`;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * The events of the last 24 hours by hour and type, at most about 128,000 of them. There is no index on their time: the
+ * newest are found by their ids, going back in steps that double until one is old enough.
+ */
+async function recentEvents(prisma: PrismaClient, now: Date): Promise<RecentEvents> {
+  const since = new Date(now.getTime() - DAY_MS);
+  const [back] = await prisma.$queryRaw<{ id: bigint; at: Date }[]>`
+    WITH RECURSIVE back AS (
+      (SELECT id, at, 1000::bigint AS step FROM event ORDER BY id DESC LIMIT 1)
+      UNION ALL
+      SELECT older.id, older.at, step * 2 FROM back, LATERAL (
+        SELECT id, at FROM event WHERE id <= back.id - step ORDER BY id DESC LIMIT 1) AS older
+      WHERE back.at >= ${since}::timestamptz AND step < 128000
+    ), least AS (SELECT min(id) AS id FROM event)
+    SELECT CASE WHEN back.at < ${since}::timestamptz OR step >= 128000 THEN back.id ELSE least.id END AS id,
+      CASE WHEN back.at >= ${since}::timestamptz AND step >= 128000 THEN back.at ELSE ${since}::timestamptz END AS at
+    FROM back, least ORDER BY step DESC LIMIT 1`;
+  if (back === undefined) return { since, hours: [] };
+  const hours = await prisma.$queryRaw<HourlyEvents[]>`
+    SELECT date_trunc('hour', at) AS hour, type, count(*)::int AS count
+    FROM event WHERE id >= ${back.id} AND at >= ${back.at}::timestamptz GROUP BY 1, 2 ORDER BY 1, 2`;
+  return { since: back.at, hours };
+}

@@ -1,0 +1,57 @@
+/** Whether the database is away: asked of a server that is there, busy, full, shut, and gone. */
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createAwayProbe } from '../../src/db/away.ts';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import { forward } from '../support/forward.ts';
+import { lacks } from '../support/programs.ts';
+import { freePort, type PostgresServer, startPostgres } from '../support/servers.ts';
+
+const silent = pino({ level: 'silent' });
+const without = lacks('postgres', 'a database that goes away');
+
+describe.skipIf(without)('The database', () => {
+  let postgres: PostgresServer;
+  let database: Database;
+  let cut: () => Promise<void>;
+  let isAway: () => Promise<boolean>;
+  beforeEach(async () => {
+    postgres = await startPostgres();
+    const way = new URL(postgres.url);
+    const port = await freePort();
+    cut = await forward(port, Number(way.port));
+    way.port = String(port);
+    database = await openDatabase({ kind: 'postgres', databaseUrl: way.href }, silent);
+    isAway = createAwayProbe(database);
+  });
+  afterEach(async () => {
+    await database.close();
+    await cut();
+    await postgres.close();
+  });
+
+  it('is not away while every connection of the process is taken', async () => {
+    const taken = await Promise.all(Array.from({ length: 10 }, () => database.pool.connect()));
+    expect(await isAway()).toBe(false);
+    for (const client of taken) client.release();
+  });
+
+  it('is not away where it says that it has no connection left', async () => {
+    await database.pool.query(`CREATE ROLE small LOGIN CONNECTION LIMIT 0`);
+    const small = new URL(postgres.url);
+    small.username = 'small';
+    const full = await openDatabase({ kind: 'postgres', databaseUrl: small.href }, silent);
+    expect(await createAwayProbe(full)()).toBe(false);
+    await full.close();
+  });
+
+  it('is away while it is stopped, or the way there is cut, and there again afterwards', async () => {
+    expect(await isAway()).toBe(false);
+    await postgres.stop();
+    expect(await isAway()).toBe(true);
+    await postgres.restart();
+    expect(await isAway()).toBe(false);
+    await cut();
+    expect(await isAway()).toBe(true);
+  });
+});

@@ -1,0 +1,244 @@
+/** What the database tells edge processes, and what it does not; and that whoever listens knows whether they hear. */
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDomainSettingsStore } from '../../src/db/domain-settings.ts';
+import { createProjectStore } from '../../src/db/projects.ts';
+import { listenForRouteNews, type RouteNewsDeps } from '../../src/db/route-news.ts';
+import type { RouteNews } from '../../src/edge/route-news.ts';
+import { later, missing, noon, right } from '../support/builders.ts';
+import { closeAfterEach } from '../support/closings.ts';
+import { storages } from '../support/storage.ts';
+import { until } from '../support/world.ts';
+import { openStoredOrders, type StoredOrders } from './stored-orders.ts';
+
+const HOUR = 3_600_000;
+const issued = {
+  chain: 'PEM',
+  issuer: 'Test CA',
+  issuedAt: noon,
+  expiresAt: later(noon, 90 * 24 * HOUR),
+};
+const closings = closeAfterEach();
+
+/** Listens, and keeps what it hears, beats apart. */
+function listenTo(deps: Omit<RouteNewsDeps, 'hear' | 'log'>) {
+  const heard: RouteNews[] = [];
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
+  const kinds = () => heard.map(({ kind }) => kind);
+  const { close } = listenForRouteNews({ ...deps, log, hear: (news) => heard.push(news) });
+  closings.push(close);
+  return { heard, kinds, lines, close };
+}
+
+/** In one line, and none for how well we hear. */
+function inWords(news: RouteNews): string[] {
+  if ('hostname' in news) return [`${news.kind} ${news.hostname}`];
+  return news.kind === 'project_changed' ? [`project ${news.projectId}`] : [];
+}
+
+// Redis makes no difference here.
+const databases = storages.filter(({ name }) => name !== 'postgres_redis');
+
+describe.each(databases)('on $name, edges', ({ name, available }) => {
+  let db: StoredOrders;
+  let count = 0;
+  beforeAll(async () => {
+    if (available) db = await openStoredOrders(name);
+  });
+  afterAll(() => db?.close());
+
+  /** What is told of an act, and of nothing else. */
+  async function toldOf(act: () => Promise<unknown>): Promise<string[]> {
+    const { pool } = db.database;
+    const { heard, kinds, close } = listenTo(db);
+    await until('listening', async () => kinds().includes('complete'));
+    await act();
+    count += 1;
+    const end = `changed end-${count}`;
+    await pool.query(`SELECT pg_notify('signpost_edge', $1)`, [end]);
+    await until('the end', async () => heard.flatMap(inWords).includes(end));
+    await close();
+    return heard.flatMap(inWords).filter((news) => news !== end);
+  }
+
+  /** A live domain. */
+  async function live(hostname: string) {
+    const { domain, order } = await db.anOrder(hostname);
+    await db.certificates.store(domain, order.id, issued, noon);
+    return db.load(domain.id);
+  }
+
+  it.skipIf(!available)(
+    'are told nothing of a look that moves no domain between held and not',
+    async () => {
+      const pending = await db.pending('pending.acme.test');
+      const served = await live('looked-at.acme.test');
+      const told = await toldOf(async () => {
+        for (const look of [missing, missing]) await db.look(await db.load(pending.id), look);
+        for (const hours of [1, 2]) {
+          await db.look(await db.load(served.id), missing, later(noon, hours * HOUR));
+        }
+      });
+      expect((await db.load(served.id)).state.status).toBe('drifted');
+      expect(told).toEqual([]);
+    },
+  );
+
+  it.skipIf(!available)(
+    'are told of a name that is held now, has a certificate, and is removed',
+    async () => {
+      const hostname = 'life.acme.test';
+      const domain = await db.pending(hostname);
+      expect(await toldOf(() => db.look(domain, right))).toEqual([`changed ${hostname}`]);
+      const verified = await db.load(domain.id);
+      const order = await db.newOrder(verified);
+      const store = () => db.certificates.store(verified, order?.id ?? '', issued, noon);
+      expect(await toldOf(store)).toEqual([`changed ${hostname}`]);
+      const renewed = { ...issued, expiresAt: later(issued.expiresAt, HOUR) };
+      const served = await db.load(domain.id);
+      const next = await db.newOrder(served);
+      const renew = () => db.certificates.store(served, next?.id ?? '', renewed, noon);
+      expect(await toldOf(renew)).toEqual([`changed ${hostname}`]);
+      const remove = () => db.domains.remove(domain.projectId, hostname, noon);
+      expect(await toldOf(remove)).toEqual([`gone ${hostname}`]);
+    },
+  );
+
+  it.skipIf(!available)('do not take what others are told for news', async () => {
+    const { pool } = db.database;
+    const { kinds } = listenTo(db);
+    await until('a beat', async () => kinds().includes('complete'));
+    await pool.query(`SELECT pg_notify('bullmq:check-dns', 'gone fishing')`);
+    await until('the next beat', async () => kinds().lastIndexOf('complete') > 1);
+    expect(new Set(kinds().slice(1))).toEqual(new Set(['complete']));
+  });
+
+  it.skipIf(!available)('are told nothing of the removal of a name that nobody held', async () => {
+    const { projectId, hostname } = await db.pending('never-right.acme.test');
+    expect(await toldOf(() => db.domains.remove(projectId, hostname, noon))).toEqual([]);
+  });
+
+  it.skipIf(!available)('are told of a name that goes over to another project', async () => {
+    const hostname = 'moves.acme.test';
+    const holder = await live(hostname);
+    const claimant = await db.pending(hostname);
+    expect(await toldOf(() => db.look(claimant, right))).toEqual([
+      `gone ${hostname}`,
+      `changed ${hostname}`,
+    ]);
+    expect((await db.load(holder.id)).state.status).toBe('pending');
+  });
+
+  it.skipIf(!available)('are told of redirects, of the primary domain and of deploys', async () => {
+    const { projectId } = await live('to.acme.test');
+    const from = 'from.acme.test';
+    const target = 'x.edge.test';
+    await db.domains.add({ projectId, hostname: from, target }, noon);
+    const settings = createDomainSettingsStore(db.database.prisma);
+    const redirects = [{ from, to: 'to.acme.test', status: 302 }] as const;
+    const set = (primary: string | null) => () =>
+      settings.replace(projectId, { primary, redirects: [...redirects] });
+    expect(await toldOf(set(null))).toEqual([`changed ${from}`]);
+    expect(await toldOf(set('to.acme.test'))).toEqual([`project ${projectId}`, `changed ${from}`]);
+    const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9' } as const;
+    const deployed = () =>
+      createProjectStore(db.database.prisma).addDeploy(projectId, deploy, noon);
+    expect(await toldOf(deployed)).toEqual([`project ${projectId}`]);
+  });
+});
+
+const [postgres] = storages.filter(({ name }) => name === 'postgres');
+
+describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
+  let db: StoredOrders;
+  beforeAll(async () => {
+    db = await openStoredOrders('postgres');
+  });
+  afterAll(() => db?.close());
+
+  /** The server's processes that listen. */
+  async function backends(): Promise<readonly string[]> {
+    const { rows } = await db.database.pool.query<{ pid: string }>(
+      `SELECT pid::text FROM pg_stat_activity
+       WHERE query LIKE 'LISTEN%' AND datname = current_database() ORDER BY 1`,
+    );
+    return rows.map(({ pid }) => pid);
+  }
+
+  it('knows that the connection was lost, and listens again', async () => {
+    const { kinds, lines } = listenTo(db);
+    await until('a beat', async () => kinds().includes('complete'));
+    await db.database.pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE query LIKE 'LISTEN%' AND datname = current_database()`,
+    );
+    await until(
+      'a beat after that',
+      async () => kinds().lastIndexOf('listening') > 0 && kinds().at(-1) === 'complete',
+    );
+    const story = kinds().filter((kind, place) => kind !== kinds()[place - 1]);
+    expect(story.slice(0, 4)).toEqual(['listening', 'complete', 'listening', 'complete']);
+    expect(lines).toEqual([
+      'notifications of routes do not arrive',
+      'notifications of routes arrive again',
+    ]);
+  });
+
+  it('knows that notifications do not arrive, as behind a pooler that passes none on', async () => {
+    const elsewhere = await openStoredOrders('postgres');
+    closings.push(elsewhere.close);
+    // Beats go to another database, where nobody hears them.
+    const { pool } = elsewhere.database;
+    const { kinds, lines } = listenTo({ database: { ...db.database, pool }, silenceMs: 50 });
+    await until('three times', async () => kinds().length > 2);
+    expect(new Set(kinds())).toEqual(new Set(['listening'])); // each time anew
+    expect(lines).toEqual(['notifications of routes do not arrive']);
+  });
+
+  it('goes on listening while beats are late, and hears of a removal', async () => {
+    const pool = db.database.openPool({ max: 1, statementTimeoutMs: 10_000 });
+    const late = { database: { ...db.database, pool }, silenceMs: 1_500 }; // more than a beat takes
+    const { heard, kinds, lines } = listenTo(late);
+    await until('a beat', async () => kinds().includes('complete'));
+    const listening = await backends();
+    const busy = await pool.connect(); // somebody else has the only connection
+    await until('late', async () => lines.length > 0);
+    for (const label of ['one', 'two', 'three']) {
+      const before = heard.length;
+      await db.database.pool.query(`SELECT pg_notify('signpost_edge', 'gone ${label}.test')`);
+      await until('the removal', async () => heard.length > before);
+    }
+    expect(kinds().slice(-3)).toEqual(['gone', 'gone', 'gone']);
+    busy.release();
+    await until('beats again', async () => kinds().at(-1) === 'complete');
+    expect(kinds().filter((kind) => kind === 'listening')).toHaveLength(1);
+    expect(await backends()).toEqual(listening);
+    expect(lines).toEqual([
+      'notifications of routes do not arrive',
+      'notifications of routes arrive again',
+    ]);
+  });
+
+  it('gives up a connection that does not answer, and listens on another', async () => {
+    const { kinds, lines } = listenTo({ database: db.database, silenceMs: 1_500 });
+    await until('a beat', async () => kinds().includes('complete'));
+    const [first] = await backends();
+    process.kill(Number(first), 'SIGSTOP');
+    try {
+      await until('listening anew', async () => kinds().lastIndexOf('listening') > 0);
+      await until('a beat', async () => kinds().at(-1) === 'complete');
+    } finally {
+      process.kill(Number(first), 'SIGCONT');
+    }
+    expect(lines).toContain('notifications of routes arrive again');
+  });
+
+  it('takes what a later version tells for a change of everything', async () => {
+    const { heard, kinds } = listenTo(db);
+    await until('a beat', async () => kinds().includes('complete'));
+    const before = heard.length;
+    await db.database.pool.query(`SELECT pg_notify('signpost_edge', 'moved a.test b.test')`);
+    await until('listening anew', async () => kinds().slice(before).includes('listening'));
+  });
+});
