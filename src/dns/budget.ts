@@ -30,6 +30,15 @@ export function startBudget({ questions, ms, bytes }: Limits): Budget {
   return { questionsLeft: questions, bytesLeft: bytes, deadline, tcpAsked: new Set() };
 }
 
+/** The limits of what still belongs to a look that has spent this much. */
+export function leftOf(limits: Limits, { questions, ms, bytes }: Spent): Limits {
+  return {
+    questions: Math.max(0, limits.questions - questions),
+    ms: Math.max(0, limits.ms - ms),
+    bytes: Math.max(0, limits.bytes - bytes),
+  };
+}
+
 /** For who asks one question on its own: the timeouts are its only bound. */
 export const unlimited: Budget = {
   questionsLeft: Number.POSITIVE_INFINITY,

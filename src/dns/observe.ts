@@ -1,14 +1,17 @@
 /** One look at a host name: what its servers show, what stands around it, and which CAA records would apply. */
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
-import type { CaaLevel, Observation } from '../core/observation.ts';
+import type { Answer, CaaLevel, Observation } from '../core/observation.ts';
+import type { CountQuestion } from '../ops/metrics/dns.ts';
 import { createAuthorityAsker } from './ask/authority.ts';
 import { createRecursive } from './ask/recursive.ts';
-import { defaultLimits, isSpent, type Limits, startBudget } from './budget.ts';
+import { defaultLimits, isSpent, type Limits, leftOf, type Spent, startBudget } from './budget.ts';
+import { lookupAddresses } from './look/addresses.ts';
 import { climbForCaa } from './look/caa.ts';
-import { stillHolds } from './look/cheap-look.ts';
+import { type CheapScrutiny, stillHolds } from './look/cheap-look.ts';
 import { type Look, type LookContext, type Parts, startLook } from './look/context.ts';
 import { lookAtAll } from './look/full-look.ts';
+import { lookupTexts } from './look/proof.ts';
 import { lookRecursively } from './look/recursive-look.ts';
 import { createReachability, type Reachability } from './reachability.ts';
 import { createShared } from './shared.ts';
@@ -19,15 +22,22 @@ import { createAuthorities } from './zones/authorities.ts';
 import { createHosts } from './zones/hosts.ts';
 import { CACHE_MAX } from './zones/zone.ts';
 
+/** What a full look found, and how closely to see whether it still holds. */
+export type Earlier = { readonly observation: Observation; readonly scrutiny: CheapScrutiny };
+
 export type Observer = {
   /**
-   * One look. Costs at most the limits; what they cut off is a timeout, or not asked. Where `previous`, an earlier look
-   * at the same that was not right, is found unchanged by a few questions, that very object is the result. Never
-   * rejects for what the network does.
+   * One look. Costs at most the limits; what they cut off is a timeout, or not asked. Where `earlier`, a look at the same
+   * that was not right, is found unchanged by a few questions, its very observation is the result. Never rejects for
+   * what the network does.
    */
-  readonly observe: (look: Look, previous?: Observation | null) => Promise<Observation>;
+  readonly observe: (look: Look, earlier?: Earlier) => Promise<Observation>;
+  /** The addresses that a name leads to, as a recursive server tells everybody; with a budget of its own. */
+  readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
   /** The CAA climb alone, with a budget of its own: asked once more before an order (RFC 8659, 3). */
   readonly lookupCaa: (hostname: string) => Promise<readonly CaaLevel[]>;
+  /** The TXT records at a name as each of its zone's servers has them, with what a look has left of the limits. */
+  readonly lookupTexts: (name: string, spentAlready: Spent) => Promise<readonly Answer<string>[]>;
 };
 
 export type ObserverOptions = {
@@ -39,6 +49,8 @@ export type ObserverOptions = {
   /** What an apex must show; empty: whatever the target resolves to. */
   readonly platformAddresses: readonly string[];
   readonly limits?: Limits;
+  /** Is told what became of every question. */
+  readonly count?: CountQuestion;
   readonly now?: () => Date;
 };
 
@@ -46,16 +58,20 @@ export type ObserverOptions = {
 export function createObserver(options: ObserverOptions): Observer {
   const parts = createParts(options);
   return {
-    observe: (look, previous = null) => observe(startLook(parts, look), previous),
+    observe: (look, earlier) => observe(startLook(parts, look), earlier),
+    lookupAddresses: (hostname) => lookupAddresses(parts, hostname, startBudget(parts.limits)),
     lookupCaa: (hostname) => lookupCaa(parts, hostname),
+    lookupTexts: (name, spentAlready) =>
+      lookupTexts(parts, name, startBudget(leftOf(parts.limits, spentAlready))),
   };
 }
 
 function createParts(options: ObserverOptions): Parts {
   const { wire, config, platformAddresses } = options;
   const reachability = options.reachability ?? createReachability();
-  const throttle = options.throttle ?? createThrottle(wire, { reachability });
-  const recursive = createRecursive(wire, config.servers);
+  const count = options.count ?? (() => {});
+  const throttle = options.throttle ?? createThrottle(wire, { reachability, count });
+  const recursive = createRecursive(wire, config.servers, count);
   const hosts = createHosts({ recursive, allowPrivate: config.allowPrivate });
   const asker = createAuthorityAsker({ throttle, hosts, authorityPort: config.authorityPort });
   const authorities = createAuthorities({ recursive, asker });
@@ -73,14 +89,17 @@ function createParts(options: ObserverOptions): Parts {
   };
 }
 
-async function observe(context: LookContext, previous: Observation | null): Promise<Observation> {
+async function observe(context: LookContext, earlier: Earlier | undefined): Promise<Observation> {
   const { parts, look, budget } = context;
   if (!parts.config.authoritative) return lookRecursively(inWholeTime(context), 'configured');
   if (!parts.reachability.mayProbe())
     return lookRecursively(inWholeTime(context), 'port_53_blocked');
   const start = await parts.authorities.zoneFor(look.hostname, budget);
   if (start.kind === 'unreached') return lookRecursively(inWholeTime(context), 'port_53_blocked');
-  if (previous !== null && (await stillHolds(context, start, previous))) return previous;
+  if (earlier !== undefined) {
+    const { observation, scrutiny } = earlier;
+    if (await stillHolds(context, start, observation, scrutiny)) return observation;
+  }
   const seen = await lookAtAll(context, start);
   const answered = seen.servers.some(({ state }) => state === 'answers');
   // No look may wait for the next one to find out that nobody can be reached from here.

@@ -4,13 +4,14 @@
  */
 import { getDomain } from 'tldts';
 import type { SocketAddress } from '../config.ts';
+import type { CountQuestion, QuestionOutcome } from '../ops/metrics/dns.ts';
 import { type Budget, isSpent } from './budget.ts';
 import { type Circuits, createCircuits, type Outcome } from './circuit-breaker.ts';
 import { createLine, type Line } from './line.ts';
 import { createOperatorRates, type OperatorRates, type Rate } from './operator-rates.ts';
 import type { Reachability } from './reachability.ts';
 import type { WireAnswer } from './wire/exchange.ts';
-import type { Question } from './wire/message.ts';
+import { type Question, rcodes } from './wire/message.ts';
 import type { Wire } from './wire/wire.ts';
 
 export type ThrottledOptions = {
@@ -43,6 +44,8 @@ export type ThrottleOptions = {
   readonly patienceMs?: number;
   /** Is told what became of every question that was sent; and while it says "blocked", no silence counts against a server. */
   readonly reachability?: Pick<Reachability, 'note' | 'isBlocked'>;
+  /** Is told of every question that was to be sent, with its operator. */
+  readonly count?: CountQuestion;
   /** Milliseconds on a steady clock. */
   readonly now?: () => number;
 };
@@ -54,6 +57,7 @@ const defaults = {
   rate: { perSecond: 200, burst: 200 },
   patienceMs: 1_000,
   reachability: { note: () => {}, isBlocked: () => false },
+  count: () => {},
   now: () => performance.now(),
 } as const;
 
@@ -78,6 +82,22 @@ export function wasHeard(answer: WireAnswer): boolean {
   if (answer.kind === 'timeout') return answer.heard === true;
   return answer.kind !== 'not_asked';
 }
+
+/** As it is counted. One that was cut off by our own budget was not answered in time, either. */
+export function questionOutcome(answer: WireAnswer): QuestionOutcome {
+  switch (answer.kind) {
+    case 'not_asked':
+      return 'not_sent';
+    case 'timeout':
+      return 'timeout';
+    case 'malformed':
+      return 'answered';
+    case 'response':
+      return failures.has(answer.message.rcode) ? 'failed' : 'answered';
+  }
+}
+
+const failures: ReadonlySet<number> = new Set([rcodes.SERVFAIL, rcodes.REFUSED]);
 
 /** What the functions below share. */
 type State = Required<ThrottleOptions> & {
@@ -142,17 +162,18 @@ async function within(
 
 /** From here on the question is the server's to answer. */
 async function send(
-  { wire, circuits, reachability, patienceMs, now }: State,
+  { wire, circuits, reachability, patienceMs, count, now }: State,
   key: string,
   question: Question,
   server: SocketAddress,
-  { budget, zone, serverName }: ThrottledOptions,
+  { budget, zone, serverName, operator }: ThrottledOptions,
 ): Promise<WireAnswer> {
   const sentAt = now();
   let outcome: Outcome = 'nothing';
   circuits.sent(key, zone);
   try {
     const answer = await wire.ask(question, server, { budget });
+    count(operator, questionOutcome(answer));
     // Nobody could hear it.
     if (answer.kind === 'not_asked') return answer;
     const answered = wasHeard(answer);

@@ -5,7 +5,7 @@ import { createAuthorities } from '../../src/dns/zones/authorities.ts';
 import { zoneOf } from '../../src/dns/zones/delegation.ts';
 import { createHosts } from '../../src/dns/zones/hosts.ts';
 import { registrableDomain } from '../../src/dns/zones/zone.ts';
-import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
+import { asked, BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);
 
@@ -215,7 +215,7 @@ describe('resolvers that could not tell', () => {
   it.each(['servfail', 'refused', 'timeout'] as const)(
     'are named with the reason: %s',
     async (fault) => {
-      const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { timeoutMs: 50 });
+      const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { timeoutMs: BRIEF_MS });
       dns.fail('.', 'NS', fault, 'recursive');
       const { servers } = await observer.observe(look('docs.shop.test'));
       expect(servers).toMatchObject([
@@ -239,7 +239,7 @@ describe('resolvers that could not tell', () => {
     const silent = await openDns({}, dns.port, '127.0.0.9');
     silent.fail('.', '*', 'timeout');
     const servers = [silent, dns].map(({ address, port }) => ({ address, port }));
-    const options = { servers, authorityPort: dns.port, timeoutMs: 50 };
+    const options = { servers, authorityPort: dns.port, timeoutMs: BRIEF_MS };
     const { observer } = await openLaboratory({}, options);
     const seen = await observer.observe(look('docs.shop.test'));
     expect(seen.servers).toMatchObject([{ server: 'ns1.shop.test', state: 'answers' }]);

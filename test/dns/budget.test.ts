@@ -9,7 +9,7 @@ import {
   takeTcp,
   unlimited,
 } from '../../src/dns/budget.ts';
-import { closeAll, openLaboratory } from './laboratory.ts';
+import { BRIEF_MS, closeAll, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);
 
@@ -22,7 +22,7 @@ describe('a look', () => {
   it('counts retries and questions over TCP, too', async () => {
     const zones = { 'shop.test': ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.1'] };
     const limits = { ...defaultLimits, questions: 6 };
-    const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: 50 });
+    const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: BRIEF_MS });
     dns.fail('shop.test', 'NS', 'truncate');
     dns.fail(hostname, 'A', 'timeout');
     await observer.observe(subdomain);
@@ -33,7 +33,7 @@ describe('a look', () => {
 
   it('leaves a failure because its time ran out unremembered for others', async () => {
     const zones = { 'shop.test': ['docs CNAME p1.edge.test.'], 'edge.test': edge };
-    const limits = { ...defaultLimits, ms: 150 };
+    const limits = { ...defaultLimits, ms: 1_500 }; // the second look has to do with as much
     const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: 60_000 });
     dns.fail('shop.test', 'NS', 'timeout');
     const late = await observer.observe(subdomain);

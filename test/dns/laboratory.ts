@@ -1,7 +1,8 @@
 /** A name server on loopback, a wire and an observer for one test; `closeAll` belongs into afterEach. */
 import type { Config } from '../../src/config.ts';
+import type { Observation } from '../../src/core/observation.ts';
 import type { Limits } from '../../src/dns/budget.ts';
-import { createObserver } from '../../src/dns/observe.ts';
+import { createObserver, type Earlier } from '../../src/dns/observe.ts';
 import type { Reachability } from '../../src/dns/reachability.ts';
 import { createWire } from '../../src/dns/wire/wire.ts';
 import { type LabDnsOptions, type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
@@ -17,7 +18,10 @@ type Options = Partial<Config['dns']> & {
 };
 
 /** Nobody waits for it where everything answers; tests in which something does not answer set their own. */
-export const PATIENCE_MS = 2_000;
+export const PATIENCE_MS = 5_000;
+
+/** For tests in which somebody is silent. A machine that stands still for a moment is not silent. */
+export const BRIEF_MS = 200;
 
 const open: (() => unknown)[] = [];
 
@@ -38,6 +42,11 @@ export async function openDns(
   const dns = await startDnsServer({ ...more, zones, port, ...(address ? { address } : {}) });
   atTheEnd(dns.close);
   return dns;
+}
+
+/** For a look that asks each server whether it still shows what it did. */
+export function comparedWith(observation: Observation): Earlier {
+  return { observation, scrutiny: 'compare' };
 }
 
 /** An observer whose only recursive server, and whose authorities, are the laboratory's. */

@@ -1,7 +1,7 @@
 /** Every server of a zone is asked by itself, and told of with the reason where it tells nothing. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LabFault } from '../../src/lab/faults.ts';
-import { closeAll, openDns, openLaboratory } from './laboratory.ts';
+import { BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);
 
@@ -55,7 +55,7 @@ describe('a zone with two servers', () => {
     ['not_authoritative', { state: 'not_authoritative', aa: false, cname: { kind: 'refused' } }],
     ['upward_referral', { state: 'not_authoritative', aa: false, cname: { kind: 'refused' } }],
   ])('is right by one of them where the other has the fault %s', async (fault, expected) => {
-    const { other, observer } = await openPair([right], [right], 50);
+    const { other, observer } = await openPair([right], [right], BRIEF_MS);
     other.fail(hostname, '*', fault);
     const { servers, caa, world } = await observer.observe(look);
     expect(servers).toMatchObject([
@@ -83,7 +83,7 @@ describe('a zone with two servers', () => {
   });
 
   it('keeps a server as not asked whose address the resolver does not tell', async () => {
-    const { dns, observer } = await openPair([right], [right], 50);
+    const { dns, observer } = await openPair([right], [right], BRIEF_MS);
     dns.fail('ns2.shop.test', '*', 'timeout', 'recursive');
     expect((await observer.observe(look)).servers).toMatchObject([
       { state: 'answers' },
@@ -98,7 +98,7 @@ describe('a zone with two servers', () => {
     const servers = [{ address: dns.address, port: dns.port }];
     const { observer } = await openLaboratory(
       {},
-      { servers, authorityPort: dns.port, timeoutMs: 50 },
+      { servers, authorityPort: dns.port, timeoutMs: BRIEF_MS },
     );
     const { servers: seen } = await observer.observe(look);
     expect(seen).toMatchObject([
@@ -116,14 +116,14 @@ describe('a zone with two servers', () => {
         'shop.test': ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', ...lines, right],
         'edge.test': [],
       },
-      { timeoutMs: 50 },
+      { timeoutMs: BRIEF_MS },
     );
     const { servers } = await observer.observe(look);
     expect(servers).toMatchObject([{ state: 'answers' }, { state, ...expected }]);
   });
 
   it('stays silent where the first address is, and nobody tells the second', async () => {
-    const { dns, other, observer } = await openPair([right], [right], 50);
+    const { dns, other, observer } = await openPair([right], [right], BRIEF_MS);
     other.fail(hostname, '*', 'timeout');
     dns.fail('ns2.shop.test', 'AAAA', 'timeout', 'recursive');
     expect((await observer.observe(look)).servers).toMatchObject([

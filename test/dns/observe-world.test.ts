@@ -5,7 +5,7 @@ import { createObserver } from '../../src/dns/observe.ts';
 import { createReachability } from '../../src/dns/reachability.ts';
 import type { Wire } from '../../src/dns/wire/wire.ts';
 import type { LabFault } from '../../src/lab/faults.ts';
-import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
+import { asked, BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);
 
@@ -42,7 +42,7 @@ async function openWithResolvers(
 
 /** A resolver that behaves in another way from the first question on that does not want signatures checked. */
 async function openFickle(then: 'heal' | LabFault) {
-  const { dns, wire } = await openLaboratory(zones, { timeoutMs: 50 });
+  const { dns, wire } = await openLaboratory(zones, { timeoutMs: BRIEF_MS });
   const ask: Wire['ask'] = async (question, ...rest) => {
     const answer = await wire.ask(question, ...rest);
     if (question.checkingDisabled && then === 'heal') dns.heal();
@@ -197,7 +197,7 @@ describe('resolvers that are silent', () => {
       const resolvers = await Promise.all(three);
       for (const dead of resolvers.slice(0, 2)) dead.fail('docs.shop.test', '*', 'timeout');
       const servers = resolvers.map(({ address, port }) => ({ address, port }));
-      const options = { servers, authoritative, authorityPort: dns.port, timeoutMs: 50 };
+      const options = { servers, authoritative, authorityPort: dns.port, timeoutMs: BRIEF_MS };
       const { observer } = await openLaboratory({}, options);
       const before = await observer.observe(look);
       expect(before.world[0]).toMatchObject({ server: '127.0.0.10', a: { kind: 'timeout' } });
@@ -212,7 +212,7 @@ describe('resolvers that are silent', () => {
 
 describe('where port 53 is blocked', () => {
   it('the same look goes on by resolvers, if no authority has ever answered', async () => {
-    const { dns, observer } = await openLaboratory(zones, { timeoutMs: 50 });
+    const { dns, observer } = await openLaboratory(zones, { timeoutMs: BRIEF_MS });
     dns.fail('.', '*', 'timeout', 'authority');
     const seen = await observer.observe(look);
     expect(seen).toMatchObject({ view: 'recursive', whyRecursive: 'port_53_blocked' });
@@ -224,7 +224,7 @@ describe('where port 53 is blocked', () => {
   it('a registry that is silent is no block once an authority has answered', async () => {
     const { dns, observer } = await openLaboratory(
       { ...zones, 'shop.example': [right] },
-      { timeoutMs: 50 },
+      { timeoutMs: BRIEF_MS },
     );
     await observer.observe({ ...look, hostname: 'docs.shop.example' });
     dns.fail('shop.test', 'NS', 'timeout', 'authority');
@@ -247,7 +247,7 @@ describe('where port 53 is blocked', () => {
     const reachability = createReachability();
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
       reachability.note(address, false);
-    const limits = { ...defaultLimits, ms: 600 };
+    const limits = { ...defaultLimits, ms: 3_000 };
     const options = { reachability, limits, timeoutMs: 60_000 };
     const { dns, observer } = await openLaboratory(zones, options);
     dns.fail('.', '*', 'timeout', 'authority');

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Answer, ServerView } from '../../src/core/observation.ts';
-import { asked, closeAll, openLaboratory } from './laboratory.ts';
+import { asked, BRIEF_MS, closeAll, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);
 
@@ -127,7 +127,7 @@ describe.each(['authoritative', 'recursive'] as const)('by the %s view', (view) 
   ] as const)('a server with the fault %s could not tell: %s (%s)', async (fault, kind, state) => {
     const { dns, observer } = await openLaboratory(
       { 'shop.test': ['docs CNAME p1.edge.test.'] },
-      { authoritative, timeoutMs: 50 },
+      { authoritative, timeoutMs: BRIEF_MS },
     );
     dns.fail(hostname, '*', fault);
     const { servers, caa } = await observer.observe(subdomain);

@@ -17,22 +17,23 @@ export type HoldingServer = SocketAddress & {
   /** Waits until it holds so many questions. */
   readonly holds: (count: number) => Promise<void>;
   /** Answers the question it has held for longest. */
-  readonly answerOne: () => void;
+  /** With this RCODE, 0 where none is given. */
+  readonly answerOne: (rcode?: number) => void;
   readonly close: () => void;
 };
 
 export async function openHoldingServer(address = '127.0.0.1'): Promise<HoldingServer> {
   const socket = createSocket('udp4');
   const events = new EventEmitter();
-  const held: (() => void)[] = [];
+  const held: ((rcode: number) => void)[] = [];
   const asked: string[] = [];
   let most = 0;
   socket.on('message', (query, { port, address: from }) => {
     const { id = 0, questions = [] } = decode(query);
     // The wire may mix the case of a name.
     asked.push(questions[0]?.name.toLowerCase() ?? '');
-    held.push(() =>
-      socket.send(encode({ type: 'response', id, flags: 0x0400, questions }), port, from),
+    held.push((rcode) =>
+      socket.send(encode({ type: 'response', id, flags: 0x0400 | rcode, questions }), port, from),
     );
     most = Math.max(most, held.length);
     events.emit('held');
@@ -47,7 +48,7 @@ export async function openHoldingServer(address = '127.0.0.1'): Promise<HoldingS
     async holds(count) {
       while (held.length < count) await once(events, 'held');
     },
-    answerOne: () => held.shift()?.(),
+    answerOne: (rcode = 0) => held.shift()?.(rcode),
     close: () => socket.close(),
   };
 }

@@ -19,10 +19,10 @@ describe('over the wire', () => {
     return server;
   }
 
-  function openThrottle() {
+  function openThrottle(options: Parameters<typeof createThrottle>[1] = {}) {
     const wire = createWire({ timeoutMs: 60_000 });
     open.push(wire.close);
-    return { wire, throttle: createThrottle(wire) };
+    return { wire, throttle: createThrottle(wire, options) };
   }
 
   it('a server has two questions at once, and gets them in order', async () => {
@@ -41,6 +41,22 @@ describe('over the wire', () => {
     );
     expect(server.mostHeld()).toBe(2);
     expect(server.asked).toEqual(names);
+  });
+
+  it.each([
+    ['NOERROR', 0, 'answered'],
+    ['SERVFAIL', 2, 'failed'],
+    ['NXDOMAIN', 3, 'answered'],
+    ['REFUSED', 5, 'failed'],
+  ])('%s (%i) is counted as %s', async (_name, rcode, outcome) => {
+    const server = await openServer();
+    const counted: string[] = [];
+    const { throttle } = openThrottle({ count: (_operator, what) => counted.push(what) });
+    const answer = throttle.ask(about('q.test'), server, { ...whose, budget: unlimited });
+    await server.holds(1);
+    server.answerOne(rcode);
+    await answer;
+    expect(counted).toEqual([outcome]);
   });
 
   it('a server that answers slowly keeps no other from being asked', async () => {

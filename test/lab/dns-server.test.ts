@@ -17,7 +17,7 @@ async function openDns(zones: Record<string, string[]>): Promise<LabDnsServer> {
 
 /** As Node's own resolver, which shares no code with this project, sees the server. */
 function resolver(dns: LabDnsServer): Resolver {
-  const one = new Resolver({ timeout: 1_000, tries: 1 });
+  const one = new Resolver({ timeout: 3_000, tries: 1 });
   one.setServers([`${dns.address}:${dns.port}`]);
   return one;
 }

@@ -150,7 +150,7 @@ describe('an answer that is none', () => {
 
 describe('over TCP', () => {
   const resolver = (dns: LabDnsServer) => {
-    const one = new Resolver({ timeout: 1_000, tries: 1 });
+    const one = new Resolver({ timeout: 3_000, tries: 1 });
     one.setServers([`${dns.address}:${dns.port}`]);
     return one;
   };

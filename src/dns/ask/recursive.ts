@@ -2,7 +2,9 @@
 import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
 import type { SocketAddress } from '../../config.ts';
+import type { CountQuestion } from '../../ops/metrics/dns.ts';
 import { type Budget, isSpent } from '../budget.ts';
+import { questionOutcome } from '../throttle.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import type { Question } from '../wire/message.ts';
 import type { RecordType } from '../wire/records.ts';
@@ -37,12 +39,17 @@ const DNS_PORT = 53;
 const QUIET_MS = 30_000;
 
 /** Without `servers` the system's own are asked. */
-export function createRecursive(wire: Wire, configured: readonly SocketAddress[]): Recursive {
+export function createRecursive(
+  wire: Wire,
+  configured: readonly SocketAddress[],
+  count: CountQuestion = () => {},
+): Recursive {
   const servers = configured.length > 0 ? configured : systemServers(getServers());
   const quietUntil = new Map<SocketAddress, number>();
 
   const askOne: Recursive['askOne'] = async (question, server, budget) => {
     const answer = await wire.ask({ ...question, recursionDesired: true }, server, { budget });
+    count('recursive', questionOutcome(answer));
     if (answer.kind !== 'timeout') quietUntil.delete(server);
     // Cut short by our own budget, it may just be slow.
     else if (!isSpent(budget)) quietUntil.set(server, performance.now() + QUIET_MS);

@@ -1,55 +1,52 @@
 /**
  * Whether a name that was not right looks as it did: most looks at a pending domain find nothing new. That is seen by
- * one question to each server and one or two more: with two servers six packets, there and back. At an apex with
- * addresses ours are asked for, too, and where CAA records decide, the names between those and the host name. Whatever
- * differs is for a whole look to find out.
+ * one question to each server, or to one of them, and one or two more. At an apex with addresses ours are asked for, too,
+ * and where CAA records decide, the names between those and the host name. Whatever differs is for a full look to find
+ * out.
  */
 import {
   type Answer,
   type CaaLevel,
-  type CaaRecord,
   isConclusive,
   type Observation,
   type ResolverView,
-  recordsOf,
   type ServerView,
 } from '../../core/observation.ts';
-import { judgeRecursive } from '../ask/reply.ts';
+import type { Scrutiny } from '../../core/scrutiny.ts';
+import { judgeRecursive, type NameServer } from '../ask/reply.ts';
 import { soaIn, textsAt } from '../ask/select.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../zones/delegation.ts';
 import { withOwnServers, type Zone } from '../zones/zone.ts';
 import { levelAgain } from './caa.ts';
 import { inZone, type LookContext } from './context.ts';
 import { pointingOfViews } from './pointing.ts';
+import { isSame, sameNames } from './same.ts';
 import { answerOf } from './server-view.ts';
 import { targetAddressesOf } from './target.ts';
 import { askResolver } from './world.ts';
 
-/** After this long a whole look is due, whatever the servers show: it sees more. Our choice. */
-const AGE_MS_MAX = 15 * 60_000;
-
 type Start = Zone | Unregistered | NoZone;
+
+/** As core/scrutiny.ts has them. */
+export type CheapScrutiny = Exclude<Scrutiny, 'full'>;
 
 /** Whether everything that decided an earlier observation is as it was; false as soon as anything differs. */
 export async function stillHolds(
   given: LookContext,
   start: Start,
   previous: Observation,
+  scrutiny: CheapScrutiny,
 ): Promise<boolean> {
   const context = inZone(given, previous.delegation);
   if (!mayStillHold(context, previous)) return false;
   if (start.kind !== 'zone') return isSameEnd(start, previous);
-  return isUnchanged(context, await zoneAsBefore(context, start, previous), previous);
+  return isUnchanged(context, await zoneAsBefore(context, start, previous), previous, scrutiny);
 }
 
-/** One that says too little, or is too old, never holds. */
+/** One that says too little never holds. */
 function mayStillHold(context: LookContext, previous: Observation): boolean {
-  const { look, at } = context;
-  const age = Date.parse(at) - Date.parse(previous.at);
   return (
-    age >= 0 &&
-    age < AGE_MS_MAX &&
-    previous.hostname === look.hostname &&
+    previous.hostname === context.look.hostname &&
     previous.view === 'authoritative' &&
     !wasWell(context, previous) &&
     !wasHalfSeen(context, previous)
@@ -88,20 +85,22 @@ async function isUnchanged(
   context: LookContext,
   start: Zone,
   previous: Observation,
+  scrutiny: CheapScrutiny,
 ): Promise<boolean> {
   if (!isSameDelegation(context, start, previous)) return false;
   const zone = withOwnServers(start, ownServersNow(context, start, previous));
-  const pairs = zone.servers.map(
-    (server) => [server, previous.servers.find((view) => view.server === server.name)] as const,
-  );
-  if (pairs.length !== previous.servers.length) return false;
-  const words = await Promise.all(
-    pairs.map(async ([server, view]) => {
-      if (view === undefined) return 'news';
-      const question = { name: context.look.hostname, type: 'A' } as const;
-      return compareFirst(context, view, await context.askServer(zone, server, question));
-    }),
-  );
+  if (zone.servers.length !== previous.servers.length) return false;
+  const wordOf = async (server: NameServer): Promise<Word> => {
+    const view = previous.servers.find((one) => one.server === server.name);
+    if (view === undefined) return 'news';
+    const question = { name: context.look.hostname, type: 'A' } as const;
+    return compareFirst(context, view, await context.askServer(zone, server, question));
+  };
+  const enough = scrutiny === 'glance' ? alike(zone.servers, previous.servers) : [];
+  const words =
+    enough.length > 0
+      ? [await firstWord(enough, wordOf)]
+      : await Promise.all(zone.servers.map(wordOf));
   // Servers that our own limits keep us from asking say nothing; where that is all of them, it is no look.
   if (words.includes('news') || !words.includes('same')) return false;
   return (
@@ -109,6 +108,30 @@ async function isUnchanged(
     (await isSameTarget(context, previous)) &&
     (await isSameBeyond(context, previous))
   );
+}
+
+/** The servers that answered, where all of those showed the same: any of them will do. Otherwise none. */
+function alike(servers: readonly NameServer[], views: readonly ServerView[]) {
+  const told = views.filter(({ state }) => state === 'answers');
+  const [first] = told;
+  const areAlike = told.every(
+    ({ rcode, a, cname }) =>
+      rcode === first?.rcode && isSame(a, first.a) && isSame(cname, first.cname),
+  );
+  return areAlike ? servers.filter(({ name }) => told.some(({ server }) => server === name)) : [];
+}
+
+/** Of any server that we may ask just now, in a random order, so that none is left out for long. */
+async function firstWord(
+  servers: readonly NameServer[],
+  wordOf: (server: NameServer) => Promise<Word>,
+): Promise<Word> {
+  const from = Math.floor(Math.random() * servers.length);
+  for (const server of [...servers.slice(from), ...servers.slice(0, from)]) {
+    const word = await wordOf(server);
+    if (word !== 'nothing') return word;
+  }
+  return 'nothing';
 }
 
 /** An apex is measured by what the target resolves to, which may have moved to where the apex points already. */
@@ -261,19 +284,4 @@ function isSameDelegation(
     sameNames(delegation.atParent, zone.delegation.atParent) &&
     (!known || delegation.atZone === null || sameNames(known, delegation.atZone))
   );
-}
-
-function sameNames(one: readonly string[], other: readonly string[]): boolean {
-  return one.join(' ') === other.join(' ');
-}
-
-/** Whatever the TTL, and in whatever order, also that of the fields: a database keeps them in its own. */
-function isSame<R extends string | CaaRecord>(one: Answer<R>, other: Answer<R>): boolean {
-  const textOf = (answer: Answer<R>) =>
-    [answer.kind, ...recordsOf(answer).map(recordText).sort()].join('\n');
-  return textOf(one) === textOf(other);
-}
-
-function recordText(record: string | CaaRecord): string {
-  return typeof record === 'string' ? record : `${record.flags} ${record.tag} ${record.value}`;
 }

@@ -95,6 +95,15 @@ export const caaRows: readonly Row[] = [
     words: ['shop.test', 'SERVFAIL'],
   },
   {
+    title: 'answers well, while our resolver fails at the top level that it has nothing to do with',
+    world: withCaa(),
+    fails: [['resolver', 'servfail', 'test', 'CAA']],
+    verdict: 'unknown',
+    codes: ['caa_unknown'],
+    evidence: { name: 'test', asked: 'registry', outcome: 'servfail' },
+    words: ['SERVFAIL', 'Nothing for you to do', 'our own resolvers'],
+  },
+  {
     title: 'has servers that do not know CAA',
     world: withCaa(),
     fails: [['ns1.shop.test', 'notimp', '.', 'CAA']],

@@ -10,7 +10,7 @@ afterEach(closeInternet);
 const HOSTNAME = 'docs.shop.test';
 const SERVERS = ['ns1.shop.test', 'ns2.shop.test'] as const;
 /** What does not answer is given up soon. */
-const QUICK = { timeoutMs: 50, limits: { ...defaultLimits, ms: 2_000 } };
+const QUICK = { timeoutMs: 100, limits: { ...defaultLimits, ms: 3_000 } };
 
 const hostile: readonly LabFault[] = [
   'servfail',

@@ -50,7 +50,7 @@ export const AUTHORITY: Expected['ca'] = {
 };
 
 /** Nobody waits for it where everything answers. */
-const PATIENCE_MS = 2_000;
+const PATIENCE_MS = 5_000;
 
 const open: (() => unknown)[] = [];
 

@@ -4,6 +4,7 @@ import { type Diagnosis, diagnose } from '../../../src/core/diagnosis/diagnosis.
 import { recordFor } from '../../../src/core/instructions.ts';
 import type { Observation } from '../../../src/core/observation.ts';
 import { createObserver } from '../../../src/dns/observe.ts';
+import { comparedWith } from '../laboratory.ts';
 import type { RealWorld } from './world.ts';
 
 /** Where every customer is to point to. */
@@ -35,7 +36,10 @@ export function lookIn({ wire, resolver }: RealWorld): LookAt {
   });
   return async (hostname, previous) => {
     const apex = recordFor({ hostname, target: TARGET }).type === 'ALIAS';
-    const observation = await observer.observe({ hostname, target: TARGET, apex }, previous);
+    const observation = await observer.observe(
+      { hostname, target: TARGET, apex },
+      previous && comparedWith(previous),
+    );
     const expected = { hostname, target: TARGET, ca: authority, allowPrivate: true };
     return { ...diagnose(observation, expected), observation };
   };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   type Exchange,
   isAnswer,
@@ -10,6 +10,9 @@ import { MalformedMessage } from '../../../src/dns/wire/malformed.ts';
 import { decodeMessage, encodeQuestion, type Message } from '../../../src/dns/wire/message.ts';
 import { asked, hostname, id, mutatedPackets, originals, target } from './mutations.ts';
 import { namesByHand } from './names-by-hand.ts';
+
+/** They take tens of seconds where the machine does much else meanwhile. */
+vi.setConfig({ testTimeout: 300_000 });
 
 const PACKETS = 100_000;
 

@@ -1,0 +1,90 @@
+/**
+ * Where the platform is for everybody else, and where its storage is: nothing that a tenant chooses may lead us there. Behind
+ * NAT, or in a container, no interface of this machine has the address that visitors go to; only the DNS tells.
+ */
+import { lookup as lookupLocally } from 'node:dns/promises';
+import type { Config } from '../config.ts';
+import type { Observer } from './observe.ts';
+
+/** The platform's own addresses at the moment, but for those of this machine. */
+export type OwnAddresses = () => Promise<readonly string[]>;
+
+export type OwnAddressesParts = {
+  readonly config: Pick<Config, 'platform' | 'storage'>;
+  readonly observer: Pick<Observer, 'lookupAddresses'>;
+  targetFor(projectId: string, hostname: string): string;
+  now(): Date;
+};
+
+/**
+ * PLATFORM_ADDRESSES, or what a target resolves to (which one is all the same, because one record is that of all); and what
+ * the hosts of DATABASE_URL and REDIS_URL resolve to here.
+ */
+export function composeOwnAddresses(parts: OwnAddressesParts): OwnAddresses {
+  const { config, observer, targetFor, now } = parts;
+  const { addresses, domain } = config.platform;
+  const edge = { hostname: targetFor('webhooks', domain), lookup: observer.lookupAddresses, now };
+  const asked = [
+    ...(addresses.length > 0 ? [] : [rememberAddresses(edge)]),
+    ...storageHosts(config.storage).map((hostname) =>
+      rememberAddresses({ hostname, lookup: asThisMachine, now }),
+    ),
+  ];
+  return async () => [...addresses, ...(await Promise.all(asked.map((ask) => ask()))).flat()];
+}
+
+/** The hosts of storage that is not our own process; a path of a socket is none that resolves. */
+function storageHosts(storage: Config['storage']): readonly string[] {
+  if (storage.kind === 'embedded') return [];
+  const urls = [storage.databaseUrl, ...('redisUrl' in storage ? [storage.redisUrl] : [])];
+  // `?host=` in place of the URL's own is libpq's, and node-postgres's, too.
+  const hosts = urls.map((text) => {
+    const url = new URL(text);
+    return url.searchParams.get('host') ?? url.hostname.replace(/^\[(.*)\]$/, '$1');
+  });
+  return hosts.filter((host) => host !== '');
+}
+
+/** As the clients of databases resolve their host: by the hosts file, too. */
+async function asThisMachine(hostname: string): Promise<readonly string[]> {
+  const found = await lookupLocally(hostname, { all: true }).catch(() => []);
+  return found.map(({ address }) => address);
+}
+
+export type RememberedDeps = {
+  readonly hostname: string;
+  /** None where nobody can tell. */
+  readonly lookup: (hostname: string) => Promise<readonly string[]>;
+  now(): Date;
+};
+
+/** For as long as resolvers keep what `signpost zone` prints, unless its TTL is changed. */
+const REMEMBERED_MS = 300_000;
+/** Our choice: soon again where nobody could tell, and not at each attempt. */
+const UNTOLD_MS = 30_000;
+
+/**
+ * What a name resolves to, looked up when it is asked for, by one at a time. What was told once holds until something
+ * else is told; before, there are none. Never rejects, but for what `lookup` does.
+ */
+export function rememberAddresses(deps: RememberedDeps): OwnAddresses {
+  let known: readonly string[] = [];
+  let staleAt = 0;
+  let underWay: Promise<void> | null = null;
+
+  async function look(): Promise<void> {
+    const told = await deps.lookup(deps.hostname);
+    if (told.length > 0) known = told;
+    staleAt = deps.now().getTime() + (told.length > 0 ? REMEMBERED_MS : UNTOLD_MS);
+  }
+
+  return async () => {
+    if (deps.now().getTime() >= staleAt) {
+      underWay ??= look().finally(() => {
+        underWay = null;
+      });
+      await underWay;
+    }
+    return known;
+  };
+}

@@ -1,0 +1,78 @@
+/** A look that asks one server whether it still shows what was not right. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { questions } from '../../bench/ladder/ladders.ts';
+import type { Observation } from '../../src/core/observation.ts';
+import type { Earlier, Observer } from '../../src/dns/observe.ts';
+import { asked, closeAll, comparedWith } from './laboratory.ts';
+import { hostname, look, openZone, right, unhealthy } from './two-servers.ts';
+
+afterEach(closeAll);
+
+const glancedAt = (observation: Observation): Earlier => ({ observation, scrutiny: 'glance' });
+
+describe('a glance at what was not right', () => {
+  it.each(unhealthy)('costs $glance: $title', async ({ lines, edge: edgeLines, glance }) => {
+    const { observer, count, forget } = await openZone(lines, edgeLines);
+    const previous = await observer.observe(look);
+    forget();
+    expect(await observer.observe(look, glancedAt(previous))).toBe(previous);
+    expect(count()).toHaveLength(glance);
+  });
+
+  /** bench/ladder/ladders.ts reckons with these. */
+  it('costs one where each server is asked for two, and a full look nine', async () => {
+    const { observer, openAnother, count, forget } = await openZone([]);
+    const previous = await observer.observe(look);
+    const counted = async (one: Observer, earlier?: Earlier) => {
+      forget();
+      await one.observe(look, earlier);
+      return count().length;
+    };
+    expect(await counted(observer, glancedAt(previous))).toBe(questions.glance);
+    expect(await counted(observer, comparedWith(previous))).toBe(questions.compare);
+    const { delegation } = questions;
+    expect(await counted(await openAnother())).toBe(questions.full + delegation);
+    expect(await counted(await openAnother(), glancedAt(previous))).toBe(
+      questions.glance + delegation,
+    );
+  });
+
+  it('asks another server each time, so that the record is seen wherever it comes first', async () => {
+    const { observer, both, forget } = await openZone([]);
+    const previous = await observer.observe(look);
+    forget();
+    await expect
+      .poll(async () => {
+        await observer.observe(look, glancedAt(previous));
+        return both.filter((server) => asked(server).length > 0).length;
+      })
+      .toBe(2);
+    for (const server of both) {
+      server.edit('shop.test', { add: [right] });
+      await expect
+        .poll(() => observer.observe(look, glancedAt(previous)), { interval: 0 })
+        .not.toBe(previous);
+      server.edit('shop.test', { remove: [right] });
+    }
+  });
+
+  it('asks each of them where they did not agree', async () => {
+    const { observer, both, count, forget } = await openZone([]);
+    both[1]?.edit('shop.test', { add: ['docs CNAME other.test.'] });
+    const previous = await observer.observe(look);
+    forget();
+    expect(await observer.observe(look, glancedAt(previous))).toBe(previous);
+    expect(count()).toHaveLength(2);
+  });
+
+  it('leaves alone a server that did not answer', async () => {
+    const { observer, both, forget } = await openZone([]);
+    both[1]?.fail(hostname, 'A', 'refused');
+    const previous = await observer.observe(look);
+    forget();
+    for (let nth = 0; nth < 10; nth += 1) {
+      expect(await observer.observe(look, glancedAt(previous))).toBe(previous);
+    }
+    expect(both.map((server) => asked(server).length)).toEqual([10, 0]);
+  });
+});

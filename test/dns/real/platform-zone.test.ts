@@ -1,0 +1,147 @@
+/** What `signpost zone` prints, served by NSD and BIND, and what it changes for customers whose own CAA records forbid us. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { judgeCaa } from '../../../src/core/caa/caa.ts';
+import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
+import { inMasterFile, platformZone } from '../../../src/core/platform-zone.ts';
+import { createObserver, type Observer } from '../../../src/dns/observe.ts';
+import { createExamine } from '../../../src/doctor/examine.ts';
+import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
+import type { RealZone } from './zones.ts';
+
+const account = 'https://ca.test/acct/1';
+const ca: CaaAuthority = {
+  issuerDomains: ['ca.example'],
+  accountUri: account,
+  method: 'http-01',
+};
+
+/** The lines that are printed for a platform, without what a zone has besides. */
+const printedFor = (platformDomain: string, parameters: readonly string[] = []) =>
+  inMasterFile(
+    platformZone({
+      platformDomain,
+      addresses: ['203.0.113.10', '2001:db8:1::10'],
+      issuerDomains: ca.issuerDomains,
+      fallbackIssuerDomains: [],
+      ttlSeconds: 300,
+      contact: 'ops@example.net',
+      parameters: parameters.map((value) => ({ tag: 'accounturi', value })),
+    }),
+  )
+    .trimEnd()
+    .split('\n');
+
+const addressesOf = (platformDomain: string) =>
+  printedFor(platformDomain).filter((line) => !line.includes('CAA'));
+
+const platforms: readonly RealZone[] = [
+  { name: 'whole.test', records: printedFor('whole.test') },
+  { name: 'ours.test', records: printedFor('ours.test', [account]) },
+  { name: 'theirs.test', records: printedFor('theirs.test', ['https://ca.test/acct/2']) },
+  { name: 'without.test', records: addressesOf('without.test') },
+  {
+    name: 'above.test',
+    records: [...addressesOf('above.test'), '@ CAA 0 issue "ca.example"'],
+  },
+  {
+    name: 'beside.test',
+    records: [...printedFor('beside.test'), 'p1 A 203.0.113.10', 'p1 AAAA 2001:db8:1::10'],
+  },
+  { name: 'below.test', records: [...printedFor('below.test'), 'x.p1 TXT "somebody"'] },
+  // A part of a larger zone, and a delegation of its own, are the same to who asks.
+  { name: 'larger.test', records: printedFor('edge.larger.test') },
+];
+
+/** A customer whose own CAA records let another authority issue only. */
+const customer: RealZone = {
+  name: 'shop.test',
+  records: [
+    '@ CAA 0 issue "other.example"',
+    '@ A 203.0.113.10',
+    '@ AAAA 2001:db8:1::10',
+    ...platforms.map(({ name }) => `${name.split('.')[0]} CNAME ${targetIn(name)}.`),
+  ],
+};
+
+function targetIn(platform: string): string {
+  return platform === 'larger.test' ? 'p1.edge.larger.test' : `p1.${platform}`;
+}
+
+type Row = readonly [what: string, platform: string, codes: readonly string[]];
+const rows: readonly Row[] = [
+  ['with the records as they are printed', 'whole.test', []],
+  ['with those of a name inside a larger zone', 'larger.test', []],
+  ['with our account in them', 'ours.test', []],
+  ['with another account in them', 'theirs.test', ['caa_blocks']],
+  ['without the CAA records', 'without.test', ['caa_blocks']],
+  ['with CAA records above the targets instead', 'above.test', ['caa_blocks']],
+  ['with an address record for that target by itself', 'beside.test', ['caa_blocks']],
+];
+
+describe.skipIf(lacksNameServers('the platform’s zone in NSD and BIND'))(
+  'a subdomain whose apex forbids our certificate authority',
+  () => {
+    let world: RealWorld;
+    let observer: Observer;
+    beforeAll(async () => {
+      world = await startRealWorld([...platforms, customer]);
+      const { wire, resolver } = world;
+      const config = {
+        servers: [resolver],
+        authoritative: true,
+        authorityPort: resolver.port,
+        allowPrivate: true,
+      };
+      observer = createObserver({ wire, config, platformAddresses: [] });
+    });
+    afterAll(() => world?.close());
+
+    const look = (hostname: string, target: string) => {
+      const examine = createExamine({
+        observer,
+        authorities: async () => [ca],
+        allowPrivate: true,
+      });
+      return examine({ hostname, target });
+    };
+
+    it.each(rows)('%s', async (_what, platform, codes) => {
+      const hostname = `${platform.split('.')[0]}.shop.test`;
+      const { diagnosis } = await look(hostname, targetIn(platform));
+      expect(diagnosis.findings.map(({ code }) => code)).toEqual(codes);
+      expect(diagnosis.verdict).toBe(codes.length === 0 ? 'right' : 'wrong');
+      // And as it is asked once more before an order.
+      const kind = judgeCaa(await observer.lookupCaa(hostname), ca, { wildcard: false }).kind;
+      expect(kind).toBe(codes.length === 0 ? 'allow' : 'deny');
+    });
+
+    it('is not to blame where a record below a target hides the wildcard', async () => {
+      const answer = await world.ask('ns1', 'p1.below.test', 'A');
+      expect(answer.message.answers).toEqual([]);
+      const { diagnosis } = await look('below.shop.test', 'p1.below.test');
+      expect(diagnosis.findings.map(({ code }) => code)).toContain('caa_blocks');
+    });
+
+    it('does not free the apex, which is no CNAME', async () => {
+      const { diagnosis } = await look('shop.test', 'p1.whole.test');
+      expect(diagnosis.findings.map(({ code }) => code)).toEqual(['caa_blocks']);
+    });
+
+    it.each(['ns1', 'ns2'] as const)(
+      'is answered the same for any target by %s',
+      async (server) => {
+        const shown = async (target: string) =>
+          Promise.all(
+            (['A', 'AAAA', 'CAA'] as const).map(async (type) => {
+              const { answers } = (await world.ask(server, target, type)).message;
+              return answers.map((record) => record.type);
+            }),
+          );
+        const all = [['A'], ['AAAA'], ['CAA', 'CAA', 'CAA']];
+        expect(await shown('abcdefghijklmnop.whole.test')).toEqual(all);
+        expect(await shown('qrstuvwxyz234567.whole.test')).toEqual(all);
+        expect(await shown('whole.test')).toEqual([[], [], []]);
+      },
+    );
+  },
+);
