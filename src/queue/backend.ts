@@ -14,6 +14,8 @@ import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Storage } from '../config.ts';
 import type { Database } from '../db/client.ts';
+import { answersInTime } from '../ops/answers-in-time.ts';
+import { jobTelemetry } from '../ops/tracing.ts';
 
 /** The factory knows the connection; BullMQ only insists on being given something. */
 export type NoConnection = Record<string, never>;
@@ -24,6 +26,8 @@ export type QueueBackend = {
   /** How jobs are locked and kept; concurrency is the caller's. */
   readonly workerOptions: WorkerOptions<NoConnection>;
   readonly factory: BackendFactory<IQueueBackend, NoConnection>;
+  /** Whether what it is kept in answers within two seconds. Never rejects. */
+  probe(): Promise<boolean>;
   /** For the `error` events of queues: logged, but one that repeats only every ten seconds. */
   reportError(error: Error): void;
   /** Close the queues and workers first. */
@@ -43,13 +47,17 @@ const PREFIX = 'signpost';
 const workerDefaults = {
   lockDuration: 10 * SECOND,
   stalledInterval: 5 * SECOND,
-  // A job whose worker is killed is not at fault; the default of 1 fails it at the second deploy.
-  maxStalledCount: 20,
+  // A job whose worker is killed is seldom at fault; the default of 1 fails it at the second deploy. BullMQ counts
+  // over a job's whole life, and ours live for days, so workers/running/run-job.ts judges by deaths in a row instead.
+  maxStalledCount: 1_000_000,
   removeOnComplete: { count: 0 },
   removeOnFail: { age: WEEK_SECONDS },
   // While the server cannot be reached; the default is 15 s.
   runRetryDelay: 2 * SECOND,
 } as const;
+
+/** BullMQ waits up to an hour for a notification of PostgreSQL, and one that is lost must not cost that. */
+const LONGEST_WAIT_SECONDS = 30;
 
 /**
  * Opens what the storage calls for. On PostgreSQL it brings BullMQ's own tables up to date, so that the
@@ -94,9 +102,10 @@ async function openRedis(
     return createRedisBackend(name, given, options);
   };
   return {
-    queueOptions: { connection: {}, prefix: PREFIX },
-    workerOptions: { connection: {}, prefix: PREFIX, ...workerDefaults },
+    queueOptions: { connection: {}, prefix: PREFIX, ...jobTelemetry() },
+    workerOptions: { connection: {}, prefix: PREFIX, ...workerDefaults, ...jobTelemetry() },
     factory,
+    probe: () => answersInTime(producer.ping()),
     reportError,
     close: async () => producer.disconnect(),
   };
@@ -127,11 +136,16 @@ async function openPostgres(
   // BullMQ describes the part of a pool it uses in types of its own, which the types of `pg` do not quite match.
   const connection = pool as unknown as Parameters<typeof createPostgresBackend>[1]['connection'];
   const factory: QueueBackend['factory'] = (name, opts, options) =>
-    createPostgresBackend(name, { ...opts, connection }, options);
+    Object.defineProperty(
+      createPostgresBackend(name, { ...opts, connection }, options),
+      'maximumBlockTimeout',
+      { value: LONGEST_WAIT_SECONDS },
+    );
   return {
-    queueOptions: { connection: {} },
-    workerOptions: { connection: {}, ...workerDefaults },
+    queueOptions: { connection: {}, ...jobTelemetry() },
+    workerOptions: { connection: {}, ...workerDefaults, ...jobTelemetry() },
     factory,
+    probe: () => answersInTime(pool.query('SELECT 1')),
     reportError,
     close: async () => {
       if (!pool.ended) await pool.end();

@@ -1,12 +1,51 @@
 /** The queues and what their jobs carry: ids only, never state. */
+import { uuidPattern } from '../core/uuid.ts';
 
-export const queueNames = ['check-dns', 'issue-certificate', 'escalate-certificate'] as const;
+/** One job a domain and life in each: the domain waits for something of its own. */
+export const domainQueues = ['check-dns', 'issue-certificate', 'escalate-certificate'] as const;
+/** One job each, for ever put off again: a run works through the rows that are due in PostgreSQL. */
+export const sweepQueues = ['recheck-live', 'renew-certificate'] as const;
+export const queueNames = [...domainQueues, ...sweepQueues, 'deliver-webhook'] as const;
+
+export type DomainQueue = (typeof domainQueues)[number];
+export type SweepQueue = (typeof sweepQueues)[number];
 export type QueueName = (typeof queueNames)[number];
 
 /** `epoch` fences the job: one of an earlier life of the domain changes nothing. */
 export type DomainJob = { readonly domainId: string; readonly epoch: number };
+export type DeliveryJob = { readonly deliveryId: string };
+export type SweepJob = Readonly<Record<never, never>>;
 
-/** One job a domain and life in each queue; adding it twice is adding it once. */
-export function jobId({ domainId, epoch }: DomainJob): string {
-  return `${domainId}.${epoch}`;
+/** What the jobs of a queue carry. */
+export type JobOf<N extends QueueName> = {
+  readonly 'check-dns': DomainJob;
+  readonly 'issue-certificate': DomainJob;
+  readonly 'escalate-certificate': DomainJob;
+  readonly 'recheck-live': SweepJob;
+  readonly 'renew-certificate': SweepJob;
+  readonly 'deliver-webhook': DeliveryJob;
+}[N];
+export type AnyJob = JobOf<QueueName>;
+
+/** One job a domain and life, a delivery, or a sweep in its queue; adding it twice is adding it once. */
+export function jobId(job: AnyJob): string {
+  if ('domainId' in job) return `${job.domainId}.${job.epoch}`;
+  if ('deliveryId' in job) return job.deliveryId;
+  return 'sweep';
+}
+
+const ofRow = new RegExp(`^(${uuidPattern})(?:\\.\\d+)?$`);
+
+/** The domain or the delivery of a job, by the job's id; null for a sweep's, and for what `jobId` has not made. */
+export function rowIdIn(id: string): string | null {
+  return ofRow.exec(id)?.[1] ?? null;
+}
+
+/** The domain of a job, by the job's id; null for every other. */
+export function domainIdIn(id: string): string | null {
+  return id.includes('.') ? rowIdIn(id) : null; // before an epoch only
+}
+
+export function isSweepQueue(name: QueueName): name is SweepQueue {
+  return sweepQueues.some((sweep) => sweep === name);
 }

@@ -1,12 +1,28 @@
 /** The producers' side of the queues: what is to happen when. Workers are made in workers/start.ts. */
-import { type IQueueBackend, Queue } from 'bullmq';
-import type { NoConnection, QueueBackend } from './backend.ts';
-import { type DomainJob, jobId, type QueueName, queueNames } from './names.ts';
+import { type Job, type JobType, Queue } from 'bullmq';
+import type { QueueBackend } from './backend.ts';
+import {
+  type AnyJob,
+  type DomainJob,
+  domainQueues,
+  type JobOf,
+  jobId,
+  type QueueName,
+} from './names.ts';
+import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
 
-export type QueuedJob = {
-  readonly job: DomainJob;
+export type QueuedJob<N extends QueueName> = {
+  readonly job: JobOf<N>;
   /** In the past: at once. */
   readonly runAt: Date;
+};
+
+/** A job that the database says there must be. */
+export type WantedJob = {
+  readonly job: AnyJob;
+  readonly runAt: Date;
+  /** It was set aside before: its next fault sets it aside again. */
+  readonly probation?: true;
 };
 
 export type JobCounts = {
@@ -17,42 +33,59 @@ export type JobCounts = {
   readonly prioritized: number;
 };
 
+/** `waiting` counts those of a paused queue, too. */
+export type QueueCounts = JobCounts & { readonly isPaused: boolean };
+
+/** What had to be done about jobs that must be there: `added` were not, `woken` slept beyond their time. */
+export type Ensured = { readonly added: number; readonly woken: number };
+
 /** Every call rejects within some seconds while the server behind it is down, and works again afterwards. */
 export type Queues = {
   /** Adds what is not there; a job that exists, in whatever state, is left as it is. */
-  enqueue(name: QueueName, jobs: readonly QueuedJob[]): Promise<void>;
-  /** Adds those that are not there or have ended, failed or not; answers how many that were. */
-  ensure(name: QueueName, jobs: readonly QueuedJob[]): Promise<number>;
+  enqueue<N extends QueueName>(name: N, jobs: readonly QueuedJob<N>[]): Promise<void>;
+  /** Those that are not there, have ended, or would sleep far beyond `runAt`. Changes nothing. */
+  astray(name: QueueName, jobs: readonly WantedJob[]): Promise<readonly WantedJob[]>;
+  /** Adds those that are not there or have ended, failed or not; wakes those that would sleep far beyond `runAt`. */
+  ensure(name: QueueName, jobs: readonly WantedJob[]): Promise<Ensured>;
   /** Runs a delayed job at once. Nothing happens where it is not there or not waiting for its time. */
-  promote(name: QueueName, job: DomainJob): Promise<void>;
+  promote<N extends QueueName>(name: N, job: JobOf<N>): Promise<void>;
   /** Takes a job out. Nothing happens where it is not there, or a worker has it. */
-  remove(name: QueueName, job: DomainJob): Promise<void>;
-  counts(name: QueueName): Promise<JobCounts>;
+  remove<N extends QueueName>(name: N, job: JobOf<N>): Promise<void>;
+  /** The same for jobs that wait, by id; answers how many were there. */
+  removeIdle(name: QueueName, ids: readonly string[]): Promise<number>;
+  /** The ids of those that will run, or run now. What moves meanwhile may be missing, or have just ended. */
+  aliveIds(name: QueueName): Promise<Set<string>>;
+  counts(name: QueueName): Promise<QueueCounts>;
   close(): Promise<void>;
 };
 
-type DomainQueue = Queue<
-  DomainJob,
-  unknown,
-  string,
-  DomainJob,
-  unknown,
-  string,
-  IQueueBackend,
-  NoConnection
->;
+/** The same, with what an operator looks at. */
+export type SeenQueues = Queues & {
+  /** Null where there is no such job. */
+  see<N extends QueueName>(name: N, job: JobOf<N>): Promise<SeenJob | null>;
+  /** BullMQ's own queue, once it answers; another one after its first connection failed. */
+  opened(name: QueueName): Promise<AnyQueue>;
+};
 
 const countedStates = ['waiting', 'delayed', 'active', 'failed', 'prioritized'] as const;
+/** Where those that wait are counted while their queue is paused, on PostgreSQL; BullMQ's types have lost it. */
+const pausedState = 'paused' as JobType;
+
+const aliveStates = ['active', 'waiting', 'prioritized', 'delayed'] as const;
 
 /** One command to the server carries this many jobs. */
 const BATCH = 500;
+/** One command lists this many ids; Redis does nothing else meanwhile. */
+const LIST = 10_000;
+/** So much later than `runAt` is not a wait in hand, but a mistake. */
+const OVERSLEPT_MS = 20_000;
 
 /** Opens nothing yet: each queue connects when it is first used. */
-export function openQueues(backend: QueueBackend): Queues {
-  const open = new Map<QueueName, DomainQueue>();
+export function openQueues(backend: QueueBackend): SeenQueues {
+  const open = new Map<QueueName, AnyQueue>();
 
   /** A queue that answers. One whose first connection failed stays broken for ever, so it is thrown away. */
-  async function queueOf(name: QueueName): Promise<DomainQueue> {
+  async function queueOf(name: QueueName): Promise<AnyQueue> {
     const queue = open.get(name) ?? newQueue(backend, name);
     open.set(name, queue);
     try {
@@ -65,38 +98,30 @@ export function openQueues(backend: QueueBackend): Queues {
     }
   }
 
-  async function enqueue(name: QueueName, jobs: readonly QueuedJob[]): Promise<void> {
-    const queue = await queueOf(name);
-    for (const batch of batches(jobs)) {
-      const now = Date.now();
-      await queue.addBulk(
-        batch.map(({ job, runAt }) => ({
-          name,
-          data: job,
-          opts: { jobId: jobId(job), delay: Math.max(0, runAt.getTime() - now) },
-        })),
-      );
-    }
-  }
-
   return {
-    enqueue,
-    async ensure(name, jobs) {
+    async enqueue(name, jobs) {
       const queue = await queueOf(name);
-      let added = 0;
-      for (const batch of batches(jobs)) {
-        const missing = await Promise.all(batch.map(({ job }) => makeWay(queue, jobId(job))));
-        const lost = batch.filter((_, index) => missing[index]);
-        await enqueue(name, lost);
-        added += lost.length;
-      }
-      return added;
+      for (const batch of batches(jobs)) await add(queue, batch);
     },
-    promote: async (name, job) => promote(await queueOf(name), jobId(job)),
+    async astray(name, jobs) {
+      const queue = await queueOf(name);
+      const astray: WantedJob[] = [];
+      for (const batch of batches(jobs)) {
+        const found = await Promise.all(batch.map((wanted) => inspect(queue, wanted)));
+        astray.push(...batch.filter((_, index) => found[index] !== 'there'));
+      }
+      return astray;
+    },
+    ensure: async (name, jobs) => ensure(await queueOf(name), jobs),
+    promote: async (name, job) => void (await promote(await queueOf(name), jobId(job))),
     async remove(name, job) {
       await (await queueOf(name)).remove(jobId(job));
     },
+    removeIdle: async (name, ids) => removeIdle(await queueOf(name), ids),
+    aliveIds: async (name) => aliveIds(await queueOf(name)),
     counts: async (name) => counts(await queueOf(name)),
+    see: async (name, job) => seeJob(await queueOf(name), jobId(job)),
+    opened: queueOf,
     async close() {
       const queues = [...open.values()];
       open.clear();
@@ -105,53 +130,137 @@ export function openQueues(backend: QueueBackend): Queues {
   };
 }
 
-function newQueue(backend: QueueBackend, name: QueueName): DomainQueue {
-  const queue: DomainQueue = new Queue(name, backend.queueOptions, backend.factory);
+function newQueue(backend: QueueBackend, name: QueueName): AnyQueue {
+  const queue: AnyQueue = new Queue(name, backend.queueOptions, backend.factory);
   queue.on('error', backend.reportError);
   return queue;
 }
 
-async function counts(queue: DomainQueue): Promise<JobCounts> {
-  const found = await queue.getJobCounts(...countedStates);
+async function add(queue: AnyQueue, jobs: readonly WantedJob[]): Promise<void> {
+  const now = Date.now();
+  await queue.addBulk(
+    jobs.map(({ job, runAt, probation }) => ({
+      name: queue.name,
+      data: probation === true ? { ...job, probation } : job,
+      opts: { jobId: jobId(job), delay: Math.max(0, runAt.getTime() - now) },
+    })),
+  );
+}
+
+async function counts(queue: AnyQueue): Promise<QueueCounts> {
+  const [found, isPaused] = await Promise.all([
+    queue.getJobCounts(...countedStates, pausedState),
+    queue.isPaused(),
+  ]);
   const count = (state: (typeof countedStates)[number]) => found[state] ?? 0;
   return {
-    waiting: count('waiting'),
+    waiting: count('waiting') + (found[pausedState] ?? 0),
     delayed: count('delayed'),
     active: count('active'),
     failed: count('failed'),
     prioritized: count('prioritized'),
+    isPaused,
   };
 }
 
-/**
- * Whether there is place for a new job with this id; one that has ended is removed. Not by `getJobState`, which
- * reads the whole list of waiting jobs on Redis: thousands of calls would stall a queue that is merely late.
- */
-async function makeWay(queue: DomainQueue, id: string): Promise<boolean> {
-  const job = await queue.getJob(id);
-  if (job === undefined) return true;
-  if (!(await job.isFailed()) && !(await job.isCompleted())) return false;
-  await queue.remove(id);
-  return true;
+async function aliveIds(queue: AnyQueue): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (const state of aliveStates) {
+    for (let from = 0; ; from += LIST) {
+      const page = await queue.getRanges([state], from, from + LIST - 1, true);
+      for (const id of page) ids.add(id);
+      if (page.length < LIST) break;
+    }
+  }
+  return ids;
 }
 
-async function promote(queue: DomainQueue, id: string): Promise<void> {
-  const job = await queue.getJob(id);
-  if (job === undefined || !(await job.isDelayed())) return;
-  try {
-    await job.promote();
-  } catch (error) {
-    if (await job.isDelayed()) throw error; // otherwise its time came in between
+async function removeIdle(queue: AnyQueue, ids: readonly string[]): Promise<number> {
+  let removed = 0;
+  for (const batch of batches(ids)) {
+    const found = await Promise.all(batch.map((id) => removeIfIdle(queue, id)));
+    removed += found.filter(Boolean).length;
+  }
+  return removed;
+}
+
+/** BullMQ on Redis answers 1 for a job that is not there, and 0 for one that a worker has locked. */
+async function removeIfIdle(queue: AnyQueue, id: string): Promise<boolean> {
+  return (await queue.getJob(id)) !== undefined && (await queue.remove(id)) === 1;
+}
+
+async function ensure(queue: AnyQueue, jobs: readonly WantedJob[]): Promise<Ensured> {
+  let [added, woken] = [0, 0];
+  for (const batch of batches(jobs)) {
+    const found = await Promise.all(batch.map((wanted) => makeWay(queue, wanted)));
+    const missing = batch.filter((_, index) => found[index] === 'missing');
+    if (missing.length > 0) await add(queue, missing);
+    added += missing.length;
+    woken += found.filter((one) => one === 'woken').length;
+  }
+  return { added, woken };
+}
+
+/** Takes away what has ended, and wakes what sleeps too long. */
+async function makeWay(queue: AnyQueue, wanted: WantedJob): Promise<'missing' | 'woken' | 'there'> {
+  const id = jobId(wanted.job);
+  switch (await inspect(queue, wanted)) {
+    case 'missing':
+      return 'missing';
+    case 'ended':
+      await queue.remove(id);
+      return 'missing';
+    case 'asleep':
+      return (await promote(queue, id)) ? 'woken' : 'there';
+    case 'there':
+      return 'there';
   }
 }
 
-function batches(jobs: readonly QueuedJob[]): QueuedJob[][] {
-  return Array.from({ length: Math.ceil(jobs.length / BATCH) }, (_, index) =>
-    jobs.slice(index * BATCH, (index + 1) * BATCH),
+/**
+ * One command for a job that is as it should be. Not by `getJobState`, which reads the whole list of waiting
+ * jobs on Redis: thousands of calls would stall a queue that is merely late.
+ */
+async function inspect(
+  queue: AnyQueue,
+  wanted: WantedJob,
+): Promise<'missing' | 'ended' | 'asleep' | 'there'> {
+  const job = await queue.getJob(jobId(wanted.job));
+  if (job === undefined) return 'missing';
+  const ended =
+    job.finishedOn !== undefined && ((await job.isFailed()) || (await job.isCompleted()));
+  if (ended) return 'ended';
+  return oversleeps(job, wanted) && (await job.isDelayed()) ? 'asleep' : 'there';
+}
+
+/** One that met faults or an outage sleeps on purpose. */
+function oversleeps(job: Job, { runAt }: WantedJob): boolean {
+  const { data } = job;
+  if (typeof data === 'object' && data !== null && ('faults' in data || 'outages' in data)) {
+    return false;
+  }
+  return dueOf(job) > Math.max(Date.now(), runAt.getTime()) + OVERSLEPT_MS;
+}
+
+async function promote(queue: AnyQueue, id: string): Promise<boolean> {
+  const job = await queue.getJob(id);
+  if (job === undefined || !(await job.isDelayed())) return false;
+  try {
+    await job.promote();
+    return true;
+  } catch (error) {
+    if (await job.isDelayed()) throw error; // otherwise its time came in between
+    return false;
+  }
+}
+
+function batches<T>(items: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(items.length / BATCH) }, (_, index) =>
+    items.slice(index * BATCH, (index + 1) * BATCH),
   );
 }
 
 /** Takes a life's jobs out of every queue; those that a worker has end by themselves, fenced by their epoch. */
 export async function forgetJobs(queues: Queues, job: DomainJob): Promise<void> {
-  for (const name of queueNames) await queues.remove(name, job);
+  for (const name of domainQueues) await queues.remove(name, job);
 }

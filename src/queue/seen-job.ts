@@ -1,0 +1,64 @@
+/** A job as an operator sees it: where it stands, when it runs, and what its attempts said. */
+import type { IQueueBackend, Job, Queue } from 'bullmq';
+import type { NoConnection } from './backend.ts';
+
+export type AnyQueue = Queue<
+  unknown,
+  unknown,
+  string,
+  unknown,
+  unknown,
+  string,
+  IQueueBackend,
+  NoConnection
+>;
+
+export type SeenJob = {
+  readonly state: 'active' | 'waiting' | 'delayed' | 'completed' | 'failed' | 'unknown';
+  /** How often a worker took it. */
+  readonly attempts: number;
+  /** When a job that sleeps wakes; null for any other. */
+  readonly runAt: Date | null;
+  /** Why it failed for good. */
+  readonly failedReason: string | null;
+  /** A line for each of its last attempts, the newest first. */
+  readonly log: readonly string[];
+};
+
+const LINES = 50;
+
+/** Null where there is no such job. A handful of commands: for one job at a time. */
+export async function seeJob(queue: AnyQueue, id: string): Promise<SeenJob | null> {
+  const job = await queue.getJob(id);
+  if (job === undefined) return null;
+  const state = stateOf(await job.getState());
+  const { logs } = await queue.getJobLogs(id, 0, LINES - 1, false);
+  return {
+    state,
+    attempts: job.attemptsStarted,
+    runAt: state === 'delayed' ? new Date(dueOf(job)) : null,
+    failedReason: state === 'failed' ? (job.failedReason ?? null) : null,
+    log: logs,
+  };
+}
+
+/** When a delayed job is due, in ms since the epoch. */
+export function dueOf({ delay, processedOn, timestamp }: Job): number {
+  return (processedOn ?? timestamp) + delay;
+}
+
+function stateOf(state: Awaited<ReturnType<Job['getState']>>): SeenJob['state'] {
+  switch (state) {
+    case 'active':
+    case 'delayed':
+    case 'completed':
+    case 'failed':
+      return state;
+    case 'waiting':
+    case 'prioritized':
+    case 'waiting-children':
+      return 'waiting';
+    default:
+      return 'unknown'; // it moved in between
+  }
+}

@@ -1,0 +1,88 @@
+/** The reconciler's first turn, at the start of a process: what the queue has lost comes back, and nothing else is repaired. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { composeWorkers } from '../../src/compose-workers.ts';
+import { isSweepQueue, queueNames } from '../../src/queue/names.ts';
+import { type RunningWorkers, startWorkers } from '../../workers/start.ts';
+import { addMany } from '../support/many-domains.ts';
+import { type Service, startService } from '../support/service.ts';
+import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
+import { until } from '../support/world.ts';
+
+const onRedis = storages.find(({ name }) => name === 'postgres_redis');
+const HOUR = 3_600_000;
+const DOMAINS = 20;
+
+describe.skipIf(!onRedis?.available)('workers that start', () => {
+  let fresh: FreshStorage;
+  let service: Service;
+  let workers: RunningWorkers | undefined;
+
+  beforeAll(async () => {
+    fresh = await freshStorage('postgres_redis');
+    const env = { ROLE: 'api' };
+    service = await startService({ storage: fresh.storage, ca: 'local authority', env });
+    await addMany(service.signpost.parts, service.world, DOMAINS);
+  });
+  afterEach(() => workers?.close(10_000));
+  afterAll(async () => {
+    await service?.close();
+    await fresh?.close();
+  });
+
+  /** Their second turn would come in an hour. Answers whether the sweeps had their jobs when the first one began. */
+  async function untilFirstTurnEnds(): Promise<boolean> {
+    const composed = composeWorkers(service.signpost.parts);
+    const { waiting, quarantine, queues } = composed.reconcile;
+    let sweepsToBegin = queueNames.filter(isSweepQueue).length;
+    let hadBegun = false;
+    await new Promise<void>((ended) => {
+      const reconcile = {
+        ...composed.reconcile,
+        pause: (ms: number) => wait(Math.min(ms, 1_000)),
+        waiting: {
+          ...waiting,
+          takeTurn: (name: string) => {
+            if (name === 'reconcile') hadBegun = sweepsToBegin === 0;
+            return waiting.takeTurn(name, 0);
+          },
+        },
+        queues: {
+          ...queues,
+          ensure: async (...[name, jobs]: Parameters<typeof queues.ensure>) => {
+            const ensured = await queues.ensure(name, jobs);
+            if (isSweepQueue(name)) sweepsToBegin -= 1;
+            return ensured;
+          },
+        },
+        quarantine: {
+          ...quarantine,
+          dropBefore: (at: Date) => quarantine.dropBefore(at).finally(ended), // a turn's last deed
+        },
+      };
+      workers = startWorkers({ ...composed, reconcile, reconcileEveryMs: HOUR });
+    });
+    return hadBegun;
+  }
+
+  async function repairs(): Promise<Record<string, number>> {
+    const rows = await service.signpost.parts.database.prisma.repair.findMany();
+    return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]));
+  }
+  const jobs = async () => (await service.signpost.parts.queues.aliveIds('check-dns')).size;
+
+  it('repair nothing where every domain has its job', async () => {
+    expect(await jobs()).toBe(DOMAINS);
+    expect(await untilFirstTurnEnds()).toBe(true);
+    expect(await repairs()).toEqual({});
+    await until('a job each', async () => (await jobs()) === DOMAINS);
+  });
+
+  it('give every domain its job again at once where Redis was emptied meanwhile', async () => {
+    await fresh.redis?.flush();
+    expect(await jobs()).toBe(0);
+    expect(await untilFirstTurnEnds()).toBe(true);
+    expect(await repairs()).toEqual({ missing_job: DOMAINS });
+    await until('a job each', async () => (await jobs()) === DOMAINS);
+  });
+});

@@ -1,0 +1,121 @@
+/** Workers that are stopped: nothing is begun afterwards, whatever else is under way, and what is cut off leaves no trace. */
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { composeWorkers } from '../../src/compose-workers.ts';
+import { type RunningWorkers, startWorkers, type WorkerDeps } from '../../workers/start.ts';
+import { endlessLooks, enqueueLooks } from '../support/looks.ts';
+import { type Service, startService } from '../support/service.ts';
+import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
+import { until } from '../support/world.ts';
+
+const onRedis = storages.find(({ name }) => name === 'postgres_redis');
+const HOUR = 3_600_000;
+const DOMAINS = 100;
+
+/** A call that does not return until it is let go. */
+function gate<T>(answer: T) {
+  let reach = () => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  let letGo = () => {};
+  let fail = (_: Error) => {};
+  const held = new Promise<T>((resolve, reject) => {
+    letGo = () => resolve(answer);
+    fail = reject;
+  });
+  const pass = () => {
+    reach();
+    return held;
+  };
+  return { reached, letGo: () => letGo(), fail: (fault: Error) => fail(fault), pass };
+}
+
+describe.skipIf(!onRedis?.available)('workers that are stopped', () => {
+  let fresh: FreshStorage;
+  let service: Service;
+  let composed: WorkerDeps;
+  let workers: RunningWorkers | undefined;
+  let lines: string[];
+
+  beforeEach(async () => {
+    fresh = await freshStorage('postgres_redis');
+    const env = { ROLE: 'api' };
+    service = await startService({ storage: fresh.storage, ca: 'local authority', env });
+    lines = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+    composed = { ...composeWorkers(service.signpost.parts), log, reconcileEveryMs: HOUR };
+  });
+  afterEach(async () => {
+    await workers?.close(0);
+    await service.close();
+    await fresh.close();
+  });
+
+  const counts = () => service.signpost.parts.queues.counts('check-dns');
+  /** Jobs that come again at once, for ever, so that there is always one to take. */
+  const fill = () => enqueueLooks(service.signpost.parts, DOMAINS);
+  function start(deps: Partial<WorkerDeps>) {
+    let looks = 0;
+    const checkDns = endlessLooks(composed.checkDns, () => {
+      looks += 1;
+    });
+    const started = startWorkers({ ...composed, checkDns, ...deps });
+    workers = started;
+    return { looks: () => looks, close: started.close };
+  }
+
+  it('take no job any more while a turn of the reconciler is held up, and wait for it until the deadline only', async () => {
+    await fill();
+    const turn = gate(false);
+    const waiting = { ...composed.reconcile.waiting, takeTurn: turn.pass };
+    const { looks, close } = start({ reconcile: { ...composed.reconcile, waiting } });
+    await turn.reached;
+    await until('under load', async () => looks() > 3 * DOMAINS);
+    const before = looks();
+    await close(8_000); // what is under way takes a fraction of it, but on a busy machine
+    expect(looks()).toBe(before);
+    expect(await counts()).toMatchObject({ active: 0, failed: 0 });
+    turn.letGo();
+    await close(10_000);
+    expect(lines).toEqual([]);
+  });
+
+  it('do not sit out the pause between the reconciler’s two looks', async () => {
+    await fill();
+    const pause = gate<void>(undefined);
+    const waiting = { ...composed.reconcile.waiting, takeTurn: async () => true };
+    // Nobody's rows: to the reconciler every job is an orphan.
+    const reconcile = { ...composed.reconcile, waiting, pause: pause.pass };
+    const { looks, close } = start({ reconcile });
+    await pause.reached;
+    await until('under load', async () => looks() > 3 * DOMAINS);
+    const before = looks();
+    await close(10 * HOUR); // the test would run out of time first
+    expect(looks()).toBe(before);
+    const { active, delayed, waiting: waits, failed } = await counts();
+    expect({ active, failed, idle: delayed + waits }).toEqual({
+      active: 0,
+      failed: 0,
+      idle: DOMAINS,
+    });
+    expect(lines).toEqual([]);
+  });
+
+  it('leave a job that is cut off as if they had been killed: no fault is told, or counted', async () => {
+    const [id = ''] = await enqueueLooks(service.signpost.parts, 1);
+    const look = gate<never>(undefined as never);
+    const checkDns = { ...endlessLooks(composed.checkDns, () => {}), observe: look.pass };
+    const takeTurn = async () => false;
+    const waiting = { ...composed.reconcile.waiting, takeTurn };
+    const { close } = start({ checkDns, reconcile: { ...composed.reconcile, waiting } });
+    await look.reached;
+    await close(100);
+    await close(10 * HOUR); // until the worker has let go of it
+    look.fail(new Error('Cannot use a pool after calling end on the pool'));
+    await new Promise(setImmediate); // what follows from it has happened
+    expect(lines).toEqual([]);
+    expect(await counts()).toMatchObject({ active: 1, delayed: 0, failed: 0 });
+    expect(await service.signpost.parts.queues.aliveIds('check-dns')).toEqual(new Set([id]));
+  });
+});
