@@ -5,8 +5,8 @@ import { createAcmeAuthority } from '../../src/certificates/acme/acme-authority.
 import { nextPollMs } from '../../src/certificates/acme/pacer.ts';
 import { retryAfterOf, toProblem } from '../../src/certificates/acme/problems.ts';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
-import { createLocalAuthority } from '../../src/certificates/local-authority.ts';
+import { generateCertificateKey } from '../../src/certificates/keys.ts';
+import { localhostCertificate } from '../support/localhost-certificate.ts';
 
 const now = new Date('2026-11-20T12:00:00Z');
 const acme = 'urn:ietf:params:acme:error:';
@@ -71,18 +71,8 @@ type Answer = { status: number; headers?: Record<string, string>; body?: string 
 
 /** An HTTPS server that gives its answers by path, for what Pebble never says; it refuses what it was not told. */
 async function startScripted(answers: Readonly<Record<string, Answer>>) {
-  const authority = createLocalAuthority({
-    loadRoot: async () => null,
-    keepRoot: async (root) => root,
-    isHeld: async () => true,
-    now: () => new Date(),
-  });
-  const privateKey = generateCertificateKey();
-  const order = { hostname: 'localhost', orderUrl: 'local:1', privateKey };
-  const steps = { orderPlaced: async () => {}, publishChallenge: async () => {} };
-  const issued = await authority.advance(order, steps);
-  const cert = issued.kind === 'issued' ? issued.chain : '';
-  const server = createServer({ cert, key: privateKeyToPem(privateKey) }, (request, response) => {
+  const { chain, key, root } = await localhostCertificate();
+  const server = createServer({ cert: chain, key }, (request, response) => {
     const answer = answers[request.url ?? ''] ?? { status: 500, body: 'not in the script' };
     request.resume();
     const headers = { 'Replay-Nonce': 'abc', ...answer.headers };
@@ -93,7 +83,7 @@ async function startScripted(answers: Readonly<Record<string, Answer>>) {
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
     base: `https://localhost:${port}`,
-    trust: await authority.rootCertificate(),
+    trust: root,
     async close() {
       const closed = once(server, 'close');
       server.close();
@@ -126,14 +116,21 @@ describe('An authority that', () => {
       trust,
       account: {
         contact: null,
-        load: async () => ({ key, url: `${scripted.base}/account/1` }),
-        saveUrl: () => Promise.reject(new Error('no new account')),
+        externalAccount: null,
+        load: async () => ({ key, url: `${scripted.base}/account/1`, contact: null }),
+        save: () => Promise.reject(new Error('no new account')),
       },
+      challenge: 'http-01',
+      profile: null,
       now: () => now,
     });
     const state = { hostname: 'docs.acme.test', orderUrl: null, privateKey: key };
     const no = () => Promise.reject(new Error('no step was to be taken'));
-    return client.advance(state, { orderPlaced: no, publishChallenge: no });
+    return client.advance(state, {
+      beforePlacing: async () => undefined,
+      orderPlaced: no,
+      publishChallenge: no,
+    });
   }
   async function faultOf(path: string, trust?: string | null) {
     const caught: unknown = await order(path, trust).catch((error: unknown) => error);

@@ -37,10 +37,13 @@ describe.skipIf(lacks('pebble', 'certificates from an ACME authority'))(
       expect(result.chain.match(/BEGIN CERTIFICATE/g)?.length).toBeGreaterThan(1);
     });
 
-    it('is there within seconds', async () => {
-      const started = performance.now();
-      expect((await advance(createLedger(fixture, 'quick.acme.test'))).kind).toBe('issued');
-      expect(performance.now() - started).toBeLessThan(5_000);
+    it('is there within seconds: nothing is waited for longer than five', async () => {
+      const ledger = createLedger(fixture, 'quick.acme.test');
+      let looks = 0;
+      /** Five seconds are left of the minute that an attempt has. A wait beyond it would end the attempt. */
+      const clock = () => new Date(looks++ === 0 ? 0 : 55_000);
+      const client = clientOf(fixture.pebble, ledger, { clock });
+      expect((await client.advance(ledger.order(), ledger.steps)).kind).toBe('issued');
     });
 
     it('names the account once there is one, and keeps it for the next order', async () => {
@@ -107,7 +110,7 @@ describe.skipIf(lacks('pebble', 'certificates from an ACME authority'))(
       /** A minute passes with every look at the clock, so no poll is waited for. */
       const impatient = () => {
         let minutes = 0;
-        return clientOf(fixture.pebble, ledger, () => new Date(60_000 * minutes++));
+        return clientOf(fixture.pebble, ledger, { clock: () => new Date(60_000 * minutes++) });
       };
       const ends: string[] = [];
       while (ends.at(-1) !== 'issued' && ends.length < 50) {

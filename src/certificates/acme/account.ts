@@ -1,15 +1,31 @@
 /** Requests in the name of our account, which is registered at the first need (RFC 8555, 7.3). */
 import type { KeyObject } from 'node:crypto';
-import { certificateFault } from '../fault.ts';
+import { certificateFault, isCertificateFault } from '../fault.ts';
+import { type ExternalAccount, signBinding } from './jws.ts';
 import type { AcmePost, AcmeRefusal, AcmeReply, AcmeSession } from './session.ts';
 
 export type AcmeAccountDeps = {
-  /** The account's P-256 key, made once and kept by the caller, and its URL, null before `saveUrl`. */
-  readonly load: () => Promise<{ readonly key: KeyObject; readonly url: string | null }>;
-  readonly saveUrl: (url: string) => Promise<void>;
+  /** The account's P-256 key, made once and kept by the caller, and what `save` was told; nulls before. */
+  readonly load: () => Promise<KeptAccount>;
+  readonly save: (told: Told) => Promise<void>;
   /** A mail address for the authority. */
   readonly contact: string | null;
+  /** What a new account is bound to, where the authority asks for that. */
+  readonly externalAccount: ExternalAccount | null;
+  /** How the names of this authority's settings begin; ACME unless told. */
+  readonly settings?: AcmeSettings | undefined;
 };
+
+/** The account's URL, and the mail address that the authority knows. */
+type Told = { readonly url: string; readonly contact: string | null };
+type KeptAccount = {
+  readonly key: KeyObject;
+  readonly url: string | null;
+  readonly contact: string | null;
+};
+
+/** For words to the operator: `ACME_PROFILE` is the first authority's, `ACME_FALLBACK_PROFILE` the second's. */
+export type AcmeSettings = 'ACME' | 'ACME_FALLBACK';
 
 export type AcmeAccount = {
   readonly key: () => Promise<KeyObject>;
@@ -18,11 +34,17 @@ export type AcmeAccount = {
   readonly post: (request: AcmePost) => Promise<AcmeReply>;
 };
 
+function bindingMissing(settings: AcmeSettings): string {
+  return `the certificate authority wants accounts to be bound to one of its own: set ${settings}_EAB_KID and ${settings}_EAB_HMAC_KEY`;
+}
+
 type Registered = { readonly kind: 'registered'; readonly url: string };
 
 /** An account on a session. Several processes may register at once: one key always gets the one account. */
 export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): AcmeAccount {
-  let loaded: { readonly key: KeyObject; url: string | null } | null = null;
+  const { contact } = deps;
+  let loaded: { readonly key: KeyObject; url: string | null; contact: string | null } | null = null;
+  let telling: Promise<void> | null = null;
   let registering: Promise<Registered | AcmeRefusal> | null = null;
 
   const state = async () => {
@@ -32,16 +54,32 @@ export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): Acme
 
   async function register(): Promise<Registered | AcmeRefusal> {
     const account = await state();
-    const registered = await registerAt(session, account.key, deps.contact);
+    const registered = await registerAt(session, account.key, deps);
     if (registered.kind === 'refused') return registered;
-    await deps.saveUrl(registered.url);
-    account.url = registered.url;
+    await deps.save({ url: registered.url, contact });
+    Object.assign(account, { url: registered.url, contact });
     return registered;
   }
 
+  async function tell(url: string): Promise<void> {
+    const account = await state();
+    const reply = await tellContact(session, { key: account.key, accountUrl: url }, contact);
+    if (reply === null) return;
+    account.contact = contact;
+    if (reply.kind === 'answer') await deps.save({ url, contact });
+  }
+
   async function ensure(): Promise<Registered | AcmeRefusal> {
-    const { url } = await state();
-    if (url !== null) return { kind: 'registered', url };
+    const { url, contact: told } = await state();
+    if (url !== null) {
+      if (told !== contact) {
+        telling ??= tell(url).finally(() => {
+          telling = null;
+        });
+        await telling;
+      }
+      return { kind: 'registered', url };
+    }
     registering ??= register().finally(() => {
       registering = null;
     });
@@ -64,18 +102,69 @@ export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): Acme
   return { key: async () => (await state()).key, url: async () => (await state()).url, post };
 }
 
-async function registerAt(session: AcmeSession, key: KeyObject, contact: string | null) {
-  const { newAccount } = await session.directory();
+/**
+ * ACME_CONTACT has changed since the authority was told (RFC 8555, 7.3.2). One that does not want it is asked once by each
+ * process and goes on with the address that it has; one that fails (null) is told with the next request. No order waits for it.
+ */
+async function tellContact(
+  session: AcmeSession,
+  signer: { readonly key: KeyObject; readonly accountUrl: string },
+  contact: string | null,
+): Promise<AcmeReply | null> {
+  const payload = { contact: contactsOf(contact) };
+  try {
+    return await session.post(signer, { url: signer.accountUrl, payload });
+  } catch (fault) {
+    if (!isCertificateFault(fault)) throw fault;
+    return null;
+  }
+}
+
+function contactsOf(contact: string | null): string[] {
+  return contact === null ? [] : [`mailto:${contact}`];
+}
+
+async function registerAt(
+  session: AcmeSession,
+  key: KeyObject,
+  { contact, externalAccount, settings = 'ACME' }: AcmeAccountDeps,
+): Promise<Registered | AcmeRefusal> {
+  const { newAccount: url, meta } = await session.directory();
+  if (meta?.externalAccountRequired && externalAccount === null) {
+    throw certificateFault('ca_misconfigured', bindingMissing(settings));
+  }
   const payload = {
     termsOfServiceAgreed: true,
-    ...(contact === null ? {} : { contact: [`mailto:${contact}`] }),
+    ...(contact !== null && { contact: contactsOf(contact) }),
+    ...(externalAccount !== null && {
+      externalAccountBinding: await signBinding(externalAccount, { key, url }),
+    }),
   };
-  const reply = await session.post({ key, accountUrl: null }, { url: newAccount, payload });
-  if (reply.kind === 'refused') return reply;
+  const reply = await session.post({ key, accountUrl: null }, { url, payload });
+  if (reply.kind === 'refused') return judgeRefusal(reply, externalAccount, settings);
   if (reply.location === null) {
     throw certificateFault('ca_answer_unreadable', 'the new account has no URL');
   }
-  return { kind: 'registered', url: reply.location } as const;
+  return { kind: 'registered', url: reply.location };
+}
+
+/**
+ * An authority that has had enough of us says so; any other no to our account is about our configuration, and says
+ * nothing about the domain whose order was the first.
+ */
+function judgeRefusal(
+  refusal: AcmeRefusal,
+  externalAccount: ExternalAccount | null,
+  settings: AcmeSettings,
+): AcmeRefusal {
+  const { type, detail, retryAfter } = refusal.problem;
+  if (type === 'rate_limited') return refusal;
+  const isUnbound = type === 'external_account_required' && externalAccount === null;
+  const variables = `ACME_CONTACT${externalAccount === null ? '' : `, ${settings}_EAB_KID and ${settings}_EAB_HMAC_KEY`}`;
+  const message = isUnbound
+    ? bindingMissing(settings)
+    : `the certificate authority refuses our account (${type}): look at ${variables}. It says: ${detail}`;
+  throw certificateFault('ca_misconfigured', message, { retryAfter });
 }
 
 function isForgotten(reply: AcmeReply): boolean {

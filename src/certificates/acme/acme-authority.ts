@@ -1,13 +1,14 @@
 /**
  * A certificate authority behind an RFC 8555 directory:
  *
- *   newOrder ─▶ pending ─ http-01 ─▶ ready ─ finalize ─▶ processing ─▶ valid ─ download
+ *   newOrder ─▶ pending ─ challenge ─▶ ready ─ finalize ─▶ processing ─▶ valid ─ download
  *
  * What to do next is read off the order itself, so a crash anywhere only means asking again.
  */
 import type { KeyObject } from 'node:crypto';
 import type {
   CertificateAuthority,
+  ChallengeType,
   OrderResult,
   OrderState,
   OrderSteps,
@@ -18,10 +19,12 @@ import { createSigningRequest } from '../signing-request.ts';
 import { isForKey, readCertificate } from '../x509.ts';
 import { type AcmeAccount, type AcmeAccountDeps, createAccount } from './account.ts';
 import { authorize, problemIn } from './authorize.ts';
+import { placeOrder } from './new-order.ts';
 import { createPacer, type Pacer } from './pacer.ts';
 import { toProblem } from './problems.ts';
-import { type AcmeOrder, fetchAuthorization, fetchOrder } from './resources.ts';
-import { type AcmeRefusal, type AcmeSession, createSession } from './session.ts';
+import { fetchRenewalInfo } from './renewal-info.ts';
+import { type AcmeOrder, fetchAuthorization, fetchOrder, lostWhere404 } from './resources.ts';
+import { type AcmeRefusal, createSession } from './session.ts';
 import { createTransport } from './transport.ts';
 
 /** One call of `advance` follows an order for so long; then the order stays open and the caller comes back. */
@@ -32,6 +35,12 @@ export type AcmeAuthorityDeps = {
   /** PEM to trust for the directory instead of the system's roots. */
   readonly trust: string | null;
   readonly account: AcmeAccountDeps;
+  /** The one kind that is answered. */
+  readonly challenge: ChallengeType;
+  /** Of those that the directory offers; null: the authority's default. */
+  readonly profile: string | null;
+  /** For a whole answer; 10 s unless told. */
+  readonly timeoutMs?: number | undefined;
   readonly now: () => Date;
 };
 
@@ -40,41 +49,41 @@ type Run = {
   readonly account: AcmeAccount;
   readonly order: OrderState;
   readonly steps: OrderSteps;
+  readonly challenge: ChallengeType;
   readonly pacer: () => Pacer;
 };
 
 /** The authority behind a directory. Nothing is asked before the first order. */
 export function createAcmeAuthority(deps: AcmeAuthorityDeps): CertificateAuthority {
   const { directoryUrl, now } = deps;
-  const session = createSession({ directoryUrl, transport: createTransport(deps.trust), now });
+  const transport = createTransport(deps.trust, deps.timeoutMs);
+  const session = createSession({ directoryUrl, transport, now });
   const account = createAccount(session, deps.account);
   return {
     name: new URL(directoryUrl).host,
+    reach: session.reach,
     accountUri: account.url,
     async advance(order, steps) {
       const deadline = new Date(now().getTime() + ADVANCE_MS_MAX);
-      const run = { account, order, steps, pacer: () => createPacer(deadline, now) };
-      const url = order.orderUrl ?? (await placeOrder(session, run));
-      return typeof url === 'string' ? follow(run, url) : refused(url);
+      const { challenge } = deps;
+      const run = { account, order, steps, challenge, pacer: () => createPacer(deadline, now) };
+      if (order.orderUrl !== null) return follow(run, order.orderUrl);
+      const { hostname, predecessor = null } = order;
+      const {
+        profile,
+        account: { settings },
+      } = deps;
+      const wanted = { hostname, predecessor, profile, settings };
+      // What waits for an authority that is away takes no token for each try.
+      await session.reach();
+      await steps.beforePlacing('opened');
+      const url = await placeOrder(account, await session.directory(), wanted, steps);
+      if (typeof url !== 'string') return { kind: 'refused', problem: url.problem };
+      await steps.orderPlaced(url);
+      return follow(run, url);
     },
+    renewalInfo: (chain) => fetchRenewalInfo(session, chain, now),
   };
-}
-
-/**
- * The new order's URL, already kept by the caller. A crash between the two leaves an order that nobody takes up;
- * it costs nothing and expires (ACME has no client's order id to look for).
- */
-async function placeOrder(session: AcmeSession, run: Run): Promise<string | AcmeRefusal> {
-  const reply = await run.account.post({
-    url: (await session.directory()).newOrder,
-    payload: { identifiers: [{ type: 'dns', value: run.order.hostname }] },
-  });
-  if (reply.kind === 'refused') return reply;
-  if (reply.location === null) {
-    throw certificateFault('ca_answer_unreadable', 'the new order has no URL');
-  }
-  await run.steps.orderPlaced(reply.location);
-  return reply.location;
 }
 
 async function follow(run: Run, url: string): Promise<OrderResult> {
@@ -105,8 +114,9 @@ function takeStep(run: Run, order: AcmeOrder): Promise<OrderResult | AcmeRefusal
 }
 
 async function authorizeAll(run: Run, order: AcmeOrder): Promise<Refused | AcmeRefusal | null> {
+  const answering = { type: run.challenge, steps: run.steps };
   for (const url of order.authorizations) {
-    const end = await authorize(run.account, url, run.steps, run.pacer());
+    const end = await authorize(run.account, url, answering, run.pacer());
     if (end !== null) return end;
   }
   return null;
@@ -127,7 +137,7 @@ async function download({ account, order }: Run, { certificate }: AcmeOrder) {
   }
   const accept = 'application/pem-certificate-chain'; // RFC 8555, 7.4.2
   const reply = await account.post({ url: certificate, payload: null, accept });
-  if (reply.kind === 'refused') return reply;
+  if (reply.kind === 'refused') return lostWhere404(reply);
   const chain = reply.body;
   const { notBefore, notAfter, issuer } = readChecked(chain, order.hostname, order.privateKey);
   return { kind: 'issued', chain, notBefore, notAfter, issuer } as const;
@@ -155,6 +165,15 @@ async function whyInvalid({ account }: Run, order: AcmeOrder): Promise<Refused |
   return { kind: 'refused', problem: { type: 'order_invalid', detail, retryAfter: null } };
 }
 
-function refused({ problem }: Refused | AcmeRefusal): Refused {
+/**
+ * The order's end. A server that only asks us to slow down (429) has said nothing about the order: to end it here would
+ * mean to place a second one while it is open there.
+ */
+function refused(end: Refused | AcmeRefusal): Refused {
+  const { problem } = end;
+  if ('status' in end && end.status === 429) {
+    const message = `the authority asked us to wait: ${problem.detail}`;
+    throw certificateFault('order_still_open', message, { retryAfter: problem.retryAfter });
+  }
   return { kind: 'refused', problem };
 }

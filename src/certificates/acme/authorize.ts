@@ -1,13 +1,15 @@
-/** Proves that we hold a name, by the http-01 challenge (RFC 8555, 7.5 and 8.3). */
-import type { OrderProblem, OrderSteps, Refused } from '../authority.ts';
+/** Proves that we hold a name, by one kind of challenge (RFC 8555, 7.5): http-01 (8.3) or tls-alpn-01 (RFC 8737). */
+import type { ChallengeType, OrderProblem, OrderSteps, Refused } from '../authority.ts';
 import type { AcmeAccount } from './account.ts';
 import { keyAuthorization } from './jws.ts';
 import type { Pacer } from './pacer.ts';
-import { toProblem } from './problems.ts';
+import { plainLine, toProblem } from './problems.ts';
 import { type AcmeAuthorization, fetchAuthorization } from './resources.ts';
 import type { AcmeRefusal } from './session.ts';
 
-type HttpChallenge = { readonly url: string; readonly token: string; readonly isNew: boolean };
+/** What an authorization is answered with. */
+type Answering = { readonly type: ChallengeType; readonly steps: OrderSteps };
+type Offered = { readonly url: string; readonly token: string; readonly isNew: boolean };
 
 /**
  * Answers one authorization and waits for its end: null once it is valid. Taken up again after a crash, it publishes
@@ -16,7 +18,7 @@ type HttpChallenge = { readonly url: string; readonly token: string; readonly is
 export async function authorize(
   account: AcmeAccount,
   url: string,
-  steps: OrderSteps,
+  answering: Answering,
   pacer: Pacer,
 ): Promise<Refused | AcmeRefusal | null> {
   for (let answered = false; ; answered = true) {
@@ -25,7 +27,7 @@ export async function authorize(
     if (authorization.status === 'valid') return null;
     if (authorization.status !== 'pending') return refusedBecause(problemIn(authorization));
     if (!answered) {
-      const refused = await answer(account, authorization, steps);
+      const refused = await answer(account, url, authorization, answering);
       if (refused !== null) return refused;
     }
     await pacer.wait(authorization.retryAfter);
@@ -34,29 +36,46 @@ export async function authorize(
 
 async function answer(
   account: AcmeAccount,
+  url: string,
   authorization: AcmeAuthorization,
-  steps: OrderSteps,
+  { type, steps }: Answering,
 ): Promise<Refused | AcmeRefusal | null> {
-  const challenge = httpChallengeOf(authorization);
-  if (challenge === null) {
-    const detail = 'The authority offers no http-01 challenge for this name.';
-    return refusedBecause({ type: 'http_challenge_not_offered', detail, retryAfter: null });
-  }
+  const challenge = offeredOf(authorization, type);
+  if (challenge === null) return refusedBecause(notOffered(authorization, type));
   const { token } = challenge;
   await steps.publishChallenge({
+    type,
     token,
     keyAuthorization: await keyAuthorization(token, await account.key()),
   });
   if (!challenge.isNew) return null;
   // An empty object, not an empty payload: "go and look" (RFC 8555, 7.5.1).
   const reply = await account.post({ url: challenge.url, payload: {} });
-  return reply.kind === 'refused' ? reply : null;
+  return reply.kind === 'answer' || (await isAnswered(account, url, type)) ? null : reply;
 }
 
-function httpChallengeOf({ challenges }: AcmeAuthorization): HttpChallenge | null {
-  const challenge = challenges.find(({ type }) => type === 'http-01');
+/** A run beside this one has told the server a moment ago: it does not want to hear it twice (RFC 8555, 7.5.1). */
+async function isAnswered(
+  account: AcmeAccount,
+  url: string,
+  type: ChallengeType,
+): Promise<boolean> {
+  const now = await fetchAuthorization(account, url);
+  if (now.kind === 'refused') return false;
+  return now.status === 'valid' || offeredOf(now, type)?.isNew === false;
+}
+
+function offeredOf({ challenges }: AcmeAuthorization, wanted: ChallengeType): Offered | null {
+  const challenge = challenges.find(({ type }) => type === wanted);
   if (challenge?.token === undefined) return null;
   return { url: challenge.url, token: challenge.token, isNew: challenge.status === 'pending' };
+}
+
+/** No other one is answered in its place: the one that is configured is the one that reaches the edge. */
+function notOffered({ challenges }: AcmeAuthorization, wanted: ChallengeType): OrderProblem {
+  const offered = challenges.map(({ type }) => type).join(', ') || 'none';
+  const detail = `The authority offers no ${wanted} challenge for this name. It offers: ${offered}.`;
+  return { type: 'challenge_not_offered', detail: plainLine(detail), retryAfter: null };
 }
 
 /** The challenge's own error says more than anything above it. */

@@ -8,6 +8,15 @@ const schema = z.object({
   newNonce: z.string(),
   newAccount: z.string(),
   newOrder: z.string(),
+  /** RFC 9773, 3. */
+  renewalInfo: z.string().optional(),
+  meta: z
+    .object({
+      externalAccountRequired: z.boolean().optional(),
+      /** Names and what they are (draft-ietf-acme-profiles, 3). */
+      profiles: z.record(z.string(), z.unknown()).optional(),
+    })
+    .optional(),
 });
 
 export type Directory = Readonly<z.infer<typeof schema>>;

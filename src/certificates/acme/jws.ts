@@ -29,6 +29,21 @@ export async function signRequest(
   return JSON.stringify(jws);
 }
 
+/** An account of the authority's that knows us by other means than ACME (RFC 8555, 7.3.4). */
+export type ExternalAccount = {
+  readonly kid: string;
+  readonly hmacKey: Uint8Array;
+};
+
+/** The JWS by which an external account claims the new account of `key`: its public half, signed with HS256. */
+export async function signBinding(
+  { kid, hmacKey }: ExternalAccount,
+  { key, url }: { readonly key: KeyObject; readonly url: string },
+): Promise<object> {
+  const content = new TextEncoder().encode(JSON.stringify(await publicJwk(key)));
+  return new FlattenedSign(content).setProtectedHeader({ alg: 'HS256', kid, url }).sign(hmacKey);
+}
+
 /** What the edge has to answer for a token: `token.thumbprint` (RFC 8555, 8.1). */
 export async function keyAuthorization(token: string, accountKey: KeyObject): Promise<string> {
   return `${token}.${await calculateJwkThumbprint(await publicJwk(accountKey))}`;

@@ -1,6 +1,7 @@
 /** What an ACME server's "no" means: problem documents (RFC 9457) with the types of RFC 8555, 6.7. */
 import { z } from 'zod';
-import type { OrderProblem, ProblemType } from '../authority.ts';
+import type { ProblemType } from '../../core/problem-words.ts';
+import type { OrderProblem } from '../authority.ts';
 import { type CertificateFault, certificateFault } from '../fault.ts';
 import type { TransportReply } from './transport.ts';
 
@@ -12,6 +13,7 @@ const RETRY_AFTER_MS_MAX = 7 * 86_400_000;
 /** Of the registry at RFC 8555, 9.7.3 what an order can meet; badNonce never leaves session.ts. */
 const typeOf: Readonly<Record<string, ProblemType>> = {
   accountDoesNotExist: 'account_does_not_exist',
+  alreadyReplaced: 'already_replaced',
   badCSR: 'bad_csr',
   badPublicKey: 'bad_public_key',
   badSignatureAlgorithm: 'bad_signature_algorithm',
@@ -21,6 +23,7 @@ const typeOf: Readonly<Record<string, ProblemType>> = {
   externalAccountRequired: 'external_account_required',
   incorrectResponse: 'incorrect_response',
   invalidContact: 'invalid_contact',
+  invalidProfile: 'invalid_profile',
   malformed: 'malformed',
   orderNotReady: 'order_not_ready',
   rateLimited: 'rate_limited',
@@ -47,7 +50,7 @@ export function toProblem(document: ProblemDocument, retryAfter: Date | null = n
     document.type === `${NAMESPACE}compound` ? (document.subproblems[0] ?? document) : document;
   const name = type.startsWith(NAMESPACE) ? type.slice(NAMESPACE.length) : '';
   const known = Object.hasOwn(typeOf, name) ? typeOf[name] : undefined;
-  return { type: known ?? 'other', detail: printable(detail), retryAfter };
+  return { type: known ?? 'other', detail: plainLine(detail), retryAfter };
 }
 
 /** The problem document of an answer of 4xx, or null where it is none of ACME's. */
@@ -86,7 +89,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** Foreign text that is going to be shown: one line without control and direction characters. */
-function printable(text: string): string {
+export function plainLine(text: string): string {
   const line = text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
   return [...line].slice(0, DETAIL_MAX).join(''); // by code point, so that no pair is cut
 }

@@ -43,11 +43,7 @@ export async function fetchOrder(
   url: string,
 ): Promise<AcmeOrder | AcmeRefusal> {
   const reply = await account.post({ url, payload: null });
-  if (reply.kind === 'refused') {
-    return reply.status === 404
-      ? { ...reply, problem: { ...reply.problem, type: 'order_lost' } }
-      : reply;
-  }
+  if (reply.kind === 'refused') return lostWhere404(reply);
   const order = parseAs(orderSchema, reply.body);
   return { kind: 'order', ...order, retryAfter: reply.retryAfter };
 }
@@ -57,9 +53,16 @@ export async function fetchAuthorization(
   url: string,
 ): Promise<AcmeAuthorization | AcmeRefusal> {
   const reply = await account.post({ url, payload: null });
-  if (reply.kind === 'refused') return reply;
+  if (reply.kind === 'refused') return lostWhere404(reply);
   const authorization = parseAs(authorizationSchema, reply.body);
   return { kind: 'authorization', ...authorization, retryAfter: reply.retryAfter };
+}
+
+/** What belongs to an order is lost with it. */
+export function lostWhere404(refusal: AcmeRefusal): AcmeRefusal {
+  return refusal.status === 404
+    ? { ...refusal, problem: { ...refusal.problem, type: 'order_lost' } }
+    : refusal;
 }
 
 function parseAs<Schema extends z.ZodType>(schema: Schema, body: string): z.infer<Schema> {

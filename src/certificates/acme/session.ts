@@ -4,6 +4,7 @@ import type { OrderProblem } from '../authority.ts';
 import { certificateFault } from '../fault.ts';
 import { type Directory, fetchDirectory } from './directory.ts';
 import { type Signer, signRequest } from './jws.ts';
+import { createPace } from './pace.ts';
 import { faultOf, isBadNonce, problemOf, retryAfterOf, toProblem } from './problems.ts';
 import type { Transport, TransportReply } from './transport.ts';
 
@@ -12,7 +13,14 @@ const NONCE_TRIES_MAX = 100;
 /** A server that refuses this often gets time to breathe. */
 const NONCE_TRIES_AT_ONCE = 10;
 const NONCE_PAUSE_MS = 20;
-const NONCES_KEPT_MAX = 32;
+/** One for each order that a process has under way, and some more: 50 renewals and 10 others. */
+const NONCES_KEPT_MAX = 64;
+/**
+ * Let's Encrypt allows an address 20 new nonces a second and 10 at once (letsencrypt.org/docs/rate-limits, overall requests),
+ * and each order asks for one. Three quarters of it.
+ */
+const NEW_NONCES = { gapMs: 1_000 / 15, atOnce: 10 } as const;
+const DIRECTORY_KEPT_MS = 3_600_000;
 
 const notFound = {
   type: 'about:blank',
@@ -43,7 +51,12 @@ export type AcmePost = {
 };
 
 export type AcmeSession = {
+  /** Fetched at the first need, and once an hour: what it offers changes. */
   readonly directory: () => Promise<Directory>;
+  /** Gets a new nonce, which costs nothing: throws a CertificateFault where the server gives none. */
+  readonly reach: () => Promise<void>;
+  /** Without a signature, whatever comes. */
+  readonly get: (url: string) => Promise<TransportReply>;
   /** Throws a CertificateFault for 5xx, for no answer and for answers that are none of ACME's. */
   readonly post: (signer: Signer, request: AcmePost) => Promise<AcmeReply>;
 };
@@ -52,15 +65,35 @@ export type SessionDeps = {
   readonly directoryUrl: string;
   readonly transport: Transport;
   readonly now: () => Date;
+  /** Resolves when a new nonce may be asked for. */
+  readonly pace?: () => Promise<void>;
 };
 
-export function createSession({ directoryUrl, transport, now }: SessionDeps): AcmeSession {
+export function createSession({
+  directoryUrl,
+  transport,
+  now,
+  pace = createPace(NEW_NONCES),
+}: SessionDeps): AcmeSession {
   const nonces: string[] = [];
-  let known: Directory | null = null;
+  let known: { readonly directory: Directory; readonly until: number } | null = null;
 
+  let fetching: Promise<Directory> | null = null;
+
+  async function fetchAnew(at: Date): Promise<Directory> {
+    const directory = await fetchDirectory(transport, directoryUrl, at);
+    known = { directory, until: at.getTime() + DIRECTORY_KEPT_MS };
+    return directory;
+  }
+
+  /** Fetched once for all who need it meanwhile. */
   const directory = async () => {
-    known ??= await fetchDirectory(transport, directoryUrl, now());
-    return known;
+    const at = now();
+    if (known !== null && known.until > at.getTime()) return known.directory;
+    fetching ??= fetchAnew(at).finally(() => {
+      fetching = null;
+    });
+    return fetching;
   };
 
   /** Every answer brings the next nonce, errors too (RFC 8555, 6.5.1). */
@@ -71,10 +104,16 @@ export function createSession({ directoryUrl, transport, now }: SessionDeps): Ac
     if (nonces.length > NONCES_KEPT_MAX) nonces.shift();
   }
 
+  async function reach(): Promise<void> {
+    const { newNonce: url } = await directory();
+    await pace();
+    const reply = await transport({ method: 'HEAD', url });
+    if (reply.status < 200 || reply.status >= 300) throw faultOf(reply, now());
+    keepNonce(reply);
+  }
+
   async function takeNonce(): Promise<string> {
-    if (nonces.length === 0) {
-      keepNonce(await transport({ method: 'HEAD', url: (await directory()).newNonce }));
-    }
+    if (nonces.length === 0) await reach();
     const nonce = nonces.pop(); // the youngest: old ones may have expired
     if (nonce === undefined) throw certificateFault('ca_answer_unreadable', 'there is no nonce');
     return nonce;
@@ -93,19 +132,26 @@ export function createSession({ directoryUrl, transport, now }: SessionDeps): Ac
     }
   }
 
-  return { directory, post };
+  return { directory, reach, get: (url) => transport({ method: 'GET', url }), post };
 }
 
 /** Success, a refusal by the server, or the one refusal that only means "once more"; throws for the rest. */
 function judge(reply: TransportReply, payload: object | null, now: Date): AcmeReply | 'bad_nonce' {
-  const { status, headers, body } = reply;
+  const { status, body } = reply;
   const retryAfter = retryAfterOf(reply, now);
   if (status >= 200 && status < 300) {
-    return { kind: 'answer', body, location: headers.location ?? null, retryAfter };
+    return { kind: 'answer', body, location: locationOf(reply), retryAfter };
   }
   // Pebble's 404 for what it does not have comes without a document.
   const document = problemOf(reply) ?? (status === 404 && payload === null ? notFound : null);
   if (document === null || status >= 500) throw faultOf(reply, now);
   if (isBadNonce(document)) return 'bad_nonce';
   return { kind: 'refused', status, problem: toProblem(document, retryAfter) };
+}
+
+/** Null without, and for what is no address of an ACME server: what is kept as an order's must lead to one. */
+function locationOf({ headers: { location } }: TransportReply): string | null {
+  return location !== undefined && /^https:/i.test(location) && URL.canParse(location)
+    ? location
+    : null;
 }

@@ -27,7 +27,7 @@ export type TransportReply = {
 export type Transport = (request: TransportRequest) => Promise<TransportReply>;
 
 /** `trust`: PEM to believe instead of the system's roots; null for those. */
-export function createTransport(trust: string | null): Transport {
+export function createTransport(trust: string | null, timeoutMs = TIMEOUT_MS): Transport {
   const agent = new Agent({
     keepAlive: true,
     timeout: IDLE_SOCKET_MS,
@@ -35,7 +35,7 @@ export function createTransport(trust: string | null): Transport {
   });
   return async (request) => {
     try {
-      return await send(agent, request);
+      return await send(agent, request, timeoutMs);
     } catch (cause) {
       throw certificateFault('ca_unreachable', `the authority gave no answer (${codeOf(cause)})`, {
         cause,
@@ -44,7 +44,7 @@ export function createTransport(trust: string | null): Transport {
   };
 }
 
-function send(agent: Agent, { method, url, accept, body }: TransportRequest) {
+function send(agent: Agent, { method, url, accept, body }: TransportRequest, timeoutMs: number) {
   return new Promise<TransportReply>((resolve, reject) => {
     const headers: Record<string, string | number> = {
       'User-Agent': 'signpost/0.1', // RFC 8555, 6.1: clients MUST send one
@@ -55,7 +55,7 @@ function send(agent: Agent, { method, url, accept, body }: TransportRequest) {
       headers['Content-Type'] = 'application/jose+json'; // RFC 8555, 6.2
       headers['Content-Length'] = Buffer.byteLength(body);
     }
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(timeoutMs);
     const request = httpsRequest(url, { agent, method, headers, signal }, (response) => {
       readCapped(response).then(
         (text) =>

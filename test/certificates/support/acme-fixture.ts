@@ -2,22 +2,31 @@
 import { readFileSync } from 'node:fs';
 import { createAccount } from '../../../src/certificates/acme/account.ts';
 import { createAcmeAuthority } from '../../../src/certificates/acme/acme-authority.ts';
+import type { ExternalAccount } from '../../../src/certificates/acme/jws.ts';
 import { createSession } from '../../../src/certificates/acme/session.ts';
 import { createTransport } from '../../../src/certificates/acme/transport.ts';
-import type { Challenge, OrderState, OrderSteps } from '../../../src/certificates/authority.ts';
+import type {
+  Challenge,
+  ChallengeType,
+  OrderState,
+  OrderSteps,
+} from '../../../src/certificates/authority.ts';
 import { generateCertificateKey, generateSigningKey } from '../../../src/certificates/keys.ts';
 import { startEdgeFixture } from '../../edge/support/fixture.ts';
-import { type Pebble, startPebble } from '../../support/pebble.ts';
+import { type Pebble, type PebbleOptions, startPebble } from '../../support/pebble.ts';
 import { startLoopbackDns } from './loopback-dns.ts';
 
 const now = () => new Date();
 
 export type AcmeFixture = Awaited<ReturnType<typeof startAcmeFixture>>;
 
-export async function startAcmeFixture({ nonceReject = 5 }: { nonceReject?: number } = {}) {
+export type AcmeFixtureOptions = Omit<PebbleOptions, 'httpPort' | 'dnsServer'>;
+
+export async function startAcmeFixture(pebbleOptions: AcmeFixtureOptions = {}) {
   const dns = await startLoopbackDns();
   const edge = await startEdgeFixture();
-  const options = { httpPort: edge.ports.httpPort, dnsServer: dns.address, nonceReject };
+  const { httpPort, httpsPort: tlsPort } = edge.ports;
+  const options = { ...pebbleOptions, httpPort, tlsPort, dnsServer: dns.address };
   const pebble = await startPebble(options);
   return {
     edge,
@@ -36,27 +45,44 @@ export async function startAcmeFixture({ nonceReject = 5 }: { nonceReject?: numb
 }
 
 /** What the database keeps of one account and one order; it outlives the clients over it. */
-export function createLedger({ edge }: Pick<AcmeFixture, 'edge'>, hostname: string) {
+export function createLedger(
+  { edge }: Pick<AcmeFixture, 'edge'>,
+  hostname: string,
+  contact: string | null = 'ops@signpost.test',
+) {
   const key = generateSigningKey();
   const privateKey = generateCertificateKey();
+  // The edge answers challenges of names that it holds.
+  const nothing = { projectId: 'acme', certificateId: null, redirect: null, primary: null };
+  if (!edge.routes.has(hostname)) {
+    edge.routes.set(hostname, { hostname, upstream: null, ...nothing });
+  }
   const urls: { account: string | null; orders: string[] } = { account: null, orders: [] };
+  const told: { contact: string | null } = { contact: null };
   const steps: OrderSteps = {
+    beforePlacing: async () => undefined,
     async orderPlaced(url) {
       urls.orders.push(url);
     },
-    async publishChallenge({ token, keyAuthorization }: Challenge) {
-      edge.challenges.set(`${hostname}/${token}`, keyAuthorization);
+    async publishChallenge({ type, token, keyAuthorization }: Challenge) {
+      if (type === 'tls-alpn-01') edge.tlsChallenges.set(hostname, keyAuthorization);
+      else edge.challenges.set(`${hostname}/${token}`, keyAuthorization);
     },
   };
   return {
     urls,
+    told,
     steps,
+    /** As a refusal does. */
+    forgetOrder: () => void urls.orders.splice(0),
     order: (): OrderState => ({ hostname, orderUrl: urls.orders.at(-1) ?? null, privateKey }),
     account: {
-      contact: 'ops@signpost.test',
-      load: async () => ({ key, url: urls.account }),
-      saveUrl: async (url: string) => {
+      contact,
+      externalAccount: null,
+      load: async () => ({ key, url: urls.account, ...told }),
+      save: async ({ url, contact }: { url: string; contact: string | null }) => {
         urls.account = url;
+        told.contact = contact;
       },
     },
   };
@@ -64,15 +90,43 @@ export function createLedger({ edge }: Pick<AcmeFixture, 'edge'>, hostname: stri
 
 export type Ledger = ReturnType<typeof createLedger>;
 
+export type ClientOptions = {
+  readonly clock?: () => Date;
+  readonly profile?: string;
+  readonly challenge?: ChallengeType;
+  readonly timeoutMs?: number;
+  readonly externalAccount?: ExternalAccount;
+};
+
 /** A client as a freshly started process has it. */
-export function clientOf(pebble: Pebble, { account }: Ledger, clock: () => Date = now) {
-  const trust = readFileSync(pebble.caFile, 'utf8');
-  return createAcmeAuthority({ directoryUrl: pebble.directoryUrl, trust, account, now: clock });
+export function clientOf(
+  pebble: Pick<Pebble, 'directoryUrl' | 'caFile'>,
+  { account }: Ledger,
+  { clock = now, ...deps }: ClientOptions = {},
+) {
+  const trust = rootOf(pebble);
+  return createAcmeAuthority({
+    directoryUrl: pebble.directoryUrl,
+    trust,
+    account: { ...account, externalAccount: deps.externalAccount ?? null },
+    challenge: deps.challenge ?? 'http-01',
+    profile: deps.profile ?? null,
+    timeoutMs: deps.timeoutMs,
+    now: clock,
+  });
+}
+
+/** What to trust for it, in PEM. */
+export function rootOf({ caFile }: Pick<Pebble, 'caFile'>): string {
+  return readFileSync(caFile, 'utf8');
 }
 
 /** The orders that the server itself lists for the account (RFC 8555, 7.1.2.1). */
-export async function ordersAt(pebble: Pebble, { account, urls }: Ledger): Promise<string[]> {
-  const transport = createTransport(readFileSync(pebble.caFile, 'utf8'));
+export async function ordersAt(
+  pebble: Pick<Pebble, 'directoryUrl' | 'caFile'>,
+  { account, urls }: Ledger,
+): Promise<string[]> {
+  const transport = createTransport(rootOf(pebble));
   const session = createSession({ directoryUrl: pebble.directoryUrl, transport, now });
   const { post } = createAccount(session, account);
   const read = async (url: string) => {

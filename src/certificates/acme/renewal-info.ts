@@ -1,0 +1,47 @@
+/** Asks an ACME server when it wants a certificate renewed (RFC 9773, 4). */
+import { z } from 'zod';
+import { askAgainAt, renewalWindow } from '../../core/renewal-information.ts';
+import type { RenewalInformation } from '../authority.ts';
+import { certificateFault } from '../fault.ts';
+import { certificateIdOf } from './certificate-id.ts';
+import { faultOf, parseJson, retryAfterOf } from './problems.ts';
+import type { AcmeSession } from './session.ts';
+
+const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
+const schema = z.object({
+  suggestedWindow: z.object({ start: time, end: time }),
+  explanationURL: z
+    .url({ protocol: /^https?$/ })
+    .max(2_048)
+    .optional()
+    .catch(undefined),
+});
+
+/** Null where the server offers no such information, or does not know the certificate. */
+export async function fetchRenewalInfo(
+  session: Pick<AcmeSession, 'directory' | 'get'>,
+  chain: string,
+  now: () => Date,
+): Promise<RenewalInformation | null> {
+  const { renewalInfo } = await session.directory();
+  const id = renewalInfo === undefined ? null : await certificateIdOf(chain);
+  if (id === null) return null;
+  const reply = await session.get(`${renewalInfo}/${id}`); // no signature: RFC 9773, 6
+  if (reply.status === 404) return null;
+  if (reply.status !== 200) throw faultOf(reply, now());
+  const parsed = schema.safeParse(parseJson(reply.body));
+  const window =
+    parsed.success &&
+    renewalWindow(parsed.data.suggestedWindow.start, parsed.data.suggestedWindow.end);
+  if (!window) {
+    throw certificateFault('ca_answer_unreadable', 'this is no renewal window', {
+      cause: parsed.error,
+    });
+  }
+  return {
+    window,
+    explanationUrl: parsed.data.explanationURL ?? null,
+    askAgainAt: askAgainAt(now(), retryAfterOf(reply, now())),
+  };
+}

@@ -1,0 +1,96 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { ExternalAccount } from '../../src/certificates/acme/jws.ts';
+import { isCertificateFault } from '../../src/certificates/fault.ts';
+import type { AcmeFront } from '../support/acme-front.ts';
+import { lacks } from '../support/programs.ts';
+import { type AcmeFixture, clientOf, createLedger } from './support/acme-fixture.ts';
+import { startFrontForAll } from './support/front-for-all.ts';
+
+const hmacKey = new Uint8Array(randomBytes(32));
+const ours: ExternalAccount = { kid: 'kid-1', hmacKey };
+
+describe.skipIf(lacks('pebble', 'external account binding'))(
+  'An authority that knows its customers already',
+  () => {
+    let fixture: AcmeFixture;
+    let front: AcmeFront;
+    const key = Buffer.from(hmacKey).toString('base64url');
+    startFrontForAll(
+      (started) => {
+        ({ fixture, front } = started);
+      },
+      { externalAccounts: { 'kid-1': key } },
+    );
+
+    async function attempt(externalAccount?: ExternalAccount) {
+      const ledger = createLedger(fixture, 'docs.acme.test');
+      const options = externalAccount === undefined ? {} : { externalAccount };
+      return clientOf(front, ledger, options)
+        .advance(ledger.order(), ledger.steps)
+        .then(
+          ({ kind }) => kind,
+          (error: unknown) => (isCertificateFault(error) ? [error.code, error.message] : error),
+        );
+    }
+
+    it('issues to an account that is bound to the one it gave out', async () => {
+      expect(await attempt(ours)).toBe('issued');
+      const registered = front.heard.find(
+        ({ step, status }) => step === 'newAccount' && status === 201,
+      );
+      const { externalAccountBinding: binding } = (registered?.payload ?? {}) as {
+        externalAccountBinding: { protected: string; payload: string; signature: string };
+      };
+      const decoded = (text: string) => JSON.parse(Buffer.from(text, 'base64url').toString());
+      const url = `${front.base}/sign-me-up`;
+      expect(decoded(binding.protected)).toEqual({ alg: 'HS256', kid: 'kid-1', url }); // no nonce
+      expect(Object.keys(decoded(binding.payload)).sort()).toEqual(['crv', 'kty', 'x', 'y']);
+      const signed = createHmac('sha256', hmacKey).update(
+        `${binding.protected}.${binding.payload}`,
+      );
+      expect(binding.signature).toBe(signed.digest('base64url'));
+    });
+
+    it('says so in its directory: what is missing is named before an account is asked for', async () => {
+      front.meddle({
+        after: ({ step }, said) => {
+          if (step !== 'directory') return undefined;
+          const directory = JSON.parse(said.body);
+          const meta = { ...directory.meta, externalAccountRequired: true };
+          return { ...said, body: JSON.stringify({ ...directory, meta }) };
+        },
+      });
+      expect(await attempt()).toEqual([
+        'ca_misconfigured',
+        expect.stringContaining('set ACME_EAB_KID and ACME_EAB_HMAC_KEY'),
+      ]);
+      expect(front.heard.map(({ step }) => step)).toEqual(['directory', 'newNonce']);
+    });
+
+    it('may say so only when it is asked: what is missing is named all the same', async () => {
+      front.meddle({
+        after: ({ step }, said) => {
+          if (step !== 'directory') return undefined;
+          return { ...said, body: JSON.stringify({ ...JSON.parse(said.body), meta: undefined }) };
+        },
+      });
+      expect(await attempt()).toEqual([
+        'ca_misconfigured',
+        expect.stringContaining('set ACME_EAB_KID and ACME_EAB_HMAC_KEY'),
+      ]);
+      expect(front.heard.some(({ step }) => step === 'newAccount')).toBe(true);
+    });
+
+    it.each<[string, ExternalAccount]>([
+      ['key identifier', { ...ours, kid: 'somebody-else' }],
+      ['HMAC key', { ...ours, hmacKey: new Uint8Array(32) }],
+    ])('refuses another %s, which is no verdict about the domain', async (_what, wrong) => {
+      expect(await attempt(wrong)).toEqual([
+        'ca_misconfigured',
+        expect.stringContaining('look at ACME_CONTACT, ACME_EAB_KID and ACME_EAB_HMAC_KEY'),
+      ]);
+      expect(front.heard.some(({ step }) => step === 'newOrder')).toBe(false);
+    });
+  },
+);

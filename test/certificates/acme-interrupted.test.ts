@@ -1,0 +1,152 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTransport } from '../../src/certificates/acme/transport.ts';
+import { isCertificateFault } from '../../src/certificates/fault.ts';
+import { type AcmeFront, type Meddling, startAcmeFront } from '../support/acme-front.ts';
+import { lacks } from '../support/programs.ts';
+import {
+  type AcmeFixture,
+  type ClientOptions,
+  clientOf,
+  createLedger,
+  type Ledger,
+  ordersAt,
+  rootOf,
+  startAcmeFixture,
+} from './support/acme-fixture.ts';
+import { meddleAt, points } from './support/interruptions.ts';
+
+/** How long a client waits for a server that is stopped. */
+const PATIENCE_MS = 3_000; // more than one that is only slow takes
+
+describe.skipIf(lacks('pebble', 'orders that are interrupted'))(
+  'An order that is interrupted',
+  () => {
+    let fixture: AcmeFixture;
+    let front: AcmeFront;
+    beforeEach(async () => {
+      fixture = await startAcmeFixture();
+      front = await startAcmeFront(fixture.pebble);
+    });
+    afterEach(async () => {
+      await front.close();
+      await fixture.close();
+    });
+
+    /** How an attempt ended, by a process that starts anew. */
+    const attempt = (ledger: Ledger, options?: ClientOptions) =>
+      clientOf(front, ledger, options)
+        .advance(ledger.order(), ledger.steps)
+        .then(
+          (result) => (result.kind === 'issued' ? 'issued' : result.problem.type),
+          (error: unknown) => (isCertificateFault(error) ? error.code : error),
+        );
+
+    const losses: readonly (readonly [string, Meddling])[] = [
+      ['a request is lost', { before: () => 'hang up' }],
+      ['an answer is lost', { after: () => 'hang up' }],
+      [
+        'a gateway answers instead',
+        { before: () => ({ status: 502, headers: { 'content-type': 'text/html' }, body: '<p>' }) },
+      ],
+    ];
+    it.each(losses)('goes on with itself, wherever %s', async (_what, meddling) => {
+      for (const [i, point] of points.entries()) {
+        const ledger = createLedger(fixture, `lost${i}.acme.test`);
+        front.forget();
+        const happened = meddleAt(front, point, meddling);
+        expect([point, await attempt(ledger)]).toEqual([
+          point,
+          expect.stringMatching(/^ca_(unreachable|failed)$/),
+        ]);
+        expect(happened()).toBe(true);
+        expect([point, await attempt(ledger)]).toEqual([point, 'issued']);
+        expect(front.placed()).toHaveLength(1);
+        expect(await ordersAt(front, ledger)).toHaveLength(1);
+      }
+    });
+
+    it.each(points)('goes on with itself when the authority is stopped %s', async (...point) => {
+      const ledger = createLedger(fixture, 'stopped.acme.test');
+      const before = () => fixture.pebble.signal('SIGSTOP');
+      const happened = meddleAt(front, point, { before: () => void before() });
+      expect(await attempt(ledger, { timeoutMs: PATIENCE_MS })).toBe('ca_unreachable');
+      expect(happened()).toBe(true);
+      fixture.pebble.signal('SIGCONT');
+      expect(await attempt(ledger)).toBe('issued');
+      expect(ledger.urls.orders).toHaveLength(1);
+      expect(front.placed()).toHaveLength(1);
+    });
+
+    it.each(points)(
+      'is lost, and followed by one more, when the authority dies with all it knew %s',
+      async (...point) => {
+        const ledger = createLedger(fixture, 'died.acme.test');
+        const happened = meddleAt(front, point, {
+          before: () => {
+            fixture.pebble.signal('SIGKILL');
+            return 'hang up';
+          },
+        });
+        expect(await attempt(ledger)).toBe('ca_unreachable');
+        expect(happened()).toBe(true);
+        const reborn = await fixture.restart();
+        try {
+          front.leadTo(reborn);
+          expect(await attempt(ledger)).toBe('order_lost');
+          expect(front.placed()).toHaveLength(1); // only now is there no order open
+          ledger.forgetOrder();
+          expect(await attempt(ledger)).toBe('issued');
+          expect(front.placed()).toHaveLength(2);
+        } finally {
+          await reborn.close();
+        }
+      },
+    );
+
+    it('leaves one behind where the answer to newOrder is lost: nobody knows its URL', async () => {
+      const ledger = createLedger(fixture, 'orphan.acme.test');
+      meddleAt(front, ['', 'newOrder', 'newAccount'], { after: () => 'hang up' });
+      expect(await attempt(ledger)).toBe('ca_unreachable');
+      expect(await attempt(ledger)).toBe('issued');
+      expect(await ordersAt(front, ledger)).toHaveLength(2);
+    });
+
+    const kept = points.filter(([, step]) => step !== 'challenge' && step !== 'finalize');
+    it.each(kept)('is lost when the authority has a part of it no more %s', async (...point) => {
+      const ledger = createLedger(fixture, 'part.acme.test');
+      const happened = meddleAt(front, point, {
+        before: () => ({ status: 404, headers: {}, body: '' }),
+      });
+      expect(await attempt(ledger)).toBe('order_lost');
+      expect(happened()).toBe(true);
+    });
+
+    it.each(points)(
+      'is finished by another process %s, and the slower one comes to the same end',
+      async (...point) => {
+        const ledger = createLedger(fixture, 'twice.acme.test');
+        const quicker: unknown[] = [];
+        const happened = meddleAt(front, point, {
+          async before() {
+            quicker.push(await attempt(ledger));
+            return undefined;
+          },
+        });
+        expect(await attempt(ledger)).toBe('issued');
+        expect(happened()).toBe(true);
+        expect(quicker).toEqual(['issued']);
+        expect(front.placed()).toHaveLength(1);
+      },
+    );
+
+    it('is told within its time that a stopped authority does not answer', async () => {
+      const ask = createTransport(rootOf(fixture.pebble), 100);
+      fixture.pebble.signal('SIGSTOP');
+      const fault = await ask({ method: 'GET', url: fixture.pebble.directoryUrl }).catch(
+        (error: unknown) => error,
+      );
+      fixture.pebble.signal('SIGCONT');
+      expect(isCertificateFault(fault) && fault.code).toBe('ca_unreachable');
+    });
+  },
+);

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { isCertificateFault } from '../../src/certificates/fault.ts';
+import type { AcmeFront, AcmeStep, Said } from '../support/acme-front.ts';
+import { lacks } from '../support/programs.ts';
+import { type AcmeFixture, clientOf, createLedger, type Ledger } from './support/acme-fixture.ts';
+import { startFrontForAll } from './support/front-for-all.ts';
+import { meddleAt, points } from './support/interruptions.ts';
+
+/** A client's clock stands still, so that what the authority asks for has one answer. */
+const noon = new Date('2026-11-21T12:00:00Z');
+const inAnHour = '2026-11-21T13:00:00.000Z';
+const asked = [
+  ['seconds', '3600'],
+  ['an HTTP date', 'Sat, 21 Nov 2026 13:00:00 GMT'],
+] as const;
+
+function tooMany(retryAfter: string): Said {
+  const type = 'urn:ietf:params:acme:error:rateLimited';
+  const headers = { 'content-type': 'application/problem+json', 'retry-after': retryAfter };
+  return { status: 429, headers, body: JSON.stringify({ type, detail: 'slow down' }) };
+}
+
+describe.skipIf(lacks('pebble', 'an authority that is slow'))('An authority', () => {
+  let fixture: AcmeFixture;
+  let front: AcmeFront;
+  startFrontForAll((started) => {
+    ({ fixture, front } = started);
+  });
+
+  /** What came of it, and until when the authority asked to wait. */
+  async function attempt(ledger: Ledger, clock: () => Date = () => noon) {
+    try {
+      const result = await clientOf(front, ledger, { clock }).advance(ledger.order(), ledger.steps);
+      if (result.kind === 'issued') return ['issued'];
+      return [result.problem.type, result.problem.retryAfter?.toISOString()];
+    } catch (fault) {
+      return isCertificateFault(fault) ? [fault.code, fault.retryAfter?.toISOString()] : fault;
+    }
+  }
+
+  /** Before the order is placed. Problems are refusals where they answer what was asked for. */
+  const early: readonly (readonly [AcmeStep, string])[] = [
+    ['directory', 'ca_failed'],
+    ['newNonce', 'ca_failed'],
+    ['newAccount', 'rate_limited'],
+    ['newOrder', 'rate_limited'],
+  ];
+  describe.each(asked)('that asks to wait, in %s,', (_form, retryAfter) => {
+    it.each(early)('for %s is left alone until then', async (step, outcome) => {
+      const ledger = createLedger(fixture, 'early.acme.test');
+      front.meddle({ before: (heard) => (heard.step === step ? tooMany(retryAfter) : undefined) });
+      expect(await attempt(ledger)).toEqual([outcome, inAnHour]);
+      expect(ledger.urls.orders).toEqual([]);
+      front.meddle({});
+      expect(await attempt(ledger)).toEqual(['issued']);
+      expect(front.placed()).toHaveLength(1);
+    });
+
+    it.each(points)('%s has not refused the order: it goes on after that', async (...point) => {
+      const ledger = createLedger(fixture, 'late.acme.test');
+      const happened = meddleAt(front, point, { before: () => tooMany(retryAfter) });
+      expect(await attempt(ledger)).toEqual(['order_still_open', inAnHour]);
+      expect(happened()).toBe(true);
+      expect(await attempt(ledger)).toEqual(['issued']);
+      expect(front.placed()).toHaveLength(1);
+    });
+  });
+
+  it('that is stuck in processing is asked again, and nothing is done twice', async () => {
+    const ledger = createLedger(fixture, 'stuck.acme.test');
+    /** A minute passes with every look at the clock, so that no poll is waited for. */
+    const impatient = () => {
+      let minutes = 0;
+      return () => new Date(noon.getTime() + 60_000 * minutes++);
+    };
+    const stuck = (body: string): Said => ({
+      status: 200,
+      headers: {
+        'content-type': 'application/json',
+        'replay-nonce': 'used-up',
+        'retry-after': '7',
+      },
+      body: JSON.stringify({ ...JSON.parse(body), status: 'processing', certificate: undefined }),
+    });
+    const finalized = () =>
+      front.heard.filter(({ step, status }) => step === 'finalize' && status === 200);
+    front.meddle({
+      after: ({ step }, { status, body }) =>
+        step === 'order' && status === 200 && finalized().length > 0 ? stuck(body) : undefined,
+    });
+    const ends: unknown[] = [];
+    while (finalized().length === 0) ends.push(await attempt(ledger, impatient()));
+    for (let again = 0; again < 3; again++) ends.push(await attempt(ledger, impatient()));
+    expect(new Set(ends.map((end) => Array.isArray(end) && end[0]))).toEqual(
+      new Set(['order_still_open']),
+    );
+    front.meddle({});
+    expect(await attempt(ledger)).toEqual(['issued']);
+    expect(front.placed()).toHaveLength(1);
+    expect(finalized()).toHaveLength(1);
+  });
+});

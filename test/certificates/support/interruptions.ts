@@ -1,0 +1,39 @@
+/** The points of an order at which something happens to it, in the order in which the client comes by. */
+import type { AcmeFront, AcmeStep, Meddling } from '../../support/acme-front.ts';
+
+/** The first request of `step` after one of `after`. */
+export type Point = readonly [when: string, step: AcmeStep, after: AcmeStep];
+
+export const points: readonly Point[] = [
+  ['after the order was stored', 'order', 'newOrder'],
+  ['before the challenge is published', 'authorization', 'newOrder'],
+  ['after the challenge was published', 'challenge', 'newOrder'],
+  ['while the authority validates', 'authorization', 'challenge'],
+  ['before the order is finalized', 'finalize', 'challenge'],
+  ['while the authority issues', 'order', 'finalize'],
+  ['before the certificate is downloaded', 'certificate', 'finalize'],
+];
+
+/** Meddles at the point, once; tells whether it has. */
+export function meddleAt(
+  front: AcmeFront,
+  [, step, after]: Point,
+  { before, after: change }: Meddling,
+): () => boolean {
+  let done = false;
+  const isHere = (one: AcmeStep) =>
+    !done && one === step && front.heard.some((earlier) => earlier.step === after);
+  front.meddle({
+    before: (heard) => {
+      if (before === undefined || !isHere(heard.step)) return undefined;
+      done = true;
+      return before(heard);
+    },
+    after: (heard, said) => {
+      if (change === undefined || !isHere(heard.step) || said.status >= 400) return undefined;
+      done = true;
+      return change(heard, said);
+    },
+  });
+  return () => done;
+}
