@@ -84,3 +84,45 @@ describe('A private key in the database', () => {
     expect(() => createVault(randomBytes(31))).toThrow(RangeError);
   });
 });
+
+describe('With several keys', () => {
+  const [old, newer] = [randomBytes(32), randomBytes(32)];
+  const before = createVault(old);
+  const between = createVault(newer, old);
+  const after = createVault(newer);
+
+  it('the first one seals, and each opens what it sealed', () => {
+    const sealed = before.seal(secret, row);
+    expect(between.open(sealed, row)).toEqual(secret);
+    const anew = between.seal(between.open(sealed, row), row);
+    expect(after.open(anew, row)).toEqual(secret);
+    expect(codeOf(() => before.open(anew, row))).toBe('vault_key_unknown');
+    expect(createVault(old, newer).open(anew, row)).toEqual(secret);
+  });
+
+  it('an item tells by its first bytes whether it can be opened, and with the first key', () => {
+    const [sealed, anew] = [before.seal(secret, row), after.seal(secret, row)];
+    for (const item of [sealed, anew]) {
+      expect(between.knows(item.subarray(0, between.header.length))).toBe(true);
+    }
+    expect([before.knows(anew), after.knows(sealed)]).toEqual([false, false]);
+    const begins = (item: Uint8Array) =>
+      Buffer.from(item.subarray(0, between.header.length)).equals(between.header);
+    expect([sealed, anew].map(begins)).toEqual([false, true]);
+  });
+
+  it('does not open an item whose key id was exchanged for the other key’s', () => {
+    const sealed = Buffer.from(before.seal(secret, row));
+    sealed.set(after.header);
+    expect(codeOf(() => between.open(sealed, row))).toBe('vault_item_unreadable');
+  });
+
+  it('derives from the first, or from the one that sealed what is shown', () => {
+    const of = (vault: typeof between, like: Uint8Array | null) =>
+      vault.derive('a purpose', like).toString('hex');
+    expect(of(between, null)).toBe(of(after, null));
+    expect(of(between, before.header)).toBe(of(before, null));
+    expect(of(before, null)).not.toBe(of(after, null));
+    expect(codeOf(() => of(after, before.header))).toBe('vault_key_unknown');
+  });
+});

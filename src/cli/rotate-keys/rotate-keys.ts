@@ -1,0 +1,173 @@
+/**
+ * `signpost rotate-keys`: seals everything anew that was sealed with another key than the first. No client of the API, as
+ * `signpost keys` is: it takes minutes, and goes by the keys of its own environment.
+ */
+import { existsSync } from 'node:fs';
+import { pino } from 'pino';
+import { type Config, loadConfig } from '../../config.ts';
+import { type Database, openDatabase } from '../../db/client.ts';
+import { createSealedStore, inWords } from '../../db/sealed-columns.ts';
+import { derivedSecretNames } from '../../derived-secrets.ts';
+import { type OpenedVault, openVault } from '../../open-vault.ts';
+import { type Resealed, reseal, sealedWithOthers, sumOf } from '../../reseal.ts';
+import { done, failed, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';
+
+/** Whatever else the environment has is not looked at, be it right or wrong. */
+const relevant = /^(?:DATABASE_URL|DATA_DIR|KEY_ENCRYPTION_KEY)$/;
+/** Between two lines of progress. */
+const ROWS_A_LINE = 5_000;
+const SHOWN_ROWS_MAX = 10;
+
+/** What was done goes to standard output, how far it is to the other one. Never shows a key. */
+export async function runRotateKeys(args: readonly string[], io: Io): Promise<Outcome> {
+  if (args[0] === 'help' || args.some((one) => one === '--help' || one === '-h')) {
+    io.out(usage);
+    return done;
+  }
+  const parsed = parseOptions(args, { check: { type: 'boolean' } }, { count: 0, tooMany });
+  if (!parsed.ok) return showUsage(parsed.refusal, io);
+  const settings = settingsFrom(io.env);
+  if (!settings.ok) return showUsage(settings.refusal, io);
+  const { storage } = settings.config;
+  if (storage.kind === 'embedded' && !existsSync(storage.dataDir)) {
+    return failed(`there is nothing in DATA_DIR (${storage.dataDir}), and DATABASE_URL is not set`);
+  }
+  try {
+    return await withDatabase(settings.config, async (database) => {
+      if (!(await isUpToDate(database))) {
+        return failed('the database is of an earlier version: start Signpost on it first');
+      }
+      const opened = await openVault(settings.config, database);
+      return parsed.values.check ? check(opened, io) : await rotate(opened, database, io);
+    });
+  } catch (fault) {
+    return failed(fault instanceof Error ? reasonOf(fault) : String(fault));
+  }
+}
+
+async function withDatabase<T>(
+  { storage }: Config,
+  act: (database: Database) => Promise<T>,
+): Promise<T> {
+  const database = await openDatabase(storage, pino({ level: 'silent' }));
+  try {
+    return await act(database);
+  } finally {
+    await database.close();
+  }
+}
+
+function showUsage(refusal: Outcome, io: Io): Outcome {
+  io.err(`Usage: signpost rotate-keys ${synopsis}\n`);
+  return refusal;
+}
+
+async function rotate(
+  { vault, stored, loadSecrets }: OpenedVault,
+  { pool }: Database,
+  io: Io,
+): Promise<Outcome> {
+  // Before anything else, so that they do not come from the new key.
+  await loadSecrets();
+  const before = sealedWithOthers(vault, stored);
+  let line = 0;
+  const resealed = await reseal({
+    vault,
+    store: createSealedStore(pool),
+    onProgress(column, count) {
+      const total = sumOf(before.filter((one) => one.column === column));
+      const at = Math.floor(count / ROWS_A_LINE);
+      if (at !== line && count < total) {
+        io.err(
+          `${column.words[1]}: ${count.toLocaleString('en')} of ${total.toLocaleString('en')}\n`,
+        );
+      }
+      line = at;
+    },
+  });
+  io.out(`sealed anew: ${inWords(resealed.done)}\n`);
+  return outcomeOf(resealed, io);
+}
+
+function outcomeOf({ left, unreadable }: Resealed, io: Io): Outcome {
+  for (const { column, id } of unreadable.slice(0, SHOWN_ROWS_MAX)) {
+    io.err(`${column.table} ${id}: its ${column.words[0]} is damaged, no key opens it\n`);
+  }
+  if (unreadable.length > 0) {
+    return failed(
+      `${unreadable.length} damaged: what they were for has to be ordered or made anew, and the old key stays until they are gone`,
+    );
+  }
+  if (left.length > 0) {
+    return failed(
+      `${inWords(left)} left: they are being changed, or a process runs whose first key is another one; run this again`,
+    );
+  }
+  io.out(nothingLeft);
+  return done;
+}
+
+function check({ vault, stored }: OpenedVault, io: Io): Outcome {
+  const left = sealedWithOthers(vault, stored);
+  const current = stored.filter((one) => !left.includes(one));
+  const secrets = sumOf(stored.filter(({ column }) => column.table === 'derived_secret'));
+  io.out(`sealed with the first key: ${inWords(current)}\n`);
+  io.out(`sealed with another key: ${inWords(left)}\n`);
+  if (secrets < derivedSecretNames.length) io.out('not stored yet: derived secrets\n');
+  else if (left.length === 0) io.out(nothingLeft);
+  const isDone = left.length === 0 && secrets === derivedSecretNames.length;
+  return isDone ? done : { kind: 'negative' };
+}
+
+type Settings =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly refusal: Outcome };
+
+function settingsFrom(env: Io['env']): Settings {
+  const given = Object.fromEntries(Object.entries(env).filter(([name]) => relevant.test(name)));
+  const refusal = (problem: string) => ({ ok: false, refusal: wrongUsage(problem) }) as const;
+  if (!given['KEY_ENCRYPTION_KEY']) {
+    return refusal('KEY_ENCRYPTION_KEY is needed: the new key, a comma, and the key of before');
+  }
+  const loaded = loadConfig(given);
+  if (loaded.ok) return loaded;
+  return refusal(
+    loaded.problems.map(({ variable, problem }) => `${variable} ${problem}`).join('; '),
+  );
+}
+
+async function isUpToDate({ pool }: Database): Promise<boolean> {
+  const { rows } = await pool.query<{ known: boolean }>(
+    `SELECT to_regclass('derived_secret') IS NOT NULL AS known`,
+  );
+  return rows[0]?.known === true;
+}
+
+/** A server with several addresses that does not answer has no message of its own. */
+function reasonOf(fault: Error): string {
+  const [first] = fault instanceof AggregateError ? fault.errors : [];
+  return fault.message || (first instanceof Error ? first.message : fault.name);
+}
+
+const tooMany = () => 'that is too much: keys are taken from KEY_ENCRYPTION_KEY alone';
+
+const nothingLeft =
+  'Everything stored is sealed with the first key of KEY_ENCRYPTION_KEY. No other key is needed any more.\n';
+
+const synopsis = '[--check]';
+
+const usage = `Usage: signpost rotate-keys ${synopsis}
+
+Seals what is stored anew with the first key of KEY_ENCRYPTION_KEY: the keys of certificates, accounts and the local
+authority, the secrets of webhooks, and the derived secrets. Run it while the service runs, once every process has the
+new key first; docs/operations.md has the whole of it (“A new key encryption key”).
+
+  --check   change nothing, say what is sealed with which key
+
+KEY_ENCRYPTION_KEY (the new key, a comma, the key of before) and DATABASE_URL are the service's own, from the
+environment or .env; never arguments, which show in lists of processes. On embedded storage stop the service first.
+It may be stopped at any moment and run again: what is done stays done.
+
+Ends with 0 where no other key than the first is needed any more, with 1 where one is, with 2 where that could not be
+found out or the command was not understood.
+`;

@@ -1,0 +1,50 @@
+/** Opens the vault over the keys of the environment, where they fit what is stored. */
+import { createVault, type Vault } from './certificates/vault.ts';
+import type { Config } from './config.ts';
+import type { Database } from './db/client.ts';
+import { createDerivedSecretStore } from './db/derived-secrets.ts';
+import { createSealedStore, inWords, type SealedCount } from './db/sealed-columns.ts';
+import { type DerivedSecrets, loadDerivedSecrets } from './derived-secrets.ts';
+import { loadKeyEncryptionKeys } from './key-encryption-key.ts';
+
+export type OpenedVault = {
+  readonly vault: Vault;
+  /** What is stored, by column and key, as it was a moment ago. */
+  readonly stored: readonly SealedCount[];
+  /** Makes those that are missing. */
+  readonly loadSecrets: () => Promise<DerivedSecrets>;
+};
+
+/**
+ * Throws where something stored was sealed with none of the keys: better not to start than to fail at its order or its
+ * handshake. Makes a key on embedded storage that has none.
+ */
+export async function openVault(
+  config: Pick<Config, 'keyEncryptionKeys' | 'storage'>,
+  { prisma, pool }: Pick<Database, 'prisma' | 'pool'>,
+): Promise<OpenedVault> {
+  const vault = createVault(...(await loadKeyEncryptionKeys(config)));
+  const stored = await createSealedStore(pool).count();
+  refuseForeignKeys(vault, stored);
+  const like = sealedByOther(vault, stored);
+  const loadSecrets = () => loadDerivedSecrets(createDerivedSecretStore(prisma), vault, like);
+  return { vault, stored, loadSecrets };
+}
+
+function refuseForeignKeys(vault: Vault, stored: readonly SealedCount[]): void {
+  const foreign = stored.filter(({ header }) => !vault.knows(header));
+  if (foreign.length === 0) return;
+  throw new Error(
+    `no key of KEY_ENCRYPTION_KEY opens ${inWords(foreign)} of the database. ` +
+      'Add the key of before behind the others, after a comma (docs/operations.md, “A new key encryption key”)',
+  );
+}
+
+/**
+ * Until the secrets are stored there was one key, and they were derived from it: not always the first of those given, where
+ * somebody upgrades and changes the key together.
+ */
+function sealedByOther(vault: Vault, stored: readonly SealedCount[]): Uint8Array | null {
+  const isByFirst = ({ header }: SealedCount) => Buffer.from(header).equals(vault.header);
+  return stored.some(isByFirst) ? null : (stored[0]?.header ?? null);
+}

@@ -1,0 +1,57 @@
+/** Private keys in the clear are in memory for as long as they are needed. */
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
+import { openKey, sealKey } from '../../src/certificates/sealed-keys.ts';
+import { createVault, type Vault } from '../../src/certificates/vault.ts';
+import { createSecureContexts } from '../../src/edge/secure-contexts.ts';
+import { localhostCertificate } from '../support/localhost-certificate.ts';
+
+const row = 'certificate/9b2f';
+
+/** A vault, and every buffer that held something in the clear. */
+function watchedVault() {
+  const inner = createVault(randomBytes(32));
+  const seen: Uint8Array[] = [];
+  const vault: Vault = {
+    ...inner,
+    seal(plaintext, boundTo) {
+      seen.push(plaintext);
+      return inner.seal(plaintext, boundTo);
+    },
+    open(sealed, boundTo) {
+      const opened = inner.open(sealed, boundTo);
+      seen.push(opened);
+      return opened;
+    },
+  };
+  return { vault, seen, isZero: () => seen.every((bytes) => bytes.every((byte) => byte === 0)) };
+}
+
+describe('A private key in the clear', () => {
+  it('is zeroed once it was sealed, and once it was read', () => {
+    const { vault, seen, isZero } = watchedVault();
+    const key = generateCertificateKey();
+    const opened = openKey(vault, sealKey(vault, key, row), row);
+    expect(privateKeyToPem(opened)).toBe(privateKeyToPem(key));
+    expect([seen.length, isZero()]).toEqual([2, true]);
+  });
+
+  it('is zeroed where it cannot be read', () => {
+    const { vault, isZero } = watchedVault();
+    const sealed = vault.seal(new Uint8Array(8).fill(0), row);
+    expect(() => openKey(vault, sealed, row)).toThrow();
+    expect(isZero()).toBe(true);
+  });
+
+  it('is zeroed once the edge has its context, and where it gets none', async () => {
+    const { chain, key } = await localhostCertificate();
+    const buffers = [Buffer.from(key), Buffer.from('no key')] as const;
+    const [right, wrong] = buffers.map((bytes) =>
+      createSecureContexts({ loadCertificate: async () => ({ chain, key: bytes }) }),
+    );
+    expect(await right?.('id')).not.toBeNull();
+    await expect(wrong?.('id')).rejects.toThrow();
+    expect(buffers.map((bytes) => bytes.every((byte) => byte === 0))).toEqual([true, true]);
+  });
+});

@@ -1,0 +1,188 @@
+/** `signpost rotate-keys` as a shell runs it; test/flow/key-rotation.test.ts has it beside a running service. */
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createVault, type Vault } from '../../src/certificates/vault.ts';
+import { createAuthorityKeyStore } from '../../src/db/authority-keys.ts';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import { lacks } from '../support/programs.ts';
+import { type FreshStorage, freshStorage } from '../support/storage.ts';
+import { until } from '../support/world.ts';
+import { program, signpost } from './cli.ts';
+
+const [oldKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+const [old, newer] = [oldKey.toString('base64'), newKey.toString('base64')];
+const directoryUrl = 'https://ca.test/dir';
+const boundTo = `acme_account/${directoryUrl}`;
+const without = lacks('postgres', 'signpost rotate-keys');
+
+let fresh: FreshStorage;
+let database: Database;
+let DATABASE_URL: string;
+
+beforeAll(async () => {
+  if (without) return;
+  fresh = await freshStorage('postgres');
+  if (fresh.storage.kind !== 'postgres') throw new Error('freshStorage gave another storage');
+  DATABASE_URL = fresh.storage.databaseUrl;
+  database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
+  const sealed = createVault(oldKey).seal(Buffer.from('an account key'), boundTo);
+  await createAuthorityKeyStore(database.prisma).keepAccountKey(directoryUrl, sealed);
+});
+afterAll(async () => {
+  await database?.close();
+  await fresh?.close();
+});
+
+/** Runs it with these keys, and makes sure that it showed none of them. */
+async function rotateKeys(keys: string, ...args: readonly string[]) {
+  const ran = await signpost(['rotate-keys', ...args], { DATABASE_URL, KEY_ENCRYPTION_KEY: keys });
+  for (const key of [oldKey, newKey]) {
+    for (const form of ['base64', 'hex'] as const) {
+      expect(ran.stdout + ran.stderr).not.toContain(key.toString(form));
+    }
+  }
+  return ran;
+}
+
+/** How many statements of another process wait for a lock; `act` is done with each. */
+async function waiting(act: string): Promise<number> {
+  const { rowCount } = await database.pool.query(
+    `SELECT ${act} FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return rowCount ?? 0;
+}
+
+async function storeCertificate(vault: Vault): Promise<void> {
+  const { prisma } = database;
+  const project = { id: randomUUID(), name: 'Shop', slug: 'shop', plan: 'pro' } as const;
+  await prisma.project.create({ data: project });
+  const [id, domainId, hostname] = [randomUUID(), randomUUID(), 'a.test'];
+  const now = new Date();
+  const domain = { id: domainId, projectId: project.id, hostname, target: 't' };
+  const times = { addedAt: now, pendingSince: now };
+  await prisma.domain.create({ data: { ...domain, ...times, status: 'pending' } });
+  const sealedKey = vault.seal(Buffer.from('a private key'), `certificate/${id}`);
+  await prisma.certificate.create({
+    data: { id, domainId, hostname, status: 'failed', sealedKey },
+  });
+}
+
+describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
+  it('refuses keys of which none opens what is stored, and changes nothing', async () => {
+    for (const args of [[], ['--check']]) {
+      const { code, stdout, stderr } = await rotateKeys(newer, ...args);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toBe(
+        'signpost: no key of KEY_ENCRYPTION_KEY opens 1 account key of the database. Add the key of before behind the ' +
+          'others, after a comma (docs/operations.md, “A new key encryption key”)\n',
+      );
+    }
+    expect(await database.prisma.derivedSecret.count()).toBe(0);
+  });
+
+  it('--check says what is to be done, and does nothing of it', async () => {
+    const { code, stdout } = await rotateKeys(`${newer},${old}`, '--check');
+    expect([code, stdout]).toEqual([
+      1,
+      'sealed with the first key: nothing\nsealed with another key: 1 account key\nnot stored yet: derived secrets\n',
+    ]);
+    expect(await database.prisma.derivedSecret.count()).toBe(0);
+  });
+
+  const nothingLeft =
+    'Everything stored is sealed with the first key of KEY_ENCRYPTION_KEY. No other key is needed any more.\n';
+
+  it('seals everything with the first key and says that the others can go', async () => {
+    expect(await rotateKeys(`${newer},${old}`)).toEqual({
+      code: 0,
+      stdout: `sealed anew: 1 account key\n${nothingLeft}`,
+      stderr: '',
+    });
+    const { sealedKey } = await database.prisma.acmeAccount.findFirstOrThrow();
+    expect(createVault(newKey).open(sealedKey, boundTo).toString()).toBe('an account key');
+  });
+
+  it('derives nothing from the new key where the old one was in use', async () => {
+    const secret = await database.prisma.derivedSecret.findUniqueOrThrow({
+      where: { name: 'target' },
+    });
+    const target = createVault(newKey).open(secret.sealedValue, 'derived_secret/target');
+    expect(target).toEqual(createVault(oldKey).derive('signpost target', null));
+  });
+
+  it('finds nothing more to do, with the new key alone, too', async () => {
+    const again = { code: 0, stdout: `sealed anew: nothing\n${nothingLeft}`, stderr: '' };
+    expect(await rotateKeys(newer)).toEqual(again);
+    expect(await rotateKeys(newer, '--check')).toEqual({
+      code: 0,
+      stdout: `sealed with the first key: 4 derived secrets and 1 account key\nsealed with another key: nothing\n${nothingLeft}`,
+      stderr: '',
+    });
+  });
+
+  it('goes on where it was killed', async () => {
+    const third = Buffer.alloc(32, 3).toString('base64');
+    await storeCertificate(createVault(newKey));
+    const holder = await database.pool.connect();
+    await holder.query('BEGIN');
+    await holder.query('LOCK TABLE certificate IN EXCLUSIVE MODE'); // which is sealed anew last
+    const env = { DATABASE_URL, KEY_ENCRYPTION_KEY: `${third},${newer}` };
+    const child = spawn(process.execPath, [program, 'rotate-keys'], { env, cwd: tmpdir() });
+    const ended = once(child, 'close');
+    await until('it waits', async () => (await waiting('pid')) > 0);
+    child.kill('SIGKILL');
+    await ended;
+    await waiting('pg_terminate_backend(pid)'); // or it would do its last statement yet
+    await until('it is gone', async () => (await waiting('pid')) === 0);
+    await holder.query('ROLLBACK');
+    holder.release();
+    expect((await rotateKeys(`${third},${newer}`, '--check')).stdout).toBe(
+      'sealed with the first key: 4 derived secrets and 1 account key\nsealed with another key: 1 certificate key\n',
+    );
+    expect(await rotateKeys(`${third},${newer}`)).toEqual({
+      code: 0,
+      stdout: `sealed anew: 1 certificate key\n${nothingLeft}`,
+      stderr: '',
+    });
+  });
+
+  it.each([
+    [{}, [], 'KEY_ENCRYPTION_KEY is needed: the new key, a comma, and the key of before'],
+    [
+      { KEY_ENCRYPTION_KEY: `${newer},short` },
+      [],
+      'KEY_ENCRYPTION_KEY must be 32 bytes in base64 or hex (openssl rand -base64 32), as number 2 of 2 is not',
+    ],
+    [
+      { KEY_ENCRYPTION_KEY: newer },
+      [newer],
+      'that is too much: keys are taken from KEY_ENCRYPTION_KEY alone',
+    ],
+  ])('with %o and %j ends with 2, and says why', async (env, args, problem) => {
+    const { code, stdout, stderr } = await signpost(['rotate-keys', ...args], env);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toBe(`Usage: signpost rotate-keys [--check]\nsignpost: ${problem}\n`);
+  });
+
+  it('makes no database where there is none', async () => {
+    const DATA_DIR = join(tmpdir(), 'signpost-is-not-here');
+    const env = { KEY_ENCRYPTION_KEY: newer, DATA_DIR };
+    const { code, stderr } = await signpost(['rotate-keys'], env);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`there is nothing in DATA_DIR (${DATA_DIR})`);
+  });
+
+  it('says in one line that the database does not answer', async () => {
+    const env = {
+      KEY_ENCRYPTION_KEY: newer,
+      DATABASE_URL: 'postgres://signpost:secret@127.0.0.1:1/s',
+    };
+    const { code, stderr } = await signpost(['rotate-keys'], env);
+    expect([code, stderr]).toEqual([2, 'signpost: connect ECONNREFUSED 127.0.0.1:1\n']);
+  });
+});

@@ -1,0 +1,90 @@
+/** What is derived from a key encryption key once stays what it was, whatever becomes of that key. */
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import { describe, expect, it, vi } from 'vitest';
+import { createVault } from '../src/certificates/vault.ts';
+import { openDatabase } from '../src/db/client.ts';
+import { createDerivedSecretStore } from '../src/db/derived-secrets.ts';
+import {
+  type DerivedSecretStore,
+  type DerivedSecrets,
+  deriveSecrets,
+  loadDerivedSecrets,
+} from '../src/derived-secrets.ts';
+import { freshStorage, storages } from './support/storage.ts';
+
+/** They take tens of seconds where the machine does much else meanwhile. */
+vi.setConfig({ testTimeout: 300_000 });
+
+const inHex = (secrets: DerivedSecrets) =>
+  Object.fromEntries(
+    Object.entries(secrets).map(([name, secret]) => [name, Buffer.from(secret).toString('hex')]),
+  );
+
+const databases = storages.filter(({ name }) => name !== 'postgres_redis');
+
+async function withStore(
+  name: (typeof storages)[number]['name'],
+  act: (store: DerivedSecretStore) => Promise<void>,
+) {
+  const fresh = await freshStorage(name);
+  const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
+  try {
+    await act(createDerivedSecretStore(database.prisma));
+  } finally {
+    await database.close();
+    await fresh.close();
+  }
+}
+
+describe('the derived secrets', () => {
+  it('are those of the versions that stored none', () => {
+    // HKDF-SHA-256 without a salt, over 32 bytes of zero, with the texts of those versions.
+    expect(inHex(deriveSecrets(createVault(new Uint8Array(32))))).toEqual({
+      target: 'd8de81fd387f2163162dc804f44e18b17e21178b0bb90114395ae4118db8574e',
+      proof: 'bf45a01455b49dba7ee85ec3c6b20307944ea847432f29882bbdf203b7e518e3',
+      probe: '8090d8af05c1fb1889ed7bdecb57ab074ec7056725fbba5cd2a65706ab1c2c64',
+      session: '5a38885ce905405aa20623a0cf72777becb25c305aa68cbd9feb83b35499ba1a',
+    });
+  });
+});
+
+for (const { name, available } of databases) {
+  describe.skipIf(!available)(`the derived secrets on ${name}`, () => {
+    const [old, newer] = [randomBytes(32), randomBytes(32)];
+
+    it('stay the same when the key encryption key is another one', () =>
+      withStore(name, async (store) => {
+        const first = await loadDerivedSecrets(store, createVault(old), null);
+        expect(inHex(first)).toEqual(inHex(deriveSecrets(createVault(old))));
+        const later = await loadDerivedSecrets(store, createVault(newer, old), null);
+        expect(inHex(later)).toEqual(inHex(first));
+      }));
+
+    it('are those of the key that everything was sealed with, where that is not the first', () =>
+      withStore(name, async (store) => {
+        const like = createVault(old).header;
+        const secrets = await loadDerivedSecrets(store, createVault(newer, old), like);
+        expect(inHex(secrets)).toEqual(inHex(deriveSecrets(createVault(old))));
+      }));
+
+    it('are the same for processes that start together with different first keys', () =>
+      withStore(name, async (store) => {
+        const vaults = [createVault(old, newer), createVault(newer, old), createVault(old, newer)];
+        const all = await Promise.all(
+          vaults.map((vault) => loadDerivedSecrets(store, vault, null)),
+        );
+        expect(new Set(all.map((one) => JSON.stringify(inHex(one)))).size).toBe(1);
+      }));
+
+    it('are not stored in clear', () =>
+      withStore(name, async (store) => {
+        const secrets = await loadDerivedSecrets(store, createVault(old), null);
+        const stored = (await store.load()).map(({ sealedValue }) => Buffer.from(sealedValue));
+        expect(stored).toHaveLength(4);
+        for (const secret of Object.values(secrets)) {
+          expect(stored.some((sealed) => sealed.includes(Buffer.from(secret)))).toBe(false);
+        }
+      }));
+  });
+}
