@@ -1,37 +1,7 @@
 /** What a certificate authority does for us, whichever it is: one order, in steps that can be taken up again. */
 import type { KeyObject } from 'node:crypto';
-
-/** Why an authority said no: RFC 8555, 6.7's types in our spelling, and what we add at the end. */
-export const problemTypes = [
-  'account_does_not_exist',
-  'bad_csr',
-  'bad_public_key',
-  'bad_signature_algorithm',
-  'caa',
-  'connection',
-  'dns',
-  'external_account_required',
-  'incorrect_response',
-  'invalid_contact',
-  'malformed',
-  'order_not_ready',
-  'rate_limited',
-  'rejected_identifier',
-  'tls',
-  'unauthorized',
-  'unsupported_contact',
-  'unsupported_identifier',
-  'user_action_required',
-  /** The order or its authorization ended without a reason, or expired. */
-  'order_invalid',
-  /** The authority no longer knows the order. */
-  'order_lost',
-  /** The authority offers no http-01 challenge for this name. */
-  'http_challenge_not_offered',
-  /** A type that we have no code for. */
-  'other',
-] as const;
-export type ProblemType = (typeof problemTypes)[number];
+import type { ProblemType } from '../core/problem-words.ts';
+import type { RenewalWindow } from '../core/renewal-information.ts';
 
 export type OrderProblem = {
   readonly type: ProblemType;
@@ -48,16 +18,30 @@ export type OrderState = {
   readonly orderUrl: string | null;
   /** The certificate's own key; the same one every time an order is taken up again. */
   readonly privateKey: KeyObject;
+  /** PEM chain of the certificate that this one is to replace; missing: there is none. */
+  readonly predecessor?: string | undefined;
 };
+
+/** `plain`: after all without naming what it replaces, so that limits hold for it that did not when it was opened. */
+export type PlacedAs = 'opened' | 'plain';
 
 /** What the caller keeps. Each is awaited before the authority hears more; each may be called again with the same. */
 export type OrderSteps = {
+  /** The order is about to be placed. Throws a CertificateFault where that must wait. */
+  readonly beforePlacing: (kind: PlacedAs) => Promise<void>;
   readonly orderPlaced: (orderUrl: string) => Promise<void>;
-  /** The edge must answer the challenge once this resolves (RFC 8555, 8.3). */
+  /** The edge must answer the challenge once this resolves (RFC 8555, 8.3; RFC 8737, 3). */
   readonly publishChallenge: (challenge: Challenge) => Promise<void>;
 };
 
-export type Challenge = { readonly token: string; readonly keyAuthorization: string };
+/** How a name is proved: at port 80 (RFC 8555, 8.3) or within a handshake at port 443 (RFC 8737). */
+export type ChallengeType = 'http-01' | 'tls-alpn-01';
+
+export type Challenge = {
+  readonly type: ChallengeType;
+  readonly token: string;
+  readonly keyAuthorization: string;
+};
 
 export type Issued = {
   readonly kind: 'issued';
@@ -73,6 +57,15 @@ export type Refused = { readonly kind: 'refused'; readonly problem: OrderProblem
 
 export type OrderResult = Issued | Refused;
 
+/** When the authority wants a certificate renewed (RFC 9773). */
+export type RenewalInformation = {
+  readonly window: RenewalWindow;
+  /** A page for an operator on why the window is what it is. */
+  readonly explanationUrl: string | null;
+  /** The window may change by then: a minute to a day from now. */
+  readonly askAgainAt: Date;
+};
+
 export type CertificateAuthority = {
   readonly name: string;
   /** Our account there, for CAA's `accounturi` (RFC 8657, 3); null while there is none. Asks nobody outside. */
@@ -82,4 +75,11 @@ export type CertificateAuthority = {
    * authority could not be asked or did not finish; the order is then still open and `advance` goes on with it.
    */
   readonly advance: (order: OrderState, steps: OrderSteps) => Promise<OrderResult>;
+  /** Whether it answers at all, at no cost. Throws a CertificateFault where it does not. */
+  readonly reach: () => Promise<void>;
+  /**
+   * When it wants this certificate (a PEM chain) renewed; null where it has no opinion, or does not know the certificate.
+   * Throws a CertificateFault where it could not be asked.
+   */
+  readonly renewalInfo: (chain: string) => Promise<RenewalInformation | null>;
 };

@@ -1,16 +1,20 @@
-/** Builds the certificate authority that the configuration names, with its keys in the vault. */
+/** Builds the certificate authorities that the configuration names, with their keys in the vault. */
 
-import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
+import type { FallbackAuthority } from '../config-fallback.ts';
 import type { AuthorityKeyStore } from '../db/authority-keys.ts';
+import type { AcmeSettings } from './acme/account.ts';
 import { createAcmeAuthority } from './acme/acme-authority.ts';
+import type { Authorities, ConfiguredAuthority } from './authorities.ts';
 import type { CertificateAuthority } from './authority.ts';
-import { generateSigningKey, privateKeyFromPem, privateKeyToPem } from './keys.ts';
+import { createExternalAuthority, type ExternalAuthority } from './external-authority.ts';
+import { generateSigningKey } from './keys.ts';
 import { createLocalAuthority, type LocalRoot } from './local-authority.ts';
+import { openKey, sealKey } from './sealed-keys.ts';
 import type { Vault } from './vault.ts';
 
-export type ComposeAuthorityDeps = {
+export type ComposeAuthoritiesDeps = {
   readonly config: Config['acme'];
   readonly keys: AuthorityKeyStore;
   readonly vault: Vault;
@@ -19,38 +23,77 @@ export type ComposeAuthorityDeps = {
   readonly now: () => Date;
 };
 
+/** Where browsers look for https URLs without a port (RFC 9110, 4.2.2). */
+export const HTTPS_PORT = 443;
+
 /** What a root's key is bound to in the vault. */
 const ROOT_SEAL = 'local_authority/root';
 
-/** The ACME directory where one is configured, else the local authority. Throws where ACME_CA_FILE cannot be read. */
-export function composeAuthority(deps: ComposeAuthorityDeps): CertificateAuthority {
-  const { directoryUrl } = deps.config;
-  return directoryUrl === undefined ? composeLocal(deps) : composeAcme(deps, directoryUrl);
+/**
+ * The ACME directory where one is configured, and the one that stands in for it; else the local authority. Throws where
+ * a file of roots to trust cannot be read.
+ */
+export function composeAuthorities(deps: ComposeAuthoritiesDeps): Authorities {
+  const { directoryUrl, issuerDomains, fallback } = deps.config;
+  if (directoryUrl === undefined) {
+    return [{ directoryUrl: null, issuerDomains, authority: composeLocal(deps) }];
+  }
+  const first = composeAcme(deps, { ...deps.config, directoryUrl, settings: 'ACME' });
+  if (fallback === undefined) return [first];
+  return [first, composeAcme(deps, { ...fallback, settings: 'ACME_FALLBACK' })];
 }
 
+/** What looks at the edge of another make; null where the certificates are our own. Throws where ACME_CA_FILE cannot be read. */
+export function composeExternal(
+  {
+    acme: { caFile },
+    certificates,
+    dns,
+    edge,
+  }: Pick<Config, 'acme' | 'certificates' | 'dns' | 'edge'>,
+  lookupAddresses: (hostname: string) => Promise<readonly string[]>,
+): ExternalAuthority | null {
+  if (certificates.source === 'own') return null;
+  return createExternalAuthority({
+    lookupAddresses,
+    port: edge.publicHttpsPort ?? HTTPS_PORT,
+    trust: caFile === undefined ? null : readFileSync(caFile, 'utf8'),
+    allowPrivate: dns.allowPrivate,
+  });
+}
+
+/** What the settings say of one directory. */
+type AcmeDirectory = FallbackAuthority & { readonly settings: AcmeSettings };
+
 function composeAcme(
-  { config, keys, vault, now }: ComposeAuthorityDeps,
-  directoryUrl: string,
-): CertificateAuthority {
+  { config, keys, vault, now }: ComposeAuthoritiesDeps,
+  { directoryUrl, issuerDomains, caFile, externalAccount, profile, settings }: AcmeDirectory,
+): ConfiguredAuthority {
   const seal = `acme_account/${directoryUrl}`;
-  return createAcmeAuthority({
+  const authority = createAcmeAuthority({
     directoryUrl,
-    trust: config.caFile === undefined ? null : readFileSync(config.caFile, 'utf8'),
+    trust: caFile === undefined ? null : readFileSync(caFile, 'utf8'),
     account: {
       contact: config.contact ?? null,
+      externalAccount: externalAccount ?? null,
+      settings,
       async load() {
         const stored =
           (await keys.loadAccount(directoryUrl)) ??
           (await keys.keepAccountKey(directoryUrl, sealKey(vault, generateSigningKey(), seal)));
-        return { key: openKey(vault, stored.sealedKey, seal), url: stored.accountUrl };
+        const { accountUrl: url, contact } = stored;
+        return { key: openKey(vault, stored.sealedKey, seal), url, contact };
       },
-      saveUrl: (url) => keys.storeAccountUrl(directoryUrl, url),
+      save: (told) => keys.storeAccount(directoryUrl, told),
     },
+    challenge: config.challenge,
+    profile: profile ?? null,
     now,
   });
+  return { directoryUrl, issuerDomains, authority };
 }
 
-function composeLocal({ keys, vault, isHeld, now }: ComposeAuthorityDeps): CertificateAuthority {
+function composeLocal({ keys, vault, isHeld, now }: ComposeAuthoritiesDeps): CertificateAuthority {
   const opened = (root: { certificate: string; sealedKey: Uint8Array }): LocalRoot => ({
     certificate: root.certificate,
     key: openKey(vault, root.sealedKey, ROOT_SEAL),
@@ -68,22 +111,4 @@ function composeLocal({ keys, vault, isHeld, now }: ComposeAuthorityDeps): Certi
     isHeld,
     now,
   });
-}
-
-function sealKey(vault: Vault, key: KeyObject, boundTo: string): Uint8Array<ArrayBuffer> {
-  const pem = Buffer.from(privateKeyToPem(key));
-  try {
-    return vault.seal(pem, boundTo);
-  } finally {
-    pem.fill(0);
-  }
-}
-
-function openKey(vault: Vault, sealed: Uint8Array, boundTo: string): KeyObject {
-  const pem = vault.open(sealed, boundTo);
-  try {
-    return privateKeyFromPem(pem);
-  } finally {
-    pem.fill(0);
-  }
 }

@@ -11,6 +11,8 @@ const codes = [
   'ca_failed',
   /** An answer that RFC 8555 does not allow. */
   'ca_answer_unreadable',
+  /** It cannot be used as we are configured; the message names the variable. */
+  'ca_misconfigured',
   /** The order goes on at the authority; ask again later. */
   'order_still_open',
 ] as const;

@@ -9,6 +9,14 @@ import { generateSigningKey } from './keys.ts';
 import { signLeaf, signRoot, type Validity } from './sign-certificate.ts';
 import { readCertificate } from './x509.ts';
 
+/** How the issuer of every certificate of it begins; more tells one installation's from another's. */
+export const LOCAL_AUTHORITY = 'Signpost local authority';
+
+/** Whether a certificate is one of its own: browsers trust none of them. */
+export function isLocalAuthority(issuer: string): boolean {
+  return issuer.startsWith(LOCAL_AUTHORITY);
+}
+
 const DAY_MS = 86_400_000;
 const ROOT_DAYS = 3_650;
 const LEAF_DAYS = 90;
@@ -44,7 +52,9 @@ export function createLocalAuthority(deps: LocalAuthorityDeps): LocalAuthority {
   return {
     name: 'local',
     accountUri: async () => null,
+    reach: async () => undefined,
     advance: async (order, steps) => issue(deps, await root(), order, steps),
+    renewalInfo: async () => null,
     rootCertificate: async () => (await root()).certificate,
   };
 }
@@ -56,7 +66,7 @@ async function openRoot(deps: LocalAuthorityDeps): Promise<LocalRoot> {
 async function makeRoot(now: Date): Promise<LocalRoot> {
   const key = generateSigningKey();
   // Two installations' roots must not be taken for one another in a browser's store.
-  const commonName = `Signpost local authority ${randomBytes(4).toString('hex')}`;
+  const commonName = `${LOCAL_AUTHORITY} ${randomBytes(4).toString('hex')}`;
   return { certificate: await signRoot({ commonName, key, ...validity(now, ROOT_DAYS) }), key };
 }
 

@@ -1,4 +1,4 @@
-/** Signs X.509 certificates (RFC 5280, 4.1) with P-256 keys; only the local authority does so. */
+/** Signs X.509 certificates (RFC 5280, 4.1) with P-256 keys: the local authority's, and the answers to tls-alpn-01. */
 import type { KeyObject } from 'node:crypto';
 import type { Extension, X509Certificate } from '@peculiar/x509';
 import { ECDSA_SHA256, publicKeyInfo, toCryptoKeys } from './keys.ts';
@@ -56,6 +56,27 @@ export async function signLeaf(content: LeafContent, issuer: Issuer): Promise<st
     ],
   });
   return toPem(leaf);
+}
+
+/**
+ * A self-signed certificate in PEM for this one name, with nothing in it but that and the proof (RFC 8737, 3): `identifier`
+ * is the acmeIdentifier extension in DER.
+ */
+export async function signProof(content: LeafContent, identifier: Buffer): Promise<string> {
+  const { hostname, key, ...validity } = content;
+  const x509 = await loadX509();
+  const proof = await x509.X509CertificateGenerator.createSelfSigned({
+    // An issuer must have a name (RFC 5280, 4.1.2.4), and the host's may be longer than one may be.
+    name: [{ CN: ['tls-alpn-01'] }],
+    keys: await toCryptoKeys(key),
+    signingAlgorithm: ECDSA_SHA256,
+    ...validity,
+    extensions: [
+      new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: hostname }]),
+      new x509.Extension(identifier),
+    ],
+  });
+  return toPem(proof);
 }
 
 function serverExtensions(x509: X509Library, hostname: string): Extension[] {

@@ -11,9 +11,14 @@ export type CertificateFacts = {
   readonly hostnames: readonly string[];
 };
 
-/** Reads the first certificate of a PEM chain (the leaf, RFC 8555, 9.1); throws `ca_answer_unreadable`. */
+/**
+ * Reads the first certificate of a PEM chain (the leaf, RFC 8555, 9.1); throws `ca_answer_unreadable` where it or one
+ * after it cannot be read, because TLS serves the chain whole or not at all.
+ */
 export function readCertificate(chain: string): CertificateFacts {
-  const certificate = parse(chain);
+  const [first = '', ...others] = chain.split(/(?=-----BEGIN )/).filter((part) => part.trim());
+  const certificate = parse(first);
+  others.forEach(parse);
   return {
     // Node 20 has the dates as text only, always in GMT.
     notBefore: new Date(certificate.validFrom),

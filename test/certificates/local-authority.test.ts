@@ -31,6 +31,7 @@ function recordSteps() {
   const placed: string[] = [];
   return {
     placed,
+    beforePlacing: async () => undefined,
     orderPlaced: async (url: string) => {
       placed.push(url);
     },

@@ -1,0 +1,165 @@
+/** What an edge of another make shows, by real handshakes on loopback. */
+import type { KeyObject } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
+import { createServer, type TlsOptions } from 'node:tls';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  createExternalAuthority,
+  type ExternalAuthorityDeps,
+} from '../../src/certificates/external-authority.ts';
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
+import { signLeaf, signRoot } from '../../src/certificates/sign-certificate.ts';
+
+const DAY = 86_400_000;
+const hostname = 'docs.shop.test';
+/** Certificates have whole seconds. */
+const start = Math.floor(Date.now() / 1_000) * 1_000;
+const inDays = (days: number) => new Date(start + days * DAY);
+
+type Root = { readonly certificate: string; readonly key: KeyObject };
+let trusted: Root;
+let foreign: Root;
+const servers: Server[] = [];
+
+beforeAll(async () => {
+  [trusted, foreign] = await Promise.all([aRoot('Trusted CA'), aRoot('Foreign CA')]);
+});
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.close();
+    await once(server, 'close');
+  }
+});
+
+async function aRoot(commonName: string): Promise<Root> {
+  const key = generateCertificateKey();
+  const validity = { notBefore: inDays(-100), notAfter: inDays(900) };
+  return { certificate: await signRoot({ commonName, key, ...validity }), key };
+}
+
+async function aCertificate(
+  { name = hostname, from = -1, to = 89 }: { name?: string; from?: number; to?: number },
+  root = trusted,
+): Promise<TlsOptions> {
+  const key = generateCertificateKey();
+  const content = { hostname: name, key, notBefore: inDays(from), notAfter: inDays(to) };
+  return { cert: await signLeaf(content, root), key: privateKeyToPem(key) };
+}
+
+/** Serves at an address of loopback; the port is the first one's. */
+async function serve(address: string, server: Server): Promise<number> {
+  const [first] = servers;
+  const port = first === undefined ? 0 : (first.address() as AddressInfo).port; // it listens on TCP
+  servers.push(server);
+  server.listen(port, address);
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+const tls = (options: TlsOptions) => {
+  const server = createServer(options);
+  server.on('tlsClientError', () => undefined);
+  return server;
+};
+
+function look(
+  port: number,
+  addresses: readonly string[],
+  more: Partial<ExternalAuthorityDeps> = {},
+) {
+  return createExternalAuthority({
+    lookupAddresses: async () => addresses,
+    port,
+    trust: trusted.certificate,
+    allowPrivate: true,
+    ...more,
+  }).look(hostname);
+}
+
+describe('another edge', () => {
+  it('that shows a good certificate has it, with its issuer and its times', async () => {
+    const port = await serve('127.0.0.1', tls(await aCertificate({})));
+    expect(await look(port, ['127.0.0.1'])).toMatchObject({
+      kind: 'issued',
+      issuer: 'Trusted CA',
+      notBefore: inDays(-1),
+      notAfter: inDays(89),
+      chain: expect.stringMatching(/^-----BEGIN CERTIFICATE-----/),
+    });
+  });
+
+  it('is asked with the name, which is what makes it obtain one', async () => {
+    const asked: string[] = [];
+    const SNICallback: TlsOptions['SNICallback'] = (name, answer) => {
+      asked.push(name);
+      answer(new Error('no certificate'));
+    };
+    const port = await serve('127.0.0.1', tls({ SNICallback }));
+    expect(await look(port, ['127.0.0.1'])).toMatchObject({
+      kind: 'unavailable',
+      detail: `on port ${port}, 127.0.0.1 ends the handshake without a certificate`,
+    });
+    expect(asked).toEqual([hostname]);
+  });
+
+  const bad: readonly (readonly [string, Parameters<typeof aCertificate>[0], boolean])[] = [
+    ['has expired', { from: -90, to: -1 }, true],
+    ['is not valid yet', { from: 1, to: 90 }, true],
+    ['for another name', { name: 'other.shop.test' }, true],
+    ['browsers do not trust', {}, false],
+  ];
+  it.each(bad)(
+    'that shows a certificate that is no good (%s) has none',
+    async (words, of, known) => {
+      const certificate = await aCertificate(of, known ? trusted : foreign);
+      const port = await serve('127.0.0.1', tls(certificate));
+      const { kind, detail } = { detail: '', ...(await look(port, ['127.0.0.1'])) };
+      expect(kind).toBe('unavailable');
+      expect(detail).toMatch(
+        new RegExp(`^on port ${port}, 127\\.0\\.0\\.1 shows a certificate .*${words}$`),
+      );
+    },
+  );
+
+  it('is trusted by what visitors trust, where nothing else is said', async () => {
+    const port = await serve('127.0.0.1', tls(await aCertificate({})));
+    expect(await look(port, ['127.0.0.1'], { trust: null })).toMatchObject({ kind: 'unavailable' });
+  });
+
+  it('that refuses the connection, or speaks no TLS, is named with its address', async () => {
+    const port = await serve(
+      '127.0.0.1',
+      createTcpServer((socket) => void socket.resume().end('HTTP/1.1 400\r\n\r\n')),
+    );
+    expect(await look(port, ['127.0.0.1', '127.0.0.9'])).toMatchObject({
+      detail: `on port ${port}, 127.0.0.1 ends the handshake without a certificate; 127.0.0.9 refuses the connection`,
+    });
+  });
+
+  it('has to show it at every address', async () => {
+    const port = await serve('127.0.0.1', tls(await aCertificate({})));
+    await serve('127.0.0.2', tls(await aCertificate({ from: -90, to: -1 })));
+    expect(await look(port, ['127.0.0.1', '127.0.0.2'])).toMatchObject({
+      kind: 'unavailable',
+      detail: `on port ${port}, 127.0.0.2 shows a certificate that has expired`,
+    });
+  });
+
+  it('counts with the certificate that ends first', async () => {
+    const port = await serve('127.0.0.1', tls(await aCertificate({ to: 60 })));
+    await serve('127.0.0.2', tls(await aCertificate({ to: 30 })));
+    expect(await look(port, ['127.0.0.1', '127.0.0.2'])).toMatchObject({ notAfter: inDays(30) });
+  });
+
+  it('is not looked for at addresses that nobody on the internet has', async () => {
+    const port = await serve('127.0.0.1', tls(await aCertificate({})));
+    expect(await look(port, ['127.0.0.1'], { allowPrivate: false })).toMatchObject({
+      detail: '127.0.0.1 is an address that nobody on the internet has',
+    });
+  });
+
+  it('of a name without an address shows nothing', async () => {
+    expect(await look(1, [])).toMatchObject({ detail: 'the name has no address' });
+  });
+});

@@ -1,0 +1,160 @@
+/** Our own look at what visitors are shown: a real edge, and on other addresses of loopback what may stand in its place. */
+import { once } from 'node:events';
+import { createServer as createTcpServer, type Server } from 'node:net';
+import { createServer, type TlsOptions } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
+import { LOCAL_AUTHORITY } from '../../src/certificates/local-authority.ts';
+import { createNoteShown, type NoteShownDeps } from '../../src/certificates/note-shown.ts';
+import { signRoot } from '../../src/certificates/sign-certificate.ts';
+import type { Shown } from '../../src/core/shown.ts';
+import { type EdgeFixture, startEdgeFixture } from '../edge/support/fixture.ts';
+import { later, noon } from '../support/builders.ts';
+import { until } from '../support/world.ts';
+
+const domain = { id: 'an id', epoch: 1, hostname: 'docs.shop.test' };
+const { hostname } = domain;
+const servers: Server[] = [];
+let edge: EdgeFixture;
+
+beforeEach(async () => {
+  edge = await startEdgeFixture();
+  await edge.publish(hostname, null);
+});
+afterEach(async () => {
+  await edge.close();
+  for (const server of servers.splice(0)) {
+    server.close();
+    await once(server, 'close');
+  }
+});
+
+const chainShown = () => edge.certificates.get(hostname)?.chain ?? '';
+
+/** Beside the edge, at its port. */
+async function serveAt(address: string, server: Server): Promise<void> {
+  servers.push(server);
+  server.listen(edge.ports.httpsPort, address);
+  await once(server, 'listening');
+}
+
+async function selfSigned(commonName: string): Promise<Server> {
+  const key = generateCertificateKey();
+  const validity = { notBefore: later(new Date(), -86_400_000), notAfter: new Date(4e12) };
+  const options: TlsOptions = {
+    cert: await signRoot({ commonName, key, ...validity }),
+    key: privateKeyToPem(key),
+  };
+  return createServer(options).on('tlsClientError', () => undefined);
+}
+
+/** Looks, of an edge that is told to be at these addresses. */
+function aLook(addresses: readonly string[], more: Partial<NoteShownDeps> = {}) {
+  const noted: Shown[] = [];
+  const noteShown = createNoteShown({
+    lookupAddresses: async () => addresses,
+    port: edge.ports.httpsPort,
+    allowPrivate: true,
+    loadChains: async () => [chainShown()],
+    save: async (_domain, shown) => void noted.push(shown),
+    now: () => noon,
+    ...more,
+  });
+  return async () => {
+    await noteShown(domain);
+    return noted.splice(0);
+  };
+}
+
+/** What one look notes of the addresses. */
+async function look(...asked: Parameters<typeof aLook>) {
+  const [noted, ...others] = await aLook(...asked)();
+  expect(others).toEqual([]);
+  return noted?.addresses;
+}
+
+describe('a look at what visitors are shown', () => {
+  it('knows the certificate that is stored, and when it looked', async () => {
+    const issuer = expect.stringContaining(LOCAL_AUTHORITY);
+    const names = [hostname];
+    expect(await aLook(['127.0.0.1'])()).toEqual([
+      { checkedAt: noon, addresses: [{ address: '127.0.0.1', outcome: 'ours', issuer, names }] },
+    ]);
+  });
+
+  it('knows the one before it, which the edge there has not replaced yet', async () => {
+    const before = chainShown();
+    await edge.publish('other.shop.test', null);
+    const newer = edge.certificates.get('other.shop.test')?.chain ?? '';
+    const seen = await look(['127.0.0.1'], { loadChains: async () => [newer, before] });
+    expect(seen).toMatchObject([{ outcome: 'ours_before' }]);
+  });
+
+  it('asks what is stored last: one that is stored meanwhile is no stranger', async () => {
+    const steps: string[] = [];
+    edge.lookups.on('route', () => steps.push('handshake'));
+    await look(['127.0.0.1'], {
+      loadChains: async () => {
+        steps.push('load');
+        return [chainShown()];
+      },
+    });
+    expect(steps.at(-1)).toBe('load');
+    expect(steps).toContain('handshake');
+  });
+
+  it('names another certificate by its issuer, as text, and cut', async () => {
+    await serveAt('127.0.0.2', await selfSigned('Old CA'));
+    await serveAt('127.0.0.3', await selfSigned(`\u001b[2J\nO=Us\u202e${'x'.repeat(5_000)}`));
+    const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
+    const [ours, old, hostile] = (await look(addresses)) ?? [];
+    expect(ours).toMatchObject({ outcome: 'ours' });
+    expect(old).toEqual({ address: '127.0.0.2', outcome: 'other', issuer: 'Old CA', names: [] });
+    expect(hostile?.outcome).toBe('other');
+    expect(hostile?.issuer).toMatch(/^[\x20-\x7e]+…$/);
+    expect(hostile?.issuer).toMatch(/xxx…$/);
+  });
+
+  it('tells a server without a certificate from one that refuses the connection', async () => {
+    await serveAt(
+      '127.0.0.2',
+      createTcpServer((socket) => void socket.resume().end('HTTP/1.1 400\r\n\r\n')),
+    );
+    expect(await look(['127.0.0.2', '127.0.0.9'])).toEqual([
+      { address: '127.0.0.2', outcome: 'no_certificate', issuer: null, names: [] },
+      { address: '127.0.0.9', outcome: 'refused', issuer: null, names: [] },
+    ]);
+    edge.routes.clear();
+    expect(await look(['127.0.0.1'])).toMatchObject([{ outcome: 'no_certificate' }]);
+  });
+
+  it('waits for an address that is silent once, and not for each domain that it has', async () => {
+    let connections = 0;
+    const silent = createTcpServer((socket) => {
+      connections += 1;
+      socket.resume();
+    });
+    await serveAt('127.0.0.2', silent);
+    const again = aLook(['127.0.0.2'], { handshakeMs: 50 });
+    for (const _time of ['first', 'second']) {
+      expect(await again()).toMatchObject([{ addresses: [{ outcome: 'timeout' }] }]);
+    }
+    await until('it has heard of them', async () => connections > 0);
+    expect(connections).toBe(1);
+  });
+
+  it('leaves addresses alone that nobody on the internet has', async () => {
+    const seen = await look(['127.0.0.1', '::1'], { allowPrivate: false });
+    expect(seen).toMatchObject([{ outcome: 'reserved' }, { outcome: 'reserved' }]);
+  });
+
+  it('asks eight addresses at most, each once', async () => {
+    const many = Array.from({ length: 20 }, (_, place) => `127.0.1.${place % 10}`);
+    expect(await look(many)).toHaveLength(8);
+  });
+
+  it('notes that the name has no address', async () => {
+    const loadChains = () => Promise.reject(new Error('nothing to compare'));
+    expect(await look([], { loadChains })).toEqual([]);
+  });
+});
