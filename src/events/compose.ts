@@ -1,0 +1,53 @@
+/** Everything behind the streams of one API process, from the parts that compose.ts builds. */
+import type { Parts } from '../compose.ts';
+import { ladder, scaleOf } from '../core/ladder.ts';
+import { createEventFeedStore } from '../db/events.ts';
+import { createWatchedDomainStore } from '../db/watched-domains.ts';
+import type { Authenticate } from '../http/keys/auth.ts';
+import { createFeed } from './feed.ts';
+import { createLooks } from './looks.ts';
+import { createMayGoOn } from './may-go-on.ts';
+import { sharePages } from './shared-pages.ts';
+import { createSlots, defaultStreamLimits } from './slots.ts';
+import { createOpenStream, type OpenStream } from './streams.ts';
+import { createWatching } from './watching.ts';
+
+export type ComposedStreams = {
+  readonly open: OpenStream;
+  /** Asks and writes nothing more. */
+  close(): void;
+};
+
+export function composeStreams(
+  { config, database, log, now, queues }: Parts,
+  authenticate: Authenticate,
+): ComposedStreams {
+  const { lastNumbers, page } = createEventFeedStore(database);
+  const feed = createFeed({ lastNumbers, log });
+  const store = createWatchedDomainStore(database.prisma);
+  const looks = createLooks({ lastLooks: store.lastLooks, log });
+  const watching = createWatching({
+    store,
+    promote: (domain) => queues.promote('check-dns', domain),
+    now,
+    log,
+    lookEveryMs: ladder.watchedWaitMs * scaleOf(config.verifyWindowMs),
+  });
+  return {
+    open: createOpenStream({
+      feed,
+      looks,
+      page: sharePages(page),
+      lastNumbers,
+      slots: createSlots(defaultStreamLimits),
+      watching,
+      mayGoOn: createMayGoOn(authenticate),
+      log,
+    }),
+    close() {
+      feed.close();
+      looks.close();
+      watching.close();
+    },
+  };
+}

@@ -1,0 +1,145 @@
+/** One stream: every event of a project after a number, in order, without a gap and none twice, for as long as it is read. */
+import type { EventFeedStore, EventRow } from '../db/events.ts';
+import { isUnavailable } from '../db/unavailable.ts';
+import { eventView } from '../http/domain-view.ts';
+import { renderJson } from '../http/json.ts';
+import type { Feed } from './feed.ts';
+import type { FollowingLooks, Looks } from './looks.ts';
+import { chunked, heartbeat, opening, sentEvent } from './sse.ts';
+
+export type EventStreamDeps = {
+  readonly feed: Feed;
+  readonly looks: Pick<Looks, 'follow'>;
+  readonly page: EventFeedStore['page'];
+  readonly heartbeatMs?: number;
+  readonly pageSize?: number;
+};
+
+export type StreamRequest = {
+  readonly projectId: string;
+  /** Null: events of every domain. */
+  readonly domainId: string | null;
+  /** Whether the checks of that domain are told, too. */
+  readonly checks: boolean;
+  /** The last one that the client has; null: it wants what comes from now on. */
+  readonly after: bigint | null;
+  /** The number of the newest event, read just now. */
+  readonly newest: bigint;
+  /** Whether the key still may. Asked at each heartbeat. */
+  readonly mayGoOn: () => Promise<boolean>;
+};
+
+/** Our choice: below the 30 s after which the strictest of the usual proxies close what is silent. */
+export const HEARTBEAT_MS = 15_000;
+const PAGE_SIZE = 100;
+const CHUNK_LENGTH = 16_384;
+const RETRY_MS = 500;
+
+/** The text of the stream. It reads on only as it is read, survives a database that is away, and ends with the signal. */
+export async function* eventStream(
+  deps: EventStreamDeps,
+  request: StreamRequest,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const { heartbeatMs = HEARTBEAT_MS } = deps;
+  const following = deps.feed.follow(request.projectId, request.newest);
+  const looks = followLooks(deps, request, following.wake);
+  try {
+    let cursor = request.after ?? request.newest;
+    yield opening(request.after === null ? cursor : null);
+    let beatAt = performance.now() + heartbeatMs;
+    while (!signal.aborted) {
+      const newest = following.newest();
+      const step = orChecked(await nextStep(deps, request, cursor, newest), looks, cursor);
+      if (typeof step === 'number') {
+        await following.change(newest, Math.min(step, beatAt - performance.now()), signal);
+      } else {
+        cursor = step.upTo;
+        yield* chunked(step.texts, CHUNK_LENGTH);
+      }
+      if (signal.aborted || performance.now() < beatAt) continue;
+      if (!(await mayGoOn(request))) return;
+      yield heartbeat;
+      beatAt = performance.now() + heartbeatMs;
+    }
+  } finally {
+    following.end();
+    looks.end();
+  }
+}
+
+const noLooks: FollowingLooks = { news: () => null, end: () => {} };
+
+function followLooks(
+  { looks }: EventStreamDeps,
+  { checks, domainId }: StreamRequest,
+  onNews: () => void,
+): FollowingLooks {
+  return checks && domainId !== null ? looks.follow(domainId, onNews) : noLooks;
+}
+
+/** Where there is no event to tell: the last check, if that is news. */
+function orChecked(step: Step | number, { news }: FollowingLooks, cursor: bigint): Step | number {
+  const checked = typeof step === 'number' ? news() : null;
+  return checked === null ? step : { texts: [toCheckedText(checked)], upTo: cursor };
+}
+
+/** `upTo`: whoever has read these has everything up to there. */
+type Step = { readonly texts: readonly string[]; readonly upTo: bigint };
+
+/** What comes after `cursor`, or for how many milliseconds there is nothing to do but to wait for news. */
+async function nextStep(
+  deps: EventStreamDeps,
+  request: StreamRequest,
+  cursor: bigint,
+  newest: bigint,
+): Promise<Step | number> {
+  if (newest === cursor) return Number.POSITIVE_INFINITY;
+  if (newest < cursor) return { texts: [reset(newest)], upTo: newest };
+  const page = await readPage(deps, request, { after: cursor, upTo: newest });
+  return page === null ? RETRY_MS : { texts: page.rows.map(toText), upTo: page.upTo };
+}
+
+type Page = { readonly rows: readonly EventRow[]; readonly upTo: bigint };
+
+/** Null where the database is away. `upTo`: everything up to there has been read. */
+async function readPage(
+  { page, pageSize = PAGE_SIZE }: EventStreamDeps,
+  { projectId, domainId }: StreamRequest,
+  range: { readonly after: bigint; readonly upTo: bigint },
+): Promise<Page | null> {
+  try {
+    const rows = await page({ projectId, domainId, ...range, limit: pageSize });
+    const last = rows.length < pageSize ? undefined : rows.at(-1);
+    return { rows, upTo: last?.number ?? range.upTo };
+  } catch (fault) {
+    if (isUnavailable(fault)) return null;
+    throw fault;
+  }
+}
+
+/** While nobody can be asked, nothing can be read either; so the stream stays. */
+async function mayGoOn(request: StreamRequest): Promise<boolean> {
+  try {
+    return await request.mayGoOn();
+  } catch (fault) {
+    if (isUnavailable(fault)) return true;
+    throw fault;
+  }
+}
+
+function toText(row: EventRow): string {
+  const { number, type } = row;
+  return sentEvent({ id: number, event: type, data: renderJson(eventView(row)) });
+}
+
+type News = NonNullable<ReturnType<FollowingLooks['news']>>;
+
+function toCheckedText({ hostname, attempts, lastCheckedAt, nextCheckAt, changed }: News): string {
+  const data = { hostname, attempts, lastCheckedAt, nextCheckAt, changed };
+  return sentEvent({ id: null, event: 'checked', data: renderJson(data) });
+}
+
+function reset(newest: bigint): string {
+  return sentEvent({ id: newest, event: 'stream.reset', data: renderJson({ newest }) });
+}

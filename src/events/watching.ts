@@ -1,0 +1,128 @@
+/**
+ * Faster looks while somebody has a domain's page open: says in the database until when it is watched, which makes its
+ * ladder eager (src/core/check.ts), and wakes its next look. All watched domains travel in one statement.
+ */
+import type { WatchedDomain, WatchedDomainStore } from '../db/watched-domains.ts';
+
+export type Watching = {
+  /** Until the function that it gives back is called. */
+  watch(domainId: string): () => void;
+  close(): void;
+};
+
+export type WatchingDeps = {
+  readonly store: Pick<WatchedDomainStore, 'watch'>;
+  /** Runs the next look of a pending domain at once. */
+  readonly promote: (domain: { domainId: string; epoch: number }) => Promise<void>;
+  readonly now: () => Date;
+  readonly log: {
+    warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  };
+  /** The wait between two looks while somebody watches (src/core/ladder.ts). */
+  readonly lookEveryMs: number;
+  readonly writeEveryMs?: number;
+  readonly watchedForMs?: number;
+};
+
+/** Our choice: a write each 20 s holds for 30, so that a page that is read again at once never loses its pace. */
+const WRITE_EVERY_MS = 20_000;
+const WATCHED_FOR_MS = 30_000;
+/** Pages that open together, as after a restart, are written together. */
+const TOGETHER_MS = 50;
+
+type Page = { open: number; writtenAt: number };
+
+export function createWatching(deps: WatchingDeps): Watching {
+  const { store, promote, now, log, lookEveryMs } = deps;
+  const { after, stop } = createTimers(log);
+  const { writeEveryMs = WRITE_EVERY_MS, watchedForMs = WATCHED_FOR_MS } = deps;
+  const pages = new Map<string, Page>();
+  let isScheduled = false;
+
+  /** Writes then, and from then on for as long as there is somebody. */
+  function schedule(ms: number): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    after(ms, async () => {
+      isScheduled = false;
+      await write().finally(() => pages.size > 0 && schedule(nextWaitMs()));
+    });
+  }
+
+  /** Until the first of them is to be written again. */
+  function nextWaitMs(): number {
+    const oldest = Math.min(...[...pages.values()].map(({ writtenAt }) => writtenAt));
+    return Math.max(TOGETHER_MS, oldest + writeEveryMs - performance.now());
+  }
+
+  async function write(): Promise<void> {
+    const at = performance.now();
+    const due = [...pages].filter(([, { writtenAt }]) => at >= writtenAt + writeEveryMs);
+    const watched = due.filter(([, { open }]) => open > 0).map(([id]) => id);
+    for (const [id, page] of due) {
+      if (page.open === 0) pages.delete(id);
+      else page.writtenAt = at;
+    }
+    if (watched.length === 0) return;
+    const until = new Date(now().getTime() + watchedForMs);
+    for (const domain of await store.watch(watched, until)) {
+      const waitMs = wakeAfterMs(domain, now(), lookEveryMs);
+      const job = { domainId: domain.id, epoch: domain.epoch };
+      if (waitMs !== null) after(waitMs, () => promote(job));
+    }
+  }
+
+  return {
+    watch(domainId) {
+      const page = pages.get(domainId) ?? { open: 0, writtenAt: Number.NEGATIVE_INFINITY };
+      page.open += 1;
+      pages.set(domainId, page);
+      // Whatever is scheduled may come much later than this one needs.
+      if (page.writtenAt === Number.NEGATIVE_INFINITY) after(TOGETHER_MS, write);
+      schedule(writeEveryMs);
+      let isOver = false;
+      return () => {
+        if (isOver) return;
+        isOver = true;
+        page.open -= 1;
+      };
+    },
+    close() {
+      stop();
+      pages.clear();
+    },
+  };
+}
+
+/**
+ * When a look that is further away than it now should be comes forward: `lookEveryMs` after the last one. Null: it comes
+ * soon enough by itself.
+ */
+function wakeAfterMs(
+  { lastCheckedAt, nextCheckAt }: WatchedDomain,
+  now: Date,
+  lookEveryMs: number,
+): number | null {
+  const at = now.getTime();
+  const dueAt = Math.max(at, (lastCheckedAt?.getTime() ?? 0) + lookEveryMs);
+  const isSoon = nextCheckAt !== null && nextCheckAt.getTime() <= dueAt + lookEveryMs;
+  return isSoon ? null : dueAt - at;
+}
+
+/** Timers that end together. What goes wrong is logged: the next write makes good. */
+function createTimers(log: WatchingDeps['log']) {
+  const timers = new Set<NodeJS.Timeout>();
+  return {
+    after(ms: number, act: () => Promise<void>): void {
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        act().catch((err) => log.warn({ err }, 'a watched domain is not looked at sooner'));
+      }, ms);
+      timers.add(timer);
+    },
+    stop() {
+      for (const timer of timers) clearTimeout(timer);
+      timers.clear();
+    },
+  };
+}

@@ -1,0 +1,111 @@
+/** Checks as a watched page is told of them: each once, without a number, and what they changed. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { createEventFeedStore } from '../../src/db/events.ts';
+import { createWatchedDomainStore } from '../../src/db/watched-domains.ts';
+import { eventStream } from '../../src/events/event-stream.ts';
+import { createFeed } from '../../src/events/feed.ts';
+import { createLooks, type Looks } from '../../src/events/looks.ts';
+import { later, missing, noon, unknown } from '../support/builders.ts';
+import { readEvents } from '../support/sse.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+
+let stored: StoredDomains;
+let looks: Looks;
+let over: AbortController;
+const said: string[] = [];
+const log = { info: () => {}, warn: (_: unknown, message: string) => void said.push(message) };
+/** What the database answers instead, as long as it is away. */
+let away: Error | null = null;
+let asked = 0;
+
+beforeAll(async () => {
+  stored = await openStoredDomains();
+});
+afterEach(() => {
+  over?.abort();
+  looks?.close();
+  said.length = 0;
+});
+afterAll(() => stored?.close());
+
+function start() {
+  const store = createWatchedDomainStore(stored.database.prisma);
+  const lastLooks = async (ids: readonly string[]) => {
+    asked += 1;
+    if (away !== null) throw away;
+    return store.lastLooks(ids);
+  };
+  looks = createLooks({ lastLooks, log, pollMs: 2 });
+  over = new AbortController();
+  asked = 0;
+}
+
+function read({ id, projectId }: LoadedDomain) {
+  const { lastNumbers, page } = createEventFeedStore(stored.database);
+  const feed = createFeed({ lastNumbers, log, pollMs: 2 });
+  over.signal.addEventListener('abort', feed.close);
+  const request = { domainId: id, projectId, checks: true, after: 1n, newest: 1n };
+  const mayGoOn = async () => true;
+  return readEvents(eventStream({ feed, page, looks }, { ...request, mayGoOn }, over.signal));
+}
+
+describe('the checks of a domain', () => {
+  it('are told at once and as they are made, beside the numbered events', async () => {
+    const domain = await stored.pending('looks.shop.test');
+    start();
+    const reading = read(domain);
+    expect(await reading.next()).toEqual({
+      event: 'checked',
+      id: '',
+      data: {
+        hostname: 'looks.shop.test',
+        attempts: 0,
+        lastCheckedAt: null,
+        nextCheckAt: noon.toISOString(),
+        changed: false,
+      },
+    });
+    await stored.look(domain, missing, later(noon, 1_000));
+    const both = await reading.take(2);
+    expect(both.map(({ event }) => event).sort()).toEqual(['checked', 'domain.findings_changed']);
+    expect(both.find(({ event }) => event === 'checked')?.data).toMatchObject({
+      attempts: 1,
+      lastCheckedAt: later(noon, 1_000).toISOString(),
+      changed: true,
+    });
+    expect(reading.lastEventId()).toBe('2');
+    await stored.look(await stored.load(domain.id), missing, later(noon, 6_000));
+    expect((await reading.next())?.data).toMatchObject({
+      attempts: 2,
+      lastCheckedAt: later(noon, 6_000).toISOString(),
+    });
+  });
+
+  it('are asked for once for all who watch, and no more once nobody does', async () => {
+    const domain = await stored.pending('looked-at.shop.test');
+    start();
+    const [one, other] = [read(domain), read(domain)];
+    await Promise.all([one.next(), other.next()]);
+    const next = Promise.all([one.next(), other.next()]);
+    await stored.look(domain, unknown, later(noon, 1_000));
+    await next;
+    over.abort();
+    await Promise.all([one.next(), other.next()]);
+    const before = asked;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(asked).toBeLessThanOrEqual(before + 1);
+  });
+
+  it('are told again once the database is back', async () => {
+    const domain = await stored.pending('looked-away.shop.test');
+    start();
+    away = new Error('away');
+    const reading = read(domain);
+    const next = reading.next();
+    while (said.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    away = null;
+    expect((await next)?.event).toBe('checked');
+    expect(said).toEqual(['checks are not told: the database does not answer']);
+  });
+});

@@ -1,0 +1,122 @@
+/** Whatever writers do at the same time, a reader sees 1, 2, 3 … without a gap: the promise that streams rest on. */
+
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/db/client.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { createEventFeedStore, tell } from '../../src/db/events.ts';
+import { eventStream } from '../../src/events/event-stream.ts';
+import { createFeed } from '../../src/events/feed.ts';
+import { noon } from '../support/builders.ts';
+import { readEvents } from '../support/sse.ts';
+import { storages } from '../support/storage.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+
+const PROJECTS = 3;
+const quiet = { info: () => {}, warn: () => {} };
+
+/** A transaction: of which projects it tells something, how many turns it takes before its end, and which end. */
+const writer = fc.record({
+  told: fc.array(fc.nat(PROJECTS - 1), { minLength: 1, maxLength: 4 }),
+  turns: fc.nat(5),
+  isUndone: fc.boolean(),
+});
+type Writer = typeof writer extends fc.Arbitrary<infer Made> ? Made : never;
+
+const undone = new Error('undone');
+
+/** Runs one transaction; gives back of which projects it has told something. */
+async function write(
+  { prisma }: Database,
+  domains: readonly LoadedDomain[],
+  { told, turns, isUndone }: Writer,
+): Promise<readonly number[]> {
+  const events = told.map(
+    (n) =>
+      ({
+        type: 'domain.live',
+        issuer: 'Local',
+        expiresAt: noon,
+        domainId: domains[n]?.id ?? '',
+      }) as const,
+  );
+  try {
+    await prisma.$transaction(
+      async (tx) => {
+        await tell(tx, events, noon);
+        for (let turn = 0; turn < turns; turn += 1) await tx.$queryRaw`SELECT 1`;
+        if (isUndone) throw undone;
+      },
+      { maxWait: 20_000, timeout: 20_000 },
+    );
+    return told;
+  } catch (fault) {
+    if (fault !== undone) throw fault;
+    return [];
+  }
+}
+
+/** Streams of all projects, from their first event on. */
+function openStreams(database: Database, domains: readonly LoadedDomain[]) {
+  const { lastNumbers, page } = createEventFeedStore(database);
+  const feed = createFeed({ lastNumbers, log: quiet, pollMs: 2 });
+  const looks = { follow: () => expect.fail('nobody asked for checks') };
+  const over = new AbortController();
+  const from = { domainId: null, checks: false, after: 0n, newest: 0n, mayGoOn: async () => true };
+  return {
+    readings: domains.map(({ projectId }) =>
+      readEvents(
+        eventStream({ feed, page, looks, pageSize: 2 }, { ...from, projectId }, over.signal),
+      ),
+    ),
+    close() {
+      over.abort();
+      feed.close();
+    },
+  };
+}
+
+const postgres = storages.filter(({ name }) => name === 'postgres');
+
+describe.each(postgres)('events on $name', ({ name, available }) => {
+  describe.skipIf(!available)('told by many at once', () => {
+    let stored: StoredDomains;
+    beforeAll(async () => {
+      stored = await openStoredDomains(name);
+    });
+    afterAll(() => stored?.close());
+
+    /** Each project has one event when it begins: its domain was added. */
+    async function projectsOfOneDomain(): Promise<readonly LoadedDomain[]> {
+      const domains: LoadedDomain[] = [];
+      for (let n = 0; n < PROJECTS; n += 1) {
+        domains.push(await stored.pending(`d${n}-${randomUUID()}.test`));
+      }
+      return domains;
+    }
+
+    async function readsWhatWasTold(writers: readonly Writer[]): Promise<void> {
+      const { database } = stored;
+      const domains = await projectsOfOneDomain();
+      const { readings, close } = openStreams(database, domains);
+      const first = readings.map((reading) => reading.numbers(1)); // they read while it is written
+      const told = await Promise.all(writers.map((one) => write(database, domains, one)));
+      for (const [n, reading] of readings.entries()) {
+        const count = told.flat().filter((project) => project === n).length;
+        const numbers = [...((await first[n]) ?? []), ...(await reading.numbers(count))];
+        expect(numbers).toEqual(Array.from({ length: count + 1 }, (_, index) => index + 1));
+        const rows = await database.prisma.event.count({
+          where: { domainId: domains[n]?.id ?? '' },
+        });
+        expect(rows).toBe(count + 1);
+      }
+      close();
+    }
+
+    it('are read in order, none missing and none twice', { timeout: 120_000 }, async () => {
+      const writers = fc.array(writer, { minLength: 4, maxLength: 12 });
+      await fc.assert(fc.asyncProperty(writers, readsWhatWasTold), { numRuns: 25 });
+    });
+  });
+});

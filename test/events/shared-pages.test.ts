@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import type { EventRange, EventRow } from '../../src/db/events.ts';
+import { sharePages } from '../../src/events/shared-pages.ts';
+
+const range: EventRange = { projectId: 'p', domainId: null, after: 1n, upTo: 3n, limit: 100 };
+
+it('streams that want the same page while it is read share the reading', async () => {
+  const asked: EventRange[] = [];
+  const rows: EventRow[] = [];
+  const page = sharePages(async (one) => {
+    asked.push(one);
+    return rows;
+  });
+  const others = [{ projectId: 'q' }, { domainId: 'd' }, { after: 2n }, { upTo: 4n }];
+  const all = [range, range, range, ...others.map((other) => ({ ...range, ...other }))];
+  await Promise.all(all.map(page));
+  expect(asked).toHaveLength(5);
+  await page(range);
+  expect(asked).toHaveLength(6);
+});
+
+it('a reading that fails is nobody else’s later', async () => {
+  let isAway = true;
+  const page = sharePages(async () => {
+    if (isAway) throw new Error('away');
+    return [];
+  });
+  const both = await Promise.allSettled([page(range), page(range)]);
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  isAway = false;
+  expect(await page(range)).toEqual([]);
+});

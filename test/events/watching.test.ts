@@ -1,0 +1,161 @@
+/** Somebody has a domain's page open: it is looked at sooner, all such domains in one statement, and no longer than that. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { createWatchedDomainStore, type WatchedDomain } from '../../src/db/watched-domains.ts';
+import { createWatching, type Watching } from '../../src/events/watching.ts';
+import { later, missing, noon } from '../support/builders.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+import { until } from '../support/world.ts';
+
+const SECOND = 1_000;
+
+let stored: StoredDomains;
+let watching: Watching;
+let now: Date;
+/** The ids of each write, and the jobs that were woken. */
+let writes: (readonly string[])[] = [];
+let woken: string[] = [];
+let fault: Error | null = null;
+
+beforeAll(async () => {
+  stored = await openStoredDomains();
+});
+afterEach(() => watching?.close());
+afterAll(() => stored?.close());
+
+function start(
+  options: { lookEveryMs?: number; writeEveryMs?: number; promotes?: () => Promise<void> } = {},
+) {
+  const { promotes, ...rest } = options;
+  const store = createWatchedDomainStore(stored.database.prisma);
+  [writes, woken, fault, now] = [[], [], null, later(noon, 6 * SECOND)];
+  watching = createWatching({
+    store: {
+      async watch(ids, end): Promise<readonly WatchedDomain[]> {
+        writes.push(ids);
+        if (fault !== null) throw fault;
+        return store.watch(ids, end);
+      },
+    },
+    promote: async ({ domainId, epoch }) => {
+      await promotes?.();
+      woken.push(`${domainId}.${epoch}`);
+    },
+    now: () => now,
+    log: { warn: () => {} },
+    lookEveryMs: 5 * SECOND,
+    writeEveryMs: 60 * SECOND,
+    ...rest,
+  });
+  return watching;
+}
+
+/** A pending domain that was looked at at noon, and is to be looked at again 15 s later. */
+async function looked(hostname: string): Promise<LoadedDomain> {
+  const domain = await stored.pending(hostname);
+  await stored.look(domain, missing);
+  return stored.load(domain.id);
+}
+
+const jobOf = ({ id, epoch }: LoadedDomain) => `${id}.${epoch}`;
+
+describe('a pending domain that is watched', () => {
+  it('is looked at at once, then every 5 seconds, and as ever when nobody watches any more', async () => {
+    const domain = await looked('at-once.shop.test');
+    const stop = start().watch(domain.id);
+    await until('its job is woken', async () => woken.length > 0);
+    expect(woken).toEqual([jobOf(domain)]);
+    const watched = await stored.load(domain.id);
+    expect(watched.watchedUntil).toEqual(later(now, 30 * SECOND));
+    await stored.look(watched, missing, now);
+    const soon = await stored.load(domain.id);
+    expect(soon.nextCheckAt).toEqual(later(now, 5 * SECOND));
+    stop();
+    const after = later(now, 31 * SECOND);
+    await stored.look(soon, missing, after);
+    expect((await stored.load(domain.id)).nextCheckAt).toEqual(later(after, 15 * SECOND));
+  });
+
+  it('is not looked at twice within 5 seconds', async () => {
+    const domain = await looked('just-now.shop.test');
+    await start({ lookEveryMs: 300 });
+    now = later(noon, 100);
+    const startedAt = performance.now();
+    watching.watch(domain.id);
+    await until('its job is woken', async () => woken.length > 0);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(199);
+  });
+
+  it('is left alone where its next look comes soon', async () => {
+    const domain = await looked('soon.shop.test');
+    await start();
+    now = later(noon, 11 * SECOND);
+    watching.watch(domain.id);
+    await until(
+      'it is said to be watched',
+      async () => (await stored.load(domain.id)).watchedUntil,
+    );
+    expect(woken).toEqual([]);
+  });
+
+  it('is written together with others, again and again while they are watched, and then no more', async () => {
+    const two = [await looked('one.shop.test'), await looked('two.shop.test')];
+    const ids = two.map(({ id }) => id).sort();
+    await start({ writeEveryMs: 200 });
+    const stops = [...two, ...two].map(({ id }) => watching.watch(id));
+    await until('three writes', async () => writes.length >= 3);
+    for (const stop of stops) stop();
+    expect(new Set(writes.map((write) => [...write].sort().join()))).toEqual(new Set([ids.join()]));
+    // They are in none of the writes that come for another one from now on.
+    const before = writes.length;
+    const other = await looked('three.shop.test');
+    watching.watch(other.id);
+    await until('two more writes', async () => writes.length >= before + 2);
+    expect(new Set(writes.slice(before).flat())).toEqual(new Set([other.id]));
+  });
+
+  it('is written once where its page is opened again and again', async () => {
+    const domain = await looked('again.shop.test');
+    await start();
+    for (let n = 0; n < 20; n += 1) {
+      watching.watch(domain.id)();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      watching.watch(domain.id);
+    }
+    await until(
+      'it is said to be watched',
+      async () => (await stored.load(domain.id)).watchedUntil,
+    );
+    expect(writes).toEqual([[domain.id]]);
+  });
+
+  it('is written again after the database, or the queue, was away', async () => {
+    const domain = await looked('away.shop.test');
+    let refusals = 0;
+    const promotes = async () => {
+      refusals += 1;
+      if (refusals === 1) throw new Error('the queue is away');
+    };
+    await start({ writeEveryMs: 50, promotes });
+    fault = new Error('away');
+    watching.watch(domain.id);
+    await until('it was tried', async () => writes.length > 0);
+    fault = null;
+    await until('its job is woken', async () => woken.length > 0);
+    expect(refusals).toBeGreaterThan(1);
+  });
+});
+
+describe('any other domain that is watched', () => {
+  it('stays as it is', async () => {
+    const verified = await stored.verified('verified.shop.test');
+    start().watch(verified.id);
+    await until('it was written', async () => writes.length > 0);
+    const pending = await looked('marker.shop.test');
+    watching.watch(pending.id);
+    await until('the one after it is', async () => (await stored.load(pending.id)).watchedUntil);
+    await until('its job is woken', async () => woken.length > 0);
+    expect((await stored.load(verified.id)).watchedUntil).toBeNull();
+    expect(woken).toEqual([jobOf(pending)]);
+  });
+});
