@@ -1,0 +1,116 @@
+/** Puts deliveries together: what the workers run, from the parts that the process has. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { DeliverWebhookDeps } from '../../workers/deliver-webhook.ts';
+import type { RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
+import type { Vault } from '../certificates/vault.ts';
+import type { Config } from '../config.ts';
+import { scaleOf } from '../core/ladder.ts';
+import type { DeliveryStore, LoadedDelivery } from '../db/deliveries.ts';
+import type { WaitingStore } from '../db/waiting.ts';
+import type { OwnAddresses } from '../dns/own-addresses.ts';
+import type { Queues } from '../queue/queues.ts';
+import { createLines, type Leave, type Lines } from './lines.ts';
+import { createLookup } from './lookup.ts';
+import { bodyOf, messageIdOf, signatureHeaders } from './message.ts';
+import { hostOf, isOwn, isPublic } from './receiver.ts';
+import { openSecret } from './secrets.ts';
+import { createSender, type Send } from './send.ts';
+
+export type DeliveryParts = {
+  readonly config: Config;
+  readonly deliveries: DeliveryStore;
+  readonly waiting: Pick<WaitingStore, 'takeTurn'>;
+  readonly queues: Pick<Queues, 'enqueue'>;
+  readonly vault: Vault;
+  readonly ownAddresses: OwnAddresses;
+  now(): Date;
+};
+
+/**
+ * Our choice: a process has 200 attempts under way, so that it takes many who are slow to hold up everybody. A webhook has
+ * no more in the queue than its receiver has places.
+ */
+const places = { host: 4, owner: 8 } as const;
+
+/** Our choice: long beyond the 20 s after which another worker has taken over from one that died. */
+const LOST_AFTER_MS = 120_000;
+
+/** What deliverWebhook is handed. `send` is another one in tests. */
+export function deliverDeps(
+  parts: DeliveryParts,
+  send: Send = senderOf(parts),
+): DeliverWebhookDeps {
+  const { config, deliveries, vault, now } = parts;
+  const lines = createLines();
+  return {
+    load: deliveries.load,
+    enterLines: (delivery) => enterBoth(lines, delivery),
+    send: (delivery, at) => {
+      const { webhook, event } = delivery;
+      const body = bodyOf(event);
+      const messageId = messageIdOf(event);
+      const secrets = secretsOf(vault, delivery, at);
+      const headers = signatureHeaders({ messageId, at, body, secrets });
+      for (const secret of secrets) secret.fill(0);
+      return send({ url: webhook.url, headers, body });
+    },
+    putBack: deliveries.putBack,
+    save: deliveries.save,
+    windowMs: config.verifyWindowMs,
+    jitter: () => Math.random(),
+    now,
+  };
+}
+
+/** What the relay is handed. */
+export function relayDeps(parts: DeliveryParts): RelayDeliveriesDeps {
+  const { config, deliveries, queues, waiting, now } = parts;
+  return {
+    ...deliveries,
+    enqueue: (given, at) =>
+      queues.enqueue(
+        'deliver-webhook',
+        given.map(({ id }) => ({ job: { deliveryId: id }, runAt: at })),
+      ),
+    takeTurn: waiting.takeTurn,
+    inFlight: places.host,
+    lostAfterMs: Math.max(5_000, LOST_AFTER_MS * scaleOf(config.verifyWindowMs)),
+    pause: (ms) => wait(ms),
+    now,
+  };
+}
+
+function senderOf({ config, ownAddresses }: DeliveryParts): Send {
+  const { dns, webhooks } = config;
+  const { allowPrivate } = webhooks;
+  const lookup = createLookup(dns.servers);
+  if (allowPrivate) return createSender({ allowPrivate, lookup, isAllowed: () => true });
+  return async (outgoing) => {
+    const own = await ownAddresses();
+    const isAllowed = (address: string) => isPublic(address) && !isOwn(address, own);
+    return createSender({ allowPrivate, lookup, isAllowed })(outgoing);
+  };
+}
+
+/** The newest first; the one of before while it is valid. */
+function secretsOf(vault: Vault, { webhook }: LoadedDelivery, at: Date): readonly Uint8Array[] {
+  const { id, sealedSecret, sealedOldSecret, oldSecretEndsAt } = webhook;
+  const old = oldSecretEndsAt !== null && oldSecretEndsAt > at ? sealedOldSecret : null;
+  const sealed = old === null ? [sealedSecret] : [sealedSecret, old];
+  return sealed.map((one) => openSecret(vault, id, one));
+}
+
+function enterBoth(lines: Lines, { webhook }: LoadedDelivery): Leave | null {
+  const host = URL.canParse(webhook.url) ? hostOf(new URL(webhook.url)) : '';
+  const leaveHost = lines.enter(`host ${host}`, places.host);
+  if (leaveHost === null) return null;
+  const leaveOwner = lines.enter(`owner ${webhook.projectId}`, places.owner);
+  if (leaveOwner === null) {
+    leaveHost();
+    return null;
+  }
+  return () => {
+    leaveOwner();
+    leaveHost();
+  };
+}

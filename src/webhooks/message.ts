@@ -1,0 +1,41 @@
+/** What a receiver gets: the body and the headers of Standard Webhooks 1.0.0, signed with one secret or, after a rotation, two. */
+import { createHmac } from 'node:crypto';
+import type { EventRow } from '../db/events.ts';
+import { eventView } from '../http/domain-view.ts';
+import { renderJson } from '../http/json.ts';
+
+export type TheEvent = EventRow & { readonly projectId: string; readonly messageId: string };
+
+/** The same for every receiver and every attempt. */
+export function messageIdOf({ messageId }: Pick<TheEvent, 'messageId'>): string {
+  return `msg_${messageId}`;
+}
+
+/** `{type, timestamp, data}` ("Payload structure"); `data` is the Event of the API and the project that it is of. */
+export function bodyOf(event: TheEvent): string {
+  const { type, at, projectId } = event;
+  return renderJson({ type, timestamp: at, data: { ...eventView(event), projectId } });
+}
+
+export type Signed = {
+  readonly messageId: string;
+  /** Of the attempt, not of the event: receivers refuse what was signed more than minutes ago. */
+  readonly at: Date;
+  readonly body: string;
+  /** Each signs; any one of them convinces the receiver. */
+  readonly secrets: readonly Uint8Array[];
+};
+
+/** The three headers ("Webhook headers"). */
+export function signatureHeaders({ messageId, at, body, secrets }: Signed) {
+  const timestamp = String(Math.floor(at.getTime() / 1_000));
+  const content = `${messageId}.${timestamp}.${body}`;
+  const signatures = secrets.map(
+    (secret) => `v1,${createHmac('sha256', secret).update(content).digest('base64')}`,
+  );
+  return {
+    'webhook-id': messageId,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Where a webhook may lead. Whoever may make one would otherwise have us call anything that we can reach: our own
+ * network, a cloud's metadata, another tenant ("Server side request forgery" in Standard Webhooks).
+ */
+
+import type { LookupAddress } from 'node:dns';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { reservedRange } from '../core/reserved-addresses.ts';
+
+export type ReceiverRules = {
+  /** Laboratories only: http, private addresses and every port are fine. */
+  readonly allowPrivate: boolean;
+};
+
+/** Below are the ports of services that machines run themselves (RFC 6335, 6). */
+const FIRST_FREE_PORT = 1_024;
+
+/** The addresses of a host name, none where it has none. Rejects where nobody can tell. */
+export type Lookup = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+/** Azure's virtual public address, which answers the machines of its customers alone. */
+const CLOUD_ADDRESS = '168.63.129.16';
+
+/** Whether anybody on the internet could be meant by an address. */
+export function isPublic(address: string): boolean {
+  return reservedRange(address) === null && address !== CLOUD_ADDRESS;
+}
+
+/** Whether an address is ours: one of `others` (src/dns/own-addresses.ts), or one that this machine has at the moment. */
+export function isOwn(address: string, others: readonly string[]): boolean {
+  const machine = Object.values(networkInterfaces()).flatMap((all = []) => all);
+  const own = new BlockList();
+  for (const one of [...others, ...machine.map((each) => each.address)]) {
+    own.addAddress(one, isIPv6(one) ? 'ipv6' : 'ipv4');
+  }
+  return own.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/**
+ * What is wrong with a URL, in words; null where nothing is. An address that the URL spells out is judged here in
+ * whatever notation (`https://2130706433/`), because URLs have one form for all of them; a name is at each attempt.
+ */
+export function urlProblem(text: string, { allowPrivate }: ReceiverRules): string | null {
+  if (!URL.canParse(text)) return 'must be a URL';
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && !(allowPrivate && url.protocol === 'http:')) {
+    return 'must be an https URL';
+  }
+  if (`${url.username}${url.password}` !== '') return 'must not carry credentials';
+  // An empty fragment leaves url.hash empty.
+  if (url.href.includes('#')) return 'must not have a fragment';
+  const host = hostOf(url);
+  if (allowPrivate) return null;
+  if (isLocalhost(host) || (isIP(host) !== 0 && !isPublic(host))) {
+    return 'must not lead to a private network';
+  }
+  // Mail, databases and the like below it are no receivers.
+  const isUsual = url.port === '' || Number(url.port) >= FIRST_FREE_PORT;
+  return isUsual ? null : 'must have the port 443, or one from 1024 on';
+}
+
+/** The host of a URL as the DNS and sockets want it: IPv6 without brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+/** Every address of the URL's host: its own where it is one, else what one look-up says. */
+export async function addressesOf(url: URL, lookup: Lookup): Promise<readonly LookupAddress[]> {
+  const host = hostOf(url);
+  const family = isIP(host);
+  if (family !== 0) return [{ address: host, family }];
+  // Never asked of a server (RFC 6761, 6.3).
+  if (isLocalhost(host)) return [{ address: '127.0.0.1', family: 4 }];
+  return lookup(host);
+}
+
+function isLocalhost(host: string): boolean {
+  return /^(.+\.)?localhost\.?$/.test(host);
+}

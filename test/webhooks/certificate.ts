@@ -1,0 +1,20 @@
+/** A receiver's certificate, and the root that it leads to. */
+
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
+import { signLeaf, signRoot } from '../../src/certificates/sign-certificate.ts';
+
+const YEAR_MS = 365 * 24 * 3_600_000;
+
+/** For a host name, in PEM. */
+export async function certificateFor(hostname: string) {
+  const validity = {
+    notBefore: new Date(Date.now() - YEAR_MS),
+    notAfter: new Date(Date.now() + YEAR_MS),
+  };
+  const rootKey = generateCertificateKey();
+  const root = await signRoot({ ...validity, commonName: 'Test root', key: rootKey });
+  const key = generateCertificateKey();
+  const leaf = { ...validity, hostname, key };
+  const cert = await signLeaf(leaf, { certificate: root, key: rootKey });
+  return { root, tls: { key: privateKeyToPem(key), cert } };
+}

@@ -1,0 +1,139 @@
+/** A receiver that is the edge itself, which stands behind NAT: only the DNS tells. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { createVault } from '../../src/certificates/vault.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { LoadedDelivery } from '../../src/db/deliveries.ts';
+import { composeOwnAddresses, rememberAddresses } from '../../src/dns/own-addresses.ts';
+import { createTargets } from '../../src/target.ts';
+import { type DeliveryParts, deliverDeps } from '../../src/webhooks/compose.ts';
+import { mintSecret } from '../../src/webhooks/secrets.ts';
+import { asked, closeAll, openLaboratory } from '../dns/laboratory.ts';
+import { later, noon } from '../support/builders.ts';
+
+afterEach(closeAll);
+
+const kek = new Uint8Array(32);
+const vault = createVault(kek);
+const edge = { four: '93.184.216.34', six: '2606:2800:220:1::1' } as const;
+const refused = { kind: 'unanswered', problem: 'address_refused' };
+
+/** Nothing but its address is told of a receiver: the others are not called in these tests. */
+function aDelivery(url: string): LoadedDelivery {
+  const webhook = { id: 'w1', projectId: 'p1', url, sealedSecret: mintSecret(vault, 'w1').sealed };
+  const times = { oldSecretEndsAt: null, disabledAt: null, deletedAt: null, failingSince: null };
+  return {
+    id: 'd1',
+    status: 'pending',
+    attempts: 0,
+    lastAttemptAt: null,
+    nextAttemptAt: noon,
+    queuedAt: noon,
+    webhook: { ...webhook, ...times, sealedOldSecret: null },
+    event: {
+      number: 1n,
+      type: 'domain.live',
+      at: noon,
+      data: {},
+      domain: { hostname: 'docs.shop.test' },
+      projectId: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
+      messageId: '5f0c7a52-6f0e-4a0b-9a6d-1d2c3b4a5968',
+    },
+  };
+}
+
+async function world(env: Readonly<Record<string, string>> = {}) {
+  const { dns, observer } = await openLaboratory({
+    'edge.test': [`* A ${edge.four}`, `* AAAA ${edge.six}`],
+    'shop.test': [`hooks A ${edge.four}`],
+  });
+  const read = loadConfig({
+    PLATFORM_DOMAIN: 'edge.test',
+    DNS_SERVERS: `${dns.address}:${dns.port}`,
+    ...env,
+  });
+  if (!read.ok) throw new Error('the settings do not fit');
+  const unused = () => Promise.reject(new Error('not asked in this test'));
+  const targetFor = createTargets(kek, 'edge.test');
+  const rest = { waiting: { takeTurn: unused }, queues: { enqueue: unused } };
+  const deliveries = { load: unused, putBack: unused, save: unused } as unknown;
+  const parts: DeliveryParts = {
+    ...rest,
+    config: read.config,
+    deliveries: deliveries as DeliveryParts['deliveries'], // the parts that an attempt may not touch
+    vault,
+    ownAddresses: composeOwnAddresses({
+      config: read.config,
+      observer,
+      targetFor,
+      now: () => noon,
+    }),
+    now: () => noon,
+  };
+  const { send } = deliverDeps(parts);
+  return { dns, send: (url: string) => send(aDelivery(url), noon) };
+}
+
+describe('a receiver at the edge behind NAT', () => {
+  it.each([
+    ['by name', 'https://hooks.shop.test/'],
+    ['by IPv4 address', `https://${edge.four}/`],
+    ['by IPv6 address', `https://[${edge.six}]/`],
+  ])('is not called %s: a target leads to it', async (_, url) => {
+    const { send } = await world();
+    expect(await send(url)).toEqual(refused);
+  });
+
+  it('is asked for once, however many messages there are', async () => {
+    const { send, dns } = await world();
+    const url = `https://${edge.four}/`;
+    expect(await Promise.all([send(url), send(url)])).toEqual([refused, refused]);
+    expect(await send(url)).toEqual(refused);
+    const types = asked(dns).map((question) => question.replace(/^\S+\.edge\.test /, ''));
+    expect(types.sort()).toEqual(['A rd', 'AAAA rd']);
+  });
+
+  it('is what PLATFORM_ADDRESSES say, and then nobody is asked', async () => {
+    const { send, dns } = await world({ PLATFORM_ADDRESSES: edge.four });
+    expect(await send(`https://${edge.four}/`)).toEqual(refused);
+    expect(asked(dns)).toEqual([]);
+  });
+});
+
+describe('the addresses of a target', () => {
+  /** What is told at each look-up; the last one for ever. */
+  function remembered(...told: readonly (readonly string[])[]) {
+    let [now, count] = [noon, 0];
+    const own = rememberAddresses({
+      hostname: 'abc.edge.test',
+      lookup: async () => told[Math.min(count++, told.length - 1)] ?? [],
+      now: () => now,
+    });
+    return {
+      async at(seconds: number) {
+        now = later(noon, seconds * 1_000);
+        return { own: await own(), count };
+      },
+    };
+  }
+
+  it('are looked up again after five minutes', async () => {
+    const { at } = remembered(['192.0.2.1'], ['192.0.2.2']);
+    expect(await at(0)).toEqual({ own: ['192.0.2.1'], count: 1 });
+    expect(await at(299)).toEqual({ own: ['192.0.2.1'], count: 1 });
+    expect(await at(300)).toEqual({ own: ['192.0.2.2'], count: 2 });
+  });
+
+  it('stay what they were while nobody can tell, which is tried again after half a minute', async () => {
+    const { at } = remembered(['192.0.2.1'], [], ['192.0.2.2']);
+    await at(0);
+    expect(await at(300)).toEqual({ own: ['192.0.2.1'], count: 2 });
+    expect(await at(329)).toEqual({ own: ['192.0.2.1'], count: 2 });
+    expect(await at(330)).toEqual({ own: ['192.0.2.2'], count: 3 });
+  });
+
+  it('are none where nobody could ever tell: then this machine’s alone are ours', async () => {
+    const { at } = remembered([]);
+    expect(await at(0)).toEqual({ own: [], count: 1 });
+    expect(await at(29)).toEqual({ own: [], count: 1 });
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { addressesOf, isOwn, isPublic, urlProblem } from '../../src/webhooks/receiver.ts';
+
+const production = { allowPrivate: false };
+const laboratory = { allowPrivate: true };
+
+describe('the URL of a webhook', () => {
+  it.each([
+    'https://hooks.example.com',
+    'https://hooks.example.com:8443/a/b?token=x',
+    'https://93.184.216.34/',
+    'https://[2606:2800:220:1::1]/',
+    'https://münchen.example/',
+  ])('may be %s', (url) => {
+    expect(urlProblem(url, production)).toBeNull();
+  });
+
+  const refused: readonly (readonly [url: string, words: string])[] = [
+    ['hooks.example.com', 'must be a URL'],
+    ['https://', 'must be a URL'],
+    ['http://hooks.example.com/', 'must be an https URL'],
+    ['ftp://hooks.example.com/', 'must be an https URL'],
+    ['file:///etc/passwd', 'must be an https URL'],
+    ['https://user@hooks.example.com/', 'must not carry credentials'],
+    ['https://:secret@hooks.example.com/', 'must not carry credentials'],
+    ['https://hooks.example.com/#here', 'must not have a fragment'],
+    ['https://hooks.example.com/#', 'must not have a fragment'],
+    ...[
+      'localhost',
+      'api.localhost',
+      'LOCALHOST.',
+      '127.0.0.1',
+      '127.1',
+      '2130706433',
+      '0x7f000001',
+      '0177.0.0.1',
+      '0.0.0.0',
+      '10.0.0.1',
+      '172.16.0.1',
+      '192.168.1.1',
+      '169.254.169.254',
+      '100.64.0.1',
+      '[::]',
+      '[::1]',
+      '[fe80::1]',
+      '[fd00:ec2::254]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:a9fe:a9fe]',
+      '[64:ff9b::7f00:1]',
+      '[64:ff9b:1::1]',
+      '[2002:7f00:1::]',
+      '[2001:0:1::1]',
+      '[ff02::1]',
+      '168.63.129.16',
+    ].map((host) => [`https://${host}/`, 'must not lead to a private network'] as const),
+  ];
+  const ports = [22, 25, 80, 442, 444, 1023];
+  it.each(ports)('has not the port %d, but in a laboratory', (port) => {
+    const url = `https://hooks.example.com:${port}/`;
+    expect(urlProblem(url, production)).toBe('must have the port 443, or one from 1024 on');
+    expect(urlProblem(url, laboratory)).toBeNull();
+  });
+
+  it.each([443, 1024, 8443, 65535])('may have the port %d', (port) => {
+    expect(urlProblem(`https://hooks.example.com:${port}/`, production)).toBeNull();
+  });
+
+  it.each(refused)('is not %s', (url, words) => {
+    expect(urlProblem(url, production)).toBe(words);
+  });
+
+  it('may be anything of http in a laboratory, but for credentials', () => {
+    expect(urlProblem('http://127.0.0.1:3000/', laboratory)).toBeNull();
+    expect(urlProblem('http://localhost:3000/', laboratory)).toBeNull();
+    expect(urlProblem('http://a:b@localhost/', laboratory)).toBe('must not carry credentials');
+  });
+});
+
+describe('the addresses of a receiver', () => {
+  const never = () => Promise.reject(new Error('was asked'));
+
+  it('are ours where the platform or this machine has them, in whatever notation', () => {
+    const platform = ['93.184.216.34', '2606:2800:220:1::1'];
+    for (const own of [...platform, '2606:2800:220:1:0:0:0:1', '127.0.0.1']) {
+      expect(isOwn(own, platform)).toBe(true);
+    }
+    expect(isOwn('93.184.216.34', [])).toBe(false);
+    expect(isOwn('93.184.216.35', platform)).toBe(false);
+  });
+
+  it('are looked up once, but for addresses and what is always this machine', async () => {
+    const found = [{ address: '93.184.216.34', family: 4 }];
+    const url = new URL('https://hooks.example.com/');
+    expect(await addressesOf(url, async () => found)).toEqual(found);
+    const [literal] = await addressesOf(new URL('https://[2606:2800::1]/'), never);
+    expect(literal).toEqual({ address: '2606:2800::1', family: 6 });
+    const [local] = await addressesOf(new URL('http://api.localhost/'), never);
+    expect(isPublic(local?.address ?? '')).toBe(false);
+  });
+});
