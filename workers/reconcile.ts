@@ -1,74 +1,143 @@
 /**
  * Puts right what the queue has lost: the database is the truth, the queue only the alarm clock.
  * On a timer in every worker process, not in the queue, because it is the queue that it repairs; a turn in
- * the database lets one process do it. Overdue domains get their job again; where a queue holds fewer jobs
- * than domains wait, all of them do. Adding a job that exists changes nothing.
+ * the database lets one process do it. Jobs that are overdue are looked up one by one; where a queue holds more
+ * or fewer than rows wait, and every third turn whatever it holds, the two are compared (workers/repair/compare-queue.ts). What looks wrong is looked at once more, some
+ * seconds later, before it is put right. A job that is set aside stays so until its time.
  */
-import { type FollowUp, followUps } from '../src/core/follow-ups.ts';
-import type { WaitingDomain, WaitingStore } from '../src/db/waiting.ts';
-import type { QueueName } from '../src/queue/names.ts';
-import type { QueuedJob } from '../src/queue/queues.ts';
+import { type RepairKind, repairKinds } from '../src/db/repairs.ts';
+import type { WaitingQueue } from '../src/db/waiting.ts';
+import { domainQueues, type QueueName, sweepQueues } from '../src/queue/names.ts';
+import type { Ensured } from '../src/queue/queues.ts';
+import { compare, confirm, type Suspects, unsuspicious } from './repair/compare-queue.ts';
+import type { ReconcileDeps } from './repair/wanted-jobs.ts';
 
-export type ReconcileDeps = {
-  readonly waiting: WaitingStore;
-  /** Jobs that will still run, in any state before their end. */
-  jobsAlive(name: QueueName): Promise<number>;
-  /** Adds the jobs that are not there; answers how many that were. */
-  ensure(name: QueueName, jobs: readonly QueuedJob[]): Promise<number>;
-  now(): Date;
-};
-
-/** `repaired`: jobs that had been lost. Stays 0 while nothing goes wrong, however late a busy queue is. */
-export type Reconciled = { readonly repaired: number; readonly walked: boolean };
+/** What was put right. All 0 while nothing goes wrong, however late a busy queue is. */
+export type Reconciled = { readonly [K in RepairKind]: number };
 
 /** How often one of the worker processes reconciles. */
 export const RECONCILE_EVERY_MS = 20_000;
 /** A job may be this late (a busy queue, a worker's stalled job) before it counts as lost. */
 const GRACE_MS = 20_000;
+/** In a laboratory, whose turns come quickly. A busy machine is late there, too. */
+const GRACE_MS_MIN = 5_000;
 const PAGE = 1_000;
+/** A second look comes a quarter of a turn after the first: 5 s, within which whoever was at work has finished. */
+const CONFIRM_SHARE = 4;
+const CONFIRM_MS_MIN = 1_000;
+/** Once a minute: equal counts may hide a missing job beside an orphan. */
+const COMPARE_EVERY_TURNS = 3;
+/** Counts of a busy queue and of its rows are seldom of one moment; what is wrong stays wrong. */
+const COUNTS = 3;
+const COUNT_PAUSE_MS = 200;
+/** Of a job that nobody wants any more nothing is left after this time. Our choice. */
+const FORGET_AFTER_MS = 30 * 24 * 3_600_000;
 
-/** One turn; null where it is another process's. */
-export async function reconcile(deps: ReconcileDeps, everyMs: number): Promise<Reconciled | null> {
-  const now = deps.now();
+const waitingQueues: readonly WaitingQueue[] = [...domainQueues, 'deliver-webhook'];
+
+/**
+ * One turn; null where it is another process's. Once `stop` is aborted it begins nothing more, ends a pause, and answers
+ * what it has put right until then; the next turn does the rest.
+ */
+export async function reconcile(
+  deps: ReconcileDeps,
+  everyMs: number,
+  stop = new AbortController().signal,
+): Promise<Reconciled | null> {
+  if (stop.aborted) return null;
   // A tenth of slack, so that a timer that fires a moment early does not lose its turn.
   if (!(await deps.waiting.takeTurn('reconcile', everyMs * 0.9))) return null;
-  const grace = Math.min(GRACE_MS, everyMs);
-  const overdue = await deps.waiting.overdue(new Date(now.getTime() - grace), PAGE);
-  const repaired = await ensureJobs(deps, overdue);
-  const walked = await jobsAreMissing(deps);
-  return { repaired: repaired + (walked ? await walk(deps) : 0), walked };
-}
-
-async function jobsAreMissing({ waiting, jobsAlive }: ReconcileDeps): Promise<boolean> {
-  const { pending, verified, toEscalate } = await waiting.count();
-  return (
-    (await jobsAlive('check-dns')) < pending ||
-    (await jobsAlive('issue-certificate')) < verified ||
-    (await jobsAlive('escalate-certificate')) < toEscalate
-  );
-}
-
-async function walk(deps: ReconcileDeps): Promise<number> {
-  let repaired = 0;
-  let page = await deps.waiting.page(null, PAGE);
-  while (page.length > 0) {
-    repaired += await ensureJobs(deps, page);
-    page = await deps.waiting.page(page.at(-1)?.id ?? null, PAGE);
+  // A third of a turn of slack: the turns do not come by this clock.
+  const all = await deps.waiting.takeTurn('compare', everyMs * (COMPARE_EVERY_TURNS - 0.3));
+  if (stop.aborted) return null;
+  const done = { missing_job: 0, overdue_job: 0, orphaned_job: 0, missing_sweep: 0 };
+  const sweeps = await ensureSweeps(deps);
+  done.missing_sweep = sweeps.added;
+  done.overdue_job = sweeps.woken;
+  const suspected = new Map<WaitingQueue, Suspects>();
+  for (const queue of waitingQueues) {
+    if (stop.aborted) break;
+    const suspects = await suspectsIn(deps, queue, { all, everyMs, stop });
+    if (suspects.missing.length + suspects.orphaned.length > 0) suspected.set(queue, suspects);
   }
-  return repaired;
+  if (suspected.size > 0) {
+    await pause(deps, Math.max(CONFIRM_MS_MIN, everyMs / CONFIRM_SHARE), stop);
+  }
+  for (const [queue, suspects] of suspected) {
+    const { added, woken, removed } = await confirm(deps, queue, suspects, stop);
+    done.missing_job += added;
+    done.overdue_job += woken;
+    done.orphaned_job += removed;
+  }
+  for (const kind of repairKinds) await deps.repairs.count(kind, done[kind]);
+  if (!stop.aborted)
+    await deps.quarantine.dropBefore(new Date(deps.now().getTime() - FORGET_AFTER_MS));
+  return done;
 }
 
-async function ensureJobs(deps: ReconcileDeps, domains: readonly WaitingDomain[]): Promise<number> {
-  const byQueue = new Map<FollowUp['queue'], QueuedJob[]>();
-  for (const domain of domains) {
-    for (const { queue, runAt } of followUps(domain)) {
-      const job = { domainId: domain.id, epoch: domain.epoch };
-      const jobs = byQueue.get(queue) ?? [];
-      jobs.push({ job, runAt });
-      byQueue.set(queue, jobs);
-    }
+export function repairedAny(done: Reconciled): boolean {
+  return repairKinds.some((kind) => done[kind] > 0);
+}
+
+/** Sees to it that each sweep has its job, and that it does not sleep beyond its interval. */
+export async function ensureSweeps({
+  queues,
+  now,
+  sweepEveryMs,
+}: Pick<ReconcileDeps, 'queues' | 'now' | 'sweepEveryMs'>): Promise<Ensured> {
+  let [added, woken] = [0, 0];
+  for (const name of sweepQueues) {
+    const runAt = new Date(now().getTime() + sweepEveryMs[name]);
+    const ensured = await queues.ensure(name, [{ job: {}, runAt }]);
+    added += ensured.added;
+    woken += ensured.woken;
   }
-  let repaired = 0;
-  for (const [queue, jobs] of byQueue) repaired += await deps.ensure(queue, jobs);
-  return repaired;
+  return { added, woken };
+}
+
+type Turn = { readonly all: boolean; readonly everyMs: number; readonly stop: AbortSignal };
+
+async function suspectsIn(
+  deps: ReconcileDeps,
+  queue: WaitingQueue,
+  { all, everyMs, stop }: Turn,
+): Promise<Suspects> {
+  const now = deps.now();
+  const graceMs = Math.max(GRACE_MS_MIN, Math.min(GRACE_MS, everyMs));
+  const dueBefore = new Date(now.getTime() - graceMs);
+  const overdue = await deps.waiting.overdue(queue, dueBefore, now, PAGE);
+  const lost = await deps.queues.astray(queue, overdue);
+  const balanced = !all && lost.length === 0 && (await isBalanced(deps, queue, stop));
+  const suspects = balanced ? unsuspicious : await compare(deps, queue, stop);
+  const keys = new Set(overdue.filter((job) => lost.includes(job)).map(({ key }) => key));
+  const missing = [...keys, ...suspects.missing.filter((key) => !keys.has(key))];
+  return { missing, orphaned: suspects.orphaned };
+}
+
+async function isBalanced(
+  deps: ReconcileDeps,
+  queue: WaitingQueue,
+  stop: AbortSignal,
+): Promise<boolean> {
+  for (let look = 1; ; look += 1) {
+    const alive = await jobsAlive(deps, queue);
+    if (alive === (await deps.waiting.count(queue, deps.now()))) return true;
+    if (look === COUNTS || stop.aborted) return false;
+    await pause(deps, COUNT_PAUSE_MS, stop);
+  }
+}
+
+async function jobsAlive({ queues }: ReconcileDeps, queue: QueueName): Promise<number> {
+  const { waiting, delayed, active, prioritized } = await queues.counts(queue);
+  return waiting + delayed + active + prioritized;
+}
+
+/** A process that stops does not sit its pauses out. */
+async function pause({ pause: wait }: ReconcileDeps, ms: number, stop: AbortSignal): Promise<void> {
+  if (stop.aborted) return;
+  const over = new AbortController(); // or each pause would leave a listener behind
+  const stopped = new Promise<void>((resolve) => {
+    stop.addEventListener('abort', () => resolve(), { signal: over.signal });
+  });
+  await Promise.race([wait(ms), stopped]).finally(() => over.abort());
 }

@@ -1,4 +1,5 @@
 /** Starts the workers: the only file that makes a BullMQ Worker, and the only one that knows its errors. */
+import { setMaxListeners } from 'node:events';
 import {
   DelayedError,
   type IQueueBackend,
@@ -7,102 +8,213 @@ import {
   UnrecoverableError,
   Worker,
 } from 'bullmq';
-import type { Logger } from 'pino';
+import type { Bindings, Logger } from 'pino';
+import { inSpan } from '../src/ops/tracing.ts';
 import type { QueueBackend } from '../src/queue/backend.ts';
-import { type DomainJob, type QueueName, queueNames } from '../src/queue/names.ts';
+import {
+  type DeliveryJob,
+  type JobOf,
+  jobId,
+  type QueueName,
+  type SweepQueue,
+} from '../src/queue/names.ts';
 import { type CheckDnsDeps, checkDns } from './check-dns.ts';
 import { type EscalateCertificateDeps, escalateCertificate } from './escalate-certificate.ts';
-import { keepFromSpinning } from './guard.ts';
 import { type IssueCertificateDeps, issueCertificate } from './issue-certificate.ts';
-import type { JobResult } from './job.ts';
-import { type ReconcileDeps, reconcile } from './reconcile.ts';
+import { ensureSweeps, reconcile, repairedAny } from './reconcile.ts';
+import type { ReconcileDeps } from './repair/wanted-jobs.ts';
+import type { JobResult } from './running/job.ts';
+import { type Attempt, type Attempts, createAttempts, type RunDeps } from './running/run-job.ts';
+import { keepFromSpinning } from './running/spin-guard.ts';
+import { startTimer } from './running/timer.ts';
 
-export type WorkerDeps = {
+export type WorkerDeps = RunDeps & {
   readonly backend: QueueBackend;
   readonly checkDns: CheckDnsDeps;
   readonly issueCertificate: IssueCertificateDeps;
   readonly escalateCertificate: EscalateCertificateDeps;
+  /** Works through the domains that are due for a look, until none is. */
+  recheckLive(stop: AbortSignal): Promise<JobResult>;
+  /** The same for certificates that are due for renewal, for a turn; the job's result is its own. */
+  renewCertificate(stop: AbortSignal): Promise<JobResult>;
+  /** The same for those that should have been renewed; after the renewals, in their job, for a turn. */
+  escalateRenewals(stop: AbortSignal): Promise<JobResult>;
+  /** Asks the authorities when they want certificates renewed, for a turn; after both, in their job. */
+  askRenewals(stop: AbortSignal): Promise<JobResult>;
+  /** How long after a sweep the next one begins. */
+  readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
+  deliverWebhook(delivery: DeliveryJob): Promise<JobResult>;
+  /** Hands new deliveries to the queue; answers how many. */
+  relayDeliveries(stop: AbortSignal): Promise<number>;
   readonly reconcile: ReconcileDeps;
   readonly reconcileEveryMs: number;
   /** How many DNS looks one process has under way. */
   readonly looksAtOnce: number;
-  readonly log: Logger;
 };
 
 export type RunningWorkers = {
-  /** Lets jobs under way finish for at most `deadlineMs`, takes no new ones; what is cut off is run again elsewhere. */
+  /**
+   * Begins nothing from now on, and lets what is under way finish for at most `deadlineMs`. What is cut off then is run
+   * again elsewhere, as if the process had been killed: no fault of it is logged, or counted.
+   */
   close(deadlineMs: number): Promise<void>;
 };
 
-/** A worker on whichever backend the storage calls for. */
-type AnyWorker = Worker<
-  StoredData,
-  void,
-  string,
-  IQueueBackend,
-  JobProgress,
-  Record<string, never>
->;
-type StoredData = DomainJob & { readonly faults?: number };
-type Run = (job: DomainJob) => Promise<JobResult>;
-/** A job with a record of the faults that it has met in a row. */
-type StoredJob = Job<StoredData>;
+/** A worker on whichever backend the storage calls for. What its jobs hold is parsed in stored-job.ts. */
+type AnyWorker = Worker<unknown, void, string, IQueueBackend, JobProgress, Record<string, never>>;
+type Run<N extends QueueName> = (job: JobOf<N>) => Promise<JobResult>;
+type Running = {
+  readonly attempts: Attempts;
+  /** Aborted when the stop begins. */
+  readonly stopping: AbortSignal;
+  /** Aborted at its deadline. */
+  readonly cutOff: AbortSignal;
+};
 
-/** An order holds memory and the authority's patience. */
-const concurrency = { 'issue-certificate': 10, 'escalate-certificate': 4 } as const;
 const KEEP_LOG_LINES = 50;
 /** Says nothing but that the job was put back: one for all, because a stack trace for each look costs as much as judging it. */
 const delayed = new DelayedError();
-const FAULT_WAIT_MS_MAX = 300_000;
+/** A customer sees an event this much later at most, and an idle database is asked twice a second. Our choice. */
+const RELAY_EVERY_MS = 500;
+/**
+ * An attempt does nothing but wait for its receiver, 10 s at most, with a socket and some kilobytes; what it asks of the
+ * database takes milliseconds. A project has at most 8 places (src/webhooks/compose.ts), so that 25 of them must have all
+ * of theirs hang at once before a process has none left for the others. Our choice.
+ */
+const DELIVERIES_AT_ONCE = 200;
 
-/** Starts a worker for each queue and the reconciler's timer. */
+/** Starts a worker for each queue, the reconciler's timer and the one that relays webhook deliveries. */
 export function startWorkers(deps: WorkerDeps): RunningWorkers {
-  const runs: { readonly [N in QueueName]: Run } = {
-    'check-dns': (job) => checkDns(deps.checkDns, job),
-    'issue-certificate': (job) => issueCertificate(deps.issueCertificate, job),
-    'escalate-certificate': (job) => escalateCertificate(deps.escalateCertificate, job),
-  };
-  const workers = queueNames.map((name) => startWorker(deps, name, runs[name]));
-  const reconciler = startReconciler(deps);
+  const [stopping, cut] = [new AbortController(), new AbortController()];
+  const { signal: cutOff } = cut;
+  setMaxListeners(0, cutOff); // one for each job under way
+  const quiet = { ...deps, log: logUntil(cutOff, deps.log) };
+  const running = { attempts: createAttempts(quiet), stopping: stopping.signal, cutOff };
+  const start = <N extends QueueName>(name: N, concurrency: number, run: Run<N>) =>
+    startWorker(deps, running, name, concurrency, run);
+  const sweepWith = (name: SweepQueue, run: (stop: AbortSignal) => Promise<JobResult>) =>
+    start(name, 1, () => sweep(deps, name, () => run(stopping.signal)));
+  const workers = [
+    start('check-dns', deps.looksAtOnce, (job) => checkDns(deps.checkDns, job)),
+    // An order holds memory and the authority's patience.
+    start('issue-certificate', 10, (job) => issueCertificate(deps.issueCertificate, job)),
+    start('escalate-certificate', 4, (job) => escalateCertificate(deps.escalateCertificate, job)),
+    sweepWith('recheck-live', deps.recheckLive),
+    sweepWith('renew-certificate', async (stop) => {
+      const renewed = await deps.renewCertificate(stop);
+      await deps.escalateRenewals(stop);
+      await deps.askRenewals(stop);
+      return renewed;
+    }),
+    start('deliver-webhook', DELIVERIES_AT_ONCE, (job) => deps.deliverWebhook(job)),
+  ];
+  const begun = beginSweeps(quiet);
+  const timers = [startReconciler(deps, begun), startRelay(deps)];
   return {
     async close(deadlineMs) {
-      await reconciler.stop();
-      await Promise.all(workers.map((worker) => closeWithin(worker, deadlineMs)));
+      stopping.abort(); // a sweep would go on as long as anything is due
+      // All at once: a worker that waited for a timer's turn would go on taking jobs meanwhile.
+      const ends = [...workers.map((each) => each.close()), ...timers.map((each) => each.stop())];
+      await within(deadlineMs, Promise.all([begun, ...ends]));
+      cut.abort();
     },
   };
 }
 
-function startWorker(deps: WorkerDeps, name: QueueName, run: Run): AnyWorker {
-  const { backend, log, looksAtOnce } = deps;
-  const atOnce = { 'check-dns': looksAtOnce, ...concurrency };
-  const queueLog = log.child({ queue: name });
+function startWorker<N extends QueueName>(
+  { backend, log, now }: WorkerDeps,
+  { attempts, stopping, cutOff }: Running,
+  name: N,
+  concurrency: number,
+  run: Run<N>,
+): AnyWorker {
   const worker: AnyWorker = new Worker(
     name,
-    async (job: StoredJob, token) =>
-      settle(worker, job, token, await runGuarded(job, run, queueLog)),
-    { ...backend.workerOptions, concurrency: atOnce[name] },
+    async (job: Job, token) => {
+      if (stopping.aborted) return putBack(job, token, now()); // it was on its way from the queue
+      const settled = attempts(name, job, inSpanOf(name, run)).then((attempt) =>
+        cutOff.aborted ? undefined : settle(worker, job, token, attempt),
+      );
+      return unlessCutOff(cutOff, settled);
+    },
+    { ...backend.workerOptions, concurrency },
     backend.factory,
   );
-  keepFromSpinning(worker, queueLog);
+  keepFromSpinning(worker, logUntil(cutOff, log, { queue: name }));
   return worker;
 }
 
-/** Says a job's result in BullMQ's words. */
+/** Beside the span that BullMQ makes of an attempt, one that says what the job is about. */
+function inSpanOf<N extends QueueName>(name: N, run: Run<N>): Run<N> {
+  return (job) => {
+    const domain = 'domainId' in job ? { 'signpost.domain.id': job.domainId } : {};
+    return inSpan(name, { 'signpost.job.id': jobId(job), ...domain }, () => run(job));
+  };
+}
+
+async function putBack(job: Job, token: string | undefined, now: Date): Promise<never> {
+  await job.moveToDelayed(now.getTime(), token);
+  throw delayed;
+}
+
+/** Lets go of a job at the deadline: the queue holds it as under way, until its lock ends. */
+async function unlessCutOff(cutOff: AbortSignal, work: Promise<void>): Promise<void> {
+  let letGo = () => {};
+  const cut = new Promise<never>((_, reject) => {
+    letGo = () => reject(delayed);
+    cutOff.addEventListener('abort', letGo);
+  });
+  await Promise.race([work, cut]).finally(() => cutOff.removeEventListener('abort', letGo));
+}
+
+/** What still runs when the process lets go of its storage meets faults that are none. */
+function logUntil(cutOff: AbortSignal, log: Logger, bindings: Bindings = {}): Logger {
+  const child = log.child(bindings);
+  cutOff.addEventListener('abort', () => {
+    child.level = 'silent';
+  });
+  return child;
+}
+
+/**
+ * A sweep's job never ends: it is put off to the next sweep. Not a job scheduler of BullMQ's, which would be a
+ * second mechanism beside the jobs that put themselves off, with its own way to be lost.
+ */
+async function sweep(
+  { sweepEveryMs, now }: WorkerDeps,
+  name: SweepQueue,
+  run: () => Promise<JobResult>,
+): Promise<JobResult> {
+  const result = await run();
+  if (result.kind === 'again') return result;
+  const note = result.kind === 'over' ? result.reason : 'swept';
+  return { kind: 'again', at: new Date(now().getTime() + sweepEveryMs[name]), note };
+}
+
+/** The first process of an installation gives the sweeps their jobs; where the queue is away, the reconciler does. */
+async function beginSweeps({ reconcile: deps, log }: WorkerDeps): Promise<void> {
+  await ensureSweeps(deps).catch((err: unknown) => log.warn({ err }, 'sweeps begin later'));
+}
+
+/** Says how an attempt ended in BullMQ's words, and in the job's log. A job that is done leaves with its log. */
 async function settle(
   worker: AnyWorker,
-  job: StoredJob,
+  job: Job,
   token: string | undefined,
-  result: JobResult,
+  { result, store }: Attempt,
 ): Promise<void> {
+  const tell = (words: string) =>
+    Job.addJobLog(worker, job.id ?? '', `${new Date().toISOString()} ${words}`, KEEP_LOG_LINES);
   switch (result.kind) {
     case 'done':
       return;
     case 'over':
+      await tell(`over: ${result.reason}`);
       throw new UnrecoverableError(result.reason);
     case 'again': {
-      const line = `${new Date().toISOString()} ${result.note}; again at ${result.at.toISOString()}`;
+      if (store !== undefined) await job.updateData(store);
       await Promise.all([
-        Job.addJobLog(worker, job.id ?? '', line, KEEP_LOG_LINES),
+        tell(`${result.note}; again at ${result.at.toISOString()}`),
         job.moveToDelayed(result.at.getTime(), token),
       ]);
       throw delayed;
@@ -110,47 +222,30 @@ async function settle(
   }
 }
 
-/** The one place that catches a job's faults: the job waits a little longer each time, and is never given up. */
-async function runGuarded(job: StoredJob, run: Run, log: Logger): Promise<JobResult> {
-  const { domainId, epoch, faults: before = 0 } = job.data;
-  try {
-    const result = await run({ domainId, epoch });
-    if (before > 0 && result.kind === 'again') await job.updateData({ domainId, epoch });
-    return result;
-  } catch (fault) {
-    const faults = before + 1;
-    const waitMs = Math.min(FAULT_WAIT_MS_MAX, 500 * 2 ** Math.min(faults, 10));
-    log.error({ err: fault, domainId, epoch, faults, waitMs }, 'job met a fault');
-    await job.updateData({ domainId, epoch, faults });
-    return { kind: 'again', at: new Date(Date.now() + waitMs), note: `fault ${faults}` };
-  }
+/**
+ * A timer and not a job: it has to run when the queue has lost everything. Not before the sweeps have `begun`, or the first
+ * start of an installation would count them as lost.
+ */
+function startReconciler(
+  { reconcile: deps, reconcileEveryMs, log }: WorkerDeps,
+  begun: Promise<void>,
+) {
+  const turn = async (stop: AbortSignal) => {
+    await begun;
+    const done = await reconcile(deps, reconcileEveryMs, stop);
+    if (done !== null && repairedAny(done)) log.warn(done, 'reconciler repaired the queue');
+  };
+  return startTimer('reconciler', reconcileEveryMs, turn, log);
 }
 
-/** A timer and not a job: it has to run when the queue has lost everything. */
-function startReconciler({ reconcile: deps, reconcileEveryMs, log }: WorkerDeps) {
-  let turn: Promise<unknown> = Promise.resolve();
-  const timer = setInterval(() => {
-    turn = turn.then(() =>
-      reconcile(deps, reconcileEveryMs).then(
-        (done) => {
-          if (done && done.repaired > 0) log.warn(done, 'reconciler repaired the queue');
-        },
-        (fault: unknown) => log.error({ err: fault }, 'reconciler met a fault'),
-      ),
-    );
-  }, reconcileEveryMs);
-  return {
-    async stop() {
-      clearInterval(timer);
-      await turn;
-    },
-  };
+function startRelay({ relayDeliveries, log }: WorkerDeps) {
+  return startTimer('relay of deliveries', RELAY_EVERY_MS, relayDeliveries, log);
 }
 
 /** What still runs at the deadline is left to run elsewhere: its lock ends, and it may run twice. */
-async function closeWithin(worker: AnyWorker, deadlineMs: number): Promise<void> {
+async function within(deadlineMs: number, work: Promise<unknown>): Promise<void> {
   const deadline = new Promise<void>((resolve) => {
     setTimeout(resolve, deadlineMs).unref();
   });
-  await Promise.race([worker.close(), deadline]);
+  await Promise.race([work, deadline]);
 }

@@ -1,84 +1,298 @@
+/** The reconciler over rows and queues that are plain values; the same on real servers: test/queue/repairs.test.ts. */
 import { describe, expect, it } from 'vitest';
-import type { WaitingDomain } from '../../src/db/waiting.ts';
-import type { QueueName } from '../../src/queue/names.ts';
-import { type ReconcileDeps, reconcile } from '../../workers/reconcile.ts';
+import type { WaitingJob, WaitingQueue } from '../../src/db/waiting.ts';
+import { isSweepQueue, jobId, type QueueName } from '../../src/queue/names.ts';
+import { reconcile } from '../../workers/reconcile.ts';
+import type { ReconcileDeps } from '../../workers/repair/wanted-jobs.ts';
 import { later, noon } from '../support/builders.ts';
 
 const EVERY_MS = 20_000;
-const pending = (id: string): WaitingDomain => ({
-  id,
-  epoch: 1,
-  status: 'pending',
-  nextCheckAt: later(noon, 60_000),
-  escalateAt: null,
-});
-const verified = (id: string): WaitingDomain => ({
-  ...pending(id),
-  status: 'verified',
-  escalateAt: later(noon, 90_000),
-});
+const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const waits = (n: number, runAt = later(noon, 60_000)): WaitingJob => {
+  return { key: id(n), job: { domainId: id(n), epoch: 1 }, runAt };
+};
+const idOf = ({ job }: WaitingJob) => jobId(job);
+const nothing = { missing_job: 0, overdue_job: 0, orphaned_job: 0, missing_sweep: 0 };
 
+type Rows = Partial<Record<WaitingQueue, WaitingJob[]>>;
 type Situation = {
-  readonly domains: readonly WaitingDomain[];
-  readonly overdue?: readonly WaitingDomain[];
-  readonly alive?: Partial<Record<QueueName, number>>;
+  readonly rows?: Rows;
+  /** Ids in each queue; the sweeps have theirs unless said otherwise. */
+  readonly jobs?: Partial<Record<QueueName, string[]>>;
+  readonly aside?: ReadonlyMap<string, Date>;
   readonly turn?: boolean;
+  /** Whether it is a turn in which everything is compared. */
+  readonly full?: boolean;
+  /** Sweeps that sleep beyond their interval. */
+  readonly overslept?: number;
+  /** What happens between the first look and the second. */
+  readonly meanwhile?: (rows: Rows, jobs: Map<QueueName, Set<string>>) => void;
 };
 
-function world({ domains, overdue = [], alive = {}, turn = true }: Situation) {
-  const ensured: string[] = [];
-  const deps: ReconcileDeps = {
-    waiting: {
-      count: async () => ({
-        pending: domains.filter(({ status }) => status === 'pending').length,
-        verified: domains.filter(({ status }) => status === 'verified').length,
-        toEscalate: domains.filter(({ escalateAt }) => escalateAt !== null).length,
-      }),
-      overdue: async () => overdue,
-      page: async (after) => domains.filter(({ id }) => after === null || id > after).slice(0, 2),
-      takeTurn: async () => turn,
-    },
-    jobsAlive: async (name) => alive[name] ?? 0,
-    ensure: async (name, jobs) => {
-      ensured.push(...jobs.map(({ job }) => `${name} ${job.domainId}`));
-      return jobs.length;
-    },
-    now: () => noon,
+function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }: Situation) {
+  const queues = new Map<QueueName, Set<string>>([
+    ['recheck-live', new Set(['sweep'])],
+    ['renew-certificate', new Set(['sweep'])],
+    ...Object.entries(jobs).map(([name, ids]) => [name as QueueName, new Set(ids)] as const),
+  ]);
+  const idsIn = (name: QueueName) => {
+    const ids = queues.get(name) ?? new Set<string>();
+    queues.set(name, ids);
+    return ids;
   };
-  return { deps, ensured };
+  const counted = new Map<string, number>();
+  const probations: string[] = [];
+  const runAts: Date[] = [];
+  const isAside = (job: WaitingJob, now: Date) => (aside.get(idOf(job)) ?? now) > now;
+  const rowsOf = (queue: WaitingQueue) => rows[queue] ?? [];
+  const pauses: number[] = [];
+  let overslept = rest.overslept ?? 0;
+  const deps: ReconcileDeps = {
+    now: () => noon,
+    sweepEveryMs: { 'recheck-live': 10_000, 'renew-certificate': 60_000 },
+    async pause(ms) {
+      if (ms < 1_000) return; // between two counts
+      pauses.push(ms);
+      rest.meanwhile?.(rows, queues);
+    },
+    waiting: {
+      count: async (queue, now) => rowsOf(queue).filter((job) => !isAside(job, now)).length,
+      overdue: async (queue, dueBefore, now) =>
+        rowsOf(queue).filter((job) => job.runAt < dueBefore && !isAside(job, now)),
+      page: async (queue, after) =>
+        rowsOf(queue)
+          .filter(({ key }) => after === null || key > after)
+          .slice(0, 2),
+      among: async (queue, keys) => rowsOf(queue).filter(({ key }) => keys.includes(key)),
+      takeTurn: async (name) => (name === 'reconcile' ? turn : (rest.full ?? false)),
+    },
+    queues: {
+      aliveIds: async (name) => new Set(idsIn(name)),
+      async counts(name) {
+        const delayed = idsIn(name).size;
+        return { waiting: 0, delayed, active: 0, failed: 0, prioritized: 0, isPaused: false };
+      },
+      astray: async (name, wanted) => wanted.filter(({ job }) => !idsIn(name).has(jobId(job))),
+      async ensure(name, wanted) {
+        const ids = idsIn(name);
+        const missing = wanted.filter(({ job }) => !ids.has(jobId(job)));
+        for (const { job, probation } of missing) {
+          ids.add(jobId(job));
+          if (probation) probations.push(jobId(job));
+        }
+        const woken = isSweepQueue(name) && overslept > 0 ? 1 : 0;
+        overslept -= woken;
+        if (isSweepQueue(name)) runAts.push(...wanted.map(({ runAt }) => runAt));
+        return { added: missing.length, woken };
+      },
+      async removeIdle(name, ids) {
+        return ids.filter((one) => idsIn(name).delete(one)).length;
+      },
+    },
+    quarantine: {
+      untils: async (_, ids) => new Map([...aside].filter(([one]) => ids.includes(one))),
+      dropBefore: async () => {},
+    },
+    repairs: {
+      async count(kind, repaired) {
+        if (repaired > 0) counted.set(kind, (counted.get(kind) ?? 0) + repaired);
+      },
+    },
+  };
+  return {
+    deps,
+    counted,
+    probations,
+    pauses,
+    runAts,
+    jobsIn: (name: QueueName) => [...idsIn(name)],
+  };
 }
 
 describe('the reconciler', () => {
-  it('leaves a queue alone that holds a job for each domain that waits', async () => {
-    const { deps, ensured } = world({
-      domains: [pending('a'), verified('b')],
-      alive: { 'check-dns': 1, 'issue-certificate': 1, 'escalate-certificate': 1 },
+  it('leaves a queue alone that holds a job for each row that waits', async () => {
+    const { deps, counted } = world({
+      rows: { 'check-dns': [waits(1)], 'deliver-webhook': [] },
+      jobs: { 'check-dns': [idOf(waits(1))] },
     });
-    expect(await reconcile(deps, EVERY_MS)).toEqual({ repaired: 0, walked: false });
-    expect(ensured).toEqual([]);
+    expect(await reconcile(deps, EVERY_MS)).toEqual(nothing);
+    expect(counted).toEqual(new Map());
   });
 
-  it('gives every waiting domain its jobs again when the queue has been emptied', async () => {
-    const { deps, ensured } = world({ domains: [pending('a'), pending('b'), verified('c')] });
-    expect(await reconcile(deps, EVERY_MS)).toEqual({ repaired: 4, walked: true });
-    expect(ensured).toEqual([
-      'check-dns a',
-      'check-dns b',
-      'issue-certificate c',
-      'escalate-certificate c',
-    ]);
+  it('gives every row its job again, and each sweep, when the queue has been emptied', async () => {
+    const delivery = { key: id(9), job: { deliveryId: id(9) }, runAt: later(noon, 60_000) };
+    const { deps, counted, jobsIn } = world({
+      rows: {
+        'check-dns': [waits(1), waits(2), waits(3)],
+        'escalate-certificate': [waits(4)],
+        'deliver-webhook': [delivery],
+      },
+      jobs: { 'recheck-live': [], 'renew-certificate': [] },
+    });
+    const repaired = { ...nothing, missing_job: 5, missing_sweep: 2 };
+    expect(await reconcile(deps, EVERY_MS)).toEqual(repaired);
+    expect(jobsIn('check-dns')).toEqual([waits(1), waits(2), waits(3)].map(idOf));
+    expect(jobsIn('deliver-webhook')).toEqual([id(9)]);
+    expect(counted).toEqual(
+      new Map([
+        ['missing_job', 5],
+        ['missing_sweep', 2],
+      ]),
+    );
   });
 
-  it('gives an overdue domain its job again', async () => {
-    const domains = [pending('a')];
-    const { deps, ensured } = world({ domains, overdue: domains, alive: { 'check-dns': 1 } });
-    expect(await reconcile(deps, EVERY_MS)).toEqual({ repaired: 1, walked: false });
-    expect(ensured).toEqual(['check-dns a']);
+  it('finds the lost job of an overdue row, also where the counts agree by chance', async () => {
+    const lost = waits(1, later(noon, -60_000));
+    const { deps, jobsIn } = world({
+      rows: { 'check-dns': [lost, waits(2)] },
+      jobs: { 'check-dns': [idOf(waits(2)), idOf(waits(3))] },
+    });
+    expect(await reconcile(deps, EVERY_MS)).toMatchObject({ missing_job: 1, orphaned_job: 1 });
+    expect(jobsIn('check-dns').sort()).toEqual([lost, waits(2)].map(idOf));
+  });
+
+  it('finds a lost job beside an orphan, although the counts agree, in a turn that compares all', async () => {
+    const situation = () => ({
+      rows: { 'check-dns': [waits(1)] },
+      jobs: { 'check-dns': [idOf(waits(2))] },
+    });
+    expect(await reconcile(world(situation()).deps, EVERY_MS)).toEqual(nothing);
+    const { deps, jobsIn } = world({ ...situation(), full: true });
+    const repaired = { ...nothing, missing_job: 1, orphaned_job: 1 };
+    expect(await reconcile(deps, EVERY_MS)).toEqual(repaired);
+    expect(jobsIn('check-dns')).toEqual([idOf(waits(1))]);
+  });
+
+  it('waits once before its second look, however many queues look wrong', async () => {
+    const situation = { rows: { 'check-dns': [waits(1)], 'issue-certificate': [waits(2)] } };
+    const { deps, pauses } = world(situation);
+    expect(await reconcile(deps, EVERY_MS)).toMatchObject({ missing_job: 2 });
+    expect(pauses).toEqual([5_000]);
+    const laboratory = world(situation);
+    await reconcile(laboratory.deps, 1_000);
+    expect(laboratory.pauses).toEqual([1_000]);
+  });
+
+  it('lets a laboratory’s job be late, too, before it counts as lost', async () => {
+    const late = waits(1, later(noon, -4_000));
+    const { deps } = world({
+      rows: { 'check-dns': [late] },
+      jobs: { 'check-dns': [idOf(waits(2))] },
+    });
+    expect(await reconcile(deps, 1_000)).toEqual(nothing);
+  });
+
+  it('leaves a sweep asleep for its interval, and counts one that oversleeps', async () => {
+    const { deps, runAts, counted } = world({ overslept: 1 });
+    expect(await reconcile(deps, EVERY_MS)).toEqual({ ...nothing, overdue_job: 1 });
+    expect(runAts).toEqual([later(noon, 10_000), later(noon, 60_000)]);
+    expect(counted).toEqual(new Map([['overdue_job', 1]]));
+  });
+
+  it('takes out jobs that no row wants: of a removed domain, of an earlier life, of nobody', async () => {
+    const earlier = `${id(1)}.0`;
+    const { deps, jobsIn } = world({
+      rows: { 'check-dns': [waits(1)] },
+      jobs: { 'check-dns': [idOf(waits(1)), earlier, idOf(waits(2)), 'nobody'] },
+    });
+    expect(await reconcile(deps, EVERY_MS)).toEqual({ ...nothing, orphaned_job: 3 });
+    expect(jobsIn('check-dns')).toEqual([idOf(waits(1))]);
+  });
+
+  it('repairs nothing that was only on its way at the first look', async () => {
+    const { deps, counted } = world({
+      rows: { 'check-dns': [waits(1), waits(2), waits(3)] },
+      jobs: { 'check-dns': [idOf(waits(3)), idOf(waits(4)), idOf(waits(5))] },
+      meanwhile: (rows, jobs) => {
+        // 1 has moved on, 2 has got its job, 4 has got its row, and 5 has ended.
+        rows['check-dns'] = [waits(2), waits(3), waits(4)];
+        jobs.set('check-dns', new Set([waits(2), waits(3), waits(4)].map(idOf)));
+      },
+    });
+    // One more, so that the counts differ.
+    deps.waiting.count = async () => 4;
+    expect(await reconcile(deps, EVERY_MS)).toEqual(nothing);
+    expect(counted).toEqual(new Map());
+  });
+
+  it('leaves a job alone that is set aside, until its time', async () => {
+    const overdue = waits(1, later(noon, -60_000));
+    const aside = new Map([[idOf(overdue), later(noon, 1_000)]]);
+    const { deps, jobsIn } = world({ rows: { 'check-dns': [overdue] }, aside });
+    expect(await reconcile(deps, EVERY_MS)).toEqual(nothing);
+    expect(jobsIn('check-dns')).toEqual([]);
+    // Nor while it compares because of another.
+    const both = world({ rows: { 'check-dns': [overdue, waits(2)] }, aside });
+    expect(await reconcile(both.deps, EVERY_MS)).toEqual({ ...nothing, missing_job: 1 });
+    expect(both.jobsIn('check-dns')).toEqual([idOf(waits(2))]);
+  });
+
+  it('brings it back afterwards, on probation', async () => {
+    const overdue = waits(1, later(noon, -60_000));
+    const { deps, probations } = world({
+      rows: { 'check-dns': [overdue] },
+      aside: new Map([[idOf(overdue), later(noon, -1_000)]]),
+    });
+    await reconcile(deps, EVERY_MS);
+    expect(probations).toEqual([idOf(overdue)]);
   });
 
   it('does nothing when it is another process’s turn', async () => {
-    const { deps, ensured } = world({ domains: [pending('a')], turn: false });
+    const { deps, jobsIn } = world({ rows: { 'check-dns': [waits(1)] }, turn: false });
     expect(await reconcile(deps, EVERY_MS)).toBeNull();
-    expect(ensured).toEqual([]);
+    expect(jobsIn('check-dns')).toEqual([]);
+  });
+
+  describe('in a process that stops', () => {
+    it('repairs nothing once its pause is cut short', async () => {
+      const { deps, jobsIn } = world({ rows: { 'check-dns': [waits(1), waits(2)] } });
+      const stopping = new AbortController();
+      const pause = () => {
+        stopping.abort();
+        return new Promise<void>(() => {}); // for ever
+      };
+      expect(await reconcile({ ...deps, pause }, EVERY_MS, stopping.signal)).toEqual(nothing);
+      expect(jobsIn('check-dns')).toEqual([]);
+    });
+
+    it('takes no job for an orphan because its row was not read any more', async () => {
+      const stopping = new AbortController();
+      const rows = [1, 2, 3, 4].map((n) => waits(n));
+      const { deps, jobsIn } = world({
+        rows: { 'check-dns': rows },
+        jobs: { 'check-dns': rows.map(idOf) },
+        full: true,
+      });
+      const page: typeof deps.waiting.page = (...asked) => {
+        stopping.abort();
+        return deps.waiting.page(...asked);
+      };
+      const waiting = { ...deps.waiting, page };
+      expect(await reconcile({ ...deps, waiting }, EVERY_MS, stopping.signal)).toEqual(nothing);
+      expect(jobsIn('check-dns')).toEqual(rows.map(idOf));
+    });
+
+    it('ends after the batch under way, and counts what it has repaired', async () => {
+      const stopping = new AbortController();
+      const rows = Array.from({ length: 1_500 }, (_, index) => waits(index + 1));
+      const { deps, counted } = world({ rows: { 'check-dns': rows } });
+      const page: typeof deps.waiting.page = async (_, after) => (after === null ? rows : []);
+      const ensure: typeof deps.queues.ensure = (name, jobs) => {
+        if (!isSweepQueue(name)) stopping.abort();
+        return deps.queues.ensure(name, jobs);
+      };
+      const one = {
+        ...deps,
+        waiting: {
+          ...deps.waiting,
+          page: async (...asked: Parameters<typeof page>) =>
+            asked[0] === 'check-dns' ? page(...asked) : [],
+        },
+        queues: { ...deps.queues, ensure },
+      };
+      const repaired = { ...nothing, missing_job: 1_000 };
+      expect(await reconcile(one, EVERY_MS, stopping.signal)).toEqual(repaired);
+      expect(counted).toEqual(new Map([['missing_job', 1_000]]));
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepFromSpinning } from '../../workers/guard.ts';
+import { keepFromSpinning } from '../../workers/running/spin-guard.ts';
 
 /** Counts pauses; pausing takes no time. */
 class FakeWorker extends EventEmitter {
@@ -34,6 +34,17 @@ describe('a worker whose queue is away', () => {
     vi.advanceTimersByTime(1_000);
     worker.emit('error', new Error('away'));
     expect(worker.pauses).toBe(0);
+  });
+
+  it('is not paused for being behind: BullMQ says so once for each job whose lock was lost', () => {
+    const worker = new FakeWorker();
+    keepFromSpinning(worker, pino({ level: 'silent' }));
+    for (let index = 0; index < 500; index += 1) {
+      worker.emit('error', new Error(`could not renew lock for job ${index}`));
+    }
+    expect(worker.pauses).toBe(0);
+    burst(worker);
+    expect(worker.pauses).toBe(1);
   });
 
   it('is paused after a burst of errors, longer each time, and goes on by itself', () => {

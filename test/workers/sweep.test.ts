@@ -1,0 +1,136 @@
+/** What the sweeps share: bounded, to the end, whatever happens to one domain. */
+import { describe, expect, it } from 'vitest';
+import type { Lease, Taken } from '../../src/db/sweeps.ts';
+import { type Sweep, sweep } from '../../workers/running/sweep.ts';
+import { noon } from '../support/builders.ts';
+
+const running = new AbortController().signal;
+
+const lease: Lease = { now: noon, leasesMs: [1_000] };
+
+/** `due` are taken in order, `suspects` for the fourth time; what was done is written down. */
+function world(due: readonly string[], suspects: readonly string[] = []) {
+  const left = [...due];
+  const suspectsLeft = [...suspects];
+  const told: string[] = [];
+  const worked: string[] = [];
+  const faults: string[] = [];
+  const batches: number[] = [];
+  let underWay = 0;
+  let mostUnderWay = 0;
+  const given: Sweep = {
+    due: {
+      take: async ({ limit, suspects: ofSuspects }): Promise<Taken[]> => {
+        if (ofSuspects) {
+          return suspectsLeft.splice(0, limit).map((id) => ({ id, takes: 4 }));
+        }
+        const taken = left.splice(0, limit);
+        batches.push(taken.length);
+        return taken.map((id) => ({ id, takes: id === 'twice' ? 2 : 1 }));
+      },
+      settle: async (id) => void told.push(`settle ${id}`),
+      giveBack: async (ids) => void told.push(`give back ${ids.join(' ')}`),
+      noteReason: async (id, reason) => void told.push(`${id}: ${reason}`),
+    },
+    lease: () => lease,
+    work: async (id) => {
+      underWay += 1;
+      mostUnderWay = Math.max(mostUnderWay, underWay);
+      await new Promise((resolve) => setImmediate(resolve));
+      worked.push(id);
+      underWay -= 1;
+    },
+    onFault: (fault, id) => faults.push(`${id}: ${String(fault)}`),
+    batch: 4,
+    atOnce: 2,
+  };
+  return { given, worked, faults, batches, told, left, mostUnderWay: () => mostUnderWay };
+}
+
+const ten = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
+/** As the driver words it when the database is away. */
+const outage = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
+describe('a sweep', () => {
+  it('works on everything that is due, a batch after the other, so many at once', async () => {
+    const { given, worked, batches, mostUnderWay } = world(ten);
+    expect(await sweep(given, running)).toBe(10);
+    expect(worked.toSorted()).toEqual(ten);
+    expect(batches).toEqual([4, 4, 2]);
+    expect(mostUnderWay()).toBe(2);
+  });
+
+  it('asks once where nothing is due', async () => {
+    const { given, batches } = world([]);
+    expect(await sweep(given, running)).toBe(0);
+    expect(batches).toEqual([0]);
+  });
+
+  it('is stopped by no single domain, whose fault is told', async () => {
+    const { given, worked, faults } = world(ten);
+    const work = async (id: string) => {
+      if (id === 'c') throw new Error('impossible row');
+      await given.work(id);
+    };
+    expect(await sweep({ ...given, work }, running)).toBe(10);
+    expect(worked).toHaveLength(9);
+    expect(faults).toEqual(['c: Error: impossible row']);
+  });
+
+  it('ends with an outage instead of meeting it at every domain', async () => {
+    const { given, worked, faults, told } = world(ten);
+    const work = async (id: string) => {
+      if (id === 'b') throw outage();
+      await given.work(id);
+    };
+    await expect(sweep({ ...given, work }, running)).rejects.toThrow('ECONNREFUSED');
+    expect(worked).toEqual(['a']);
+    expect(faults).toEqual([]);
+    // No fault of theirs.
+    expect(told).toEqual(['give back b c d']);
+  });
+
+  it('rejects once where it cannot take anything', async () => {
+    const { given } = world([]);
+    const due = { ...given.due, take: () => Promise.reject(outage()) };
+    await expect(sweep({ ...given, due }, running)).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('begins nothing more once it is to stop, and finishes what is under way', async () => {
+    const stop = new AbortController();
+    const { given, worked, left, told } = world(ten, ['suspect']);
+    const work = async (id: string) => {
+      if (id === 'b') stop.abort();
+      await given.work(id);
+    };
+    expect(await sweep({ ...given, work }, stop.signal)).toBe(2);
+    expect(worked.toSorted()).toEqual(['a', 'b']);
+    expect(left).toHaveLength(6);
+    expect(told).toEqual(['give back c d']);
+  });
+
+  it('works on what may be what kills the worker at the end, each alone', async () => {
+    const { given, worked, told } = world(ten, ['x', 'y']);
+    const open = new Set<string>();
+    const beside: string[] = [];
+    const work = async (id: string) => {
+      open.add(id);
+      if (id === 'x' || id === 'y') beside.push(...open);
+      await given.work(id);
+      open.delete(id);
+    };
+    expect(await sweep({ ...given, work }, running)).toBe(12);
+    expect(worked.slice(10)).toEqual(['x', 'y']);
+    expect(beside).toEqual(['x', 'y']);
+    expect(told).toEqual(['settle x', 'settle y']);
+  });
+
+  it('forgets earlier trouble of one that goes well, and notes the reason of one that does not', async () => {
+    const { given, told } = world(['a', 'twice'], ['x']);
+    const work = async (id: string) => {
+      if (id !== 'twice') throw new TypeError(`impossible row ${id}`);
+    };
+    await sweep({ ...given, work }, running);
+    expect(told).toEqual(['settle twice', 'x: TypeError: impossible row x']);
+  });
+});

@@ -1,0 +1,73 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startTimer } from '../../workers/running/timer.ts';
+
+const log = pino({ level: 'silent' });
+
+describe('what every worker process does by the clock', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('is done at once, and then at every interval', async () => {
+    const turn = vi.fn(async () => undefined);
+    const timer = startTimer('a test', 100, turn, log);
+    expect(turn).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(99);
+    expect(turn).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(turn).toHaveBeenCalledTimes(2);
+    await timer.stop();
+  });
+
+  it('never runs twice at once, and goes on after a fault', async () => {
+    const ends: (() => void)[] = [];
+    const timer = startTimer(
+      'a test',
+      100,
+      () => new Promise((_, fail) => ends.push(() => fail(new Error('away')))),
+      log,
+    );
+    await vi.advanceTimersByTimeAsync(350);
+    expect(ends).toHaveLength(1);
+    ends[0]?.();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(ends).toHaveLength(2);
+    ends[1]?.();
+    await timer.stop();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ends).toHaveLength(2);
+  });
+
+  it('has stopped when the turn under way has ended', async () => {
+    let end = () => {};
+    const timer = startTimer(
+      'a test',
+      100,
+      () =>
+        new Promise<void>((done) => {
+          end = done;
+        }),
+      log,
+    );
+    await vi.advanceTimersByTimeAsync(100);
+    let stopped = false;
+    const stopping = timer.stop().then(() => {
+      stopped = true;
+    });
+    await vi.advanceTimersByTimeAsync(500);
+    expect(stopped).toBe(false);
+    end();
+    await stopping;
+  });
+
+  it('tells the turn under way to end when it is stopped, and keeps silent about how it does', async () => {
+    const lines: string[] = [];
+    const told = pino({}, { write: (line: string) => void lines.push(line) });
+    const untilStopped = (stop: AbortSignal) =>
+      new Promise((_, fail) => {
+        stop.addEventListener('abort', () => fail(new Error('the pool has ended')));
+      });
+    await startTimer('a test', 100, untilStopped, told).stop();
+    expect(lines).toEqual([]);
+  });
+});

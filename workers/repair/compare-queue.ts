@@ -1,0 +1,99 @@
+/**
+ * Compares a queue with the rows that wait, both ways: jobs that are missing, and jobs that nobody wants. The two
+ * cannot be read at one moment, and a row is committed before its job is added; so a first look only suspects, and
+ * what a second one some seconds later still finds wrong is put right.
+ */
+import type { WaitingJob, WaitingQueue } from '../../src/db/waiting.ts';
+import { jobId, rowIdIn } from '../../src/queue/names.ts';
+import { type ReconcileDeps, withoutSetAside } from './wanted-jobs.ts';
+
+const PAGE = 1_000;
+
+export type Suspects = {
+  /** Keys of rows without a job that runs at its time. */
+  readonly missing: readonly string[];
+  /** Ids of jobs without a row. */
+  readonly orphaned: readonly string[];
+};
+
+/** Of a queue that is as it should be. */
+export const unsuspicious: Suspects = { missing: [], orphaned: [] };
+
+export type Confirmed = {
+  readonly added: number;
+  readonly woken: number;
+  readonly removed: number;
+};
+
+/**
+ * The first look. All ids of the queue are held at once: a million take some hundred megabytes for a moment. Suspects
+ * nothing once `stop` is aborted, because what was not read yet looks like an orphan.
+ */
+export async function compare(
+  deps: ReconcileDeps,
+  queue: WaitingQueue,
+  stop: AbortSignal,
+): Promise<Suspects> {
+  if (stop.aborted) return unsuspicious;
+  const ids = await deps.queues.aliveIds(queue);
+  const missing: string[] = [];
+  let afterKey: string | null = null;
+  while (!stop.aborted) {
+    const page: readonly WaitingJob[] = await deps.waiting.page(queue, afterKey, PAGE);
+    missing.push(...page.filter(({ job }) => !ids.delete(jobId(job))).map(({ key }) => key));
+    afterKey = page.at(-1)?.key ?? null;
+    if (afterKey === null) return { missing, orphaned: [...ids] };
+  }
+  return unsuspicious;
+}
+
+/** The second look, some seconds later, which puts right what is still wrong. Begins no page once `stop` is aborted. */
+export async function confirm(
+  deps: ReconcileDeps,
+  queue: WaitingQueue,
+  { missing, orphaned }: Suspects,
+  stop: AbortSignal,
+): Promise<Confirmed> {
+  let [added, woken, removed] = [0, 0, 0];
+  for (const keys of pages(missing)) {
+    if (stop.aborted) break;
+    const ensured = await addMissing(deps, queue, keys);
+    added += ensured.added;
+    woken += ensured.woken;
+  }
+  for (const ids of pages(orphaned)) {
+    if (stop.aborted) break;
+    removed += await removeOrphans(deps, queue, ids);
+  }
+  return { added, woken, removed };
+}
+
+async function addMissing(deps: ReconcileDeps, queue: WaitingQueue, keys: readonly string[]) {
+  const wanted = await withoutSetAside(deps, queue, await deps.waiting.among(queue, keys));
+  const astray = await deps.queues.astray(queue, wanted);
+  if (astray.length === 0) return { added: 0, woken: 0 };
+  // Read again after the queue, not before: a job may have ended meanwhile because its row no longer waits.
+  const rows = await deps.waiting.among(queue, keys);
+  const waits = new Map(rows.map(({ job, runAt }) => [jobId(job), runAt.getTime()]));
+  const lost = astray.filter(({ job, runAt }) => waits.get(jobId(job)) === runAt.getTime());
+  return deps.queues.ensure(queue, lost);
+}
+
+async function removeOrphans(
+  { waiting, queues }: ReconcileDeps,
+  queue: WaitingQueue,
+  ids: readonly string[],
+): Promise<number> {
+  const keys = ids.map(rowIdIn).filter((key) => key !== null);
+  const wanted = new Set((await waiting.among(queue, keys)).map(({ job }) => jobId(job)));
+  return queues.removeIdle(
+    queue,
+    ids.filter((id) => !wanted.has(id)),
+  );
+}
+
+function pages<T>(items: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(items.length / PAGE) }, (_, index) =>
+    items.slice(index * PAGE, (index + 1) * PAGE),
+  );
+}

@@ -1,0 +1,100 @@
+/**
+ * What the sweeps share: domains that wait for nothing have no job of their own, but a time in their row
+ * (docs/decisions/0012). A sweep takes what is due in batches, works on some of it at once, and ends when nothing is due.
+ * What it took before without a save, again and again, it takes at the end, one at a time: it may be what kills the worker.
+ */
+import { quarantine, reasonOf } from '../../src/core/quarantine.ts';
+import type { DueDomains, Lease, Taken } from '../../src/db/sweeps.ts';
+import { isUnavailable } from '../../src/db/unavailable.ts';
+import { isQueueUnavailable } from '../../src/queue/unavailable.ts';
+
+export type Sweep = {
+  readonly due: DueDomains;
+  /** What is taken now is leased like this. */
+  lease(): Lease;
+  work(id: string): Promise<void>;
+  /** A domain's fault stops nobody else: it is told here, and the domain comes again when its lease ends. */
+  onFault(fault: unknown, id: string): void;
+  /** The largest batch to take, and how many of it are worked on at once. */
+  readonly batch: number;
+  readonly atOnce: number;
+};
+
+/**
+ * Answers how many domains were worked on. Once `stop` is aborted nothing more is begun; what is under way is finished.
+ * An outage of ours, in taking or in working, ends the sweep with it: every other domain would only meet it, too.
+ */
+export async function sweep(given: Sweep, stop: AbortSignal): Promise<number> {
+  const together = await sweepThrough(given, false, stop);
+  const alone = await sweepThrough({ ...given, batch: 1, atOnce: 1 }, true, stop);
+  return together + alone;
+}
+
+async function sweepThrough(given: Sweep, suspects: boolean, stop: AbortSignal): Promise<number> {
+  const { due, lease, batch, atOnce } = given;
+  /** Taken and not worked on to an end. */
+  const open = new Set<string>();
+  let waiting: Taken[] = [];
+  let mayBeMore = true;
+  let refill: Promise<void> | null = null;
+  let broken = false;
+  let worked = 0;
+
+  async function takeMore(): Promise<void> {
+    const taken = await due.take({ ...lease(), limit: batch, suspects });
+    for (const { id } of taken) open.add(id);
+    waiting = [...taken];
+    mayBeMore = taken.length >= batch;
+    refill = null;
+  }
+
+  /** One batch is taken at a time, by whoever finds none left; the others wait for it. */
+  async function next(): Promise<Taken | undefined> {
+    while (waiting.length === 0 && mayBeMore && !stop.aborted && !broken) {
+      refill ??= takeMore();
+      await refill;
+    }
+    return stop.aborted || broken ? undefined : waiting.shift();
+  }
+
+  async function workOn(): Promise<void> {
+    try {
+      for (let one = await next(); one !== undefined; one = await next()) {
+        await workOnOne(given, one);
+        open.delete(one.id);
+        worked += 1;
+      }
+    } catch (fault) {
+      broken = true;
+      throw fault;
+    }
+  }
+
+  const ends = await Promise.allSettled(Array.from({ length: atOnce }, workOn));
+  // An outage, or a stop. Where the database is away they are given back before the next take.
+  if (open.size > 0) await due.giveBack([...open], lease()).catch(() => {});
+  const fault = ends.find((end) => end.status === 'rejected');
+  if (fault !== undefined) throw fault.reason;
+  return worked;
+}
+
+/** Throws outages only. */
+async function workOnOne(
+  { due, lease, work, onFault }: Sweep,
+  { id, takes }: Taken,
+): Promise<void> {
+  try {
+    await work(id);
+  } catch (fault) {
+    if (isUnavailable(fault) || isQueueUnavailable(fault)) throw fault;
+    onFault(fault, id);
+    if (takes >= quarantine.takesSuspicious) await due.noteReason(id, reasonOf(errorOf(fault)));
+    return;
+  }
+  // The first time the save has said so.
+  if (takes > 1) await due.settle(id, lease());
+}
+
+function errorOf(fault: unknown) {
+  return fault instanceof Error ? fault : { name: 'Thrown', message: String(fault) };
+}
