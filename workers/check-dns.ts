@@ -9,20 +9,29 @@ import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/observation.ts';
 import type { CheckSave } from '../src/db/checks.ts';
 import type { LoadedDomain } from '../src/db/domain-row.ts';
-import type { MoveResult } from '../src/db/moves.ts';
+import type { NewEscalation } from '../src/db/escalations.ts';
+import type { LostDomain, MoveResult } from '../src/db/transitions.ts';
 import type { DomainJob } from '../src/queue/names.ts';
-import { afresh, done, type JobResult } from './job.ts';
+import type { JudgeClaim } from './judge-claim.ts';
+import { afresh, done, type JobResult } from './running/job.ts';
 
 export type CheckDnsDeps = {
   load(domainId: string): Promise<LoadedDomain | undefined>;
   observe(domain: LoadedDomain): Promise<Observation>;
   diagnose(domain: LoadedDomain, observation: Observation): Promise<Diagnosis>;
   save(check: CheckSave): Promise<MoveResult>;
+  /** Whether the DNS says that a held name is this project's. */
+  readonly judgeClaim: JudgeClaim;
   /** Makes sure that the jobs of the domain's present state exist. */
   enqueueFollowUps(domain: { id: string; epoch: number }, outcome: CheckOutcome): Promise<void>;
+  /** Of every check that was saved, for those who count. */
+  told?(check: SavedCheck): void;
   rules(now: Date): CheckRules;
   now(): Date;
 };
+
+export type SavedCheck = Pick<CheckSave, 'domain' | 'observation' | 'outcome' | 'at'> &
+  Pick<Diagnosis, 'verdict'>;
 
 /** Looks at a pending domain's DNS once. */
 export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobResult> {
@@ -31,51 +40,92 @@ export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobR
   if (domain.state.status !== 'pending') return resumeAfterMove(deps, domain);
 
   const observation = await deps.observe(domain);
-  const now = deps.now();
-  const outcome = judgeCheck(domain, await judged(deps, domain, observation), deps.rules(now));
-  return save(deps, { domain, observation, outcome, at: now });
-}
-
-/** Most looks find everything as it was and give back what was loaded: what it means has been said, and moves nothing. */
-async function judged(
-  deps: CheckDnsDeps,
-  domain: LoadedDomain,
-  observation: Observation,
-): Promise<Pick<Diagnosis, 'verdict' | 'findings'>> {
-  return observation === domain.observation
-    ? { verdict: 'unknown', findings: domain.findings }
-    : deps.diagnose(domain, observation);
-}
-
-async function save(deps: CheckDnsDeps, check: CheckSave): Promise<JobResult> {
-  const { domain, outcome, at } = check;
-  const result = await deps.save(check);
-  if (result.kind === 'stale') return afresh(at);
-  if (result.kind === 'held_elsewhere') return save(deps, heldElsewhere(deps, check));
-  if (outcome.kind === 'stayed') return again(outcome, at);
-  await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
+  const look = await judged(deps, domain, observation);
+  const outcome = await saveLook(deps, { domain, observation }, look);
+  if (outcome === null) return afresh(deps.now());
+  if (outcome.kind === 'stayed') return again(outcome, deps.now());
   return outcome.to.status === 'failed'
     ? { kind: 'over', reason: `window ended: ${codes(outcome)}` }
     : done;
 }
 
-/** The look was right, but another project holds this apex: it waits, and says so. */
-function heldElsewhere(deps: CheckDnsDeps, check: CheckSave): CheckSave {
-  const { hostname } = check.domain;
-  const findings = [{ code: 'held_elsewhere', hostname } as const];
-  const look = { verdict: 'wrong', findings } as const;
-  return { ...check, outcome: judgeCheck(check.domain, look, deps.rules(check.at)) };
+type Look = Pick<Diagnosis, 'verdict' | 'findings'>;
+
+/**
+ * Most looks find everything as it was and give back what was loaded: what it means has been said, and moves nothing.
+ * But a name that another project held may be free by now, which the DNS does not show.
+ */
+async function judged(
+  deps: CheckDnsDeps,
+  domain: LoadedDomain,
+  observation: Observation,
+): Promise<Look> {
+  const isHeld = domain.findings.some(({ code }) => code === 'held_elsewhere');
+  return observation === domain.observation && !isHeld
+    ? { verdict: 'unknown', findings: domain.findings }
+    : deps.diagnose(domain, observation);
+}
+
+type Seen = Pick<CheckSave, 'domain' | 'observation' | 'provenAgainst'> & {
+  /** Of a domain that is served: its case, should the certificate have ended. */
+  caseAtEnd?(): Promise<NewEscalation | undefined>;
+};
+
+/**
+ * Judges and saves a look at a domain in any state, and makes sure of the jobs that follow from it; answers what came of
+ * it, or null where somebody else saved first.
+ */
+export async function saveLook(
+  deps: Omit<CheckDnsDeps, 'load' | 'observe' | 'diagnose'>,
+  { caseAtEnd, ...seen }: Seen,
+  look: Look,
+): Promise<CheckOutcome | null> {
+  const { domain, observation } = seen;
+  const at = deps.now();
+  const outcome = judgeCheck(domain, look, deps.rules(at));
+  const ended = outcome.events.some(({ type }) => type === 'certificate.ended');
+  const escalation = ended ? await caseAtEnd?.() : undefined;
+  const result = await deps.save({ ...seen, outcome, at, ...(escalation && { escalation }) });
+  if (result.kind === 'stale') return null;
+  if (result.kind === 'held_elsewhere') {
+    const provenAgainst = result.holderProjectId;
+    const claim = await deps.judgeClaim(domain, observation, provenAgainst);
+    return claim.kind === 'proven'
+      ? saveLook(deps, { domain, observation, provenAgainst }, look)
+      : saveLook(deps, { domain, observation }, claim.look);
+  }
+  deps.told?.({ domain, observation, outcome, at, verdict: look.verdict });
+  if (result.lost !== undefined)
+    await deps.enqueueFollowUps(result.lost, begunAnew(result.lost, at));
+  if (outcome.kind === 'moved') {
+    await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
+  }
+  return outcome;
+}
+
+/** What the name was taken from waits again, and is looked at at once: its customer is to know what is to be done. */
+function begunAnew({ state }: LostDomain, at: Date): CheckOutcome {
+  return {
+    kind: 'moved',
+    to: state,
+    findings: [],
+    events: [],
+    nextCheckAt: at,
+    recheckAt: null,
+    escalateAt: null,
+  };
 }
 
 /** A worker died between the save and the follow-up: the run after it makes good. */
 async function resumeAfterMove(deps: CheckDnsDeps, domain: LoadedDomain): Promise<JobResult> {
-  const { state, nextCheckAt, escalateAt, findings } = domain;
+  const { state, nextCheckAt, recheckAt, escalateAt, findings } = domain;
   const outcome = {
     kind: 'stayed',
     to: state,
     findings,
     events: [],
     nextCheckAt,
+    recheckAt,
     escalateAt,
   } as const;
   await deps.enqueueFollowUps(domain, outcome);

@@ -1,31 +1,55 @@
 /**
  * verified for 30 minutes without a certificate: what the interface document tells a person to do, done here.
  * Does the domain still verify? Does a CAA record forbid? Then a new attempt at once, and one open case.
- * Woken by: a delayed job from the moment of verification, the reconciler.
- * May run twice: one case is open at most, and only for a domain that is still verified in this epoch.
+ * Woken by: a delayed job from the moment of verification, itself while the case is open, the reconciler.
+ * Reads: the domain, its orders, the DNS, the name's addresses. Writes: the case, or the way back to pending with it.
+ * May run twice: one case is open at most, the same cause again is no news, and all of it holds for one epoch.
  */
 
-import { judgeCheck } from '../src/core/check.ts';
-import { escalationCause } from '../src/core/escalation.ts';
-import type { IssueWork } from '../src/db/certificates.ts';
-import type { NewEscalation } from '../src/db/escalations.ts';
+import { type CheckOutcome, judgeCheck } from '../src/core/check.ts';
+import type { DiagnosisForAny } from '../src/core/diagnosis/diagnose-for.ts';
+import {
+  type EscalationEvidence,
+  likeliestCause,
+  mayWake,
+  nextAttempt,
+  type Probe,
+} from '../src/core/escalation.ts';
+import type { Observation } from '../src/core/observation.ts';
+import type { LoadedDomain } from '../src/db/domain-row.ts';
+import type { NewEscalation, OpenEscalation, OpenResult } from '../src/db/escalations.ts';
+import type { IssueWork } from '../src/db/issue-work.ts';
+import type { Quarantined } from '../src/db/quarantine.ts';
 import type { DomainJob } from '../src/queue/names.ts';
-import type { CheckDnsDeps } from './check-dns.ts';
-import type { JobResult } from './job.ts';
-import { afresh, done } from './job.ts';
+import { type ChoiceDeps, chooseFor } from './choose-authority.ts';
+import type { IssueCertificateDeps } from './issue-certificate.ts';
+import { evidenceOf, inJson, inWords, isWorthATry, standing } from './judge-case.ts';
+import type { JobResult } from './running/job.ts';
+import { afresh, done } from './running/job.ts';
 
-export type EscalateCertificateDeps = Omit<CheckDnsDeps, 'load'> & {
+type Looks = ChoiceDeps &
+  Pick<IssueCertificateDeps, 'observe' | 'diagnose' | 'save' | 'enqueueFollowUps'>;
+
+export type EscalateCertificateDeps = Looks & {
   loadWork(domainId: string, now: Date): Promise<IssueWork | undefined>;
+  /** The open case, or null. */
+  loadOpen(domainId: string): Promise<OpenEscalation | null>;
+  /** Asks each address of the name for a challenge; empty where no authority ever asks (the local one). */
+  probe(hostname: string): Promise<readonly Probe[]>;
   openEscalation(
     domain: { id: string; epoch: number },
     escalation: NewEscalation,
-    at: Date,
-  ): Promise<boolean>;
-  /** Wakes the domain's issue-certificate job now. */
+    times: { at: Date; againAt: Date },
+  ): Promise<OpenResult>;
+  /** Why and until when the domain's issue-certificate job is set aside; null where it is not. */
+  findQuarantine(job: DomainJob): Promise<Quarantined | null>;
+  /** Runs the domain's issue-certificate job now, also where it is missing, or was set aside. */
   attemptNow(job: DomainJob): Promise<void>;
+  /** Where the operator reads it: the log. */
+  tellOperator(domain: LoadedDomain, escalation: NewEscalation): void;
 };
 
-/** Opens the case of a domain that still has no certificate. */
+/** Opens the case of a domain that still has no certificate, or brings it up to date. */
 export async function escalateCertificate(
   deps: EscalateCertificateDeps,
   job: DomainJob,
@@ -36,22 +60,76 @@ export async function escalateCertificate(
   if (domain.state.status !== 'verified') return done;
 
   const observation = await deps.observe(domain);
-  const now = deps.now();
   const diagnosis = await deps.diagnose(domain, observation);
+  // Of a name that points elsewhere, the addresses are somebody else's.
+  const probes = diagnosis.verdict === 'right' ? await deps.probe(domain.hostname) : [];
+  const open = await deps.loadOpen(domain.id);
+  const now = deps.now();
   const outcome = judgeCheck(domain, diagnosis, deps.rules(now));
   if (outcome.kind === 'moved') {
-    // The DNS has changed: that is the customer's finding, not an operator's case.
-    const result = await deps.save({ domain, observation, outcome, at: now });
-    if (result.kind !== 'saved') return afresh(now);
-    await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
-    return done;
+    const check = { domain, observation, outcome, at: now };
+    return goBack(deps, check, caseOf(evidenceOf(work, diagnosis, probes)), open);
   }
-  const { lastProblem: problem, refusals } = work;
-  const { cause, nextAction } = escalationCause(diagnosis, problem);
-  const evidence = { findings: [...diagnosis.findings], problem, refusals };
-  await deps.openEscalation(domain, { cause, nextAction, evidence }, now);
-  // Also where the case was open already: a worker may have died in between. Waking costs no order that the
-  // authority does not allow (mayOrderAt).
-  await deps.attemptNow(job);
+  const quarantine = await deps.findQuarantine(job);
+  return keepCase(deps, { work, diagnosis, probes, open, quarantine, now });
+}
+
+type Check = {
+  readonly domain: LoadedDomain;
+  readonly observation: Observation;
+  readonly outcome: CheckOutcome;
+  readonly at: Date;
+};
+
+/** The DNS has changed, or CAA forbids: back to pending, and the case with it or not at all. */
+async function goBack(
+  deps: EscalateCertificateDeps,
+  check: Check,
+  escalation: NewEscalation,
+  open: OpenEscalation | null,
+): Promise<JobResult> {
+  const { domain, outcome, at } = check;
+  const result = await deps.save({ ...check, escalation });
+  if (result.kind !== 'saved') return afresh(at);
+  if (open?.cause !== escalation.cause) deps.tellOperator(domain, escalation);
+  await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
   return done;
+}
+
+type Found = {
+  readonly work: IssueWork;
+  readonly diagnosis: DiagnosisForAny;
+  readonly probes: readonly Probe[];
+  readonly open: OpenEscalation | null;
+  readonly quarantine: Quarantined | null;
+  readonly now: Date;
+};
+
+/** It stays verified: a new attempt where the case is new or its cause was put right, and another look later. */
+async function keepCase(deps: EscalateCertificateDeps, found: Found): Promise<JobResult> {
+  const { work, diagnosis, probes, open, quarantine, now } = found;
+  const { domain, order } = work;
+  const evidence = { ...evidenceOf(work, diagnosis, probes), quarantine: inJson(quarantine) };
+  const { cause, evidence: known } = standing(open, evidence);
+  const plan = {
+    hasOrder: order !== null,
+    nextCheckAt: domain.nextCheckAt,
+    ...chooseFor(deps, { ...work, forbidden: diagnosis.forbidden }),
+    setAsideUntil: quarantine?.until ?? null,
+  };
+  const { escalateAfterMs } = deps.rules(now);
+  const isNews = isWorthATry(open, { cause, evidence }, { now, escalateAfterMs });
+  const wakes = isNews && mayWake(plan, now);
+  const escalation = inWords(cause, { ...known, nextAttempt: nextAttempt(plan, wakes, now) });
+
+  const againAt = new Date(now.getTime() + escalateAfterMs);
+  const result = await deps.openEscalation(domain, escalation, { at: now, againAt });
+  if (result === 'gone') return done;
+  if (result === 'opened') deps.tellOperator(domain, escalation);
+  if (wakes) await deps.attemptNow({ domainId: domain.id, epoch: domain.epoch });
+  return { kind: 'again', at: againAt, note: `${result}: ${escalation.cause}` };
+}
+
+function caseOf(evidence: EscalationEvidence): NewEscalation {
+  return inWords(likeliestCause(evidence), evidence);
 }

@@ -6,27 +6,58 @@
  */
 
 import type { OrderResult } from '../src/certificates/authority.ts';
-import { mayOrderAt, nextAttemptAt, takeUpAgainAt } from '../src/core/certificate-plan.ts';
+import type { NoteShown } from '../src/certificates/note-shown.ts';
+import { nextAttemptAt, plannedRenewalAt, renewalLookAt } from '../src/core/certificate-plan.ts';
 import { judgeCheck } from '../src/core/check.ts';
-import type { CertificateStore, IssueWork } from '../src/db/certificates.ts';
+import type { DiagnosisForAny } from '../src/core/diagnosis/diagnose-for.ts';
+import type { Observation } from '../src/core/observation.ts';
+import type { CertificateStore } from '../src/db/certificates.ts';
 import type { LoadedDomain } from '../src/db/domain-row.ts';
 import type { Certificate } from '../src/db/generated/client.ts';
+import type { IssueWork, Setback } from '../src/db/issue-work.ts';
+import { renewableOf } from '../src/db/renewals.ts';
 import type { DomainJob } from '../src/queue/names.ts';
 import type { CheckDnsDeps } from './check-dns.ts';
-import { afresh, done, type JobResult } from './job.ts';
+import {
+  afterRefusal,
+  afterSetback,
+  type OrderWork,
+  type TakeUpDeps,
+  takeUp,
+} from './choose-authority.ts';
+import { afresh, done, type JobResult } from './running/job.ts';
 
-/** The authority could not be asked or has not finished: the order stays open. */
-export type Unavailable = { readonly kind: 'unavailable'; readonly retryAfter: Date | null };
-
-export type IssueCertificateDeps = Omit<CheckDnsDeps, 'load'> & {
-  readonly certificates: CertificateStore;
-  /** A new P-256 key, sealed for the certificate it belongs to. */
-  newKey(): Promise<{ id: string; sealedKey: Uint8Array }>;
-  /** Takes the order as far as it goes; stores each step through the callbacks first. */
-  advance(certificate: Certificate): Promise<OrderResult | Unavailable>;
-  /** Drops the escalation's job, which nobody needs any more. */
-  forgetEscalation(domain: DomainJob): Promise<void>;
+/** The authority could not be asked or has not finished: the order stays open. `detail`: one line, for a person. */
+export type Unavailable = {
+  readonly kind: 'unavailable';
+  readonly retryAfter: Date | null;
+  readonly detail: string;
+  /** It did answer, and is slow or busy. */
+  readonly answered?: true;
 };
+
+export type IssueCertificateDeps = Omit<CheckDnsDeps, 'load' | 'diagnose'> &
+  TakeUpDeps & {
+    /** For every authority that may be asked. */
+    diagnose(domain: LoadedDomain, observation: Observation): Promise<DiagnosisForAny>;
+    readonly certificates: CertificateStore;
+    /**
+     * Takes the order as far as it goes; stores each step through the callbacks first. `predecessor`: what it is to replace,
+     * if there is such a certificate.
+     */
+    advance(
+      order: Certificate,
+      predecessor: Certificate | null,
+    ): Promise<OrderResult | Unavailable>;
+    /** Looks what visitors are shown from now on; where another edge has the certificates, that is what `advance` does. */
+    readonly noteShown: NoteShown;
+    /** Drops the escalation's job, which nobody needs any more. */
+    forgetEscalation(domain: DomainJob): Promise<void>;
+  };
+
+/** What an order needs, first or for a renewal. */
+export type ObtainDeps = TakeUpDeps &
+  Pick<IssueCertificateDeps, 'certificates' | 'advance' | 'noteShown' | 'forgetEscalation'>;
 
 /** A certificate from before is good enough while this much of its life is left. */
 const reusableShare = 1 / 3;
@@ -40,37 +71,33 @@ export async function issueCertificate(
   if (work === undefined || work.domain.epoch !== job.epoch) return done;
   if (work.domain.state.status !== 'verified') return done;
 
-  const obstacle = await preflight(deps, work.domain);
-  if (obstacle !== null) return obstacle;
-  if (work.usable !== null && lifeLeft(work.usable, deps.now()) > reusableShare) {
-    await deps.certificates.reuse(work.domain, deps.now());
+  const looked = await preflight(deps, work.domain);
+  if (looked.kind !== 'right') return looked;
+  if (work.usable !== null && isReusable(work.usable, deps.now())) {
+    await deps.certificates.reuse(work.domain, work.usable, deps.now());
     await deps.forgetEscalation(job);
+    await deps.noteShown(work.domain);
     return done;
   }
-  const notBefore = mayOrderAt(work.recentRefusals);
-  if (work.order === null && notBefore > deps.now()) {
-    return postponed(deps, work.domain, notBefore, 'the authority allows no order yet');
-  }
-  const order = work.order ?? (await deps.certificates.openOrder(work.domain, await deps.newKey()));
-  // Null: removed or verified anew since it was loaded.
-  return order === null ? done : conclude(deps, work, order, await deps.advance(order));
+  return obtain(deps, work, looked.forbidden);
 }
 
 /** Orders cost the authority's budget: the DNS must be right, and CAA must allow, right before each. */
 async function preflight(
   deps: IssueCertificateDeps,
   domain: LoadedDomain,
-): Promise<JobResult | null> {
+): Promise<JobResult | { readonly kind: 'right'; readonly forbidden: readonly number[] }> {
   const observation = await deps.observe(domain);
   const now = deps.now();
   const diagnosis = await deps.diagnose(domain, observation);
-  if (diagnosis.verdict === 'right') return null;
+  if (diagnosis.verdict === 'right') return { kind: 'right', forbidden: diagnosis.forbidden };
   const judged = judgeCheck(domain, diagnosis, deps.rules(now));
   const at = nextAttemptAt(1, now, null);
   // Could not tell: it stays verified, shows what is unknown, and looks again in a minute.
   const outcome = judged.kind === 'stayed' ? { ...judged, nextCheckAt: at } : judged;
   const result = await deps.save({ domain, observation, outcome, at: now });
   if (result.kind !== 'saved') return afresh(now);
+  deps.told?.({ domain, observation, outcome, at: now, verdict: diagnosis.verdict });
   if (outcome.kind === 'stayed') {
     return { kind: 'again', at, note: 'could not tell whether the DNS is still right' };
   }
@@ -78,48 +105,105 @@ async function preflight(
   return done;
 }
 
+/**
+ * Continues the open order of a domain whose DNS is right, or opens one where an authority allows it, and takes it as
+ * far as it goes. Whatever comes of it is stored, with the time of the next attempt where there is to be one. `forbidden`:
+ * the places of the authorities that CAA forbids.
+ */
+export async function obtain(
+  deps: ObtainDeps,
+  loaded: IssueWork,
+  forbidden: readonly number[],
+): Promise<JobResult> {
+  const work = { ...loaded, forbidden };
+  const order = await takeUp(deps, work);
+  // Removed or verified anew since it was loaded.
+  if (order === null) return done;
+  if ('until' in order) {
+    return postponed(deps, work.domain, order.until, order.note);
+  }
+  const result = await deps.advance(order, work.usable);
+  return conclude(deps, work, order, asNews(deps, work, order, result));
+}
+
 async function conclude(
-  deps: IssueCertificateDeps,
-  { domain, refusals }: IssueWork,
+  deps: ObtainDeps,
+  work: OrderWork,
   order: Certificate,
   result: OrderResult | Unavailable,
 ): Promise<JobResult> {
   const now = deps.now();
+  const { domain } = work;
   switch (result.kind) {
     case 'issued': {
       const { chain, issuer, notBefore: issuedAt, notAfter: expiresAt } = result;
-      await deps.certificates.store(domain, order.id, { chain, issuer, issuedAt, expiresAt }, now);
-      await deps.forgetEscalation({ domainId: domain.id, epoch: domain.epoch });
+      const certificate = { chain, issuer, issuedAt, expiresAt };
+      // Another run shared the order: what it stored may be there for this life to use.
+      if (!(await deps.certificates.store(domain, order.id, certificate, now))) return afresh(now);
+      const job = { domainId: domain.id, epoch: domain.epoch };
+      if (domain.state.status === 'verified') await deps.forgetEscalation(job);
+      await deps.noteShown(domain);
       return done;
     }
     case 'refused': {
       const { type, detail, retryAfter } = result.problem;
-      const at = nextAttemptAt(refusals + 1, now, retryAfter);
+      const at = afterRefusal(deps, work, order, { type, at: now, retryAfter });
       const asked = retryAfter === null ? {} : { retryAfter: retryAfter.toISOString() };
       const refusal = { problem: { type, detail, ...asked }, nextAttemptAt: at };
-      await deps.certificates.refuse(domain, order.id, refusal, now);
-      return { kind: 'again', at, note: `refused: ${type}` };
+      const isPlanned = await deps.certificates.refuse(domain, order.id, refusal, now);
+      return isPlanned ? { kind: 'again', at, note: `refused: ${type}` } : afresh(now);
     }
     case 'unavailable': {
-      const since = domain.state.status === 'verified' ? domain.state.verifiedAt : now;
-      const at = takeUpAgainAt(since, now, result.retryAfter);
-      return postponed(deps, domain, at, 'the authority does not answer, or has not finished');
+      const setback = setbackOf(work, order, result, now);
+      await deps.certificates.setBack(order.id, setback);
+      const at = afterSetback(deps, work, order, setback);
+      return postponed(deps, domain, at, `not issued yet: ${result.detail}`);
     }
   }
 }
 
+/** In a row are those of one kind: an authority that is slow today was not down since yesterday. */
+function setbackOf(work: OrderWork, order: Certificate, result: Unavailable, at: Date): Setback {
+  const { detail, retryAfter } = result;
+  const answered = result.answered === true;
+  const before = order.id === work.order?.id ? work.setback : null;
+  const since = before?.answered === answered ? before.since : at;
+  return { at, since, answered, detail, retryAfter };
+}
+
+/** What a renewal still finds shown is no news: an edge of another make renews its own certificate when it sees fit. */
+function asNews(
+  { now, rules }: ObtainDeps,
+  { domain, usable }: IssueWork,
+  order: Certificate,
+  result: OrderResult | Unavailable,
+): OrderResult | Unavailable {
+  const isRenewal = order.sealedKey === null && domain.state.status !== 'verified';
+  if (!isRenewal || result.kind !== 'issued' || !usable?.expiresAt) return result;
+  if (result.notAfter > usable.expiresAt) return result;
+  const at = now();
+  const detail = `the certificate that ends at ${result.notAfter.toISOString()} is still shown`;
+  const retryAfter = renewalLookAt(at, rules(at).windowMs);
+  return { kind: 'unavailable', detail, retryAfter, answered: true };
+}
+
+/** Afresh where verify was pressed meanwhile; a domain that waits for it no more, or not in this life, ends the job then. */
 async function postponed(
-  deps: IssueCertificateDeps,
+  { certificates, now }: ObtainDeps,
   domain: LoadedDomain,
   at: Date,
   note: string,
 ): Promise<JobResult> {
-  await deps.certificates.postpone(domain, at);
-  return { kind: 'again', at, note };
+  const isPlanned = await certificates.postpone(domain, at);
+  return isPlanned ? { kind: 'again', at, note } : afresh(now());
 }
 
-function lifeLeft({ issuedAt, expiresAt }: Certificate, now: Date): number {
-  if (issuedAt === null || expiresAt === null) return 0;
+/** What another edge showed once it has to show again; what its authority wants renewed may be revoked soon. */
+function isReusable(usable: Certificate, now: Date): boolean {
+  const certificate = usable.sealedKey && renewableOf(usable);
+  if (certificate === null) return false;
+  const { issuedAt, expiresAt, window } = certificate;
+  if (window !== null && plannedRenewalAt(certificate, now) <= now) return false;
   const life = expiresAt.getTime() - issuedAt.getTime();
-  return (expiresAt.getTime() - now.getTime()) / life;
+  return (expiresAt.getTime() - now.getTime()) / life > reusableShare;
 }

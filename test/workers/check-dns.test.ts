@@ -3,8 +3,9 @@ import type { CheckOutcome } from '../../src/core/check.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { CheckSave } from '../../src/db/checks.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import type { MoveResult } from '../../src/db/moves.ts';
+import type { MoveResult } from '../../src/db/transitions.ts';
 import { type CheckDnsDeps, checkDns } from '../../workers/check-dns.ts';
+import type { Claim } from '../../workers/judge-claim.ts';
 import {
   aDomain,
   anObservation,
@@ -23,12 +24,14 @@ type Situation = {
   readonly look?: Diagnosis;
   readonly saved?: readonly MoveResult[];
   readonly now?: Date;
+  readonly claim?: Claim;
 };
 
 /** The job's world as plain values; what it saved and which follow-ups it asked for are written down. */
-function world({ domain = aDomain(), look = right, saved = [], now = noon }: Situation) {
+function world({ domain = aDomain(), look = right, saved = [], now = noon, claim }: Situation) {
   const saves: CheckSave[] = [];
   const followed: CheckOutcome[] = [];
+  const followedIds: string[] = [];
   const results = [...saved];
   const deps: CheckDnsDeps = {
     load: async (id) => (id === domain.id ? domain : undefined),
@@ -38,19 +41,23 @@ function world({ domain = aDomain(), look = right, saved = [], now = noon }: Sit
       saves.push(check);
       return results.shift() ?? { kind: 'saved', epoch: check.domain.epoch };
     },
-    enqueueFollowUps: async (_domain, outcome) => {
+    judgeClaim: async () => {
+      if (claim === undefined) throw new Error('nobody else holds the name');
+      return claim;
+    },
+    enqueueFollowUps: async ({ id }, outcome) => {
       followed.push(outcome);
+      followedIds.push(id);
     },
     rules: (at) => ({
       now: at,
       windowMs: 48 * HOUR,
       escalateAfterMs: HOUR / 2,
       jitter: 0.5,
-      eager: false,
     }),
     now: () => now,
   };
-  return { deps, saves, followed };
+  return { deps, saves, followed, followedIds };
 }
 
 describe('a look at a pending domain', () => {
@@ -74,6 +81,14 @@ describe('a look at a pending domain', () => {
     const outcome = await checkDns({ ...deps, observe: async () => observation }, job);
     expect(outcome).toEqual({ kind: 'again', at: later(noon, 15_000), note: 'record_missing' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', events: [] });
+  });
+
+  it('tries again for a name held elsewhere even where its own DNS has not changed', async () => {
+    const observation = anObservation();
+    const findings = [{ code: 'held_elsewhere', hostname: 'docs.shop.test' }] as const;
+    const { deps, saves } = world({ domain: aDomain({ observation, findings }), look: right });
+    await checkDns({ ...deps, observe: async () => observation }, job);
+    expect(saves[0]?.outcome).toMatchObject({ to: { status: 'verified' } });
   });
 
   it('keeps what is wrong and looks again on the ladder', async () => {
@@ -121,13 +136,40 @@ describe('a look at a pending domain', () => {
     expect(followed).toEqual([]);
   });
 
+  const held = { kind: 'held_elsewhere', holderProjectId: 'another' } as const;
+
   it('says so where another project holds the apex, and keeps waiting', async () => {
-    const { deps, saves } = world({ look: right, saved: [{ kind: 'held_elsewhere' }] });
+    const finding = { code: 'held_elsewhere', hostname: 'docs.shop.test' } as const;
+    const claim = { kind: 'held', look: { verdict: 'wrong', findings: [finding] } } as const;
+    const { deps, saves } = world({ look: right, saved: [held], claim });
     expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', note: 'held_elsewhere' });
-    expect(saves[1]?.outcome).toMatchObject({
-      kind: 'stayed',
-      findings: [{ code: 'held_elsewhere' }],
-    });
+    expect(saves[1]?.outcome).toMatchObject({ kind: 'stayed', findings: [finding] });
+    expect(saves[1]).not.toHaveProperty('provenAgainst');
+  });
+
+  it('takes the name where its TXT record is there, and has the other project’s domain looked at', async () => {
+    const lost = {
+      id: 'theirs',
+      epoch: 4,
+      state: { status: 'pending', pendingSince: noon },
+    } as const;
+    const saved = [held, { kind: 'saved', epoch: 1, lost } as const];
+    const { deps, saves, followed, followedIds } = world({ saved, claim: { kind: 'proven' } });
+    expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
+    expect(saves[1]).toMatchObject({ provenAgainst: 'another', outcome: { kind: 'moved' } });
+    expect(followedIds).toEqual(['theirs', job.domainId]);
+    expect(followed[0]).toMatchObject({ to: lost.state, nextCheckAt: noon });
+  });
+
+  it('asks again where the name has meanwhile gone to a third project', async () => {
+    const third = { ...held, holderProjectId: 'a third' };
+    const { deps, saves } = world({ saved: [held, third], claim: { kind: 'proven' } });
+    expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
+    expect(saves.map(({ provenAgainst }) => provenAgainst)).toEqual([
+      undefined,
+      'another',
+      'a third',
+    ]);
   });
 });
 

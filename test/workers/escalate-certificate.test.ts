@@ -1,116 +1,255 @@
 import { describe, expect, it } from 'vitest';
-import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import type { IssueWork } from '../../src/db/certificates.ts';
+import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
+import type { Probe } from '../../src/core/escalation.ts';
 import type { CheckSave } from '../../src/db/checks.ts';
-import type { NewEscalation } from '../../src/db/escalations.ts';
+import {
+  evidenceOf,
+  type NewEscalation,
+  type OpenEscalation,
+  type OpenResult,
+} from '../../src/db/escalations.ts';
+import type { IssueWork } from '../../src/db/issue-work.ts';
+import type { Quarantined } from '../../src/db/quarantine.ts';
+import type { MoveResult } from '../../src/db/transitions.ts';
 import {
   type EscalateCertificateDeps,
   escalateCertificate,
 } from '../../workers/escalate-certificate.ts';
-import { aDomain, anObservation, missing, noon, right, unknown } from '../support/builders.ts';
+import {
+  aDomain,
+  anObservation,
+  aRefusal,
+  later,
+  missing,
+  noon,
+  right,
+} from '../support/builders.ts';
+import { nothingYet } from './order-world.ts';
 
-const verified = aDomain({ state: { status: 'verified', verifiedAt: noon } });
+const MINUTE = 60_000;
+const verified = aDomain({ state: { status: 'verified', verifiedAt: later(noon, -30 * MINUTE) } });
 const job = { domainId: verified.id, epoch: 1 };
+const again = { kind: 'again', at: later(noon, 30 * MINUTE) };
 
-function world(look: Diagnosis, parts: Partial<IssueWork> = {}, isOpen = false) {
+const work = nothingYet(verified);
+const refused = {
+  refusals: 1,
+  lastProblem: { type: 'malformed', detail: 'No.' },
+  recentRefusals: [aRefusal()],
+};
+const silent: Probe = { address: '192.0.2.1', outcome: 'timeout' };
+const answering: Probe = { address: '192.0.2.1', outcome: 'reachable' };
+
+type Given = {
+  readonly look?: DiagnosisForAny;
+  readonly work?: Partial<IssueWork>;
+  readonly open?: OpenEscalation;
+  readonly probes?: readonly Probe[];
+  readonly quarantine?: Quarantined;
+  readonly opens?: OpenResult;
+  readonly saves?: MoveResult;
+};
+
+/** Everything that the job does, in its order. */
+async function run(given: Given) {
+  const done: string[] = [];
   const opened: NewEscalation[] = [];
   const saves: CheckSave[] = [];
-  const attempts: string[] = [];
   const deps: EscalateCertificateDeps = {
-    loadWork: async () => ({
-      domain: verified,
-      order: null,
-      usable: null,
-      refusals: 0,
-      lastProblem: null,
-      recentRefusals: [],
-      ...parts,
-    }),
+    loadWork: async () => ({ ...work, ...given.work }),
+    authorities: [null],
+    downForMs: () => 0,
+    answeredAt: () => null,
+    loadOpen: async () => given.open ?? null,
     observe: async () => anObservation(),
-    diagnose: async () => look,
+    diagnose: async () => given.look ?? right,
+    probe: async (hostname) => {
+      done.push(`probe ${hostname}`);
+      return given.probes ?? [];
+    },
     save: async (check) => {
+      done.push('save');
       saves.push(check);
-      return { kind: 'saved', epoch: 2 };
+      return given.saves ?? { kind: 'saved', epoch: 2 };
     },
-    enqueueFollowUps: async () => undefined,
-    openEscalation: async (_domain, escalation) => {
-      if (!isOpen) opened.push(escalation);
-      return !isOpen;
+    enqueueFollowUps: async ({ epoch }) => void done.push(`follow-ups of epoch ${epoch}`),
+    openEscalation: async (_domain, escalation, times) => {
+      expect(times).toEqual({ at: noon, againAt: again.at });
+      opened.push(escalation);
+      return given.opens ?? 'opened';
     },
-    attemptNow: async ({ domainId }) => void attempts.push(domainId),
-    rules: (now) => ({ now, windowMs: 1_000, escalateAfterMs: 1, jitter: 0.5, eager: false }),
+    findQuarantine: async () => given.quarantine ?? null,
+    attemptNow: async () => void done.push('attempt'),
+    tellOperator: ({ hostname }, { cause }) => void done.push(`tell ${hostname} ${cause}`),
+    rules: (now) => ({ now, windowMs: 1_000, escalateAfterMs: 30 * MINUTE, jitter: 0.5 }),
     now: () => noon,
   };
-  return { deps, opened, saves, attempts };
+  const result = await escalateCertificate(deps, job);
+  return { result, done, opened, saves };
 }
 
-const disagreeing: Diagnosis = {
-  verdict: 'wrong',
-  provider: null,
-  findings: [
-    {
-      code: 'name_servers_disagree',
-      hostname: 'docs.shop.test',
-      target: 'x.edge.test',
-      right: ['ns1.shop.test'],
-      others: [{ server: 'ns2.shop.test', shows: 'no record' }],
-    },
-  ],
-};
-const problem = (type: string) => ({ refusals: 1, lastProblem: { type, detail: '' } });
+const anOpenCase = (cause: string, parts: Partial<OpenEscalation> = {}): OpenEscalation => ({
+  cause,
+  openedAt: later(noon, -30 * MINUTE),
+  evidence: evidenceOf({}),
+  ...parts,
+});
 
 describe('30 minutes after verification without a certificate', () => {
-  const causes: readonly (readonly [string, Diagnosis, Partial<IssueWork>])[] = [
-    ['authority_unreachable', right, {}],
-    ['authority_refused', right, problem('unauthorized')],
-    ['authority_rate_limited', right, problem('rate_limited')],
-    ['dns_unknown', unknown, problem('dns')],
-    ['dns_unsettled', disagreeing, {}],
-    [
-      'caa_unknown',
+  it('a case is opened, the operator is told, and a new attempt runs at once', async () => {
+    const { result, done, opened } = await run({ work: refused });
+    expect(opened).toMatchObject([
       {
-        verdict: 'unknown',
-        provider: null,
-        findings: [
-          {
-            code: 'caa_unknown',
-            hostname: 'docs.shop.test',
-            name: 'shop.test',
-            outcome: 'servfail',
-          },
-        ],
+        cause: 'authority_refused',
+        summary: 'The certificate authority refused the order (malformed). It says: “No.”',
+        nextAction:
+          'A new order is placed at 2026-11-20 12:00 UTC; should it fail, the next one follows at 2026-11-20 12:10 UTC.',
+        evidence: { problem: { type: 'malformed' }, refusals: 1 },
       },
-      {},
-    ],
-  ];
-  it.each(causes)(
-    'an operator is told %s, and a new attempt runs at once',
-    async (cause, look, work) => {
-      const { deps, opened, attempts } = world(look, work);
-      expect(await escalateCertificate(deps, job)).toEqual({ kind: 'done' });
-      expect(opened).toMatchObject([{ cause, nextAction: expect.stringMatching(/\.$/) }]);
-      expect(attempts).toEqual([verified.id]);
-    },
-  );
-
-  it('one case is opened, however often the job runs', async () => {
-    const { deps, opened, attempts } = world(right, {}, true);
-    await escalateCertificate(deps, job);
-    expect(opened).toEqual([]);
-    expect(attempts).toEqual([verified.id]);
+    ]);
+    expect(done).toEqual([
+      'probe docs.shop.test',
+      'tell docs.shop.test authority_refused',
+      'attempt',
+    ]);
+    expect(result).toMatchObject(again);
   });
 
-  it('a DNS that has changed is the customer’s finding and no case', async () => {
-    const { deps, opened, saves } = world(missing);
-    await escalateCertificate(deps, job);
-    expect(opened).toEqual([]);
+  it('a limit of the authority is named with its end, unless the open order has its tokens', async () => {
+    const until = later(noon, 202 * MINUTE);
+    const limited = { limit: 'registrable_domain', subject: 'shop.test', until } as const;
+    const { opened } = await run({ work: { budgetWaits: [limited] } });
+    expect(opened).toMatchObject([
+      {
+        cause: 'authority_rate_limited',
+        summary: expect.stringContaining('for shop.test and all names below it'),
+        nextAction: expect.stringContaining('placed at 2026-11-20 15:22 UTC'),
+        evidence: { budget: { ...limited, until: until.toISOString() } },
+      },
+    ]);
+    const order = { id: 'c', orderUrl: null } as IssueWork['order']; // nothing else of it is looked at
+    const other = await run({ work: { budgetWaits: [limited], order } });
+    expect(other.opened).toMatchObject([{ cause: 'platform_fault', evidence: { budget: null } }]);
+  });
+
+  it('what the authority could not do, and since when, is in the case', async () => {
+    const setback = {
+      at: later(noon, -MINUTE),
+      since: later(noon, -MINUTE),
+      answered: false,
+      detail: 'no answer (ECONNREFUSED)',
+      retryAfter: null,
+    };
+    const { opened } = await run({ work: { setback } });
+    expect(opened).toMatchObject([
+      {
+        cause: 'authority_unreachable',
+        evidence: { setback: { at: '2026-11-20T11:59:00.000Z', detail: setback.detail } },
+      },
+    ]);
+  });
+
+  it('the same cause again is no news, and leaves the order to its own plan', async () => {
+    const { result, done, opened } = await run({
+      work: { ...refused, domain: { ...verified, nextCheckAt: later(noon, 70 * MINUTE) } },
+      open: anOpenCase('authority_refused'),
+      opens: 'kept',
+    });
+    expect(done).toEqual(['probe docs.shop.test']);
+    expect(opened[0]?.nextAction).toContain('placed at 2026-11-20 13:10 UTC');
+    expect(result).toMatchObject(again);
+  });
+
+  it('a worker that died before the attempt is made good for', async () => {
+    const open = anOpenCase('authority_refused', { openedAt: later(noon, -20_000) });
+    const { done } = await run({ work: refused, open, opens: 'kept' });
+    expect(done).toEqual(['probe docs.shop.test', 'attempt']);
+  });
+
+  it('another cause is only noted by the look that finds it first', async () => {
+    const open = anOpenCase('authority_unreachable');
+    const { done, opened } = await run({ work: refused, open, opens: 'kept' });
+    expect(done).toEqual(['probe docs.shop.test']);
+    expect(opened).toMatchObject([
+      { cause: 'authority_unreachable', evidence: { candidate: 'authority_refused' } },
+    ]);
+  });
+
+  it('another cause at two looks in a row is news: it is told, and tried', async () => {
+    const { evidence } = anOpenCase('');
+    const noted = { evidence: { ...evidence, candidate: 'authority_refused' } } as const;
+    const open = anOpenCase('authority_unreachable', noted);
+    const { done, opened } = await run({ work: refused, open });
+    expect(done.slice(1)).toEqual(['tell docs.shop.test authority_refused', 'attempt']);
+    expect(opened).toMatchObject([{ cause: 'authority_refused', evidence: { candidate: null } }]);
+  });
+
+  it('a job that was set aside is tried once more, and the case says so', async () => {
+    const quarantine = { reason: 'Error: no such file', until: later(noon, 60 * MINUTE) };
+    const { done, opened } = await run({ quarantine });
+    expect(done).toContain('attempt');
+    expect(opened).toMatchObject([
+      {
+        cause: 'platform_fault',
+        nextAction: expect.stringContaining('tried once more at 2026-11-20 12:00 UTC'),
+        evidence: {
+          quarantine: { reason: quarantine.reason, until: quarantine.until.toISOString() },
+        },
+      },
+    ]);
+    const kept = await run({ quarantine, open: anOpenCase('platform_fault'), opens: 'kept' });
+    expect(kept.done).not.toContain('attempt');
+    expect(kept.opened[0]?.nextAction).toContain('set aside until 2026-11-20 13:00 UTC');
+  });
+
+  it('addresses that answer at last are worth an attempt', async () => {
+    const lastProblem = { type: 'connection', detail: 'Timeout.' };
+    const { evidence } = anOpenCase('');
+    const given = {
+      work: { ...refused, lastProblem },
+      open: anOpenCase('challenge_unreachable', { evidence: { ...evidence, probes: [silent] } }),
+      opens: 'kept',
+    } as const;
+    expect((await run({ ...given, probes: [silent] })).done).not.toContain('attempt');
+    expect((await run({ ...given, probes: [answering] })).done).toContain('attempt');
+  });
+
+  it('an order that the authority postponed is not hurried', async () => {
+    const order = { id: 'c', orderUrl: 'https://ca.test/1' } as IssueWork['order']; // nothing else of it is looked at
+    const domain = { ...verified, nextCheckAt: later(noon, 60 * MINUTE) };
+    const { done, opened } = await run({ work: { order, domain } });
+    expect(done).not.toContain('attempt');
+    expect(opened[0]?.nextAction).toContain('taken up again at 2026-11-20 13:00 UTC');
+  });
+
+  it('a DNS that has changed takes it back to pending, together with the case', async () => {
+    const { result, done, saves } = await run({ look: missing });
     expect(saves[0]?.outcome.to.status).toBe('pending');
+    expect(saves[0]?.escalation).toMatchObject({
+      cause: 'dns_changed',
+      evidence: { findings: missing.findings, nextAttempt: null },
+    });
+    expect(done).toEqual(['save', 'tell docs.shop.test dns_changed', 'follow-ups of epoch 2']);
+    expect(result).toEqual({ kind: 'done' });
   });
 
-  it('a domain that is live by now needs nobody', async () => {
-    const live = aDomain({ state: { status: 'live', missedAt: null } });
-    const { deps, opened, attempts } = world(right, { domain: live });
-    await escalateCertificate(deps, job);
-    expect([opened, attempts]).toEqual([[], []]);
+  it('a look that another look was quicker than tells nobody, and comes again', async () => {
+    const { result, done } = await run({ look: missing, saves: { kind: 'stale' } });
+    expect(done).toEqual(['save']);
+    expect(result).toMatchObject({ kind: 'again' });
+  });
+
+  it('a domain whose certificate came meanwhile needs nobody', async () => {
+    const { result, done } = await run({ opens: 'gone' });
+    expect(done).toEqual(['probe docs.shop.test']);
+    expect(result).toEqual({ kind: 'done' });
+  });
+
+  it.each([
+    ['that is live by now', { state: { status: 'live', missedAt: null }, epoch: 1 }],
+    ['whose life is another one by now', { state: verified.state, epoch: 2 }],
+  ] as const)('a domain %s needs nobody', async (_what, parts) => {
+    const { result, done, opened } = await run({ work: { domain: { ...verified, ...parts } } });
+    expect([done, opened, result]).toEqual([[], [], { kind: 'done' }]);
   });
 });

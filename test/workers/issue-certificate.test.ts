@@ -1,115 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import type { OrderResult } from '../../src/certificates/authority.ts';
-import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import type { CertificateStore, IssueWork } from '../../src/db/certificates.ts';
-import type { CheckSave } from '../../src/db/checks.ts';
+import type { BudgetWait } from '../../src/core/authority-budget.ts';
+import type { Probe } from '../../src/core/escalation.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
-import {
-  type IssueCertificateDeps,
-  issueCertificate,
-  type Unavailable,
-} from '../../workers/issue-certificate.ts';
-import {
-  aDomain,
-  anObservation,
-  later,
-  missing,
-  noon,
-  right,
-  unknown,
-} from '../support/builders.ts';
+import type { IssueWork } from '../../src/db/issue-work.ts';
+import { issueCertificate } from '../../workers/issue-certificate.ts';
+import { aDomain, aRefusal, later, missing, noon, unknown } from '../support/builders.ts';
+import { aCertificate, orderWorld, refused, type Situation } from './order-world.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const verified = aDomain({ state: { status: 'verified', verifiedAt: noon } });
 const job = { domainId: verified.id, epoch: 1 };
 
-const issued: OrderResult = {
-  kind: 'issued',
-  chain: 'PEM',
-  issuer: 'Test CA',
-  notBefore: noon,
-  notAfter: later(noon, 90 * DAY),
-};
-const refused: OrderResult = {
-  kind: 'refused',
-  problem: { type: 'unauthorized', detail: 'no', retryAfter: null },
-};
-
-function aCertificate(parts: Partial<Certificate> = {}): Certificate {
-  return {
-    id: '00000000-0000-4000-8000-0000000000c1',
-    domainId: verified.id,
-    hostname: verified.hostname,
-    status: 'ordering',
-    sealedKey: new Uint8Array(),
-    orderUrl: null,
-    chain: null,
-    issuer: null,
-    issuedAt: null,
-    expiresAt: null,
-    problem: null,
-    createdAt: noon,
-    ...parts,
-  };
-}
-
-type Situation = {
-  readonly work?: Partial<IssueWork>;
-  readonly look?: Diagnosis;
-  readonly result?: OrderResult | Unavailable;
-};
-
-/** Everything that the job did to the world, in order. */
-function world({ work = {}, look = right, result = issued }: Situation) {
-  const did: string[] = [];
-  const saves: CheckSave[] = [];
-  const refusals: Date[] = [];
-  const loaded: IssueWork = {
-    domain: verified,
-    order: null,
-    usable: null,
-    refusals: 0,
-    lastProblem: null,
-    recentRefusals: [],
-    ...work,
-  };
-  const certificates: CertificateStore = {
-    loadWork: async () => loaded,
-    openOrder: async (_domain, { id }) => {
-      did.push('open order');
-      return aCertificate({ id });
-    },
-    orderPlaced: async () => undefined,
-    publishChallenge: async () => undefined,
-    store: async () => void did.push('store'),
-    reuse: async () => void did.push('reuse'),
-    refuse: async (_domain, _id, { nextAttemptAt }) => {
-      did.push('refuse');
-      refusals.push(nextAttemptAt);
-    },
-    postpone: async () => void did.push('postpone'),
-  };
-  const deps: IssueCertificateDeps = {
-    certificates,
-    observe: async () => anObservation(),
-    diagnose: async () => look,
-    save: async (check) => {
-      saves.push(check);
-      return { kind: 'saved', epoch: 2 };
-    },
-    enqueueFollowUps: async ({ epoch }) => void did.push(`follow up epoch ${epoch}`),
-    forgetEscalation: async () => void did.push('forget the escalation'),
-    newKey: async () => ({ id: 'new', sealedKey: new Uint8Array() }),
-    advance: async ({ id }) => {
-      did.push(`advance ${id === 'new' ? 'the new order' : 'the open order'}`);
-      return result;
-    },
-    rules: (now) => ({ now, windowMs: 2 * DAY, escalateAfterMs: 1, jitter: 0.5, eager: false }),
-    now: () => noon,
-  };
-  return { deps, did, saves, refusals };
-}
+const world = (situation: Situation) => orderWorld(verified, situation);
 
 describe('the certificate of a verified domain', () => {
   it('is ordered and stored', async () => {
@@ -129,6 +32,15 @@ describe('the certificate of a verified domain', () => {
     const { deps, did } = world({ work: { usable } });
     await issueCertificate(deps, job);
     expect(did).toEqual(['reuse', 'forget the escalation']);
+  });
+
+  it('is shown anew where another edge has its key', async () => {
+    const life = { issuedAt: noon, expiresAt: later(noon, 90 * DAY) };
+    const usable = aCertificate({ ...life, sealedKey: null });
+    const { deps, did } = world({ work: { usable } });
+    await issueCertificate(deps, job);
+    expect(did).toContain('store');
+    expect(did).not.toContain('reuse');
   });
 
   it('is ordered anew where the one before is about to end', async () => {
@@ -151,7 +63,9 @@ describe('the certificate of a verified domain', () => {
   it.each(plan)(
     'after %d earlier refusals is tried again %d ms after the next',
     async (refusals, wait) => {
-      const { deps, refusals: planned } = world({ work: { refusals }, result: refused });
+      const before = aRefusal({ at: later(noon, -DAY) });
+      const recentRefusals = Array.from({ length: refusals }, () => before);
+      const { deps, planned } = world({ work: { recentRefusals }, result: refused });
       expect(await issueCertificate(deps, job)).toMatchObject({
         kind: 'again',
         at: later(noon, wait),
@@ -169,35 +83,60 @@ describe('the certificate of a verified domain', () => {
   });
 
   it('leaves the order open where the authority cannot be reached, and takes it up again', async () => {
-    const { deps, did } = world({ result: { kind: 'unavailable', retryAfter: null } });
+    const { deps, did } = world({
+      result: { kind: 'unavailable', retryAfter: null, detail: 'ca_unreachable: no answer' },
+    });
     expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, 15_000) });
-    expect(did).toEqual(['open order', 'advance the new order', 'postpone']);
+    expect(did).toEqual([
+      'open order',
+      'advance the new order',
+      'set back: ca_unreachable: no answer',
+      'postpone',
+    ]);
   });
 
   it('waits as long as an authority that is busy asks for', async () => {
     const retryAfter = later(noon, 60 * MINUTE);
-    const { deps } = world({ result: { kind: 'unavailable', retryAfter } });
+    const { deps } = world({
+      result: { kind: 'unavailable', retryAfter, detail: 'ca_failed: 503' },
+    });
     expect(await issueCertificate(deps, job)).toMatchObject({ at: retryAfter });
   });
 
-  it('is ordered at most four times an hour, however often verify is pressed', async () => {
-    const ago = (minutes: number) => ({ at: later(noon, -minutes * MINUTE), retryAfter: null });
-    const recentRefusals = [ago(1), ago(2), ago(3), ago(20), ago(50)];
-    const { deps, did } = world({ work: { recentRefusals } });
-    expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, 40 * MINUTE) });
+  const limited: BudgetWait = {
+    limit: 'registrable_domain',
+    subject: 'shop.test',
+    until: later(noon, 202 * MINUTE),
+  };
+  it.each<readonly [string, Situation]>([
+    ['as it was loaded', { work: { budgetWaits: [limited] } }],
+    ['as it turned out when the order was to be opened', { limited }],
+  ])('is not ordered before a limit of the authority allows it, %s', async (_when, situation) => {
+    const { deps, did } = world(situation);
+    expect(await issueCertificate(deps, job)).toEqual({
+      kind: 'again',
+      at: limited.until,
+      note: 'the authority allows 50 certificates in 7 days for shop.test and all names below it: the next at 2026-11-20T15:22:00.000Z',
+    });
     expect(did).toEqual(['postpone']);
+  });
+
+  it('that is open already goes on, whatever the limits are', async () => {
+    const { deps, did } = world({ work: { budgetWaits: [limited], order: aCertificate() } });
+    await issueCertificate(deps, job);
+    expect(did).toEqual(['advance the open order', 'store', 'forget the escalation']);
   });
 
   it('is not ordered while the authority has asked to wait, even in a new life', async () => {
     const retryAfter = later(noon, 3 * DAY);
-    const recentRefusals = [{ at: later(noon, -MINUTE), retryAfter }];
+    const recentRefusals = [aRefusal({ at: later(noon, -MINUTE), retryAfter })];
     const { deps, did } = world({ work: { recentRefusals } });
     expect(await issueCertificate(deps, job)).toMatchObject({ at: retryAfter });
     expect(did).toEqual(['postpone']);
   });
 
   it('but an order that is open already goes on', async () => {
-    const recentRefusals = [{ at: noon, retryAfter: later(noon, DAY) }];
+    const recentRefusals = [aRefusal({ retryAfter: later(noon, DAY) })];
     const { deps, did } = world({ work: { recentRefusals, order: aCertificate() } });
     await issueCertificate(deps, job);
     expect(did).toEqual(['advance the open order', 'store', 'forget the escalation']);
@@ -226,6 +165,100 @@ describe('the certificate of a verified domain', () => {
       findings: unknown.findings,
       nextCheckAt: later(noon, MINUTE),
     });
+  });
+});
+
+describe('the challenge, before a new order', () => {
+  const good: Probe = { address: '192.0.2.1', outcome: 'reachable' };
+  const bad: readonly (readonly [string, Probe])[] = [
+    ['[2001:db8::1] refuses', { address: '2001:db8::1', outcome: 'refused' }],
+    ['is silent', { address: '192.0.2.2', outcome: 'timeout' }],
+    ['is somebody else', { address: '192.0.2.2', outcome: 'other_answer', status: 404 }],
+  ];
+  it.each(bad)(
+    'is asked for at each address: one %s, and nothing is ordered',
+    async (_what, one) => {
+      const { deps, did, probed } = world({ probes: [good, one] });
+      expect(await issueCertificate(deps, job)).toMatchObject({
+        at: later(noon, 15_000),
+        note: expect.stringMatching(`^no order yet: on port 80, ${one.address} `),
+      });
+      expect([probed, did]).toEqual([[verified.hostname], ['postpone']]);
+    },
+  );
+
+  const harmless: readonly (readonly [string, readonly Probe[]])[] = [
+    ['all answer', [good]],
+    ['there is no way to one from here', [good, { address: '2001:db8::1', outcome: 'no_route' }]],
+    ['one is nobody’s', [{ address: '10.0.0.1', outcome: 'reserved' }]],
+    ['none is asked', []],
+  ];
+  it.each(harmless)('keeps no order back where %s', async (_what, probes) => {
+    const { deps, did } = world({ probes });
+    await issueCertificate(deps, job);
+    expect(did[0]).toBe('open order');
+  });
+
+  it('is asked for again after a tenth of the time, within five minutes', async () => {
+    const probes = [{ address: '192.0.2.2', outcome: 'timeout' }] as const;
+    const since = (minutes: number) =>
+      aDomain({ state: { status: 'verified', verifiedAt: later(noon, -minutes * MINUTE) } });
+    for (const [minutes, wait] of [
+      [20, 2],
+      [500, 5],
+    ] as const) {
+      const { deps } = orderWorld(since(minutes), { probes });
+      const at = later(noon, wait * MINUTE);
+      expect(await issueCertificate(deps, job)).toMatchObject({ at });
+    }
+  });
+
+  const open: readonly (readonly [string, Partial<Certificate>, readonly unknown[]])[] = [
+    [
+      'not asked for once it is placed',
+      { orderUrl: 'https://ca.test/1' },
+      [0, 'advance the open order'],
+    ],
+    ['asked for while it was never placed', { orderUrl: null }, [1, 'postpone']],
+    ['not asked for where another edge has it', { sealedKey: null }, [0, 'advance the open order']],
+  ];
+  it.each(open)('of an open order is %s', async (_what, order, [asked, first]) => {
+    const probes = [{ address: '192.0.2.2', outcome: 'timeout' }] as const;
+    const { deps, did, probed } = world({ work: { order: aCertificate(order) }, probes });
+    await issueCertificate(deps, job);
+    expect([probed.length, did[0]]).toEqual([asked, first]);
+  });
+});
+
+describe('an order that another run has ended', () => {
+  it('is looked at afresh: its certificate may be there for this life, and its case stays', async () => {
+    const { deps, did } = world({ lost: true });
+    expect(await issueCertificate(deps, job)).toMatchObject({ kind: 'again' });
+    expect(did).toEqual(['open order', 'advance the new order', 'store']);
+  });
+
+  it.each([
+    ['refused', refused],
+    ['not finished', { kind: 'unavailable', retryAfter: null, detail: 'busy' }],
+  ] as const)(
+    'is looked at afresh, which ends the job of a life that is over: %s',
+    async (_what, result) => {
+      const { deps } = world({ lost: true, result });
+      expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, 1_000) });
+    },
+  );
+});
+
+describe('an open order that the authority asked us to leave alone', () => {
+  it.each([
+    ['is left alone, however the job was woken', later(noon, MINUTE), 'postpone'],
+    ['goes on when that time is over', noon, 'advance the open order'],
+  ] as const)('%s', async (_what, retryAfter, first) => {
+    const at = later(noon, -MINUTE);
+    const setback = { at, since: at, answered: false, detail: 'ca_failed: 503', retryAfter };
+    const { deps, did } = world({ work: { order: aCertificate(), setback } });
+    await issueCertificate(deps, job);
+    expect(did[0]).toBe(first);
   });
 });
 

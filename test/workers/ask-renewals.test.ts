@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import type { RenewalInformation } from '../../src/certificates/authority.ts';
+import type { Silence } from '../../src/certificates/renewals.ts';
+import type { Certificate } from '../../src/db/generated/client.ts';
+import type { RenewalPlan } from '../../src/db/renewals.ts';
+import type { DueDomains } from '../../src/db/sweeps.ts';
+import { type AskRenewalsDeps, askRenewals } from '../../workers/ask-renewals.ts';
+import { aDomain, later, noon } from '../support/builders.ts';
+import { aCertificate, orderWorld, type Situation } from './order-world.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const live = aDomain({ state: { status: 'live', missedAt: null } });
+const running = new AbortController().signal;
+
+/** Of 90 days, a third of which are over; its place in a window is the start. */
+const served = aCertificate({
+  status: 'issued',
+  chain: 'PEM',
+  issuedAt: later(noon, -30 * DAY),
+  expiresAt: later(noon, 60 * DAY),
+});
+const inDays = (from: number, to: number) => ({
+  start: later(noon, from * DAY),
+  end: later(noon, to * DAY),
+});
+const wants = (from: number, to: number): RenewalInformation => ({
+  window: inDays(from, to),
+  explanationUrl: 'https://ca.test/why',
+  askAgainAt: later(noon, 6 * HOUR),
+});
+const away: Silence = { kind: 'silence', retryAfter: null, isAway: true };
+const failed: Silence = { kind: 'silence', retryAfter: null, isAway: false };
+/** As src/db/renewals.ts stores it. */
+const stored = (from: number, to: number, more = {}) => {
+  const { start, end } = inDays(from, to);
+  return { window: { start: start.toISOString(), end: end.toISOString() }, ...more };
+};
+
+type Answer = RenewalInformation | Silence | null;
+type Asked = Situation & {
+  readonly answer?: Answer;
+  /** Of as many domains; the authority of each one's certificate. */
+  readonly authorities?: readonly (string | null)[];
+};
+
+/** Asks about every certificate, one after the other: whom was asked, and what came of it. */
+async function asked({ work, answer = null, authorities = [null] }: Asked) {
+  const waiting = authorities.map((_, nth) => ({ id: String(nth), takes: 1 }));
+  const due: DueDomains = {
+    take: async ({ suspects }) => (suspects ? [] : waiting.splice(0)),
+    settle: async () => {},
+    giveBack: async () => {},
+    noteReason: async () => {},
+  };
+  const questions: Certificate['authority'][] = [];
+  const plans: RenewalPlan[] = [];
+  const deps: AskRenewalsDeps = {
+    ...orderWorld(live, {}).deps,
+    due,
+    async loadWork(id, now) {
+      const usable = { ...served, authority: authorities[Number(id)] ?? null };
+      const { certificates } = orderWorld(live, { work: { usable, ...work } }).deps;
+      return certificates.loadWork(id, now);
+    },
+    async ask({ authority }) {
+      questions.push(authority);
+      return answer;
+    },
+    plan: async (_domain, _certificate, plan) => void plans.push(plan),
+    onFault: (fault) => {
+      throw fault;
+    },
+    atOnce: 1,
+  };
+  expect(await askRenewals(deps, running)).toEqual({ kind: 'done' });
+  return { questions, plans };
+}
+
+describe('an authority that is asked when to renew', () => {
+  const known = {
+    window: inDays(10, 12),
+    explanationUrl: 'https://ca.test/why',
+    silentSince: null,
+  };
+  const askAt = later(noon, 6 * HOUR);
+
+  it('is heard: the renewal is planned within its window, and it is asked again when it said', async () => {
+    const { plans } = await asked({ answer: wants(10, 12) });
+    expect(plans).toEqual([{ renewAt: later(noon, 10 * DAY), askAt, known }]);
+  });
+
+  it('has the certificate renewed now where the window is past', async () => {
+    const { plans } = await asked({ answer: wants(-2, -1) });
+    expect(plans).toMatchObject([{ renewAt: noon, askAt }]);
+  });
+
+  it('puts a renewal off to three quarters of the life, and no further', async () => {
+    const { plans } = await asked({ answer: wants(50, 55) });
+    expect(plans).toMatchObject([
+      { renewAt: later(noon, 37.5 * DAY), known: { window: inDays(50, 55) } },
+    ]);
+  });
+
+  it('changes nothing about the tries of a renewal that is due', async () => {
+    const usable = { ...served, renewalInfo: stored(-2, -1) };
+    const { plans } = await asked({ work: { usable }, answer: wants(-1, 0) });
+    expect(plans).toMatchObject([{ renewAt: null, askAt, known: { window: inDays(-1, 0) } }]);
+  });
+
+  it('is asked again a day later where it has no opinion, and its window of before stands', async () => {
+    const silentSince = later(noon, -HOUR).toISOString();
+    const usable = { ...served, renewalInfo: stored(10, 12, { silentSince }) };
+    const { plans } = await asked({ work: { usable }, answer: null });
+    expect(plans).toEqual([
+      { renewAt: null, askAt: later(noon, DAY), known: { ...known, explanationUrl: null } },
+    ]);
+  });
+
+  it('is asked again an hour later where it gave no answer, and its window of before stands', async () => {
+    const usable = { ...served, renewalInfo: stored(10, 12) };
+    const { plans } = await asked({ work: { usable }, answer: failed });
+    expect(plans).toMatchObject([
+      {
+        renewAt: null,
+        askAt: later(noon, HOUR),
+        known: { window: inDays(10, 12), silentSince: noon },
+      },
+    ]);
+  });
+
+  it('is asked more and more seldom while it gives none', async () => {
+    const silentSince = later(noon, -5 * HOUR);
+    const usable = { ...served, renewalInfo: { silentSince: silentSince.toISOString() } };
+    const { plans } = await asked({ work: { usable }, answer: failed });
+    expect(plans).toMatchObject([
+      { askAt: later(noon, 5 * HOUR), known: { window: null, silentSince } },
+    ]);
+  });
+
+  it('is heard again as soon as it answers', async () => {
+    const silentSince = later(noon, -5 * HOUR).toISOString();
+    const usable = { ...served, renewalInfo: stored(20, 22, { silentSince }) };
+    const { plans } = await asked({ work: { usable }, answer: wants(10, 12) });
+    expect(plans).toEqual([{ renewAt: later(noon, 10 * DAY), askAt, known }]);
+  });
+
+  it('is left alone for the rest of the turn where it does not answer at all; others are asked', async () => {
+    const authorities = ['https://one.test', 'https://one.test', 'https://two.test'];
+    const { questions, plans } = await asked({ answer: away, authorities });
+    expect(questions).toEqual(['https://one.test', 'https://two.test']);
+    expect(plans.map(({ askAt }) => askAt)).toEqual(Array(3).fill(later(noon, HOUR)));
+  });
+
+  it('is asked about its other certificates where the trouble is with one', async () => {
+    const { questions } = await asked({ answer: failed, authorities: [null, null] });
+    expect(questions).toHaveLength(2);
+  });
+});
+
+describe('nobody is asked about', () => {
+  it.each<[string, NonNullable<Situation['work']>]>([
+    [
+      'a domain that has drifted',
+      { domain: aDomain({ state: { status: 'drifted', driftedAt: noon } }) },
+    ],
+    ['a certificate that has ended', { usable: null }],
+  ])('%s', async (_what, work) => {
+    expect(await asked({ work, answer: wants(1, 2) })).toEqual({ questions: [], plans: [] });
+  });
+});

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
+import type { Answer } from '../../src/core/webhook-plan.ts';
+import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/deliveries.ts';
+import { type DeliverWebhookDeps, deliverWebhook } from '../../workers/deliver-webhook.ts';
+import { later, noon } from '../support/builders.ts';
+
+const DAY = 24 * 3_600_000;
+const ok: Answer = { kind: 'answered', status: 204, retryAfter: null };
+const down: Answer = { kind: 'unanswered', problem: 'connection_failed' };
+
+function aDelivery(
+  parts: Partial<LoadedDelivery> = {},
+  webhook: Partial<LoadedDelivery['webhook']> = {},
+): LoadedDelivery {
+  return {
+    id: 'd1',
+    status: 'pending',
+    attempts: 0,
+    lastAttemptAt: null,
+    nextAttemptAt: noon,
+    queuedAt: noon,
+    webhook: {
+      id: 'w1',
+      projectId: 'p1',
+      url: 'https://hooks.shop.test/',
+      sealedSecret: new Uint8Array(),
+      sealedOldSecret: null,
+      oldSecretEndsAt: null,
+      disabledAt: null,
+      deletedAt: null,
+      failingSince: null,
+      ...webhook,
+    },
+    event: {
+      number: 1n,
+      type: 'domain.live',
+      data: {},
+      at: noon,
+      messageId: 'm1',
+      projectId: 'p1',
+      domain: { hostname: 'docs.shop.test' },
+    },
+    ...parts,
+  };
+}
+
+function world(delivery: LoadedDelivery | null, parts: Partial<DeliverWebhookDeps> = {}) {
+  const saved: DeliveryOutcome[] = [];
+  const calls: string[] = [];
+  const deps: DeliverWebhookDeps = {
+    load: async () => delivery,
+    enterLines: () => {
+      calls.push('in');
+      return () => void calls.push('out');
+    },
+    send: async () => {
+      calls.push('send');
+      return ok;
+    },
+    putBack: async (_, until) => {
+      calls.push(`back until ${until.toISOString()}`);
+    },
+    save: async (_, outcome) => {
+      saved.push(outcome);
+      return true;
+    },
+    windowMs: VERIFY_WINDOW_MS,
+    jitter: () => 0.5,
+    now: () => noon,
+    ...parts,
+  };
+  return { run: () => deliverWebhook(deps, { deliveryId: 'd1' }), saved, calls };
+}
+
+describe('a delivery', () => {
+  it('that arrives is done', async () => {
+    const { run, saved, calls } = world(aDelivery());
+    expect(await run()).toEqual({ kind: 'done' });
+    expect(saved).toEqual([{ kind: 'delivered', httpStatus: 204 }]);
+    expect(calls).toEqual(['in', 'send', 'out']);
+  });
+
+  it('that does not waits in its table until its time, and for no job of the queue', async () => {
+    const { run, saved } = world(aDelivery({ attempts: 1 }), { send: async () => down });
+    const at = later(noon, 300_000);
+    expect(await run()).toEqual({ kind: 'done' });
+    expect(saved).toMatchObject([{ kind: 'again', at, problem: 'connection_failed' }]);
+  });
+
+  it('whose last attempt fails is over, and its webhook with it after five days', async () => {
+    const failing = aDelivery({ attempts: 7 }, { failingSince: later(noon, -5 * DAY) });
+    const { run, saved } = world(failing, {
+      send: async () => ({ kind: 'answered', status: 500, retryAfter: null }),
+    });
+    expect(await run()).toEqual({ kind: 'over', reason: 'not_accepted (500)' });
+    expect(saved).toMatchObject([{ kind: 'failed', disables: 'failing' }]);
+  });
+
+  const nothing: readonly (readonly [string, LoadedDelivery | null])[] = [
+    ['is not there any more', null],
+    ['was delivered before', aDelivery({ status: 'delivered' })],
+    ['has failed before', aDelivery({ status: 'failed' })],
+  ];
+  it.each(nothing)('that %s is not sent', async (_, delivery) => {
+    const { run, saved, calls } = world(delivery);
+    expect(await run()).toEqual({ kind: 'done' });
+    expect([saved, calls]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['webhook_deleted', { deletedAt: noon, disabledAt: noon }],
+    ['webhook_disabled', { disabledAt: noon }],
+  ] as const)('ends as %s with its webhook, without an attempt', async (problem, webhook) => {
+    const { run, saved, calls } = world(aDelivery({}, webhook));
+    expect(await run()).toEqual({ kind: 'over', reason: problem });
+    expect(saved).toEqual([{ kind: 'ended', problem }]);
+    expect(calls).toEqual([]);
+  });
+
+  it('that waits for its turn is left to it by a job of before', async () => {
+    const { run, calls } = world(aDelivery({ queuedAt: null, nextAttemptAt: later(noon, 1) }));
+    expect(await run()).toEqual({ kind: 'done' });
+    expect(calls).toEqual([]);
+  });
+
+  it('to somebody who has no place for it is put back at once, and costs no attempt', async () => {
+    const { run, saved, calls } = world(aDelivery(), { enterLines: () => null });
+    expect(await run()).toEqual({ kind: 'done' });
+    expect(saved).toEqual([]);
+    expect(calls).toEqual([`back until ${later(noon, 1_250).toISOString()}`]);
+  });
+
+  it('that another run saved first is as that one left it', async () => {
+    const { run } = world(aDelivery(), { save: async () => false });
+    expect(await run()).toEqual({ kind: 'done' });
+  });
+
+  it('leaves its place where we are at fault, and makes the fault known', async () => {
+    const fault = new Error('the vault does not open');
+    const { run, saved, calls } = world(aDelivery(), { send: () => Promise.reject(fault) });
+    await expect(run()).rejects.toBe(fault);
+    expect(saved).toEqual([]);
+    expect(calls).toEqual(['in', 'out']);
+  });
+});

@@ -1,0 +1,253 @@
+/** What is done for a served domain whose certificate was not renewed in time. */
+import { describe, expect, it, vi } from 'vitest';
+import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
+import type { Probe } from '../../src/core/escalation.ts';
+import type { DomainState } from '../../src/core/lifecycle.ts';
+import {
+  evidenceOf,
+  type NewEscalation,
+  type OpenEscalation,
+  type OpenResult,
+} from '../../src/db/escalations.ts';
+import type { IssueWork } from '../../src/db/issue-work.ts';
+import type { Quarantined } from '../../src/db/quarantine.ts';
+import {
+  caseAtEnd,
+  type EscalateRenewalDeps,
+  escalateRenewals,
+} from '../../workers/escalate-renewal.ts';
+import {
+  aDomain,
+  anObservation,
+  aRefusal,
+  later,
+  missing,
+  noon,
+  right,
+} from '../support/builders.ts';
+import { dueOnce } from './due-once.ts';
+import { aCertificate, nothingYet } from './order-world.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const endsAt = later(noon, 18 * DAY);
+const running = new AbortController().signal;
+
+/** Of 90 days, so many of which are left. */
+const daysLeft = (days: number) =>
+  aCertificate({
+    status: 'issued',
+    issuedAt: later(noon, (days - 90) * DAY),
+    expiresAt: later(noon, days * DAY),
+  });
+const served = (state: DomainState) => aDomain({ state, certificateEndsAt: endsAt });
+const live = served({ status: 'live', missedAt: null });
+const drifted = served({ status: 'drifted', driftedAt: later(noon, -DAY) });
+const refused = {
+  refusals: 4,
+  lastProblem: { type: 'rejected_identifier', detail: 'No.' },
+  recentRefusals: Array.from({ length: 4 }, () => aRefusal({ at: later(noon, -5 * HOUR) })),
+};
+const work: IssueWork = {
+  ...nothingYet(live),
+  usable: daysLeft(18),
+  renewAt: later(noon, 19 * HOUR),
+};
+const silent: Probe = { address: '192.0.2.1', outcome: 'timeout' };
+const answering: Probe = { address: '192.0.2.1', outcome: 'reachable' };
+
+type Given = {
+  readonly work?: Partial<IssueWork>;
+  readonly look?: DiagnosisForAny;
+  readonly open?: OpenEscalation;
+  readonly probes?: readonly Probe[];
+  readonly quarantine?: Quarantined;
+  readonly opens?: OpenResult;
+};
+
+function world(given: Given) {
+  const did: string[] = [];
+  const opened: NewEscalation[] = [];
+  const { due, takings } = dueOnce(live.id);
+  const deps: EscalateRenewalDeps = {
+    due,
+    loadWork: async () => ({ ...work, ...given.work }),
+    authorities: [null],
+    downForMs: () => 0,
+    answeredAt: () => null,
+    loadOpen: async () => given.open ?? null,
+    observe: async () => anObservation(),
+    diagnose: async () => given.look ?? right,
+    probe: async (hostname) => {
+      did.push(`probe ${hostname}`);
+      return given.probes ?? [];
+    },
+    openEscalation: async (_domain, escalation, times) => {
+      const { wakes, ...rest } = times;
+      expect(rest).toEqual({ at: noon, againAt: later(noon, 30 * MINUTE) });
+      did.push(wakes ? 'open, and renew at once' : 'open');
+      opened.push(escalation);
+      return given.opens ?? 'opened';
+    },
+    postponeEscalation: async (_domain, at) => void did.push(`postpone to ${at.toISOString()}`),
+    findQuarantine: async () => given.quarantine ?? null,
+    tellOperator: (_domain, { cause }) => void did.push(`tell ${cause}`),
+    onFault: (fault) => {
+      throw fault;
+    },
+    rules: (now) => ({ now, windowMs: 48 * HOUR, escalateAfterMs: 30 * MINUTE, jitter: 0.5 }),
+    now: () => noon,
+    atOnce: 2,
+  };
+  return { deps, did, opened, takings };
+}
+
+async function run(given: Given) {
+  const made = world(given);
+  expect(await escalateRenewals(made.deps, running)).toEqual({ kind: 'done' });
+  return made;
+}
+
+const aCase = (
+  cause: string,
+  openedAt: Date,
+  evidence: Parameters<typeof evidenceOf>[0] = {},
+): OpenEscalation => ({
+  cause,
+  openedAt,
+  evidence: { ...evidenceOf(evidence), servedUntil: endsAt.toISOString() },
+});
+
+describe('a fifth of its life before its certificate ends', () => {
+  it('a limit of the authority is named with its end', async () => {
+    const until = later(noon, 34 * HOUR);
+    const limited = { limit: 'same_names', subject: 'docs.shop.test', until } as const;
+    const { opened } = await run({ work: { budgetWaits: [limited] } });
+    expect(opened).toMatchObject([
+      {
+        cause: 'authority_rate_limited',
+        summary: expect.stringContaining('5 certificates in 7 days for docs.shop.test'),
+        nextAction: expect.stringContaining('placed at 2026-11-21 22:00 UTC'),
+        evidence: { budget: { limit: 'same_names', until: until.toISOString() } },
+      },
+    ]);
+  });
+
+  it('a live domain gets a case with its end, the operator is told, and the renewal runs at once', async () => {
+    const { did, opened } = await run({ work: refused });
+    expect(did).toEqual([
+      'probe docs.shop.test',
+      'open, and renew at once',
+      'tell authority_refused',
+    ]);
+    expect(opened).toMatchObject([
+      {
+        cause: 'authority_refused',
+        summary:
+          'The certificate ends on 2026-12-08 12:00 UTC and has not been renewed; the old one is served until then. The certificate authority refused 4 orders (rejected_identifier). It says: “No.”',
+        nextAction:
+          'A new order is placed at 2026-11-20 12:00 UTC; should it fail, the next one follows at 2026-11-21 12:00 UTC.',
+        evidence: { servedUntil: endsAt.toISOString(), refusals: 4 },
+      },
+    ]);
+  });
+
+  it('a drifted one gets one, too; nothing is ordered for it, and nobody else’s address is asked', async () => {
+    const { did, opened } = await run({ work: { domain: drifted }, look: missing });
+    expect(did).toEqual(['open', 'tell dns_changed']);
+    expect(opened).toMatchObject([{ cause: 'dns_changed', evidence: { nextAttempt: null } }]);
+  });
+
+  it('the same cause again is no news, and leaves the renewal to its plan', async () => {
+    const open = aCase('authority_refused', later(noon, -HOUR));
+    const { did, opened } = await run({ work: refused, open, opens: 'kept' });
+    expect(did).toEqual(['probe docs.shop.test', 'open']);
+    expect(opened[0]?.nextAction).toMatch(/^A new order is placed at 2026-11-21 07:00 UTC;/);
+  });
+
+  it('another cause waits for a second look, also one that takes a verified domain back', async () => {
+    const open = aCase('authority_refused', later(noon, -HOUR));
+    const first = await run({ look: missing, open, opens: 'kept' });
+    expect(first.opened).toMatchObject([
+      { cause: 'authority_refused', evidence: { candidate: 'dns_changed' } },
+    ]);
+    const noted = aCase('authority_refused', later(noon, -HOUR), { candidate: 'dns_changed' });
+    const second = await run({ look: missing, open: noted });
+    expect(second.opened).toMatchObject([{ cause: 'dns_changed', evidence: { candidate: null } }]);
+  });
+
+  it('addresses that answer at last are worth a try, but not against the authority’s word', async () => {
+    const lastProblem = { type: 'connection', detail: 'Timeout.' };
+    const open = aCase('challenge_unreachable', later(noon, -HOUR), { probes: [silent] });
+    const given = { work: { ...refused, lastProblem }, open, opens: 'kept' } as const;
+    expect((await run({ ...given, probes: [answering] })).did).toContain('open, and renew at once');
+    expect((await run({ ...given, probes: [silent] })).did).toContain('open');
+    const order = aCertificate();
+    const postponed = { ...given, work: { ...given.work, order }, probes: [answering] };
+    expect((await run(postponed)).did).toContain('open');
+  });
+
+  it('a renewal that harmed its worker says until when it is set aside', async () => {
+    const quarantine = { reason: 'Error: no such file', until: later(noon, 2 * DAY) };
+    const open = aCase('platform_fault', later(noon, -HOUR));
+    const { opened } = await run({ quarantine, open, opens: 'kept' });
+    expect(opened[0]?.nextAction).toContain('set aside until 2026-11-22 12:00 UTC');
+  });
+
+  it('a domain that was renewed while it was looked at needs nobody', async () => {
+    const { did } = await run({ opens: 'gone' });
+    expect(did).toEqual(['probe docs.shop.test', 'open, and renew at once']);
+  });
+
+  it('a domain whose certificate was renewed meanwhile has the time of that one', async () => {
+    const { did } = await run({ work: { usable: daysLeft(89) } });
+    expect(did).toEqual([`postpone to ${later(noon, 71 * DAY).toISOString()}`]);
+  });
+
+  it.each<readonly [string, Partial<IssueWork>]>([
+    ['whose certificate has ended: its own look says so', { usable: null }],
+    [
+      'that is verified by now',
+      { domain: aDomain({ state: { status: 'verified', verifiedAt: noon } }) },
+    ],
+  ])('a domain %s needs nobody', async (_what, parts) => {
+    expect((await run({ work: parts })).did).toEqual([]);
+  });
+});
+
+describe('at the end of the certificate of a live domain', () => {
+  const ended: Given = { work: { ...refused, usable: null } };
+
+  it('the open case stays, and says no more that anything is served', async () => {
+    const open = aCase('authority_refused', later(noon, -HOUR));
+    const { deps, did } = world({ ...ended, open });
+    expect(await caseAtEnd(deps, live, right)).toMatchObject({
+      cause: 'authority_refused',
+      summary: expect.stringMatching(/^The certificate authority refused 4 orders/),
+      nextAction: expect.stringMatching(/^A new order is placed at 2026-11-20 12:00 UTC;/),
+      evidence: { servedUntil: null },
+    });
+    expect(did).toEqual([]);
+  });
+
+  it('there is a case where there was none, and the operator is told', async () => {
+    const { deps, did } = world(ended);
+    expect(await caseAtEnd(deps, live, right)).toMatchObject({ cause: 'authority_refused' });
+    expect(did).toEqual(['tell authority_refused']);
+  });
+
+  it('a domain that was removed meanwhile needs none', async () => {
+    const { deps } = world({});
+    const removed = { ...deps, loadWork: async () => undefined };
+    expect(await caseAtEnd(removed, live, right)).toBeUndefined();
+  });
+});
+
+it('gives the renewals their turn again, however many cases are due', async () => {
+  const { deps, did } = world({});
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
+  await escalateRenewals(deps, new AbortController().signal);
+  expect([did, timeout.mock.calls]).toEqual([[], [[120_000]]]);
+  timeout.mockRestore();
+});

@@ -1,0 +1,255 @@
+/** Two projects and one name: who has it after a look that was right, in a real database. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DomainStatus } from '../../src/core/lifecycle.ts';
+import type { Answer } from '../../src/core/observation.ts';
+import { proofNameOf } from '../../src/core/proof.ts';
+import { createCheckStore } from '../../src/db/checks.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { createEdgeLookups } from '../../src/db/edge-lookups.ts';
+import { createProofs } from '../../src/target.ts';
+import { saveLook } from '../../workers/check-dns.ts';
+import { createJudgeClaim } from '../../workers/judge-claim.ts';
+import { anObservation, later, noon, right } from '../support/builders.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+
+const HOUR = 3_600_000;
+const proofFor = createProofs(new Uint8Array(32));
+const statuses: readonly DomainStatus[] = ['pending', 'verified', 'live', 'drifted', 'failed'];
+const holding: readonly DomainStatus[] = ['verified', 'live', 'drifted'];
+let stored: StoredDomains;
+let count = 0;
+
+beforeAll(async () => {
+  stored = await openStoredDomains();
+});
+afterAll(() => stored.close());
+
+type Two = { readonly claimant: LoadedDomain; readonly holder: LoadedDomain };
+
+/** Two projects with the same name; the first one's domain is in this state. */
+async function two(hostname: string, status: DomainStatus): Promise<Two> {
+  const { id } = await stored.pending(hostname);
+  await stored.database.prisma.domain.update({ where: { id }, data: { status } });
+  return { holder: await stored.load(id), claimant: await stored.pending(hostname) };
+}
+
+/** What `answers` makes of the two values stands at the name that is asked for. */
+function lookRight({ claimant, holder }: Two, txt: Txt) {
+  const store = createCheckStore(stored.database);
+  const values = [claimant, holder].map(({ projectId, hostname }) => proofFor(projectId, hostname));
+  const judgeClaim = createJudgeClaim({
+    proofFor,
+    lookupTexts: async (name) => {
+      expect(name).toBe(proofNameOf(claimant.hostname));
+      return [answers[txt](values[0] ?? '', values[1] ?? '')];
+    },
+  });
+  const followed: string[] = [];
+  const deps = {
+    save: store.save,
+    judgeClaim,
+    enqueueFollowUps: async ({ id }: { id: string }) => void followed.push(id),
+    rules: (now: Date) => ({ now, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 }),
+    now: () => noon,
+  };
+  const saved = saveLook(deps, { domain: claimant, observation: anObservation() }, right);
+  return saved.then((outcome) => ({ outcome, followed }));
+}
+
+const txtRecords = (first: string, ...rest: readonly string[]): Answer<string> => ({
+  kind: 'records',
+  records: [first, ...rest],
+  ttlSeconds: 60,
+});
+
+const answers = {
+  none: () => ({ kind: 'nxdomain' }),
+  claimant: (mine) => txtRecords(mine),
+  holder: (_mine, theirs) => txtRecords(theirs),
+  both: (mine, theirs) => txtRecords(mine, theirs),
+  garbage: () => txtRecords('v=spf1 -all'),
+  unknown: () => ({ kind: 'timeout' }),
+} as const satisfies Readonly<Record<string, (mine: string, theirs: string) => Answer<string>>>;
+type Txt = keyof typeof answers;
+
+type Case = { readonly place: 'apex' | 'sub'; readonly status: DomainStatus; readonly txt: Txt };
+const rows: readonly Case[] = (['apex', 'sub'] as const).flatMap((place) =>
+  statuses.flatMap((status) =>
+    (Object.keys(answers) as Txt[]).map((txt) => ({ place, status, txt })),
+  ),
+);
+const isTaken = ({ place, txt }: Case) => place === 'sub' || txt === 'claimant';
+/** A pending claim on an apex is in the way of another one as a holder is, and loses nothing. */
+const isFree = (row: Case) => row.status === 'failed' || (row.status === 'pending' && isTaken(row));
+const free = rows.filter(isFree);
+const held = rows.filter(({ status }) => holding.includes(status));
+
+function aPair({ place, status }: Case): Promise<Two> {
+  count += 1;
+  return two(place === 'apex' ? `claim-${count}.example` : `docs.claim-${count}.example`, status);
+}
+
+function claimsTold(domainId: string) {
+  const where = { domainId, type: 'domain.claimed_elsewhere' };
+  return stored.database.prisma.event.findMany({ where, select: { data: true } });
+}
+
+describe('a right look at a name that another project has added', () => {
+  it.each(free)('verifies it at the $place where theirs is $status, TXT: $txt', async (row) => {
+    const pair = await aPair(row);
+    const { followed } = await lookRight(pair, row.txt);
+    expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
+    expect(await stored.load(pair.holder.id)).toMatchObject({ epoch: 1, state: pair.holder.state });
+    expect(await claimsTold(pair.holder.id)).toEqual([]);
+    expect(followed).toEqual([pair.claimant.id]);
+  });
+
+  const taken = held.filter(isTaken);
+  it.each(taken)('takes it at the $place where theirs is $status, TXT: $txt', async (row) => {
+    const pair = await aPair(row);
+    const { followed } = await lookRight(pair, row.txt);
+    expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
+    const lost = await stored.load(pair.holder.id);
+    expect(lost).toMatchObject({ epoch: 2, state: { status: 'pending', pendingSince: noon } });
+    const proof = row.place === 'sub' ? 'cname' : 'txt';
+    const { hostname, target } = pair.claimant;
+    const found = proof === 'cname' ? target : `_signpost.${hostname}`;
+    expect(await claimsTold(lost.id)).toEqual([{ data: { proof, found } }]);
+    expect(followed).toEqual([lost.id, pair.claimant.id]);
+  });
+
+  const seen = {
+    none: 'missing',
+    holder: 'missing',
+    both: 'both',
+    garbage: 'missing',
+    unknown: 'unknown',
+  };
+  const kept = rows.filter((row) => !isFree(row) && !isTaken(row));
+  it.each(kept)('leaves it where it is at the $place, $status, TXT: $txt', async (row) => {
+    const pair = await aPair(row);
+    const { outcome, followed } = await lookRight(pair, row.txt);
+    expect(await stored.load(pair.holder.id)).toMatchObject({ epoch: 1, state: pair.holder.state });
+    expect(await claimsTold(pair.holder.id)).toEqual([]);
+    const { projectId, hostname } = pair.claimant;
+    const value = proofFor(projectId, hostname);
+    const fullName = `_signpost.${hostname}`;
+    const record = { type: 'TXT', name: '_signpost', fullName, value };
+    const proof = { record, seen: seen[row.txt as keyof typeof seen] };
+    const { state, findings } = await stored.load(pair.claimant.id);
+    expect(state.status).toBe('pending');
+    expect(findings).toMatchObject([{ code: 'held_elsewhere', hostname, proof }]);
+    expect(outcome?.findings).toEqual(findings);
+    expect(followed).toEqual([]);
+  });
+});
+
+describe('a project that loses a name', () => {
+  it('loses its order, its case, its renewal and its visitors with it, and has a look of its own', async () => {
+    const pair = await two('everything.example', 'live');
+    const { prisma } = stored.database;
+    const { id: domainId, hostname } = pair.holder;
+    const sealedKey = new Uint8Array(1);
+    const dates = { renewAt: noon, recheckAt: noon, escalateAt: noon };
+    await prisma.domain.update({ where: { id: domainId }, data: dates });
+    const order = { id: randomUUID(), domainId, hostname, sealedKey };
+    await prisma.certificate.create({ data: { ...order, status: 'ordering' } });
+    const issued = { ...order, id: randomUUID(), status: 'issued', chain: 'x' } as const;
+    await prisma.certificate.create({
+      data: { ...issued, expiresAt: later(new Date(), 24 * HOUR) },
+    });
+    const challenge = { token: 't', keyAuthorization: 't.k', hostname, certificateId: order.id };
+    await prisma.challenge.create({ data: challenge });
+    const about = { cause: 'authority_refused', evidence: {}, nextAction: '', openedAt: noon };
+    await prisma.escalation.create({ data: { id: randomUUID(), domainId, ...about } });
+    const lookups = createEdgeLookups(stored.database);
+    expect(await lookups.findRoute(hostname)).toMatchObject({ certificateId: issued.id });
+
+    await lookRight(pair, 'claimant');
+
+    expect(await lookups.findRoute(hostname)).toMatchObject({ certificateId: null });
+    expect(await lookups.findChallenge('t', hostname)).toBeNull();
+    expect(await prisma.domain.findUnique({ where: { id: domainId } })).toMatchObject({
+      status: 'pending',
+      pendingSince: noon,
+      nextCheckAt: noon,
+      attempts: 0,
+      recheckAt: null,
+      renewAt: null,
+      escalateAt: null,
+    });
+    expect(await prisma.certificate.count({ where: { domainId, status: 'ordering' } })).toBe(0);
+    expect(await stored.events(pair.holder)).toEqual([
+      'domain.added',
+      'domain.claimed_elsewhere',
+      'escalation.closed',
+    ]);
+  });
+});
+
+describe('two projects whose looks at an apex are right at once', () => {
+  const statusesOf = async ({ claimant, holder }: Two) =>
+    [await stored.load(claimant.id), await stored.load(holder.id)].map(({ state }) => state.status);
+
+  it('are both told which record proves whose it is, and neither has it', async () => {
+    const pair = await two('at-once.example', 'pending');
+    const swapped = { claimant: pair.holder, holder: pair.claimant };
+    const looks = await Promise.all([lookRight(pair, 'none'), lookRight(swapped, 'none')]);
+    expect(await statusesOf(pair)).toEqual(['pending', 'pending']);
+    const codes = looks.map(({ outcome }) => outcome?.findings.map(({ code }) => code));
+    expect(codes).toEqual([['held_elsewhere'], ['held_elsewhere']]);
+  });
+
+  it('get it one of them where its record is there', async () => {
+    const pair = await two('at-once-proven.example', 'pending');
+    const swapped = { claimant: pair.holder, holder: pair.claimant };
+    await Promise.all([lookRight(pair, 'claimant'), lookRight(swapped, 'holder')]);
+    expect(await statusesOf(pair)).toEqual(['verified', 'pending']);
+  });
+});
+
+describe('an apex that two projects have pending', () => {
+  const endings: readonly [
+    string,
+    Parameters<typeof stored.database.prisma.domain.update>[0]['data'],
+  ][] = [
+    ['removed', { removedAt: noon, nextCheckAt: null }],
+    ['failed at the end of its window', { status: 'failed', failedAt: noon, nextCheckAt: null }],
+  ];
+  it.each(endings)('goes to the one by its addresses once the other is %s', async (_how, data) => {
+    count += 1;
+    const pair = await two(`ends-${count}.example`, 'pending');
+    await lookRight(pair, 'none');
+    const claimant = await stored.load(pair.claimant.id);
+    expect(claimant.state.status).toBe('pending');
+    await stored.database.prisma.domain.update({ where: { id: pair.holder.id }, data });
+    await lookRight({ ...pair, claimant }, 'none');
+    const { state, findings } = await stored.load(claimant.id);
+    expect({ status: state.status, findings }).toEqual({ status: 'verified', findings: [] });
+  });
+
+  it('keeps the next one waiting, too, once somebody has proven it', async () => {
+    const pair = await two('proven-first.example', 'pending');
+    await lookRight(pair, 'claimant');
+    const swapped = { claimant: pair.holder, holder: pair.claimant };
+    const { outcome } = await lookRight(swapped, 'holder');
+    expect(outcome?.findings).toMatchObject([
+      { code: 'held_elsewhere', proof: { seen: 'missing' } },
+    ]);
+    expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
+  });
+
+  it('is found by an index, however many host names there are', async () => {
+    const { prisma } = stored.database;
+    const plan = await prisma.$transaction(async (tx) => {
+      await tx.$executeRaw`SET LOCAL enable_seqscan = off`;
+      return tx.$queryRaw<{ 'QUERY PLAN': string }[]>`
+        EXPLAIN SELECT * FROM domain WHERE hostname = 'x.example' AND removed_at IS NULL
+          AND status IN ('pending', 'verified', 'live', 'drifted')
+        ORDER BY status DESC, added_at, id LIMIT 1`;
+    });
+    const lines = plan.map((line) => line['QUERY PLAN']).join('\n');
+    expect(lines).toMatch(/domain_attached_idx[\s\S]*Index Cond: \(hostname = /);
+  });
+});

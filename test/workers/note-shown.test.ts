@@ -1,0 +1,53 @@
+/** When the workers look what visitors are shown: once a certificate is served, and not before. */
+import { expect, it } from 'vitest';
+import { issueCertificate } from '../../workers/issue-certificate.ts';
+import { renewCertificate } from '../../workers/renew-certificate.ts';
+import { aDomain, later, noon } from '../support/builders.ts';
+import { dueOnce } from './due-once.ts';
+import { aCertificate, orderWorld, refused, type Situation } from './order-world.ts';
+
+const DAY = 86_400_000;
+const verified = aDomain({ state: { status: 'verified', verifiedAt: noon } });
+const live = aDomain({ state: { status: 'live', missedAt: null } });
+const anIssued = (daysOld: number) =>
+  aCertificate({
+    status: 'issued',
+    issuedAt: later(noon, -daysOld * DAY),
+    expiresAt: later(noon, (90 - daysOld) * DAY),
+  });
+
+async function issue(situation: Situation) {
+  const { deps, shownAfter } = orderWorld(verified, situation);
+  await issueCertificate(deps, { domainId: verified.id, epoch: 1 });
+  return shownAfter;
+}
+
+async function renew(situation: Situation) {
+  const { deps, shownAfter } = orderWorld(live, { work: { usable: anIssued(61) }, ...situation });
+  const onFault = (fault: unknown) => {
+    throw fault;
+  };
+  const sweep = { due: dueOnce(live.id).due, caseAtEnd: async () => undefined, onFault, atOnce: 1 };
+  await renewCertificate({ ...deps, ...sweep }, new AbortController().signal);
+  return shownAfter;
+}
+
+it('it is looked what is shown once a certificate is stored', async () => {
+  expect(await issue({})).toEqual([
+    'open order, advance the new order, store, forget the escalation',
+  ]);
+  expect(await renew({})).toEqual(['open order, advance the new order, store']);
+});
+
+it('it is looked what is shown once a certificate from before is served again', async () => {
+  expect(await issue({ work: { usable: anIssued(1) } })).toEqual(['reuse, forget the escalation']);
+});
+
+it.each([
+  ['was refused', { result: refused }],
+  ['has not come', { result: { kind: 'unavailable', retryAfter: null, detail: 'away' } }],
+  ['was stored by another run', { lost: true }],
+] as const)('it is not looked where the certificate %s', async (_what, situation) => {
+  expect(await issue(situation)).toEqual([]);
+  expect(await renew(situation)).toEqual([]);
+});

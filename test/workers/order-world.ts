@@ -1,0 +1,152 @@
+/** The world around an order as plain values: what a job finds there, and what it does to it, in order. */
+import type { OrderResult } from '../../src/certificates/authority.ts';
+import type { BudgetWait } from '../../src/core/authority-budget.ts';
+import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
+import type { Probe } from '../../src/core/escalation.ts';
+import type { CertificateStore } from '../../src/db/certificates.ts';
+import type { CheckSave } from '../../src/db/checks.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { Certificate } from '../../src/db/generated/client.ts';
+import type { IssueWork } from '../../src/db/issue-work.ts';
+import type { IssueCertificateDeps, Unavailable } from '../../workers/issue-certificate.ts';
+import { aDomain, anObservation, later, noon, right } from '../support/builders.ts';
+
+const DAY = 86_400_000;
+
+export const issued: OrderResult = {
+  kind: 'issued',
+  chain: 'PEM',
+  issuer: 'Test CA',
+  notBefore: noon,
+  notAfter: later(noon, 90 * DAY),
+};
+export const refused: OrderResult = {
+  kind: 'refused',
+  problem: { type: 'unauthorized', detail: 'no', retryAfter: null },
+};
+
+/** An order that is open. */
+export function aCertificate(parts: Partial<Certificate> = {}): Certificate {
+  const { id: domainId, hostname } = aDomain();
+  return {
+    id: '00000000-0000-4000-8000-0000000000c1',
+    domainId,
+    hostname,
+    status: 'ordering',
+    sealedKey: new Uint8Array(),
+    authority: null,
+    orderUrl: null,
+    renewalInfo: null,
+    chain: null,
+    issuer: null,
+    issuedAt: null,
+    expiresAt: null,
+    problem: null,
+    setback: null,
+    buckets: [],
+    endedAt: null,
+    createdAt: noon,
+    ...parts,
+  };
+}
+
+export type Situation = {
+  readonly work?: Partial<IssueWork>;
+  readonly look?: DiagnosisForAny;
+  readonly result?: OrderResult | Unavailable;
+  /** What the name's addresses answer. */
+  readonly probes?: readonly Probe[];
+  /** The limit that the order meets when it is to be opened. */
+  readonly limited?: BudgetWait;
+  /** Another run, perhaps of another life, was quicker. */
+  readonly lost?: boolean;
+};
+
+/** What is loaded for a domain without an order and a certificate, about which no authority has said anything. */
+export const nothingYet = (domain: LoadedDomain): IssueWork => ({
+  domain,
+  order: null,
+  usable: null,
+  refusals: 0,
+  lastProblem: null,
+  recentRefusals: [],
+  left: [],
+  budgetWaits: [],
+  setback: null,
+  renewAt: null,
+});
+
+/** Where `situation` says nothing else: no order and no certificate yet, the DNS is right, and the authority issues. */
+export function orderWorld(domain: LoadedDomain, situation: Situation) {
+  const { work = {}, look = right, result = issued } = situation;
+  const did: string[] = [];
+  /** Whose addresses were asked for a challenge. */
+  const probed: string[] = [];
+  const saves: CheckSave[] = [];
+  /** What was done before it was looked what visitors are shown. */
+  const shownAfter: string[] = [];
+  const loaded: IssueWork = { ...nothingYet(domain), ...work };
+  const { certificates, planned } = storeOf(loaded, did, situation);
+  const deps: IssueCertificateDeps = {
+    certificates,
+    observe: async () => anObservation(),
+    diagnose: async () => look,
+    save: async (check) => {
+      saves.push(check);
+      return { kind: 'saved', epoch: 2 };
+    },
+    judgeClaim: () => Promise.reject(new Error('nobody else holds the name')),
+    enqueueFollowUps: async ({ epoch }) => void did.push(`follow up epoch ${epoch}`),
+    noteShown: async () => void shownAfter.push(did.join(', ')),
+    forgetEscalation: async () => void did.push('forget the escalation'),
+    newKey: async () => ({ id: 'new', sealedKey: new Uint8Array() }),
+    probe: async (hostname) => {
+      probed.push(hostname);
+      return situation.probes ?? [];
+    },
+    authorities: [null],
+    downForMs: () => 0,
+    answeredAt: () => null,
+    ask: async () => undefined,
+    advance: async ({ id }) => {
+      did.push(`advance ${id === 'new' ? 'the new order' : 'the open order'}`);
+      return result;
+    },
+    rules: (now) => ({ now, windowMs: 2 * DAY, escalateAfterMs: 1, jitter: 0.5 }),
+    now: () => noon,
+  };
+  return { deps, did, saves, planned, probed, shownAfter };
+}
+
+/** `planned`: for when what was refused or postponed is planned. */
+function storeOf(work: IssueWork, did: string[], { limited, lost = false }: Situation) {
+  const planned: Date[] = [];
+  const certificates: CertificateStore = {
+    loadWork: async () => work,
+    openOrder: async (_domain, { id }) => {
+      if (limited !== undefined) return limited;
+      did.push('open order');
+      return aCertificate({ id });
+    },
+    beforePlacing: async () => null,
+    orderPlaced: async () => undefined,
+    publishChallenge: async () => undefined,
+    store: async () => {
+      did.push('store');
+      return !lost;
+    },
+    reuse: async () => void did.push('reuse'),
+    refuse: async (_domain, _id, { nextAttemptAt }) => {
+      did.push('refuse');
+      planned.push(nextAttemptAt);
+      return !lost;
+    },
+    postpone: async (_domain, at) => {
+      did.push('postpone');
+      planned.push(at);
+      return !lost;
+    },
+    setBack: async (_id, { detail }) => void did.push(`set back: ${detail}`),
+  };
+  return { certificates, planned };
+}

@@ -1,0 +1,227 @@
+/** What a batch's look does, with the cheap look in all its senses: unchanged is not the same as could not tell. */
+import { describe, expect, it } from 'vitest';
+import type { CheckOutcome } from '../../src/core/check.ts';
+import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import type { DomainState } from '../../src/core/lifecycle.ts';
+import type { Observation } from '../../src/core/observation.ts';
+import type { CheckSave } from '../../src/db/checks.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { evidenceOf, type NewEscalation } from '../../src/db/escalations.ts';
+import type { MoveResult } from '../../src/db/transitions.ts';
+import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
+import {
+  aDomain,
+  anObservation,
+  later,
+  missing,
+  noon,
+  right,
+  unknown,
+} from '../support/builders.ts';
+import { dueOnce } from './due-once.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const running = new AbortController().signal;
+const before = anObservation();
+
+type Situation = {
+  readonly state: DomainState;
+  /** What each look finds: `unchanged` is a cheap one that gives back what was loaded. */
+  readonly looks: readonly ('unchanged' | Diagnosis)[];
+  /** What the stored observation means. */
+  readonly stored?: Diagnosis;
+  readonly saved?: readonly MoveResult[];
+  readonly endsAt?: Date | null;
+};
+
+const caseAtEnd: NewEscalation = {
+  cause: 'platform_fault',
+  summary: '',
+  nextAction: '',
+  evidence: evidenceOf({}),
+};
+
+function world({ state, looks, stored = right, saved = [], endsAt = null }: Situation) {
+  const findings = stored.findings;
+  const domain = aDomain({ state, observation: before, findings, certificateEndsAt: endsAt });
+  const left = [...looks];
+  const results = [...saved];
+  const meaning = new Map<Observation, Diagnosis>([[before, stored]]);
+  const asked: ('cheaply' | 'in full')[] = [];
+  const saves: CheckSave[] = [];
+  const followed: CheckOutcome[] = [];
+  const visited: string[] = [];
+  const { due, takings } = dueOnce(domain.id);
+  function observe(how: (typeof asked)[number]): Observation {
+    asked.push(how);
+    const next = left.shift();
+    if (next === undefined) throw new Error('one look too many');
+    if (next === 'unchanged' && how === 'cheaply') return before;
+    const seen = anObservation();
+    meaning.set(seen, next === 'unchanged' ? stored : next);
+    return seen;
+  }
+  const deps: RecheckLiveDeps = {
+    due,
+    load: async (): Promise<LoadedDomain | undefined> => domain,
+    observe: async () => observe('cheaply'),
+    observeInFull: async () => observe('in full'),
+    diagnose: async (_domain, observation) => meaning.get(observation) ?? unknown,
+    save: async (check) => {
+      saves.push(check);
+      return results.shift() ?? { kind: 'saved', epoch: check.domain.epoch };
+    },
+    judgeClaim: async () => ({
+      kind: 'held',
+      look: { verdict: 'wrong', findings: [{ code: 'held_elsewhere', hostname: domain.hostname }] },
+    }),
+    enqueueFollowUps: async (_domain, outcome) => void followed.push(outcome),
+    caseAtEnd: async () => caseAtEnd,
+    noteShown: async ({ hostname }) => void visited.push(`${hostname} after ${saves.length} saves`),
+    onFault: (fault) => {
+      throw fault;
+    },
+    rules: (now) => ({ now, windowMs: 48 * HOUR, escalateAfterMs: HOUR / 2, jitter: 0.5 }),
+    now: () => noon,
+    atOnce: 2,
+  };
+  return { deps, saves, asked, followed, visited, takings, unasked: left };
+}
+
+const well: DomainState = { status: 'live', missedAt: null };
+const missedNow: DomainState = { status: 'live', missedAt: noon };
+const missed: DomainState = { status: 'live', missedAt: later(noon, -10 * MINUTE) };
+const drifted: DomainState = { status: 'drifted', driftedAt: later(noon, -HOUR) };
+const failed: DomainState = { status: 'failed', failedAt: later(noon, -HOUR) };
+const toDrifted: DomainState = { status: 'drifted', driftedAt: noon };
+
+type Row = readonly [string, Situation, DomainState];
+const table: readonly Row[] = [
+  ['a live domain, unchanged and right', { state: well, looks: ['unchanged'] }, well],
+  ['a live domain that missed, unchanged and right', { state: missed, looks: ['unchanged'] }, well],
+  ['a live domain that misses', { state: well, looks: [missing] }, missedNow],
+  [
+    'a live domain whose miss is unchanged, seen by a whole look',
+    { state: missed, stored: missing, looks: ['unchanged', missing] },
+    toDrifted,
+  ],
+  [
+    'a live domain whose miss only a cheap look would confirm',
+    { state: missed, stored: missing, looks: ['unchanged', right] },
+    well,
+  ],
+  [
+    'a live domain that could not be told of, still',
+    { state: well, stored: unknown, looks: ['unchanged', unknown] },
+    well,
+  ],
+  [
+    'a drifted domain, unchanged and wrong',
+    { state: drifted, stored: missing, looks: ['unchanged'] },
+    drifted,
+  ],
+  ['a drifted domain, repaired', { state: drifted, stored: missing, looks: [right] }, well],
+  [
+    'a failed domain, unchanged and wrong',
+    { state: failed, stored: missing, looks: ['unchanged'] },
+    failed,
+  ],
+  [
+    'a failed domain, repaired',
+    { state: failed, stored: missing, looks: [right] },
+    { status: 'verified', verifiedAt: noon },
+  ],
+];
+
+describe('a look by a batch', () => {
+  it.each(table)('at %s', async (_title, situation, to) => {
+    const { deps, saves, asked, unasked } = world(situation);
+    expect(await recheckLive(deps, running)).toEqual({ kind: 'done' });
+    expect(saves.map(({ outcome }) => outcome.to)).toEqual([to]);
+    expect(unasked).toEqual([]);
+    // The first may be cheap; one that is repeated is whole.
+    expect(asked).toEqual(['cheaply', 'in full'].slice(0, situation.looks.length));
+  });
+
+  it.each([
+    ['a live domain', { state: well, looks: ['unchanged'] }, 1],
+    ['one that has missed', { state: well, looks: [missing] }, 1],
+    ['one that is live again', { state: drifted, stored: missing, looks: [right] }, 1],
+    ['none that is drifted', { state: missed, looks: [missing] }, 0],
+    ['none that has failed', { state: failed, stored: missing, looks: ['unchanged'] }, 0],
+    [
+      'none that somebody saved first',
+      { state: well, looks: [right], saved: [{ kind: 'stale' }] },
+      0,
+    ],
+  ] as const satisfies readonly (readonly [string, Situation, number])[])(
+    'is followed by one at what visitors are shown, of %s',
+    async (_title, situation, times) => {
+      const { deps, visited } = world(situation);
+      await recheckLive(deps, running);
+      const expected = Array.from({ length: times }, () => 'docs.shop.test after 1 saves');
+      expect(visited).toEqual(expected);
+    },
+  );
+
+  it('wakes what follows from a move, and nothing where none was made', async () => {
+    const revived = world({ state: failed, stored: missing, looks: [right] });
+    await recheckLive(revived.deps, running);
+    expect(revived.followed).toMatchObject([{ to: { status: 'verified' }, nextCheckAt: noon }]);
+    const stays = world({ state: well, looks: ['unchanged'] });
+    await recheckLive(stays.deps, running);
+    expect(stays.followed).toEqual([]);
+  });
+
+  it('leaves a failed domain failed whose name another project holds, and says so', async () => {
+    const { deps, saves, followed } = world({
+      state: failed,
+      looks: [right],
+      saved: [{ kind: 'held_elsewhere', holderProjectId: 'another' }],
+    });
+    await recheckLive(deps, running);
+    expect(saves[1]?.outcome).toMatchObject({
+      to: failed,
+      findings: [{ code: 'held_elsewhere' }],
+    });
+    expect(followed).toEqual([]);
+  });
+
+  it('leaves it at that where somebody else saved first', async () => {
+    const { deps, saves } = world({ state: well, looks: [missing], saved: [{ kind: 'stale' }] });
+    await recheckLive(deps, running);
+    expect(saves).toHaveLength(1);
+  });
+
+  it.each([
+    ['a live domain whose certificate has ended', well, noon, caseAtEnd],
+    ['a live one whose certificate has not', well, later(noon, 1), undefined],
+    ['a drifted one, which fails with it', drifted, noon, undefined],
+  ])('saves a case with the end itself: %s', async (_title, state, endsAt, escalation) => {
+    const { deps, saves } = world({ state, looks: [missing], endsAt });
+    await recheckLive(deps, running);
+    expect(saves.map((save) => save.escalation)).toEqual([escalation]);
+  });
+
+  it('takes some hundreds at a time, for two minutes, and one alone that did not go well', async () => {
+    const { deps, takings } = world({ state: well, looks: ['unchanged'] });
+    await recheckLive(deps, running);
+    const leasesMs = [2, 2, 2, 5, 60, 24 * 60].map((minutes) => minutes * MINUTE);
+    expect(takings).toEqual([
+      { now: noon, leasesMs, limit: 200, suspects: false },
+      { now: noon, leasesMs, limit: 1, suspects: true },
+    ]);
+  });
+});
+
+describe('a domain that was taken', () => {
+  it.each([
+    ['and verified anew meanwhile', aDomain()],
+    ['and removed meanwhile', undefined],
+  ])('%s is not looked at', async (_title, loaded) => {
+    const { deps, asked, saves } = world({ state: well, looks: [] });
+    await recheckLive({ ...deps, load: async () => loaded }, running);
+    expect([asked, saves]).toEqual([[], []]);
+  });
+});

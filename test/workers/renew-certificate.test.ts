@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest';
+import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
+import type { Certificate } from '../../src/db/generated/client.ts';
+import type { Unavailable } from '../../workers/issue-certificate.ts';
+import { type RenewCertificateDeps, renewCertificate } from '../../workers/renew-certificate.ts';
+import { aDomain, aRefusal, later, missing, noon, unknown } from '../support/builders.ts';
+import { dueOnce } from './due-once.ts';
+import {
+  aCertificate,
+  issued as issuedResult,
+  orderWorld,
+  refused,
+  type Situation,
+} from './order-world.ts';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const live = aDomain({ state: { status: 'live', missedAt: null } });
+const running = new AbortController().signal;
+
+const away: Unavailable = { kind: 'unavailable', retryAfter: null, detail: 'ca_unreachable: gone' };
+
+/** Of 90 days, so many of which are over. */
+function anIssued(daysOld: number): Certificate {
+  return aCertificate({
+    status: 'issued',
+    chain: 'PEM',
+    issuer: 'Test CA',
+    issuedAt: later(noon, -daysOld * DAY),
+    expiresAt: later(noon, (90 - daysOld) * DAY),
+    createdAt: later(noon, -daysOld * DAY),
+  });
+}
+
+/** Everything that the sweep did to the world, in order. */
+function world({ work, ...situation }: Situation) {
+  const made = orderWorld(live, { ...situation, work: { usable: anIssued(60), ...work } });
+  const deps: RenewCertificateDeps = {
+    ...made.deps,
+    due: dueOnce(live.id).due,
+    caseAtEnd: async () => undefined,
+    onFault: (fault) => {
+      throw fault;
+    },
+    atOnce: 2,
+  };
+  return { ...made, deps, postponed: made.planned };
+}
+
+async function renewed(situation: Situation) {
+  const made = world(situation);
+  expect(await renewCertificate(made.deps, running)).toEqual({ kind: 'done' });
+  return made;
+}
+
+describe('a renewal that is due', () => {
+  it('is ordered with a key of its own and stored', async () => {
+    const { did } = await renewed({});
+    expect(did).toEqual(['open order', 'advance the new order', 'store']);
+  });
+
+  it('continues the order that is open', async () => {
+    const { did } = await renewed({ work: { order: aCertificate() } });
+    expect(did).toEqual(['advance the open order', 'store']);
+  });
+
+  const plan: readonly (readonly [number, number])[] = [
+    [0, MINUTE],
+    [1, 10 * MINUTE],
+    [2, 89 * MINUTE],
+    [3, DAY],
+  ];
+  it.each(plan)('after %d refusals waits %d ms more for the next', async (refusals, wait) => {
+    const before = aRefusal({ at: later(noon, -DAY) });
+    const recentRefusals = Array.from({ length: refusals }, () => before);
+    const { did, postponed } = await renewed({ work: { recentRefusals }, result: refused });
+    expect(did).toEqual(['open order', 'advance the new order', 'refuse']);
+    expect(postponed).toEqual([later(noon, wait)]);
+  });
+
+  it('keeps its order while the authority is away, and says why', async () => {
+    const order = aCertificate({ createdAt: later(noon, -20 * MINUTE) });
+    const { did, postponed } = await renewed({ work: { order }, result: away });
+    expect(did).toEqual(['advance the open order', 'set back: ca_unreachable: gone', 'postpone']);
+    expect(postponed).toEqual([later(noon, 2 * MINUTE)]);
+  });
+
+  it('is read again an hour later while another edge still shows the old one', async () => {
+    const order = aCertificate({ sealedKey: null });
+    const usable = { ...anIssued(60), sealedKey: null };
+    const shown = { ...issuedResult, notAfter: later(noon, 30 * DAY) };
+    const { did, postponed } = await renewed({ work: { order, usable }, result: shown });
+    const still = `the certificate that ends at ${later(noon, 30 * DAY).toISOString()} is still shown`;
+    expect(did).toEqual(['advance the open order', `set back: ${still}`, 'postpone']);
+    expect(postponed).toEqual([later(noon, 60 * MINUTE)]);
+  });
+
+  it('is over once another edge shows one that ends later', async () => {
+    const order = aCertificate({ sealedKey: null });
+    const usable = { ...anIssued(60), sealedKey: null };
+    const { did } = await renewed({ work: { order, usable } });
+    expect(did).toEqual(['advance the open order', 'store']);
+  });
+
+  it('waits as long as the authority asked us to', async () => {
+    const recentRefusals = [aRefusal({ at: later(noon, -MINUTE), retryAfter: later(noon, DAY) })];
+    const { did, postponed } = await renewed({ work: { recentRefusals } });
+    expect([did, postponed]).toEqual([['postpone'], [later(noon, DAY)]]);
+  });
+
+  it('is not ordered while an address of the name would not show the challenge', async () => {
+    const probes = [{ address: '2001:db8::1', outcome: 'refused' }] as const;
+    const { did, postponed, probed } = await renewed({ probes });
+    expect([did, probed]).toEqual([['postpone'], [live.hostname]]);
+    expect(postponed).toEqual([later(noon, 5 * MINUTE)]);
+  });
+
+  it('waits for a limit of the authority', async () => {
+    const until = later(noon, 34 * 60 * MINUTE);
+    const wait = { limit: 'same_names', subject: live.hostname, until } as const;
+    const { did, postponed } = await renewed({ work: { budgetWaits: [wait] } });
+    expect([did, postponed]).toEqual([['postpone'], [until]]);
+  });
+
+  it('costs no order where CAA forbids it: the customer is told before, and the domain stays live', async () => {
+    const code = 'caa_blocks';
+    const about = { hostname: live.hostname, foundAt: 'shop.test', records: [], toAdd: '' };
+    const findings = [{ code, ...about }] as const;
+    const look: DiagnosisForAny = { verdict: 'wrong', provider: null, findings, forbidden: [0] };
+    const { did, saves, postponed } = await renewed({ look });
+    expect(saves[0]?.outcome).toMatchObject({
+      kind: 'stayed',
+      to: { status: 'live', missedAt: null },
+      findings: [{ code }],
+      events: [{ type: 'domain.findings_changed', appeared: [{ code }] }],
+    });
+    expect([did, postponed]).toEqual([['postpone'], [later(noon, 60 * MINUTE)]]);
+  });
+
+  it('counts a look that is wrong as a first miss', async () => {
+    const { did, saves } = await renewed({ look: missing });
+    expect(saves[0]?.outcome.to).toEqual({ status: 'live', missedAt: noon });
+    expect(did).toEqual(['postpone']);
+  });
+
+  it('waits where nobody could tell', async () => {
+    const { did, saves } = await renewed({ look: unknown });
+    expect(saves[0]?.outcome.to).toEqual({ status: 'live', missedAt: null });
+    expect(did).toEqual(['postpone']);
+  });
+});
+
+describe('more than a turn can renew', () => {
+  it('goes on at once after those that wait for their turn', async () => {
+    const { deps } = world({});
+    const take = async () => {
+      await new Promise((resolve) => setImmediate(resolve)); // as the database would
+      return [{ id: live.id, takes: 1 }];
+    };
+    const noEnd = { ...dueOnce(live.id).due, take };
+    const result = await renewCertificate({ ...deps, due: noEnd, turnMs: 1 }, running);
+    expect(result).toMatchObject({ kind: 'again', at: noon });
+  });
+});
+
+describe('what is not due', () => {
+  it('is a certificate that another run has renewed meanwhile: its own time is kept', async () => {
+    const { did, postponed } = await renewed({ work: { usable: anIssued(0) } });
+    expect(did).toEqual(['postpone']);
+    expect(Number(postponed[0])).toBeGreaterThan(Number(later(noon, 55 * DAY)));
+  });
+
+  it.each([
+    ['a drifted domain', { status: 'drifted', driftedAt: noon }],
+    ['a domain that waits for its DNS', { status: 'pending', pendingSince: noon }],
+  ] as const)('is %s', async (_title, state) => {
+    const { did } = await renewed({ work: { domain: aDomain({ state }) } });
+    expect(did).toEqual([]);
+  });
+});

@@ -1,0 +1,218 @@
+/**
+ * Hours of two authorities, each away or slow in its own time: the real functions of the worker and a real database, under a
+ * clock of the test's own. The certificate comes as soon as either can issue it, and neither's order is thrown away for less.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { advance } from '../../src/advance-order.ts';
+import type { Authorities } from '../../src/certificates/authorities.ts';
+import type { CertificateAuthority } from '../../src/certificates/authority.ts';
+import { createAsk, createAuthorityHealth } from '../../src/certificates/authority-health.ts';
+import { type CertificateFaultCode, certificateFault } from '../../src/certificates/fault.ts';
+import { generateCertificateKey } from '../../src/certificates/keys.ts';
+import { sealKey } from '../../src/certificates/sealed-keys.ts';
+import { createVault } from '../../src/certificates/vault.ts';
+import { sealOf } from '../../src/compose.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
+import type { AuthorityBudgets } from '../../src/db/authority-budget.ts';
+import { createCertificateStore } from '../../src/db/certificates.ts';
+import { issueCertificate } from '../../workers/issue-certificate.ts';
+import { openStoredOrders, type StoredOrders } from '../db/stored-orders.ts';
+import { later, noon } from '../support/builders.ts';
+import { orderWorld } from './order-world.ts';
+
+/** They take tens of seconds where the machine does much else meanwhile. */
+vi.setConfig({ testTimeout: 300_000 });
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const urls = ['https://first.test/dir', 'https://second.test/dir'] as const;
+const budgets: AuthorityBudgets = [
+  { directoryUrl: urls[0], budget: 'letsencrypt' },
+  { directoryUrl: urls[1], budget: 'letsencrypt' },
+];
+const vault = createVault(randomBytes(32));
+const endless = Number.POSITIVE_INFINITY;
+
+/** In minutes since noon, or from the order's placing. */
+type Behaviour = {
+  /** No answer to anything. */
+  readonly away?: readonly (readonly [from: number, to: number])[];
+  /** An answer to questions, and 500 to orders. */
+  readonly failing?: readonly (readonly [from: number, to: number])[];
+  /** How long an order is `processing`. */
+  readonly needs?: number;
+};
+
+function behaving({ away = [], failing = [], needs = 0 }: Behaviour, now: () => Date) {
+  const placed = new Map<string, number>();
+  const isIn = (spans: readonly (readonly [number, number])[]) => {
+    const minute = (+now() - +noon) / MINUTE;
+    return spans.some(([from, to]) => from <= minute && minute < to);
+  };
+  const answer = (code: CertificateFaultCode) => {
+    throw certificateFault(code, 'as the test says');
+  };
+  const authority: CertificateAuthority = {
+    name: 'one of two',
+    accountUri: async () => null,
+    renewalInfo: async () => null,
+    reach: async () => void (isIn(away) && answer('ca_unreachable')),
+    async advance({ orderUrl }, steps) {
+      if (isIn(away)) answer('ca_unreachable');
+      if (isIn(failing)) answer('ca_failed');
+      const url = orderUrl ?? `https://ca.test/${randomUUID()}`;
+      if (orderUrl === null) {
+        await steps.beforePlacing('opened');
+        await steps.orderPlaced(url);
+        placed.set(url, +now());
+      }
+      if (+now() - (placed.get(url) ?? 0) < needs * MINUTE) answer('order_still_open');
+      const life = { notBefore: now(), notAfter: later(now(), 90 * 24 * HOUR) };
+      return { kind: 'issued', chain: 'PEM', issuer: 'CA', ...life };
+    },
+  };
+  return authority;
+}
+
+describe('With two authorities', () => {
+  let db: StoredOrders;
+  let names = 0;
+  beforeAll(async () => {
+    db = await openStoredOrders();
+  });
+  afterAll(() => db.close());
+
+  /** Runs the order's job whenever it is due, each time in another of the worker processes. */
+  async function live(
+    [one, other]: readonly [Behaviour, Behaviour],
+    { processes = 1, hours = 48 } = {},
+  ) {
+    await db.database.prisma.authorityBudget.deleteMany();
+    names += 1;
+    const domain = await db.verified(`two-${names}.example.com`);
+    let at = noon;
+    const now = () => at;
+    const issuerDomains = ['ca.test'] as const;
+    const authorities: Authorities = [
+      { directoryUrl: urls[0], issuerDomains, authority: behaving(one, now) },
+      { directoryUrl: urls[1], issuerDomains, authority: behaving(other, now) },
+    ];
+    const { prisma } = db.database;
+    const certificates = createCertificateStore(
+      prisma,
+      { verifyWindowMs: VERIFY_WINDOW_MS },
+      budgets,
+    );
+    const workers = Array.from({ length: processes }, () => {
+      const onChange = () => undefined;
+      const health = createAuthorityHealth({ now, windowMs: VERIFY_WINDOW_MS, onChange });
+      const parts = { authorities, certificates, external: null, health, now, vault };
+      const { downForMs, answeredAt } = health;
+      return {
+        ...orderWorld(domain, {}).deps,
+        ...{ certificates, now, downForMs, answeredAt, authorities: urls },
+        ask: createAsk(authorities, health),
+        advance: (...given: [Parameters<typeof advance>[1], Parameters<typeof advance>[2]]) =>
+          advance(parts, ...given),
+        async newKey() {
+          const id = randomUUID();
+          return { id, sealedKey: sealKey(vault, generateCertificateKey(), sealOf(id)) };
+        },
+      };
+    });
+    let issuedAt: number | null = null;
+    for (let turn = 0; +at - +noon <= hours * HOUR; turn += 1) {
+      const worker = workers[turn % processes];
+      if (worker === undefined) break;
+      const result = await issueCertificate(worker, { domainId: domain.id, epoch: domain.epoch });
+      if (result.kind !== 'again') {
+        issuedAt = (+at - +noon) / MINUTE;
+        break;
+      }
+      at = new Date(Math.max(+result.at, +at + 1));
+    }
+    const where = { domainId: domain.id };
+    const rows = await prisma.certificate.findMany({ where, orderBy: { createdAt: 'asc' } });
+    return {
+      /** Minutes from noon; null: it never came. */
+      issuedAt,
+      /** Whose orders they were, in their order. */
+      orders: rows.map(({ authority }) => (authority === urls[0] ? 1 : 2)),
+      /** In hours, how long until the name's own week is full again. */
+      async weekOf(nth: 0 | 1) {
+        const key = `same_names ${urls[nth]} ${domain.hostname}`;
+        const row = await prisma.authorityBudget.findUnique({ where: { key } });
+        return row === null ? 0 : Math.max(0, +row.fullAt - +at) / HOUR;
+      },
+    };
+  }
+
+  type Row = readonly [string, readonly [Behaviour, Behaviour], readonly number[], latest: number];
+  const always = [[0, endless]] as const;
+  const table: readonly Row[] = [
+    ['the first slow for 12 minutes: it keeps its order', [{ needs: 12 }, {}], [1], 17],
+    ['both slow for an hour: the first keeps its order', [{ needs: 60 }, { needs: 60 }], [1], 65],
+    [
+      'the first away, the second slow for 12 minutes',
+      [{ away: always }, { needs: 12 }],
+      [1, 2],
+      25,
+    ],
+    [
+      'the first away, the second slow for 3 hours',
+      [{ away: always }, { needs: 180 }],
+      [1, 2],
+      195,
+    ],
+    [
+      'both away, and the first back after 3 hours',
+      [{ away: [[0, 180]] }, { away: always }],
+      [1, 2, 1],
+      186,
+    ],
+    [
+      'both away, and the second back after 3 hours',
+      [{ away: always }, { away: [[0, 180]] }],
+      [1, 2],
+      186,
+    ],
+    [
+      'one away after the other',
+      [{ away: [[0, 90]] }, { away: [[8, endless]], needs: 20 }],
+      [1, 2, 1],
+      96,
+    ],
+    [
+      'both slow, and the first away in the middle of it: the second starts anew, once',
+      [{ needs: 30, away: [[10, endless]] }, { needs: 30 }],
+      [1, 2],
+      60,
+    ],
+  ];
+
+  for (const processes of [1, 3]) {
+    it.each(table)(`and ${processes} worker(s): %s`, async (_what, both, orders, latest) => {
+      const life = await live(both, { processes });
+      expect(life.orders).toEqual(orders);
+      expect(life.issuedAt).toBeLessThanOrEqual(latest);
+    });
+  }
+
+  it('that answer questions and fail orders for two days, moves are rarer and rarer', async () => {
+    const failing = [[0, endless]] as const;
+    const { issuedAt, orders } = await live([{ failing }, { failing }]);
+    expect(issuedAt).toBeNull();
+    expect(orders.length).toBeLessThanOrEqual(15);
+    expect(orders.length).toBeGreaterThan(4);
+  });
+
+  it('orders that moved cost the name no certificate of its week', async () => {
+    const { weekOf, orders } = await live([{ away: [[0, 180]] }, { away: always }]);
+    expect(orders).toEqual([1, 2, 1]);
+    // That of the one that was issued, and no other.
+    expect(await weekOf(0)).toBeGreaterThan(30);
+    expect(await weekOf(0)).toBeLessThanOrEqual((7 * 24) / 5);
+    expect(await weekOf(1)).toBe(0);
+  });
+});

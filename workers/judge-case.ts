@@ -1,0 +1,68 @@
+/** What a case is after a look: its cause, what that rests on, and whether it is worth a try at the order now. */
+import { soonestWait } from '../src/core/authority-budget.ts';
+import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
+import {
+  type EscalationCause,
+  type EscalationEvidence,
+  isRepaired,
+  keepsCause,
+  likeliestCause,
+  type Probe,
+} from '../src/core/escalation.ts';
+import { escalationWords, isEscalationCause } from '../src/core/escalation-words.ts';
+import type { NewEscalation, OpenEscalation } from '../src/db/escalations.ts';
+import type { IssueWork } from '../src/db/issue-work.ts';
+import type { Quarantined } from '../src/db/quarantine.ts';
+
+/** A case that is younger than this share of the wait (of 30 minutes, one) may be that of a worker that died before it woke the order. */
+const YOUNG_SHARE = 1 / 30;
+
+export type Standing = Pick<NewEscalation, 'cause' | 'evidence'>;
+
+/** The case after this look: a cause that only this look has found does not change it yet, and is remembered. */
+export function standing(open: OpenEscalation | null, evidence: EscalationEvidence): Standing {
+  const found = likeliestCause(evidence);
+  if (open === null || !isEscalationCause(open.cause)) return { cause: found, evidence };
+  const { cause, evidence: before } = open;
+  const { probes, quarantine, servedUntil } = evidence;
+  const isServed = servedUntil !== null;
+  if (!keepsCause({ cause, evidence: before }, found, isServed)) return { cause: found, evidence };
+  return { cause, evidence: { ...before, probes, quarantine, servedUntil, candidate: found } };
+}
+
+/** The order's own plan goes on; it is woken for news only, or the authority would be asked far more often than planned. */
+export function isWorthATry(
+  open: OpenEscalation | null,
+  { cause, evidence }: Standing,
+  { now, escalateAfterMs }: { readonly now: Date; readonly escalateAfterMs: number },
+): boolean {
+  if (open === null || open.cause !== cause) return true;
+  const youngSince = now.getTime() - YOUNG_SHARE * escalateAfterMs;
+  return open.openedAt.getTime() >= youngSince || isRepaired(open.evidence, evidence);
+}
+
+/** What there is to show for it, without a next attempt yet. */
+export function evidenceOf(
+  { lastProblem: problem, order, refusals, budgetWaits, setback }: IssueWork,
+  { findings }: Pick<Diagnosis, 'findings'>,
+  probes: readonly Probe[],
+): EscalationEvidence {
+  const told = setback && {
+    at: setback.at.toISOString(),
+    detail: setback.detail,
+    ...(order?.sealedKey === null && { isExternal: true as const }),
+  };
+  const later = { quarantine: null, candidate: null, nextAttempt: null, servedUntil: null };
+  // An open order has its tokens.
+  const wait = order === null ? soonestWait(budgetWaits) : null;
+  const budget = wait && { ...wait, until: wait.until.toISOString() };
+  return { findings, problem, refusals, budget, probes, setback: told, ...later };
+}
+
+export function inJson(quarantine: Quarantined | null): EscalationEvidence['quarantine'] {
+  return quarantine && { reason: quarantine.reason, until: quarantine.until.toISOString() };
+}
+
+export function inWords(cause: EscalationCause, evidence: EscalationEvidence): NewEscalation {
+  return { cause, ...escalationWords(cause, evidence), evidence };
+}

@@ -1,0 +1,69 @@
+/**
+ * What becomes of a look that was right at an apex that another project has, too: it proves whose the name is, or says
+ * which record would. Part of saving a look (check-dns.ts); reads the DNS, writes nothing itself.
+ */
+import type { FindingOf } from '../src/core/diagnosis/findings.ts';
+import { zoneBelow } from '../src/core/instructions.ts';
+import type { Answer, Observation } from '../src/core/observation.ts';
+import { judgeProof, type Proof, proofNameOf, proofRecordFor } from '../src/core/proof.ts';
+import type { LoadedDomain } from '../src/db/domain-row.ts';
+
+export type ClaimDeps = {
+  /** The value of the TXT record that proves a host name to be this project's. */
+  proofFor(projectId: string, hostname: string): string;
+  /** The TXT records at a name, by each server of its zone, with what the look has left. */
+  lookupTexts(name: string, spentAlready: Observation['cost']): Promise<readonly Answer<string>[]>;
+};
+
+/** What stands there to be judged instead of the look, or that the DNS has spoken for the claimant. */
+export type Claim =
+  | { readonly kind: 'proven' }
+  | {
+      readonly kind: 'held';
+      readonly look: {
+        readonly verdict: 'wrong';
+        readonly findings: readonly [FindingOf<'held_elsewhere'>];
+      };
+    };
+
+export type JudgeClaim = (
+  domain: LoadedDomain,
+  observation: Observation,
+  holderProjectId: string,
+) => Promise<Claim>;
+
+/** Asks for the record that proves the claimant's control, and judges it. Never rejects for what the network does. */
+export function createJudgeClaim(deps: ClaimDeps): JudgeClaim {
+  return async (domain, observation, holderProjectId) => {
+    const proof = await lookupProof(deps, domain, observation, holderProjectId);
+    if (proof.seen === 'proven') return { kind: 'proven' };
+    const finding = { code: 'held_elsewhere', hostname: domain.hostname, proof } as const;
+    const findings = [unlessUnknown(finding, domain)] as const;
+    return { kind: 'held', look: { verdict: 'wrong', findings } };
+  };
+}
+
+async function lookupProof(
+  { proofFor, lookupTexts }: ClaimDeps,
+  { hostname, projectId }: LoadedDomain,
+  observation: Observation,
+  holderProjectId: string,
+): Promise<Proof> {
+  const claimant = proofFor(projectId, hostname);
+  const zone = zoneBelow({ hostname, delegation: observation.delegation });
+  const answers = await lookupTexts(proofNameOf(hostname), observation.cost);
+  return {
+    record: proofRecordFor({ hostname, zone, value: claimant }),
+    ...judgeProof(answers, { claimant, holder: proofFor(holderProjectId, hostname) }),
+  };
+}
+
+/** A look that could not tell takes back nothing of what an earlier one has found. */
+function unlessUnknown(
+  finding: FindingOf<'held_elsewhere'>,
+  { findings }: LoadedDomain,
+): FindingOf<'held_elsewhere'> {
+  if (finding.proof?.seen !== 'unknown') return finding;
+  const before = findings.find((one) => one.code === 'held_elsewhere');
+  return before?.proof === undefined ? finding : before;
+}

@@ -1,0 +1,75 @@
+/**
+ * live ⇄ drifted, and what a look finds at domains that wait for nothing: a live one at least once an hour, a drifted
+ * one closer together, a failed one once a day for 30 days, after which it may be verified all the same.
+ * Woken by: a job that comes again every few seconds. Reads: what is due; the DNS. Writes: as check-dns does.
+ * May run twice: what is taken is leased, and a save holds only for the epoch and the attempt that were loaded.
+ */
+import type { NoteShown } from '../src/certificates/note-shown.ts';
+import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
+import type { Observation } from '../src/core/observation.ts';
+import type { LoadedDomain } from '../src/db/domain-row.ts';
+import type { NewEscalation } from '../src/db/escalations.ts';
+import type { DueDomains } from '../src/db/sweeps.ts';
+import { type CheckDnsDeps, saveLook } from './check-dns.ts';
+import { done, type JobResult } from './running/job.ts';
+import { sweep } from './running/sweep.ts';
+import { leaseNow, type UsualLease } from './running/sweep-lease.ts';
+
+export type RecheckLiveDeps = Omit<CheckDnsDeps, 'observe'> & {
+  readonly due: DueDomains;
+  /** Where the loaded observation is found unchanged by a few questions, that very object is the result. */
+  observe(domain: LoadedDomain): Promise<Observation>;
+  observeInFull(domain: LoadedDomain): Promise<Observation>;
+  /** The case of a domain whose certificate has ended (workers/escalate-renewal.ts). */
+  caseAtEnd(domain: LoadedDomain, diagnosis: Diagnosis): Promise<NewEscalation | undefined>;
+  /** What visitors are shown explains a warning, and moves nothing. */
+  readonly noteShown: NoteShown;
+  onFault(fault: unknown, domainId: string): void;
+  readonly atOnce: number;
+};
+
+/** Some hundreds: one statement takes them, and a worker that is killed delays no more than these. */
+const BATCH = 200;
+/** A batch takes seconds; what was taken by a worker that died is looked at after this. */
+const LEASE: UsualLease = { usualMs: 2 * 60_000, leastMs: 20_000 };
+
+/** Looks at every live, drifted and failed domain that is due. */
+export async function recheckLive(deps: RecheckLiveDeps, stop: AbortSignal): Promise<JobResult> {
+  const { due, atOnce, onFault } = deps;
+  const lease = () => leaseNow(deps, LEASE);
+  const work = (id: string) => recheck(deps, id);
+  await sweep({ due, lease, work, onFault, batch: BATCH, atOnce }, stop);
+  return done;
+}
+
+async function recheck(deps: RecheckLiveDeps, id: string): Promise<void> {
+  const domain = await deps.load(id);
+  if (domain === undefined || !isSettled(domain)) return;
+  const { observation, diagnosis } = await look(deps, domain);
+  // Where somebody saved first, their save has also said when the next look is.
+  const caseAtEnd = () => deps.caseAtEnd(domain, diagnosis);
+  const outcome = await saveLook(deps, { domain, observation, caseAtEnd }, diagnosis);
+  if (outcome?.to.status === 'live') await deps.noteShown(domain);
+}
+
+function isSettled({ state: { status } }: LoadedDomain): boolean {
+  return status === 'live' || status === 'drifted' || status === 'failed';
+}
+
+/**
+ * Judged anew every time, also where nothing has changed: what was right is right again, and what missed misses again.
+ * But a miss of a live domain is never told from a cheap look.
+ */
+async function look(
+  deps: RecheckLiveDeps,
+  domain: LoadedDomain,
+): Promise<{ observation: Observation; diagnosis: Diagnosis }> {
+  const seen = await deps.observe(domain);
+  const diagnosis = await deps.diagnose(domain, seen);
+  const wasCheap = seen === domain.observation;
+  if (!wasCheap || domain.state.status !== 'live' || diagnosis.verdict === 'right') {
+    return { observation: seen, diagnosis };
+  }
+  const observation = await deps.observeInFull(domain);
+  return { observation, diagnosis: await deps.diagnose(domain, observation) };
+}

@@ -1,0 +1,89 @@
+/**
+ * The next certificate of a live domain: when the authority wants it, else a third of its life before the one that is served
+ * ends.
+ * Woken by: a job that comes again every few seconds. Reads: what is due, the open order, the DNS. Writes: each step of
+ * the order, the new certificate beside the old one, which is served until then; the time of the next renewal.
+ * May run twice: what is taken is leased, an open order is continued, and a renewal that has been made is not due.
+ */
+import { plannedRenewalAt, renewalLookAt } from '../src/core/certificate-plan.ts';
+import type { LoadedDomain } from '../src/db/domain-row.ts';
+import type { IssueWork } from '../src/db/issue-work.ts';
+import { renewableOf } from '../src/db/renewals.ts';
+import type { DueDomains } from '../src/db/sweeps.ts';
+import { saveLook } from './check-dns.ts';
+import { type IssueCertificateDeps, obtain } from './issue-certificate.ts';
+import type { RecheckLiveDeps } from './recheck-live.ts';
+import { done, type JobResult } from './running/job.ts';
+import { sweep } from './running/sweep.ts';
+import { leaseNow, type UsualLease } from './running/sweep-lease.ts';
+
+export type RenewCertificateDeps = IssueCertificateDeps &
+  Pick<RecheckLiveDeps, 'caseAtEnd'> & {
+    readonly due: DueDomains;
+    onFault(fault: unknown, domainId: string): void;
+    readonly atOnce: number;
+    /** Shorter in tests. */
+    readonly turnMs?: number;
+  };
+
+/** An order takes seconds, and minutes at an authority that is busy; a worker that is killed holds up these and those under way. */
+const BATCH = 20;
+/** Longer than an order is followed for; what was taken by a worker that died is continued after this. */
+const LEASE: UsualLease = { usualMs: 10 * 60_000, leastMs: 60_000 };
+/**
+ * While an authority is away there may be no end of what is due: after this the cases have their turn
+ * (workers/escalate-renewal.ts), and the renewals the next one. Our choice.
+ */
+const TURN_MS = 5 * 60_000;
+
+/** Renews every certificate that is due, for a turn; again at once where that was not enough. */
+export async function renewCertificate(
+  deps: RenewCertificateDeps,
+  stop: AbortSignal,
+): Promise<JobResult> {
+  const { due, atOnce, onFault, turnMs = TURN_MS } = deps;
+  const lease = () => leaseNow(deps, LEASE);
+  const work = (id: string) => renew(deps, id);
+  const turn = AbortSignal.timeout(turnMs);
+  await sweep({ due, lease, work, onFault, batch: BATCH, atOnce }, AbortSignal.any([stop, turn]));
+  return turn.aborted ? { kind: 'again', at: deps.now(), note: 'more may be due' } : done;
+}
+
+async function renew(deps: RenewCertificateDeps, id: string): Promise<void> {
+  const work = await deps.certificates.loadWork(id, deps.now());
+  if (work === undefined || work.domain.state.status !== 'live') return;
+  const { domain } = work;
+  const dueAt = plannedAt(deps, work);
+  if (dueAt !== null) return void (await deps.certificates.postpone(domain, dueAt));
+  const forbidden = await lookFirst(deps, domain);
+  if (forbidden !== null) await obtain(deps, work, forbidden);
+}
+
+/**
+ * Another run may have renewed it while this one's lease was over, or the authority wants it later by now: then its time is
+ * to come. Null: it is due, or on its way.
+ */
+function plannedAt({ now }: RenewCertificateDeps, { order, usable }: IssueWork): Date | null {
+  const certificate = order === null ? usable && renewableOf(usable) : null;
+  const at = certificate && plannedRenewalAt(certificate, now());
+  return at && at > now() ? at : null;
+}
+
+/**
+ * The look before the order. Where it is not right it counts as any look at a live domain does, so that the customer is
+ * told what keeps the next certificate back, and no order is placed: null. Else the places of the authorities that CAA
+ * forbids.
+ */
+async function lookFirst(
+  deps: RenewCertificateDeps,
+  domain: LoadedDomain,
+): Promise<readonly number[] | null> {
+  const observation = await deps.observe(domain);
+  const diagnosis = await deps.diagnose(domain, observation);
+  if (diagnosis.verdict === 'right') return diagnosis.forbidden;
+  const caseAtEnd = () => deps.caseAtEnd(domain, diagnosis);
+  await saveLook(deps, { domain, observation, caseAtEnd }, diagnosis);
+  const now = deps.now();
+  await deps.certificates.postpone(domain, renewalLookAt(now, deps.rules(now).windowMs));
+  return null;
+}
