@@ -54,9 +54,9 @@ async function shakeHands(servername: string): Promise<TLSSocket> {
 }
 
 const never = { recheckMs: 600_000 };
-const soon = { recheckMs: 20 };
+const soon = { recheckMs: 20, routeRetryMs: 20 };
 describe.each([
-  ['in this process', never, () => edge.edge.drop(removed)],
+  ['in this process', never, () => edge.edge.hear({ kind: 'gone', hostname: removed })],
   ['in another process', soon, () => {}],
 ])('A domain that is removed %s', (_where, limits, tell) => {
   beforeEach(() => start(limits));
@@ -130,6 +130,22 @@ describe('A removal that nobody tells the edge of', () => {
     edge.database.isUp = true;
   });
 
+  it('ends what is under way for the project before, where another one has the name now', async () => {
+    await start(soon);
+    const [held, ...others] = await Promise.all([removed, other].map(follow));
+    const waiting = await shakeHands(removed);
+    const cut = expect(text(held as IncomingMessage)).rejects.toThrow(/aborted/);
+    // Between two rounds, and remembered by nobody: as if the memory of it had been driven out.
+    const now = edge.routes.get(removed);
+    if (now !== undefined) edge.routes.set(removed, { ...now, projectId: 'other' });
+    await cut;
+    // What never asked for anything belongs to nobody yet.
+    waiting.write(`GET / HTTP/1.1\r\nHost: ${removed}\r\nConnection: close\r\n\r\n`);
+    expect(await text(waiting)).toMatch(/^HTTP\/1\.1 200 /);
+    expect((await edge.https({ hostname: removed })).body).toBe('hello');
+    for (const answer of others) answer.destroy();
+  });
+
   it('is looked for once per domain, however many connections it has', async () => {
     await start(soon);
     const answers = await Promise.all([other, removed, removed, removed].map(follow));
@@ -158,7 +174,7 @@ describe('A dropped name', () => {
     const asked = once(edge.lookups, 'route');
     socket.write(`GET /dropped HTTP/1.1\r\nHost: ${removed}\r\n\r\n`);
     await asked;
-    edge.edge.drop(removed);
+    edge.edge.hear({ kind: 'gone', hostname: removed });
     await once(socket.resume(), 'close');
     answerNow();
     await edge.https({ hostname: other, path: '/after' });
@@ -167,8 +183,8 @@ describe('A dropped name', () => {
 
   it('may be visited again while it has a route, and one that nobody visits is no mistake', async () => {
     await edge.https({ hostname: removed });
-    edge.edge.drop(removed);
-    edge.edge.drop('unknown.test');
+    edge.edge.hear({ kind: 'gone', hostname: removed });
+    edge.edge.hear({ kind: 'gone', hostname: 'unknown.test' });
     expect((await edge.https({ hostname: removed })).body).toBe('hello');
   });
 });

@@ -1,0 +1,95 @@
+/** Many names that nobody has asked for before, all at once: each is served, however few are kept. */
+import { once } from 'node:events';
+import { connect } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keepCertificates } from '../../src/edge/kept-certificates.ts';
+import { createSecureContexts } from '../../src/edge/secure-contexts.ts';
+import { localhostCertificate } from '../support/localhost-certificate.ts';
+import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
+
+const names = (count: number) => Array.from({ length: count }, (_, nth) => `n${nth}.acme.test`);
+
+describe('Names that are asked for at once for the first time', () => {
+  it('all get their context, where fewer are kept than are being loaded', async () => {
+    const { chain, key } = await localhostCertificate();
+    let loads = 0;
+    const contexts = createSecureContexts(
+      {
+        async loadCertificate() {
+          loads += 1;
+          await new Promise(setImmediate); // others come meanwhile
+          return { chain, key };
+        },
+      },
+      100,
+    );
+    for (const round of [names(1_500), names(1_500)]) {
+      const found = await Promise.all([...round, ...round].map(contexts));
+      expect(found.filter((context) => context === null)).toEqual([]);
+    }
+    expect(loads).toBeGreaterThanOrEqual(2_900); // once in each round, but for the 100
+    expect(loads).toBeLessThanOrEqual(3_000);
+  });
+
+  it('all get their certificate, where fewer fit than are being loaded', async () => {
+    const chain = 'x'.repeat(1024 * 1024);
+    const load = keepCertificates(async () => {
+      await new Promise(setImmediate);
+      return { chain, sealedKey: new Uint8Array(8) };
+    });
+    for (const round of [names(200), names(1_500)]) {
+      const found = await Promise.all(round.map(load));
+      expect(found.filter((one) => one === null)).toEqual([]);
+    }
+  });
+
+  it('are asked for again where loading failed, and fail for nobody else', async () => {
+    let isUp = false;
+    const load = keepCertificates(async (id) => {
+      if (!isUp && id === 'b') throw new Error('the database is away');
+      return { chain: id, sealedKey: new Uint8Array(8) };
+    });
+    const [a, ...bs] = await Promise.allSettled(['a', 'b', 'b'].map(load));
+    expect(a?.status).toBe('fulfilled');
+    expect(bs.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    isUp = true;
+    expect(await load('b')).toMatchObject({ chain: 'b' });
+  });
+});
+
+describe('An edge that has just been started', () => {
+  let edge: EdgeFixture;
+  let deploy: Awaited<ReturnType<typeof startDeploy>>;
+  beforeAll(async () => {
+    edge = await startEdgeFixture({ handshakeMs: 80_000 }); // the last of hundreds comes late on a busy machine
+    deploy = await startDeploy((_request, response) => response.end('hello'));
+  });
+  afterAll(async () => {
+    await edge.close();
+    await deploy.close();
+  });
+
+  it('shakes hands for hundreds of names at once', async () => {
+    // One certificate for all: what each name is shown is another test's affair.
+    await edge.publish('docs.acme.test', deploy.url);
+    const certificate = edge.certificates.get('docs.acme.test');
+    const route = edge.routes.get('docs.acme.test');
+    if (certificate === undefined || route === undefined) throw new Error('not published');
+    const hosts = names(400);
+    for (const hostname of hosts) {
+      edge.routes.set(hostname, { ...route, hostname, certificateId: hostname });
+      edge.certificates.set(hostname, certificate);
+    }
+    const shaken = await Promise.all(
+      hosts.map(async (servername) => {
+        const port = edge.ports.httpsPort;
+        const socket = connect({ host: '127.0.0.1', port, servername, rejectUnauthorized: false });
+        await once(socket, 'secureConnect');
+        socket.destroy();
+        return true;
+      }),
+    );
+    expect(shaken).toHaveLength(400);
+    expect(edge.warnings).toEqual([]);
+  });
+});

@@ -1,0 +1,150 @@
+/** What an edge shows of names while its database is away, busy, or late. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { name, other, type RoutesFixture, route, startRoutes } from './support/routes.ts';
+
+let db: RoutesFixture;
+beforeEach(() => {
+  db = startRoutes();
+});
+
+describe('While the database cannot be asked', () => {
+  beforeEach(async () => {
+    await db.routes.find(name);
+    db.isUp = false;
+    db.now = 60_000;
+  });
+
+  it('a known name is served on, and nobody waits; one look-up a second tries', async () => {
+    for (let n = 0; n < 100; n += 1) expect(await db.upstream()).toBe('http://one.test');
+    expect(db.asked).toEqual([name, name]);
+    db.now += 999;
+    await db.routes.find(name);
+    expect(db.asked).toHaveLength(2);
+    db.now += 1;
+    expect(await db.upstream()).toBe('http://one.test');
+    expect(db.asked).toHaveLength(3);
+    expect(db.warnings).toEqual(['routes cannot be read; those known are served on']);
+  });
+
+  it('an unknown name is refused, and asked for each time: failures are not remembered', async () => {
+    await expect(db.routes.find(other)).rejects.toThrow('the database is away');
+    await expect(db.routes.find(other)).rejects.toThrow('the database is away');
+    db.isUp = true;
+    expect(await db.upstream(other)).toBe('http://one.test');
+    expect(db.warnings).toEqual([
+      'routes cannot be read; those known are served on',
+      'routes can be read again',
+    ]);
+  });
+
+  it('a name that is told to be gone is gone', async () => {
+    const found = db.routes.find(name);
+    db.routes.hear({ kind: 'gone', hostname: name });
+    await expect(found).rejects.toThrow('the database is away');
+    await expect(db.routes.find(name)).rejects.toThrow('the database is away');
+  });
+
+  it('a name that is told to have changed is served as it was', async () => {
+    db.routes.hear({ kind: 'changed', hostname: name });
+    expect(await db.upstream()).toBe('http://one.test');
+  });
+
+  it('a name that was found to be gone stays so', async () => {
+    db.isUp = true;
+    db.stored.delete(name);
+    expect(await db.routes.find(name)).toBeNull();
+    db.isUp = false;
+    db.now += 60_000;
+    expect(await db.routes.find(name)).toBeNull();
+  });
+
+  it('a known name is served for a day at most', async () => {
+    db.now = 24 * 3_600_000 - 1;
+    expect(await db.upstream()).toBe('http://one.test');
+    db.now += 1;
+    await expect(db.routes.find(name)).rejects.toThrow('the database is away');
+  });
+
+  it('its return has names read again', async () => {
+    expect(await db.upstream()).toBe('http://one.test');
+    db.isUp = true;
+    db.stored.delete(name);
+    db.now += 1_000;
+    await db.routes.find(name);
+    await new Promise(setImmediate); // the look-up that nobody waits for
+    expect(await db.routes.find(name)).toBeNull();
+  });
+});
+
+describe('While the database is there, and look-ups fail', () => {
+  beforeEach(async () => {
+    db.routes.hear({ kind: 'listening', since: db.now });
+    await db.routes.find(name);
+    db.now = 600_000;
+    db.isUp = false;
+    db.isBusy = true;
+  });
+
+  it('a name is served on for a minute after it was last known to be right, and then refused', async () => {
+    db.hear();
+    db.now += 59_999;
+    expect(await db.upstream()).toBe('http://one.test');
+    db.now += 1;
+    await expect(db.routes.find(name)).rejects.toThrow('the database is away');
+    await expect(db.routes.find(name)).rejects.toThrow('the database is away');
+  });
+
+  it('a name that was removed, and nobody told, is gone with the first look-up that is answered', async () => {
+    db.hear();
+    db.now += 30_000;
+    db.stored.delete(name);
+    expect(await db.upstream()).toBe('http://one.test');
+    db.isUp = true;
+    db.now += 1_000;
+    await db.routes.find(name);
+    await new Promise(setImmediate); // the look-up that nobody waits for
+    expect(await db.routes.find(name)).toBeNull();
+  });
+
+  it('it is asked once a second whether it is away, and then names are served on for longer', async () => {
+    for (let n = 0; n < 100; n += 1) await expect(db.routes.find(name)).rejects.toThrow();
+    expect(db.looks).toBe(1);
+    db.isBusy = false;
+    db.now += 1_000;
+    expect(await db.upstream()).toBe('http://one.test');
+    for (let n = 0; n < 100; n += 1) await db.routes.find(name);
+    expect(db.looks).toBe(2);
+    db.isBusy = true;
+    db.now += 1_000;
+    await db.routes.find(name); // finds out
+    await new Promise(setImmediate);
+    await expect(db.routes.find(name)).rejects.toThrow('the database is away');
+  });
+
+  it('a name that is old is waited for as long as it takes', async () => {
+    db.isUp = true;
+    const release = db.hold();
+    const found = db.routes.find(name);
+    const late = await Promise.race([
+      found,
+      new Promise((resolve) => setTimeout(resolve, 50, 'late')),
+    ]);
+    expect(late).toBe('late');
+    release();
+    expect((await found)?.upstream).toBe('http://one.test');
+  });
+});
+
+describe('A database that does not answer in time', () => {
+  it('is waited for where nothing is known, and otherwise not for long', async () => {
+    await db.routes.find(name);
+    db.now = 59_000;
+    const release = db.hold();
+    db.stored.set(name, route(name, { upstream: 'http://two.test' }));
+    const unknown = db.routes.find(other);
+    expect(await db.upstream()).toBe('http://one.test');
+    release();
+    expect((await unknown)?.hostname).toBe(other);
+    expect(await db.upstream()).toBe('http://two.test');
+  });
+});

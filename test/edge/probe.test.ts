@@ -1,0 +1,285 @@
+/** Whether a challenge would arrive, asked of real sockets: an edge of ours, and what may stand in its place. */
+import { once } from 'node:events';
+import { createServer, type RequestListener, request, type Server } from 'node:http';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net';
+import { text } from 'node:stream/consumers';
+import { connect, createServer as createTlsServer } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createProofCertificates } from '../../src/certificates/proof-certificate.ts';
+import { probeAddresses } from '../../src/certificates/reachability.ts';
+import { showsProof } from '../../src/certificates/tls-probe.ts';
+import { createEdge, type Edge } from '../../src/edge/edge.ts';
+import { answeringProbes, createProbes } from '../../src/edge/probe.ts';
+import { closeAfterEach } from '../support/closings.ts';
+import { localhostCertificate } from '../support/localhost-certificate.ts';
+import { anybody, everywhere } from './support/fixture.ts';
+
+const hostname = 'docs.shop.test';
+const key = new Uint8Array(32).fill(7);
+const probes = createProbes(key);
+const closings = closeAfterEach();
+const log = { debug() {}, warn() {}, error() {} };
+
+let edge: Edge;
+let port: number;
+let tlsPort: number;
+/** The tokens and names that the database was asked for. */
+const challenges: string[] = [];
+
+beforeAll(async () => {
+  const lookups = answeringProbes(
+    {
+      async findChallenge(token: string) {
+        challenges.push(token);
+        return token === 'real' ? 'real.thumbprint' : null;
+      },
+      async findTlsChallenge(name: string) {
+        challenges.push(name);
+        return name === hostname ? 'real.thumbprint' : null;
+      },
+      findRoute: async (name: string) =>
+        name === hostname
+          ? {
+              hostname,
+              projectId: 'acme',
+              upstream: null,
+              certificateId: null,
+              redirect: null,
+              primary: null,
+            }
+          : null,
+    },
+    // Another process than the one that asks, with the same key.
+    createProbes(key),
+  );
+  edge = createEdge({
+    ...lookups,
+    findChallengeCertificate: createProofCertificates(lookups.findProof, () => new Date()),
+    isDatabaseAway: async () => false,
+    loadCertificate: async () => null,
+    reach: everywhere,
+    visitors: anybody,
+    log,
+  });
+  const ports = await edge.listen({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
+  ({ httpPort: port, httpsPort: tlsPort } = ports);
+});
+afterAll(() => edge.close(0));
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closings.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port; // it listens on TCP, so it has one
+}
+
+const answering = (answer: RequestListener) => listening(createServer(answer));
+
+function ask(addresses: readonly string[], atPort = port, allowPrivate = true, name = hostname) {
+  const deps = { probes, challenge: 'http-01', port: atPort, allowPrivate } as const;
+  return probeAddresses(deps, name, addresses);
+}
+
+const at = '127.0.0.1';
+
+/** A server that nothing is left of after the test. */
+async function listeningOn(server: TcpServer): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => server.listen(0, at, resolve));
+  closings.push(() => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port; // it listens on TCP, so it has one
+}
+
+describe('an address of a customer’s name', () => {
+  it('is reachable where an edge of ours answers, whichever process it is', async () => {
+    expect(await ask([at])).toEqual([{ address: at, outcome: 'reachable' }]);
+    expect(challenges).toEqual([]);
+  });
+
+  it('is not, where the edge does not hold the name', async () => {
+    expect(await ask([at], port, true, 'foreign.test')).toEqual([
+      { address: at, outcome: 'other_answer', status: 404 },
+    ]);
+  });
+
+  it('is not, where an installation with another key answers', async () => {
+    const probes = createProbes(new Uint8Array(32));
+    const others = { probes, challenge: 'http-01', port, allowPrivate: true } as const;
+    expect(await probeAddresses(others, hostname, [at])).toMatchObject([
+      { outcome: 'other_answer', status: 404 },
+    ]);
+  });
+
+  it('is asked by itself: each of several has an answer of its own', async () => {
+    // Nobody listens at the second one's port.
+    expect(await ask([at, '127.0.0.2', at])).toEqual([
+      { address: at, outcome: 'reachable' },
+      { address: '127.0.0.2', outcome: 'refused' },
+    ]);
+  });
+
+  it('is refused where nobody listens on IPv6, or there is no way there', async () => {
+    const [probe] = await ask(['::1']);
+    expect(['refused', 'no_route']).toContain(probe?.outcome);
+  });
+
+  it('of a private network is not asked, but in a laboratory', async () => {
+    expect(await ask([at, '10.0.0.1', '192.0.2.1', 'fd00::1'], port, false)).toEqual(
+      [at, '10.0.0.1', '192.0.2.1', 'fd00::1'].map((address) => ({ address, outcome: 'reserved' })),
+    );
+  });
+});
+
+describe('what stands in our edge’s place', () => {
+  const strangers: readonly (readonly [string, RequestListener, number])[] = [
+    ['another site', (_, response) => response.end('welcome'), 200],
+    ['a site without such a page', (_, response) => response.writeHead(404).end(), 404],
+    [
+      'a redirect, which is not followed',
+      (request, response) =>
+        response.writeHead(301, { location: `http://${at}:${port}${request.url}` }).end(),
+      301,
+    ],
+    ['a flood', (_, response) => response.end('x'.repeat(1_000_000)), 200],
+  ];
+  it.each(strangers)('is told: %s', async (_what, answer, status) => {
+    expect(await ask([at], await answering(answer))).toEqual([
+      { address: at, outcome: 'other_answer', status },
+    ]);
+  });
+
+  it('is told: a connection that is cut off', async () => {
+    const cutting = createTcpServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => cutting.listen(0, at, resolve));
+    closings.push(() => new Promise((resolve) => cutting.close(resolve)));
+    const { port: there } = cutting.address() as AddressInfo; // it listens on TCP, so it has one
+    expect(await ask([at], there)).toEqual([{ address: at, outcome: 'refused' }]);
+  });
+
+  it('is told: silence, after 3 seconds', async () => {
+    const silent = await answering(() => {});
+    const started = performance.now();
+    expect(await ask([at], silent)).toEqual([{ address: at, outcome: 'timeout' }]);
+    expect(performance.now() - started).toBeGreaterThan(2_900);
+  });
+
+  it('is told: an answer that drips on and never ends', async () => {
+    const dripping = await answering((_, response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write('x'), 100);
+      response.on('close', () => clearInterval(timer));
+    });
+    expect(await ask([at], dripping)).toEqual([{ address: at, outcome: 'timeout' }]);
+  });
+});
+
+describe('an address that is asked in a handshake (tls-alpn-01)', () => {
+  const method = 'tls-alpn-01';
+  const shake = (atPort: number, addresses = [at], name = hostname, asking = probes) =>
+    probeAddresses(
+      { probes: asking, challenge: method, port: atPort, allowPrivate: true },
+      name,
+      addresses,
+    );
+  const answered = [{ address: at, method, outcome: 'other_answer', status: null }];
+
+  it('is reachable where an edge of ours answers, also while an authority’s challenge is open', async () => {
+    expect(await shake(tlsPort)).toEqual([{ address: at, method, outcome: 'reachable' }]);
+  });
+
+  it('is not, where the edge does not hold the name, or has another key', async () => {
+    expect(await shake(tlsPort, [at], 'foreign.test')).toEqual(answered);
+    expect(await shake(tlsPort, [at], hostname, createProbes(new Uint8Array(32)))).toEqual(
+      answered,
+    );
+  });
+
+  it('is not, where something else answers', async () => {
+    expect(await shake(port)).toEqual(answered); // no TLS
+    const { chain, key: localKey } = await localhostCertificate();
+    const other = createTlsServer({ cert: chain, key: localKey, ALPNProtocols: ['acme-tls/1'] });
+    expect(await shake(await listeningOn(other))).toEqual(answered);
+  });
+
+  it('is asked by itself, and told what keeps the others away', async () => {
+    const cutting = createTcpServer((socket) => socket.destroy());
+    const silent = createTcpServer(() => {});
+    expect(await shake(await listeningOn(cutting))).toMatchObject([{ outcome: 'refused' }]);
+    expect(await shake(tlsPort, [at, '127.0.0.2'])).toMatchObject([
+      { outcome: 'reachable' },
+      { outcome: 'refused' },
+    ]);
+    expect(await shake(await listeningOn(silent))).toMatchObject([{ outcome: 'timeout' }]);
+  });
+});
+
+describe('a token', () => {
+  it('is new for each question, and fits a challenge’s path', () => {
+    const tokens = [probes.newToken(hostname), probes.newToken(hostname)];
+    expect(new Set(tokens).size).toBe(2);
+    for (const token of tokens) expect(token).toMatch(/^[\w-]{16,128}$/);
+  });
+
+  it.each([
+    ['of another name', () => probes.newToken('shop.acme.test')],
+    ['of another installation', () => createProbes(new Uint8Array(32)).newToken(hostname)],
+    ['with another end', () => `${probes.newToken(hostname).slice(0, -1)}_`],
+    ['with more behind it', () => `${probes.newToken(hostname)}A`],
+    ['cut short', () => probes.newToken(hostname).slice(0, -1)],
+    ['made up', () => `signpost-probe-${'A'.repeat(44)}`],
+    ['of the kind of before', () => `signpost-probe-${'A'.repeat(22)}`],
+    ['that has the beginning alone', () => 'signpost-probe-'],
+  ])('%s is answered by nobody, and nobody is asked about it', async (_what, make) => {
+    challenges.length = 0;
+    // The last of 22 characters has two bits that count, so another letter may say the same.
+    const token = make();
+    expect(probes.answerTo(token, hostname)).toBeNull();
+    const visit = { host: at, port, headers: { host: hostname }, agent: false };
+    const asked = request({ ...visit, path: `/.well-known/acme-challenge/${token}` }).end();
+    const [response] = await once(asked, 'response');
+    expect(response.resume().statusCode).toBe(404);
+    const question = { address: at, port: tlsPort, hostname, token, answer: '', timeoutMs: 5_000 };
+    expect(await showsProof(question)).toBe(false);
+    expect(challenges).toEqual([]);
+  });
+
+  it('is not looked for among the challenges of a name that is not held', async () => {
+    challenges.length = 0;
+    const response = await fetch(`http://localhost:${port}/.well-known/acme-challenge/real`);
+    expect(response.status).toBe(404);
+    const socket = connect({
+      host: at,
+      port: tlsPort,
+      servername: 'foreign.test',
+      ALPNProtocols: ['acme-tls/1'],
+    });
+    await expect(once(socket, 'secureConnect')).rejects.toThrow(/alert/i);
+    expect(challenges).toEqual([]);
+  });
+
+  it('of an authority goes to the challenges, as ever', async () => {
+    const visit = { host: at, port, headers: { host: hostname }, agent: false };
+    const asked = request({ ...visit, path: '/.well-known/acme-challenge/real' }).end();
+    const [response] = await once(asked, 'response');
+    expect(await text(response)).toBe('real.thumbprint');
+    expect(probes.answerTo('real', hostname)).toBeNull();
+  });
+
+  it('has another answer for each name', () => {
+    const answers = ['a.test', 'b.test'].map((name) =>
+      probes.answerTo(probes.newToken(name), name),
+    );
+    expect(new Set([...answers, null]).size).toBe(3);
+  });
+});
