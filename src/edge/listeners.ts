@@ -10,9 +10,15 @@ import {
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
+import type { EdgeCounters } from '../ops/metrics/edge.ts';
+import { type Divert, lookBeforeHandshake } from './before-handshake.ts';
+import type { Admit } from './connection-limit.ts';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
 import { serverNameOf } from './https-port.ts';
 import type { OpenConnections } from './open-connections.ts';
+import { tlsRules } from './secure-contexts.ts';
+import { createReaderWatch } from './slow-readers.ts';
+import { EdgeRequest, responseTo } from './websocket.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 /** The certificate for a name, or null to refuse the handshake. */
@@ -21,9 +27,13 @@ type FindContext = (serverName: string) => Promise<SecureContext | null>;
 type TlsParts = {
   readonly handle: Handle;
   readonly findContext: FindContext;
+  /** Takes the connections that are no visitors'; null: there are none to look for. */
+  readonly divert: Divert | null;
+  readonly admit: Admit;
   /** Is given every connection whose handshake is done. */
   readonly connections: Pick<OpenConnections, 'add'>;
   readonly log: EdgeDeps['log'];
+  readonly count: Pick<EdgeCounters, 'handshake'>;
 };
 
 export type Listener = {
@@ -33,27 +43,32 @@ export type Listener = {
   readonly close: (deadlineMs: number) => Promise<void>;
 };
 
+/** Of all visitors together, at each port. */
 const CONNECTIONS_MAX = 10_000;
 const HEADERS_MAX = 100;
 
 /** A server for plain HTTP. */
-export function plainListener(handle: Handle, limits: EdgeLimits): Listener {
-  return listener(createHttpServer(limitOptions(limits)), handle, limits);
+export function plainListener(handle: Handle, admit: Admit, limits: EdgeLimits): Listener {
+  const server = createHttpServer(limitOptions(limits));
+  server.on('connection', createReaderWatch(limits));
+  return listener(server, handle, admit, limits);
 }
 
 /** A server for TLS 1.2 and newer, HTTP/1.1 only; a failed handshake is the client's affair and only logged. */
 export function tlsListener(
-  { handle, findContext, connections, log }: TlsParts,
+  { handle, findContext, divert, admit, connections, log, count }: TlsParts,
   limits: EdgeLimits,
 ): Listener {
   const server = createHttpsServer({
     ...limitOptions(limits),
+    IncomingMessage: EdgeRequest,
     handshakeTimeout: limits.handshakeMs,
-    minVersion: 'TLSv1.2',
+    ...tlsRules,
     ALPNProtocols: ['http/1.1'],
     // No resumption: it would skip the look-up below, and a removal must count at the next handshake. Without tickets
     // there is none, because Node keeps no sessions by itself. Tickets would have to be bound to the route.
-    secureOptions: constants.SSL_OP_NO_TICKET,
+    // No renegotiation: a client could have us calculate again and again on one connection (RFC 9325, 3.5).
+    secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
     SNICallback: (serverName, decide) => {
       findContext(serverName).then(
         // Without a context the server, which has no certificate of its own, refuses the handshake with an alert.
@@ -65,12 +80,22 @@ export function tlsListener(
       );
     },
   });
+  if (divert !== null) lookBeforeHandshake(server, limits.handshakeMs, divert);
+  const watch = createReaderWatch(limits);
   server.on('secureConnection', (socket) => {
+    watch(socket);
+    count.handshake('completed');
     const hostname = serverNameOf(socket);
     if (hostname !== null) connections.add(hostname, socket);
   });
-  server.on('tlsClientError', (error) => log.debug({ err: error }, 'a handshake failed'));
-  return listener(server, handle, limits);
+  server.on('upgrade', (request, socket: Socket, head) => {
+    handle(request, responseTo(request, socket, head));
+  });
+  server.on('tlsClientError', (error) => {
+    count.handshake('failed');
+    log.debug({ err: error }, 'a handshake failed');
+  });
+  return listener(server, handle, admit, limits);
 }
 
 function limitOptions({ headersMs, requestMs, keepAliveMs }: EdgeLimits) {
@@ -82,7 +107,28 @@ function limitOptions({ headersMs, requestMs, keepAliveMs }: EdgeLimits) {
   };
 }
 
-function listener(server: Server, handle: Handle, { silenceMs }: EdgeLimits): Listener {
+/**
+ * Closes connections that are not admitted, before anything else of the server has them: a handshake costs more than a
+ * connection does.
+ */
+function admitOnly(server: Server, admit: Admit): void {
+  const inside = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    if (!admit(socket)) {
+      socket.destroy();
+      return;
+    }
+    for (const listener of inside) listener.call(server, socket);
+  });
+}
+
+function listener(
+  server: Server,
+  handle: Handle,
+  admit: Admit,
+  { silenceMs }: EdgeLimits,
+): Listener {
   // Counted by us, because Node forgets connections that are still in their handshake.
   const sockets = new Set<Socket>();
   server.maxConnections = CONNECTIONS_MAX;
@@ -92,6 +138,7 @@ function listener(server: Server, handle: Handle, { silenceMs }: EdgeLimits): Li
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
+  admitOnly(server, admit);
   server.on('request', (request, response) => {
     // Closing: this answer is the connection's last.
     if (!server.listening) response.shouldKeepAlive = false;

@@ -5,22 +5,24 @@ import type { EdgeDeps, EdgeLimits } from './deps.ts';
 export type OpenConnections = {
   /** Watches a connection, idle or not, until it closes. It speaks for this one name only. */
   readonly add: (hostname: string, connection: Socket) => void;
+  /** Whose deploy is asked on a connection from now on. It stays with the first project. */
+  readonly belong: (connection: Socket, projectId: string) => void;
   /** Destroys the connections that are open for a name. */
   readonly drop: (hostname: string) => void;
 };
 
-/** Our choice: of the ten connections to the database that a process has, most are left to visitors. */
-const LOOKUPS_AT_ONCE = 4;
-
 /**
  * While connections are open, asks for the route of each of their names again, `recheckMs` after the last round, and
- * drops a name without one: its domain may have been removed in another process. A look-up that fails drops nothing.
+ * drops a name without one: its domain may have been removed, and the edge not been told. Where the name is another
+ * project's now, it drops what belongs to the one before. Most answers come from memory; for the others the look-ups of a
+ * round go to the database together. One that fails drops nothing.
  */
 export function createOpenConnections(
   { findRoute, log }: Pick<EdgeDeps, 'findRoute' | 'log'>,
   { recheckMs }: Pick<EdgeLimits, 'recheckMs'>,
 ): OpenConnections {
   const byHostname = new Map<string, Set<Socket>>();
+  const owners = new WeakMap<Socket, string>();
   let isRoundDue = false;
 
   function scheduleRound(): void {
@@ -30,12 +32,15 @@ export function createOpenConnections(
   }
 
   async function round(): Promise<void> {
-    const hostnames = [...byHostname.keys()].values();
     const faults: unknown[] = [];
-    const lane = async () => {
-      for (const hostname of hostnames) await recheck(hostname).catch((err) => faults.push(err));
+    const recheck = async (hostname: string) => {
+      const route = await findRoute(hostname);
+      if (route === null) drop(hostname);
+      else dropOthers(hostname, route.projectId);
     };
-    await Promise.all(Array.from({ length: LOOKUPS_AT_ONCE }, lane));
+    await Promise.all(
+      [...byHostname.keys()].map((name) => recheck(name).catch((err) => faults.push(err))),
+    );
     // One line a round: without its database the edge may have thousands of names open.
     if (faults.length > 0) {
       log.warn({ err: faults[0], count: faults.length }, 'open connections could not be rechecked');
@@ -44,16 +49,20 @@ export function createOpenConnections(
     scheduleRound();
   }
 
-  async function recheck(hostname: string): Promise<void> {
-    if (!byHostname.has(hostname)) return; // closed since the round began
-    if ((await findRoute(hostname)) === null) drop(hostname);
-  }
-
   function drop(hostname: string): void {
     for (const connection of byHostname.get(hostname) ?? []) connection.destroy();
   }
 
+  function dropOthers(hostname: string, projectId: string): void {
+    for (const connection of byHostname.get(hostname) ?? []) {
+      if ((owners.get(connection) ?? projectId) !== projectId) connection.destroy();
+    }
+  }
+
   return {
+    belong(connection, projectId) {
+      if (!owners.has(connection)) owners.set(connection, projectId);
+    },
     add(hostname, connection) {
       if (connection.destroyed) return; // its `close` may be over, and nothing else would take it out
       const connections = byHostname.get(hostname) ?? new Set();

@@ -1,20 +1,23 @@
 import { once } from 'node:events';
 import { connect as connectPlain } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
 
 let edge: EdgeFixture;
 let deploy: Awaited<ReturnType<typeof startDeploy>>;
 beforeAll(async () => {
-  edge = await startEdgeFixture({ handshakeMs: 200, headersMs: 200 });
+  edge = await startEdgeFixture();
   deploy = await startDeploy((_request, response) => response.end('hello'));
   await edge.publish('docs.acme.test', deploy.url);
   await edge.publish('shop.acme.test', deploy.url);
   edge.routes.set('new.acme.test', {
     hostname: 'new.acme.test',
+    projectId: 'acme',
     upstream: deploy.url,
     certificateId: null,
+    redirect: null,
+    primary: null,
   });
 });
 afterAll(async () => {
@@ -23,9 +26,13 @@ afterAll(async () => {
 });
 
 /** Opens a verified connection; rejects where the handshake fails. */
-async function shakeHands(servername: string, options: object = {}): Promise<TLSSocket> {
-  const port = edge.ports.httpsPort;
-  const socket = connect({ host: '127.0.0.1', port, ca: edge.root, servername, ...options });
+async function shakeHands(
+  servername: string,
+  options: object = {},
+  { ports, root }: EdgeFixture = edge,
+): Promise<TLSSocket> {
+  const port = ports.httpsPort;
+  const socket = connect({ host: '127.0.0.1', port, ca: root, servername, ...options });
   await once(socket, 'secureConnect');
   return socket;
 }
@@ -82,21 +89,28 @@ describe('A handshake', () => {
     socket.destroy();
   });
 
-  it('that never comes ends the connection', async () => {
-    const socket = connectPlain(edge.ports.httpsPort, '127.0.0.1').on('error', () => {});
-    await once(socket.resume(), 'close');
-  });
-
-  it('followed by silence ends the connection', async () => {
-    const socket = await shakeHands('docs.acme.test');
-    await once(socket.resume(), 'close');
-  });
-
   it('that fails leaves the edge unharmed', async () => {
     const socket = connectPlain(edge.ports.httpsPort, '127.0.0.1').on('error', () => {});
     socket.end('GET / HTTP/1.1\r\nHost: docs.acme.test\r\n\r\n');
     await once(socket.resume(), 'close');
     expect((await edge.https({ hostname: 'docs.acme.test' })).body).toBe('hello');
+  });
+});
+
+describe('A visitor who says nothing', () => {
+  it('where the handshake is due is not waited for', async () => {
+    const impatient = await startEdgeFixture({ handshakeMs: 200 });
+    onTestFinished(impatient.close);
+    const socket = connectPlain(impatient.ports.httpsPort, '127.0.0.1').on('error', () => {});
+    await once(socket.resume(), 'close');
+  });
+
+  it('after the handshake is not waited for, either', async () => {
+    const impatient = await startEdgeFixture({ headersMs: 200 });
+    onTestFinished(impatient.close);
+    await impatient.publish('docs.acme.test', deploy.url);
+    const socket = await shakeHands('docs.acme.test', {}, impatient);
+    await once(socket.resume(), 'close');
   });
 });
 

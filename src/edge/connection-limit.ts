@@ -1,0 +1,59 @@
+/** How many connections one visitor's address may hold, so that nobody holds them all (src/edge/listeners.ts has the total). */
+import type { Socket } from 'node:net';
+import { addressGroup, clientAddress } from '../http/limits/client-address.ts';
+import type { EdgeDeps } from './deps.ts';
+
+export type ConnectionLimitRules = {
+  /** For an IPv4 address, or an IPv6 /64. */
+  readonly perAddress: number;
+  /** Whose connections are everybody's: balancers that pass on the connections of others. */
+  readonly isTrusted: (address: string) => boolean;
+};
+
+/** Counts a connection until it closes; false: it is one too many, and nobody has counted it. */
+export type Admit = (socket: Socket) => boolean;
+
+/** Our choice: one line about all who were refused in that time, however many. */
+const TOLD_EVERY_MS = 60_000;
+
+/** One count for every port that it is asked for. */
+export function createConnectionLimit(
+  { perAddress, isTrusted }: ConnectionLimitRules,
+  log: Pick<EdgeDeps['log'], 'warn'>,
+): Admit {
+  const open = new Map<string, number>();
+  const tell = createTeller(log);
+  return (socket) => {
+    const address = clientAddress(socket.remoteAddress, undefined, isTrusted);
+    if (isTrusted(address)) return true;
+    const group = addressGroup(address);
+    const count = open.get(group) ?? 0;
+    if (count >= perAddress) {
+      tell(group);
+      return false;
+    }
+    open.set(group, count + 1);
+    socket.once('close', () => {
+      const left = (open.get(group) ?? 1) - 1;
+      if (left === 0) open.delete(group);
+      else open.set(group, left);
+    });
+    return true;
+  };
+}
+
+/** The first refusal is told at once, and those that follow are counted. */
+function createTeller(log: Pick<EdgeDeps['log'], 'warn'>): (address: string) => void {
+  let refused = 0;
+  let isQuiet = false;
+  return (address) => {
+    refused += 1;
+    if (isQuiet) return;
+    isQuiet = true;
+    log.warn({ address, refused }, 'an address has all the connections that it may have');
+    refused = 0;
+    setTimeout(() => {
+      isQuiet = false;
+    }, TOLD_EVERY_MS).unref();
+  };
+}

@@ -1,0 +1,90 @@
+/** Visitors who read their answer slowly: who hardly do, and whose line is slow. */
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { type EdgeLimits, edgeLimits } from '../../src/edge/deps.ts';
+import { lookAgain } from '../../src/edge/slow-readers.ts';
+import { closeAfterEach } from '../support/closings.ts';
+import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
+
+const hostname = 'docs.acme.test';
+const MiB = 1_048_576;
+const closings = closeAfterEach();
+let edge: EdgeFixture;
+
+/** A deploy that answers with so many bytes, and a visitor who has their beginning. */
+async function startAnswer(bytes: number, limits: Partial<EdgeLimits>) {
+  edge = await startEdgeFixture(limits);
+  closings.push(edge.close);
+  const piece = Buffer.alloc(65_536);
+  const deploy = await startDeploy((_request, response) => {
+    response.setHeader('content-length', bytes);
+    response.on('error', () => {});
+    Readable.from(Array.from({ length: bytes / piece.length }, () => piece)).pipe(response);
+  });
+  closings.push(deploy.close);
+  await edge.publish(hostname, deploy.url);
+  const request = edge.openHttps({ hostname });
+  request.on('error', () => {}).end();
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return response;
+}
+
+/** Is busy with each piece for a while, so that the edge always has more; gives how much there was. */
+async function readSlowly(response: IncomingMessage): Promise<number> {
+  let taken = 0;
+  const read = async () => {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      taken += chunk.length;
+      for (let turns = 0; turns < 5; turns += 1) await turn();
+    }
+  };
+  await read().catch(() => {}); // cut off
+  return taken;
+}
+
+describe('A visitor whose answer waits', () => {
+  const size = 96 * MiB;
+
+  it('is cut off where it takes less than it must', async () => {
+    const response = await startAnswer(size, { readMs: 200, readBytesMin: 1_024 * MiB });
+    expect(await readSlowly(response)).toBeLessThan(size);
+  });
+
+  it('has all of it where it is as slow, and that is enough', async () => {
+    const response = await startAnswer(size, { readMs: 200, readBytesMin: 1 });
+    expect(await readSlowly(response)).toBe(size);
+  });
+
+  it('may take its time in production: a kilobyte a second, over two minutes', () => {
+    expect(edgeLimits.readBytesMin / (edgeLimits.readMs / 1_000)).toBe(1_024);
+  });
+});
+
+describe('Twelve looks after the first at a connection', () => {
+  /** What has been taken at each look; null: nothing waits. */
+  type Looks = readonly (number | null)[];
+  const steady = (step: number): Looks => Array.from({ length: 13 }, (_, place) => place * step);
+  const rows: readonly (readonly [string, Looks, boolean])[] = [
+    ['nothing is taken', steady(0), true],
+    ['a byte now and then', steady(1), true],
+    ['just too little', [...steady(0).slice(1), 99], true],
+    ['just enough, all at once', [...steady(0).slice(1), 100], false],
+    ['just enough, little by little', steady(10), false],
+    [
+      'nothing waited in between',
+      [...steady(0).slice(0, 6), null, ...steady(0).slice(0, 6)],
+      false,
+    ],
+    ['it is early yet', steady(0).slice(1), false],
+    ['it was enough, and no longer is', [...steady(10), ...Array(12).fill(120)], true],
+  ];
+
+  it.each(rows)('%s', (_what, looks, isTooSlow) => {
+    let found: ReturnType<typeof lookAgain> = null;
+    for (const taken of looks) found = lookAgain(found === 'too_slow' ? null : found, taken, 100);
+    expect(found === 'too_slow').toBe(isTooSlow);
+  });
+});
