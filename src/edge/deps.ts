@@ -1,39 +1,64 @@
 /** What the edge asks of the rest of the system. */
 import type { Logger } from 'pino';
+import type { EdgeCounters } from '../ops/metrics/edge.ts';
+import type { ConnectionLimitRules } from './connection-limit.ts';
+import type { UpstreamReach } from './upstream-reach.ts';
 
 export type EdgeRoute = {
   readonly hostname: string;
+  readonly projectId: string;
   /** An http or https URL; a path in it is put before the request's. Null: nothing is deployed. */
   readonly upstream: string | null;
   /** Null: no certificate yet. */
   readonly certificateId: string | null;
+  /** Where visitors are sent instead of to the upstream: a domain of the same project, and the status to say it with. */
+  readonly redirect: { readonly to: string; readonly status: number } | null;
+  /** The project's primary domain, for its deploy to know. */
+  readonly primary: string | null;
 };
 
 export type EdgeCertificate = {
   /** PEM, the leaf first. */
   readonly chain: string;
-  /** PKCS#8 PEM, opened. */
-  readonly key: string;
+  /** PKCS#8 PEM, opened. Bytes are zeroed once they were used. */
+  readonly key: string | Buffer;
 };
 
 export type EdgeDeps = {
-  /** The key authorization to answer (RFC 8555, 8.3), only for the host name that the token was made for. */
+  /**
+   * The key authorization to answer (RFC 8555, 8.3), only for the host name that the token was made for. This and the next
+   * are asked for names that are held, and for no others.
+   */
   readonly findChallenge: (token: string, hostname: string) => Promise<string | null>;
   /**
-   * Null: unknown, removed, or not held. Asked at every handshake and request and never remembered, so that a removed
-   * domain's traffic stops with the next request; asked again every second while connections to a name are open, so
-   * that what is under way stops, too.
+   * The certificate that answers the name's open tls-alpn-01 challenge (RFC 8737, 3), or where a token is given the probe
+   * of ours that it belongs to; null: there is none such. Null instead of it: names are not proved in this way, and no
+   * connection is looked at for it.
+   */
+  readonly findChallengeCertificate:
+    | ((hostname: string, probeToken: string | null) => Promise<EdgeCertificate | null>)
+    | null;
+  /**
+   * Null: unknown, removed, or not held. What it answers is remembered, and counts for 3 s; for longer while the edge
+   * hears of changes (Edge.hear), or while this rejects (docs/decisions/0017).
    */
   readonly findRoute: (hostname: string) => Promise<EdgeRoute | null>;
+  /** Asked where findRoute rejects or is late: whether nobody could change a route now. Never rejects. */
+  readonly isDatabaseAway: () => Promise<boolean>;
   /** What an id stands for never changes: a renewal has an id of its own. Null: there is none such (any more). */
   readonly loadCertificate: (certificateId: string) => Promise<EdgeCertificate | null>;
+  readonly reach: UpstreamReach;
+  /** How much of the edge one visitor may have. */
+  readonly visitors: ConnectionLimitRules;
   readonly log: Pick<Logger, 'debug' | 'warn' | 'error'>;
+  readonly count?: EdgeCounters;
   /** Shorter in tests. */
   readonly limits?: Partial<EdgeLimits>;
 };
 
-/** In milliseconds; what a slow or silent peer may cost. */
+/** What a slow or silent peer may cost; in milliseconds, where nothing else is said. */
 export type EdgeLimits = {
+  /** For the ClientHello, and as long again for the rest of the handshake. */
   readonly handshakeMs: number;
   /** From the first byte of a request, or the opening of a connection, to the end of its headers. */
   readonly headersMs: number;
@@ -45,8 +70,20 @@ export type EdgeLimits = {
   readonly firstByteMs: number;
   /** Silence within an answer; event streams send a comment more often. */
   readonly silenceMs: number;
-  /** Between two looks at the routes of the names that have open connections. */
+  /** Within this time a visitor for whom something waits takes `readBytesMin` of it. */
+  readonly readMs: number;
+  /** In bytes. */
+  readonly readBytesMin: number;
+  /** Silence of a WebSocket, both ways. */
+  readonly webSocketSilenceMs: number;
+  /** Between two looks at the routes of the names that have open connections; mostly from memory. */
   readonly recheckMs: number;
+  /** How long a route counts after the last moment at which it is known to have been right. */
+  readonly routeFreshMs: number;
+  /** How long a visitor waits for the database where a route is known from before. */
+  readonly routePatienceMs: number;
+  /** Between two look-ups while the database cannot be asked. */
+  readonly routeRetryMs: number;
 };
 
 export const edgeLimits: EdgeLimits = {
@@ -56,5 +93,15 @@ export const edgeLimits: EdgeLimits = {
   keepAliveMs: 15_000,
   firstByteMs: 30_000,
   silenceMs: 120_000,
+  // Our choice: 1 KiB/s, what one slot of GPRS gives at its worst (CS-1, 9.05 kbit/s; phones use several). Over as long a
+  // time as silence may last, because what is taken shows in leaps: where the send buffer has grown, of a megabyte and more.
+  readMs: 120_000,
+  readBytesMin: 122_880,
+  // Our choice: many times the heartbeat of the usual libraries (socket.io 25 s, Phoenix 30 s).
+  webSocketSilenceMs: 600_000,
+  // With routeFreshMs and half a second for the look-up not more than the 5 s that a removal may take at most.
   recheckMs: 1_000,
+  routeFreshMs: 3_000,
+  routePatienceMs: 1_500,
+  routeRetryMs: 1_000,
 };

@@ -1,8 +1,10 @@
 /**
  * The listener that serves customers' domains: HTTP for challenges and redirects, HTTPS for the deploys.
- * Everything it knows of a domain it asks for at the moment it needs it.
+ * What it knows of a domain it asks for when it needs it, and remembers as long as that counts (routes.ts).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type EdgeCounters, uncounted } from '../ops/metrics/edge.ts';
+import { createConnectionLimit } from './connection-limit.ts';
 import { type EdgeDeps, edgeLimits } from './deps.ts';
 import { handleHttp } from './http-port.ts';
 import { contextFor, handleHttps } from './https-port.ts';
@@ -11,21 +13,31 @@ import { type Listener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections } from './open-connections.ts';
 import { pages, sendPage } from './pages.ts';
 import { createProxy } from './proxy.ts';
+import type { RouteNews } from './route-news.ts';
+import { createRoutes } from './routes.ts';
 import { createSecureContexts } from './secure-contexts.ts';
+import { sparingLog } from './sparing-log.ts';
+import { answerChallenges } from './tls-alpn.ts';
 
 export type EdgePorts = { readonly httpPort: number; readonly httpsPort: number };
+
+/** `publicHttpsPort`: where visitors reach the HTTPS port, and redirects lead; missing: where it listens. */
+export type EdgePlace = EdgePorts & {
+  readonly host: string;
+  readonly publicHttpsPort?: number | undefined;
+};
 
 export type Edge = {
   /**
    * Opens both ports (0: any free one) and says which. Where one cannot be had it rejects, with neither open, and names
    * the variable that chose it.
    */
-  readonly listen: (where: { readonly host: string } & EdgePorts) => Promise<EdgePorts>;
+  readonly listen: (where: EdgePlace) => Promise<EdgePorts>;
   /**
-   * Cuts off what is open for a name: answers under way, and connections that wait for a request. For who has just
-   * removed it; where nobody calls this the edge finds out within about a second.
+   * Takes news of routes. A name that is gone is forgotten, and what is open for it is cut off: answers under way, and
+   * connections that wait for a request. Where nobody calls this the edge finds out by itself, within some 4 s.
    */
-  readonly drop: (hostname: string) => void;
+  readonly hear: (news: RouteNews) => void;
   /** Stops accepting, lets requests on their way finish until the deadline, then cuts them off. */
   readonly close: (deadlineMs: number) => Promise<void>;
 };
@@ -33,51 +45,77 @@ export type Edge = {
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** An edge that listens nowhere yet; it can be closed once and not opened again. */
-export function createEdge(deps: EdgeDeps): Edge {
+export function createEdge(given: EdgeDeps): Edge {
+  const deps = { ...given, log: sparingLog(given.log) };
   const limits = { ...edgeLimits, ...deps.limits };
-  const proxy = createProxy(limits, deps.log);
+  const count = deps.count ?? uncounted;
+  const proxy = createProxy(deps.reach, limits, deps.log);
   const contexts = createSecureContexts(deps);
-  const connections = createOpenConnections(deps, limits);
+  const routes = createRoutes(deps, limits);
+  const known = { ...deps, findRoute: routes.find };
+  const connections = createOpenConnections(known, limits);
+  const visited = { ...known, belong: connections.belong };
+  const admit = createConnectionLimit(deps.visitors, deps.log);
   let redirectPort = 443;
 
-  /** The one place where a fault meets a visitor. */
-  const guarded = (handle: Handler) => (request: IncomingMessage, response: ServerResponse) => {
-    handle(request, response).catch((error: unknown) => {
-      deps.log.error({ err: error }, 'the edge could not answer');
-      sendPage(response, pages.outOfOrder());
-    });
-  };
+  const guarded = guard(deps.log, count);
   const http = plainListener(
-    guarded((request, response) => handleHttp(deps, redirectPort, request, response)),
+    guarded('http', (request, response) => handleHttp(known, redirectPort, request, response)),
+    admit,
     limits,
   );
   const https = tlsListener(
     {
-      handle: guarded((request, response) => handleHttps(deps, proxy, request, response)),
-      findContext: (serverName) => contextFor(deps, contexts, serverName),
+      handle: guarded('https', (request, response) =>
+        handleHttps(visited, proxy, redirectPort, request, response),
+      ),
+      findContext: (serverName) => contextFor(known, contexts, serverName),
+      divert: answerChallenges(known, limits),
+      admit,
       connections,
       log: deps.log,
+      count,
     },
     limits,
   );
 
   return {
-    async listen({ host, httpPort, httpsPort }) {
-      redirectPort = await open(https, 'EDGE_HTTPS_PORT', host, httpsPort);
+    async listen({ host, httpPort, httpsPort, publicHttpsPort }) {
+      const actual = await open(https, 'EDGE_HTTPS_PORT', host, httpsPort);
+      redirectPort = publicHttpsPort ?? actual;
       try {
-        const actual = await open(http, 'EDGE_HTTP_PORT', host, httpPort);
-        return { httpPort: actual, httpsPort: redirectPort };
+        return {
+          httpPort: await open(http, 'EDGE_HTTP_PORT', host, httpPort),
+          httpsPort: actual,
+        };
       } catch (error) {
         await https.close(0);
         throw error;
       }
     },
-    drop: connections.drop,
+    hear(news) {
+      routes.hear(news);
+      if (news.kind === 'gone') connections.drop(news.hostname);
+    },
     async close(deadlineMs) {
       await Promise.all([http.close(deadlineMs), https.close(deadlineMs)]);
       proxy.close();
     },
   };
+}
+
+/** The one place where a fault meets a visitor, and where answers are counted. */
+function guard(log: EdgeDeps['log'], count: EdgeCounters) {
+  return (port: 'http' | 'https', handle: Handler) =>
+    (request: IncomingMessage, response: ServerResponse) => {
+      response.once('close', () => {
+        if (response.headersSent) count.request(port, response.statusCode);
+      });
+      handle(request, response).catch((error: unknown) => {
+        log.error({ err: error }, 'the edge could not answer');
+        sendPage(response, pages.outOfOrder());
+      });
+    };
 }
 
 function open(

@@ -1,5 +1,6 @@
 /** Which header fields a gateway passes on, and which it adds (RFC 9110, 7.6). */
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { asksForWebSocket, switching } from './websocket.ts';
 
 /** Fields of one connection (RFC 9110, 7.6.1), and those for the next proxy (11.7). */
 const hopByHop: ReadonlySet<string> = new Set([
@@ -15,10 +16,11 @@ const hopByHop: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a client says about itself here is not believed: we are the first to see it. `Expect` has been answered by
- * the time a request is passed on.
+ * Not passed on of a request. What a client says about itself here is not believed: we are the first to see it. `Expect`
+ * has been answered by the time a request is passed on.
  */
-const oursToSay: ReadonlySet<string> = new Set([
+const ofRequests: ReadonlySet<string> = new Set([
+  ...hopByHop,
   'expect',
   'forwarded',
   'x-forwarded-for',
@@ -26,28 +28,33 @@ const oursToSay: ReadonlySet<string> = new Set([
   'x-forwarded-port',
   'x-forwarded-proto',
   'x-real-ip',
+  'signpost-primary-domain',
 ]);
 
 /** A message's length is not to be lost by naming it in `Connection`. */
 const kept: ReadonlySet<string> = new Set(['content-length']);
+const none: ReadonlySet<string> = new Set();
 
 const PSEUDONYM = 'signpost';
 
 /** The header of the request that goes to the upstream; `host` is kept as the client wrote it. */
-export function upstreamHeaders(request: IncomingMessage, host: string): OutgoingHttpHeaders {
+export function upstreamHeaders(
+  request: IncomingMessage,
+  host: string,
+  primary: string | null,
+): OutgoingHttpHeaders {
   const { headersDistinct, headers, httpVersion, socket } = request;
-  const passed = endToEnd(headersDistinct, headers.connection);
-  for (const name of oursToSay) delete passed[name];
-  return {
-    ...passed,
-    // Framed anew where it had no length, so that a body never goes out without its own end.
-    ...(headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' }),
-    host,
-    via: [headers.via, `${httpVersion} ${PSEUDONYM}`].filter(Boolean).join(', '),
-    'x-forwarded-for': socket.remoteAddress ?? 'unknown',
-    'x-forwarded-host': host,
-    'x-forwarded-proto': 'https',
-  };
+  const passed = endToEnd(headersDistinct, headers.connection, ofRequests);
+  // Framed anew where it had no length, so that a body never goes out without its own end.
+  if (headers['transfer-encoding'] !== undefined) passed['transfer-encoding'] = 'chunked';
+  passed['host'] = host;
+  const hop = `${httpVersion} ${PSEUDONYM}`;
+  passed['via'] = headers.via ? `${headers.via}, ${hop}` : hop;
+  passed['x-forwarded-for'] = socket.remoteAddress ?? 'unknown';
+  passed['x-forwarded-host'] = host;
+  passed['x-forwarded-proto'] = 'https';
+  if (primary !== null) passed['signpost-primary-domain'] = primary;
+  return asksForWebSocket(request) ? Object.assign(passed, switching) : passed;
 }
 
 /** The header of the answer that goes to the client. */
@@ -55,7 +62,7 @@ export function clientHeaders({
   headersDistinct,
   headers,
 }: Pick<IncomingMessage, 'headersDistinct' | 'headers'>): OutgoingHttpHeaders {
-  return endToEnd(headersDistinct, headers.connection);
+  return endToEnd(headersDistinct, headers.connection, hopByHop);
 }
 
 /** Whether a request has been through here before (RFC 9110, 7.6.3). */
@@ -63,17 +70,23 @@ export function isLoop({ via = '' }: IncomingHttpHeaders): boolean {
   return via.split(',').some((hop) => hop.trim().split(/\s+/)[1] === PSEUDONYM);
 }
 
+/** The fields without those that are `dropped` and those that `Connection` names. */
 function endToEnd(
   fields: IncomingMessage['headersDistinct'],
-  connection = '',
+  connection: string | undefined,
+  dropped: ReadonlySet<string>,
 ): Record<string, string | string[]> {
-  const named = connection.split(',').map((name) => name.trim().toLowerCase());
-  const dropped = new Set(named.filter((name) => !kept.has(name)));
+  const named = connection === undefined ? none : namesIn(connection);
   const passed: Record<string, string | string[]> = {};
   for (const [name, values = []] of Object.entries(fields)) {
-    if (hopByHop.has(name) || dropped.has(name)) continue;
+    if (dropped.has(name) || named.has(name)) continue;
     const [only] = values;
     passed[name] = values.length === 1 && only !== undefined ? only : values;
   }
   return passed;
+}
+
+function namesIn(connection: string): ReadonlySet<string> {
+  const names = connection.split(',').map((name) => name.trim().toLowerCase());
+  return new Set(names.filter((name) => !kept.has(name)));
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EdgeDeps } from './deps.ts';
 import { pages, sendPage } from './pages.ts';
+import { followRedirect, redirectToHttps } from './redirect.ts';
 import { type RequestTarget, requestTarget } from './request-target.ts';
 
 /** RFC 8555, 8.3: the token is base64url; ours are never longer. */
@@ -24,10 +25,12 @@ export async function handleHttp(
 
   const route = await deps.findRoute(target.hostname);
   if (route === null) return sendPage(response, pages.unknownHost(target.hostname));
+  // In one step, and also while the certificate of a name that only redirects is on its way.
+  if (route.redirect !== null) return followRedirect(response, route.redirect, target, httpsPort);
   if (route.certificateId === null) {
     return sendPage(response, pages.certificatePending(target.hostname));
   }
-  redirect(response, target, httpsPort);
+  redirectToHttps(response, target, httpsPort);
 }
 
 async function answerChallenge(
@@ -36,7 +39,9 @@ async function answerChallenge(
   { hostname }: RequestTarget,
   response: ServerResponse,
 ): Promise<void> {
-  const keyAuthorization = await deps.findChallenge(token, hostname);
+  // From memory: anybody may ask for any name.
+  const isHeld = (await deps.findRoute(hostname)) !== null;
+  const keyAuthorization = isHeld ? await deps.findChallenge(token, hostname) : null;
   if (keyAuthorization === null) return sendPage(response, pages.noChallenge());
   response.writeHead(200, {
     'Content-Type': 'text/plain; charset=utf-8',
@@ -45,18 +50,4 @@ async function answerChallenge(
     'Cache-Control': 'no-store',
   });
   response.end(keyAuthorization);
-}
-
-/** 308 keeps method and body (RFC 9110, 15.4.9). */
-function redirect(
-  response: ServerResponse,
-  { hostname, path }: RequestTarget,
-  httpsPort: number,
-): void {
-  const port = httpsPort === 443 ? '' : `:${httpsPort}`;
-  response.writeHead(308, {
-    Location: `https://${hostname}${port}${path}`,
-    'Content-Length': 0,
-  });
-  response.end();
 }

@@ -1,10 +1,12 @@
-/** The HTTPS port: one certificate per name (SNI, RFC 6066, 3), then the project's deploy. */
+/** The HTTPS port: one certificate per name (SNI, RFC 6066, 3), then a redirect or the project's deploy. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { EdgeDeps } from './deps.ts';
+import type { OpenConnections } from './open-connections.ts';
 import { pages, sendPage } from './pages.ts';
 import type { UpstreamProxy } from './proxy.ts';
+import { followRedirect } from './redirect.ts';
 import { canonicalHostname, requestTarget } from './request-target.ts';
 
 /** The certificate to show for a name; null: none, so the handshake fails. Throws what the look-ups throw. */
@@ -19,10 +21,14 @@ export async function contextFor(
   return certificateId === null ? null : contexts(certificateId);
 }
 
-/** One request on an open connection; the route is asked for anew, because the domain may be gone by now. */
+/**
+ * One request on an open connection; the route is asked for anew, because the domain may be gone by now. `httpsPort`: where
+ * redirects lead.
+ */
 export async function handleHttps(
-  { findRoute }: Pick<EdgeDeps, 'findRoute'>,
+  { findRoute, belong }: Pick<EdgeDeps, 'findRoute'> & Pick<OpenConnections, 'belong'>,
   proxy: UpstreamProxy,
+  httpsPort: number,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -34,8 +40,11 @@ export async function handleHttps(
 
   const route = await findRoute(target.hostname);
   if (route === null) return sendPage(response, pages.unknownHost(target.hostname));
-  if (route.upstream === null) return sendPage(response, pages.notDeployed(target.hostname));
-  proxy.pass({ request, response, target, upstream: route.upstream });
+  const { redirect, upstream, primary, projectId } = route;
+  if (redirect !== null) return followRedirect(response, redirect, target, httpsPort);
+  if (upstream === null) return sendPage(response, pages.notDeployed(target.hostname));
+  belong(request.socket, projectId);
+  await proxy.pass({ request, response, target, upstream, primary });
 }
 
 /** What the client asked for in its handshake; null: no domain. */

@@ -46,6 +46,11 @@ export const pages = {
     title: 'The site does not answer',
     text: `The deploy behind ${hostname} could not be reached.`,
   }),
+  upstreamRefused: (hostname: string): Page => ({
+    status: 502,
+    title: 'The site cannot be reached',
+    text: `The deploy behind ${hostname} has an address that is not open to the public.`,
+  }),
   upstreamSlow: (hostname: string): Page => ({
     status: 504,
     title: 'The site takes too long',

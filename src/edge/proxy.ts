@@ -1,37 +1,39 @@
 /**
- * Passes a request to a project's deploy and its answer back, streaming both ways. A protocol upgrade (WebSocket)
- * is not passed on yet: without its hop-by-hop fields the request reaches the deploy as a plain one.
+ * Passes a request to a project's deploy and its answer back, streaming both ways. Of protocol upgrades WebSocket is
+ * passed on; with any other the request reaches the deploy as a plain one, without its hop-by-hop fields.
  */
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream';
+import type { Socket } from 'node:net';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
 import { clientHeaders, isLoop } from './forwarded-headers.ts';
 import { type Page, pages, sendPage } from './pages.ts';
-import type { RequestTarget } from './request-target.ts';
-import { createUpstreams } from './upstream.ts';
+import { createUpstreams, type Passed } from './upstream.ts';
+import { type IsAllowed, type UpstreamReach, UpstreamRefused } from './upstream-reach.ts';
+import { asksForWebSocket, isWebSocket, switching, tunnel } from './websocket.ts';
 
-export type Exchange = {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly target: RequestTarget;
-  /** An http or https URL. */
-  readonly upstream: string;
-};
+export type Exchange = Passed & { readonly response: ServerResponse };
 
 export type UpstreamProxy = {
-  /** Answers by the upstream, or by a page where that is impossible; throws only for an upstream that is no URL. */
-  readonly pass: (exchange: Exchange) => void;
+  /**
+   * Answers by the upstream, or by a page where that is impossible; resolves when it is under way, and rejects only for an
+   * upstream that is no URL.
+   */
+  readonly pass: (exchange: Exchange) => Promise<void>;
   /** Ends the connections to upstreams. */
   readonly close: () => void;
 };
 
 /** A proxy with connections of its own. */
-export function createProxy(limits: EdgeLimits, log: EdgeDeps['log']): UpstreamProxy {
-  const upstreams = createUpstreams();
+export function createProxy(
+  reach: UpstreamReach,
+  limits: EdgeLimits,
+  log: EdgeDeps['log'],
+): UpstreamProxy {
+  const upstreams = createUpstreams(reach);
 
-  function attempt(exchange: Exchange, mayRepeat: boolean): void {
-    const { request, response, target, upstream } = exchange;
-    const outgoing = upstreams.open(upstream, target, request);
+  function attempt(exchange: Exchange, isAllowed: IsAllowed, mayRepeat: boolean): void {
+    const { request, response } = exchange;
+    const outgoing = upstreams.open(exchange, isAllowed);
     let isLate = false;
     // Not the socket's own timeout, which interim responses (RFC 9110, 15.2) put off as often as an upstream likes.
     const patience = setTimeout(() => {
@@ -43,35 +45,62 @@ export function createProxy(limits: EdgeLimits, log: EdgeDeps['log']): UpstreamP
     outgoing.once('close', () => clearTimeout(patience));
     outgoing.once('response', (incoming) => {
       clearTimeout(patience);
-      outgoing.setTimeout(limits.silenceMs, abort);
+      endWhenSilent(outgoing, incoming, response, limits.silenceMs);
       answer(exchange, incoming);
     });
-    // RFC 9110, 15.2.2: 101 is for those who asked to upgrade, and no request that we pass on does.
-    outgoing.once('upgrade', (_incoming, socket) => {
-      socket.destroy();
-      giveUp(exchange, pages.upstreamUnreachable);
+    outgoing.once('upgrade', (incoming, socket, head) => {
+      clearTimeout(patience);
+      socket.unshift(head);
+      answerUpgrade(exchange, incoming, socket, limits.webSocketSilenceMs);
     });
     outgoing.on('error', (error) => {
       response.off('close', abort);
       if (hasLeft(exchange)) return;
       if (mayRepeat && outgoing.reusedSocket && !isLate && !response.headersSent) {
-        attempt(exchange, false);
+        attempt(exchange, isAllowed, false);
         return;
       }
-      log.debug({ err: error, hostname: target.hostname }, 'the upstream failed');
-      giveUp(exchange, isLate ? pages.upstreamSlow : pages.upstreamUnreachable);
+      fail(exchange, isLate ? pages.upstreamSlow : pages.upstreamUnreachable, error);
     });
     sendBody(request, outgoing, patience);
   }
 
+  function fail(exchange: Exchange, page: PageFor, error: unknown): void {
+    const isRefused = error instanceof UpstreamRefused;
+    const { hostname } = exchange.target;
+    if (isRefused) log.warn({ hostname, reason: error.message }, 'an upstream is out of reach');
+    else log.debug({ err: error, hostname }, 'the upstream failed');
+    giveUp(exchange, isRefused ? pages.upstreamRefused : page);
+  }
+
   return {
-    pass(exchange) {
+    async pass(exchange) {
+      const isAllowed = await reach.judge();
       if (hasLeft(exchange)) return; // or was cut off, while the route was looked up
-      if (isLoop(exchange.request.headers)) giveUp(exchange, pages.loop);
-      else attempt(exchange, isRepeatable(exchange.request));
+      if (isLoop(exchange.request.headers)) return giveUp(exchange, pages.loop);
+      try {
+        attempt(exchange, isAllowed, isRepeatable(exchange.request));
+      } catch (error) {
+        if (!(error instanceof UpstreamRefused)) throw error;
+        fail(exchange, pages.upstreamUnreachable, error);
+      }
     },
     close: upstreams.close,
   };
+}
+
+/** While a slow client is waited for, nobody listens to the upstream; such a client has limits of its own. */
+function endWhenSilent(
+  outgoing: ClientRequest,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  silenceMs: number,
+): void {
+  outgoing.setTimeout(silenceMs);
+  outgoing.on('timeout', () => {
+    if (response.writableNeedDrain) outgoing.socket?.setTimeout(silenceMs);
+    else if (!incoming.complete) outgoing.destroy();
+  });
 }
 
 /** The upstream's answer to the client; one cut short ends the client's connection too. */
@@ -87,11 +116,56 @@ function answer(exchange: Exchange, incoming: IncomingMessage): void {
     giveUp(exchange, pages.upstreamUnreachable);
     return;
   }
-  response.flushHeaders(); // an event stream may be silent for a while
-  pipeline(incoming, response, () => {});
+  passOn(incoming, response);
 }
 
-function giveUp({ request, response, target }: Exchange, page: (hostname: string) => Page): void {
+/** Not by `pipeline`, which makes an AbortController for each answer, and an error to abort it with at its end. */
+function passOn(incoming: IncomingMessage, response: ServerResponse): void {
+  let isSilent = true;
+  incoming.once('data', () => {
+    isSilent = false; // the header goes along with it
+  });
+  incoming.on('error', () => {}); // `close` follows
+  incoming.once('close', () => {
+    if (!incoming.readableEnded) response.destroy();
+  });
+  response.on('error', () => {});
+  incoming.pipe(response);
+  // An event stream may be silent for a while.
+  setImmediate(() => {
+    if (isSilent && !response.writableEnded) response.flushHeaders();
+  });
+}
+
+/** The upstream's 101. RFC 9110, 15.2.2: it is for those alone who asked to switch, and for what they asked for. */
+function answerUpgrade(
+  exchange: Exchange,
+  incoming: IncomingMessage,
+  upstream: Socket,
+  silenceMs: number,
+): void {
+  const { request, response } = exchange;
+  upstream.on('error', () => {}); // `close` follows
+  if (hasLeft(exchange) || !asksForWebSocket(request) || !isWebSocket(incoming.headers)) {
+    upstream.destroy();
+    if (!hasLeft(exchange)) giveUp(exchange, pages.upstreamUnreachable);
+    return;
+  }
+  try {
+    response.writeHead(101, { ...clientHeaders(incoming), ...switching });
+  } catch {
+    upstream.destroy();
+    giveUp(exchange, pages.upstreamUnreachable);
+    return;
+  }
+  response.flushHeaders();
+  response.detachSocket(request.socket);
+  tunnel(request.socket, upstream, silenceMs);
+}
+
+type PageFor = (hostname: string) => Page;
+
+function giveUp({ request, response, target }: Exchange, page: PageFor): void {
   request.unpipe();
   // Half a body is left on the connection: reading it to its end could take for ever.
   sendPage(response, { ...page(target.hostname), close: !request.complete });

@@ -7,29 +7,51 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
+import { hostOf } from '../webhooks/receiver.ts';
 import { upstreamHeaders } from './forwarded-headers.ts';
 import type { RequestTarget } from './request-target.ts';
+import {
+  type IsAllowed,
+  judgedLookup,
+  refuseLiteral,
+  type UpstreamReach,
+} from './upstream-reach.ts';
+
+/** What a request is passed on with. */
+export type Passed = {
+  readonly request: IncomingMessage;
+  readonly target: RequestTarget;
+  /** An http or https URL. */
+  readonly upstream: string;
+  /** The project's primary domain. */
+  readonly primary: string | null;
+};
 
 export type Upstreams = {
-  /** A request as the client's, to be given its body; throws for an upstream that is no http or https URL. */
-  readonly open: (upstream: string, target: RequestTarget, from: IncomingMessage) => ClientRequest;
+  /**
+   * A request as the client's, to be given its body. Throws UpstreamRefused, which may also be the request's error, where
+   * the upstream is out of reach, and a TypeError for what is no URL.
+   */
+  readonly open: (passed: Passed, isAllowed: IsAllowed) => ClientRequest;
   readonly close: () => void;
 };
 
 /** Connections of their own; how long an answer may take is the caller's to say. */
-export function createUpstreams(): Upstreams {
+export function createUpstreams({ lookup }: Pick<UpstreamReach, 'lookup'>): Upstreams {
   const http = new HttpAgent({ keepAlive: true });
   const https = new HttpsAgent({ keepAlive: true });
   return {
-    open(upstream, target, from) {
+    open({ request, target, upstream, primary }, isAllowed) {
       const url = new URL(upstream);
-      const host = url.hostname.replace(/^\[|\]$/g, '');
+      refuseLiteral(url, isAllowed);
+      const host = hostOf(url);
       const options = {
-        method: from.method ?? 'GET',
+        method: request.method ?? 'GET',
         host,
         port: url.port,
         path: url.pathname.replace(/\/$/, '') + target.path,
-        headers: upstreamHeaders(from, target.authority),
+        headers: upstreamHeaders(request, target.authority, primary),
+        lookup: judgedLookup(url, lookup, isAllowed),
       };
       if (url.protocol !== 'https:') return httpRequest({ ...options, agent: http });
       // Without this Node would ask the deploy for the customer's domain, which stands in Host.

@@ -8,29 +8,39 @@ import { type EdgeFixture, replyTo, startDeploy, startEdgeFixture } from './supp
 
 const hostname = 'docs.acme.test';
 const FIRST_BYTE_MS = 300;
+/** The same where a deploy is to answer in time: a busy machine stands still for longer than the other. */
+const PATIENT_MS = 3_000;
+/** How often a deploy without an end writes. */
+const EVERY_MS = 20;
 let edge: EdgeFixture;
 let deploy: Awaited<ReturnType<typeof startDeploy>>;
 
-beforeEach(async () => {
+async function start(firstByteMs: number): Promise<void> {
   // Silence is allowed for longer than a test may take.
-  edge = await startEdgeFixture({ firstByteMs: FIRST_BYTE_MS, silenceMs: 600_000 });
+  edge = await startEdgeFixture({ firstByteMs, silenceMs: 600_000 });
   deploy = await startDeploy((request, response) => {
     request.resume().once('end', () => response.end('hello'));
   });
   await edge.publish(hostname, deploy.url);
-});
+}
 afterEach(async () => {
   await edge.close();
   await deploy.close();
 });
 
-/** Writes the same again and again for as long as somebody listens. */
-function repeat(socket: Socket, bytes: string): void {
-  const timer = setInterval(() => socket.write(bytes), 20);
+/** Writes the same again and again for as long as somebody listens, and tells of each time. */
+function repeat(socket: Socket, bytes: string, wrote: () => void): void {
+  const write = () => {
+    socket.write(bytes);
+    wrote();
+  };
+  const timer = setInterval(write, EVERY_MS);
   socket.on('error', () => {}).once('close', () => clearInterval(timer));
 }
 
 describe('A deploy that switches protocols unasked', () => {
+  beforeEach(() => start(30_000));
+
   it.each([
     ['to WebSocket', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
     ['to nothing', ''],
@@ -52,6 +62,8 @@ describe('A deploy that switches protocols unasked', () => {
 });
 
 describe('A deploy that never comes to its answer', () => {
+  beforeEach(() => start(FIRST_BYTE_MS));
+
   it.each([
     'HTTP/1.1 100 Continue\r\n\r\n',
     'HTTP/1.1 102 Processing\r\n\r\n',
@@ -59,20 +71,27 @@ describe('A deploy that never comes to its answer', () => {
     'HTTP/1.1 200 OK\r\nX-Endless: ',
   ])('but writes %j for ever gives a 504 page', async (bytes) => {
     deploy.server.removeAllListeners('request');
-    deploy.server.on('connection', (socket) => repeat(socket, bytes));
-    const begun = performance.now();
+    let written = 0;
+    deploy.server.on('connection', (socket) =>
+      repeat(socket, bytes, () => {
+        written += 1;
+      }),
+    );
     const { status } = await edge.https({ hostname });
     expect(status).toBe(504);
-    expect(performance.now() - begun).toBeLessThan(10 * FIRST_BYTE_MS);
+    // The deploy's timer and the edge's are of one process: both stand still where the machine does.
+    expect(written).toBeLessThan((10 * FIRST_BYTE_MS) / EVERY_MS);
   });
 });
 
 describe('A visitor who uploads slowly', () => {
+  beforeEach(() => start(PATIENT_MS));
+
   it('is not cut off while parts arrive', async () => {
     const parts = async function* () {
-      for (let count = 0; count < 8; count++) {
+      for (let count = 0; count < 6; count++) {
         yield 'part';
-        await pass(FIRST_BYTE_MS / 4); // time is what this is about
+        await pass(PATIENT_MS / 4); // time is what this is about
       }
     };
     const request = edge.openHttps({ hostname, method: 'POST' });

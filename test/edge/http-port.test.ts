@@ -9,10 +9,15 @@ beforeAll(async () => {
   await edge.publish('docs.acme.test', 'http://127.0.0.1:9');
   edge.routes.set('new.acme.test', {
     hostname: 'new.acme.test',
+    projectId: 'acme',
     upstream: 'http://127.0.0.1:9',
     certificateId: null,
+    redirect: null,
+    primary: null,
   });
-  edge.challenges.set('docs.acme.test/tok_en-1', 'tok_en-1.thumbprint');
+  for (const name of ['docs.acme.test', 'unknown.test']) {
+    edge.challenges.set(`${name}/tok_en-1`, 'tok_en-1.thumbprint');
+  }
 });
 afterAll(() => edge.close());
 
@@ -91,14 +96,25 @@ describe('A visitor without HTTPS', () => {
 });
 
 describe('An edge without its database', () => {
-  it('says so, shows nobody a stack trace, and works again after', async () => {
+  const unvisited = 'unvisited.acme.test';
+  beforeAll(async () => {
+    await edge.publish(unvisited, 'http://127.0.0.1:9');
+    await edge.https({ hostname: 'docs.acme.test' });
     edge.database.isUp = false;
-    const { status, headers, body } = await edge.http({ hostname: 'docs.acme.test' });
-    await expect(edge.https({ hostname: 'docs.acme.test' })).rejects.toThrow();
+  });
+
+  it('serves the names that it knows from before', async () => {
+    expect((await edge.http({ hostname: 'docs.acme.test' })).status).toBe(308);
+    expect((await edge.https({ hostname: 'docs.acme.test' })).status).toBe(502); // there is no deploy
+  });
+
+  it('says so for others, shows nobody a stack trace, and works again after', async () => {
+    const { status, headers, body } = await edge.http({ hostname: unvisited });
+    await expect(edge.https({ hostname: unvisited })).rejects.toThrow();
     edge.database.isUp = true;
     expect([status, headers['retry-after']]).toEqual([503, '10']);
     expect(body).not.toContain('database');
-    expect((await edge.http({ hostname: 'docs.acme.test' })).status).toBe(308);
+    expect((await edge.http({ hostname: unvisited })).status).toBe(308);
   });
 });
 

@@ -4,7 +4,6 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
 
@@ -16,12 +15,18 @@ let edge: EdgeFixture;
 const deploys: Deploy[] = [];
 
 beforeEach(async () => {
-  edge = await startEdgeFixture({ firstByteMs: 300, silenceMs: 600 });
+  edge = await startEdgeFixture();
 });
 afterEach(async () => {
   await edge.close();
   await Promise.all(deploys.splice(0).map((deploy) => deploy.close()));
 });
+
+/** Only where its limits are what a test is about: on a busy machine what is well takes longer, too. */
+async function startAgain(limits: Parameters<typeof startEdgeFixture>[0]): Promise<void> {
+  await edge.close();
+  edge = await startEdgeFixture(limits);
+}
 
 async function publishDeploy(listener: Parameters<typeof startDeploy>[0], path = '') {
   const deploy = await startDeploy(listener);
@@ -196,11 +201,13 @@ describe('A deploy in trouble', () => {
   });
 
   it('that is silent gives a 504 page', async () => {
+    await startAgain({ firstByteMs: 300 });
     await publishDeploy(() => {});
     expect((await edge.https({ hostname })).status).toBe(504);
   });
 
   it('that falls silent in the middle ends the answer', async () => {
+    await startAgain({ silenceMs: 600 });
     await publishDeploy((_request, response) => {
       response.write('half');
     });
@@ -261,38 +268,5 @@ describe('A deploy in trouble', () => {
     await once(held, 'close');
     await edge.https({ hostname, path: '/last' });
     expect(urls).toEqual(['/first', '/held', '/last']);
-  });
-});
-
-describe('An edge that closes', () => {
-  it('lets a request on its way finish and takes no other', async () => {
-    let finish = () => {};
-    await publishDeploy((_request, response) => {
-      response.write('first ');
-      finish = () => response.end('last');
-    });
-    const [response] = await once(edge.openHttps({ hostname }).end(), 'response');
-    const closed = edge.edge.close(10_000);
-    await expect(edge.https({ hostname })).rejects.toThrow(/ECONNREFUSED/);
-    finish();
-    expect(await text(response)).toBe('first last');
-    await closed;
-  });
-
-  it('cuts off at its deadline what will not end', async () => {
-    await publishDeploy((_request, response) => {
-      response.write('first');
-    });
-    const [response] = await once(edge.openHttps({ hostname }).end(), 'response');
-    const idle = connectTls({
-      port: edge.ports.httpsPort,
-      host: '127.0.0.1',
-      ca: edge.root,
-      servername: hostname,
-    });
-    idle.on('error', () => {});
-    await once(idle, 'secureConnect');
-    const cut = text(response);
-    await Promise.all([expect(cut).rejects.toThrow(), edge.edge.close(50)]);
   });
 });

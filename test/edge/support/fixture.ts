@@ -3,12 +3,15 @@ import { EventEmitter, once } from 'node:events';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { createServer, request as httpRequest, type RequestListener } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import pino from 'pino';
 import { generateCertificateKey, privateKeyToPem } from '../../../src/certificates/keys.ts';
 import { createLocalAuthority } from '../../../src/certificates/local-authority.ts';
-import type { EdgeCertificate, EdgeLimits, EdgeRoute } from '../../../src/edge/deps.ts';
+import { createProofCertificates } from '../../../src/certificates/proof-certificate.ts';
+import type { EdgeCertificate, EdgeDeps, EdgeLimits, EdgeRoute } from '../../../src/edge/deps.ts';
 import { createEdge } from '../../../src/edge/edge.ts';
+import type { UpstreamReach } from '../../../src/edge/upstream-reach.ts';
 
 export type Reply = {
   readonly status: number;
@@ -24,16 +27,37 @@ export type Visit = {
   /** Only for HTTPS: the name in the handshake, where it is another one. */
   readonly servername?: string;
   readonly agent?: Agent;
+  /** Where the visitor comes from. */
+  readonly localAddress?: string;
 };
+
+/** Names are not looked up, and no address is refused. */
+export const everywhere: UpstreamReach = {
+  lookup: async (name) => {
+    throw new Error(`${name} was looked up`);
+  },
+  judge: async () => () => true,
+};
+
+/** All of them come from one address. */
+export const anybody: EdgeDeps['visitors'] = { perAddress: 10_000, isTrusted: () => false };
 
 export type EdgeFixture = Awaited<ReturnType<typeof startEdgeFixture>>;
 
-export async function startEdgeFixture(limits: Partial<EdgeLimits> = {}) {
+/** Where `limits` says nothing else, no route counts longer than it takes to read: what is in `routes` counts at once. */
+export async function startEdgeFixture(
+  limits: Partial<EdgeLimits> = {},
+  reach: UpstreamReach = everywhere,
+  visitors: EdgeDeps['visitors'] = anybody,
+  publicHttpsPort?: number,
+) {
   const routes = new Map<string, EdgeRoute>();
   /** `answers`: what a look-up of a route waits for. */
   const database = { isUp: true, answers: Promise.resolve() };
   const lookups = new EventEmitter();
+  const warnings: unknown[] = [];
   const challenges = new Map<string, string>();
+  const tlsChallenges = new Map<string, string>();
   const certificates = new Map<string, EdgeCertificate>();
   const authority = createLocalAuthority({
     loadRoot: async () => null,
@@ -43,24 +67,43 @@ export async function startEdgeFixture(limits: Partial<EdgeLimits> = {}) {
   });
   const edge = createEdge({
     findChallenge: async (token, hostname) => challenges.get(`${hostname}/${token}`) ?? null,
+    findChallengeCertificate: createProofCertificates(
+      async (hostname, probeToken) =>
+        probeToken === null ? (tlsChallenges.get(hostname) ?? null) : null,
+      () => new Date(),
+    ),
     async findRoute(hostname) {
       lookups.emit('route', hostname);
       await database.answers;
       if (!database.isUp) throw new Error('the database is gone');
       return routes.get(hostname) ?? null;
     },
+    isDatabaseAway: async () => !database.isUp,
     loadCertificate: async (id) => certificates.get(id) ?? null,
-    log: pino({ level: 'silent' }),
-    limits,
+    log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) }),
+    reach,
+    visitors,
+    limits: { routeFreshMs: 0, ...limits },
   });
-  const ports = await edge.listen({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
+  const ports = await edge.listen({
+    host: '127.0.0.1',
+    httpPort: 0,
+    httpsPort: 0,
+    publicHttpsPort,
+  });
   const root = await authority.rootCertificate();
 
   /** Holds a domain and gives it a certificate. */
-  async function publish(hostname: string, upstream: string | null): Promise<void> {
-    routes.set(hostname, { hostname, upstream, certificateId: hostname });
+  async function publish(
+    hostname: string,
+    upstream: string | null,
+    more: Partial<EdgeRoute> = {},
+  ): Promise<void> {
+    const nothing = { projectId: 'acme', redirect: null, primary: null };
+    routes.set(hostname, { hostname, upstream, certificateId: hostname, ...nothing, ...more });
     const privateKey = generateCertificateKey();
-    const steps = { orderPlaced: async () => {}, publishChallenge: async () => {} };
+    const none = async () => {};
+    const steps = { beforePlacing: none, orderPlaced: none, publishChallenge: none };
     const issued = await authority.advance({ hostname, orderUrl: null, privateKey }, steps);
     if (issued.kind !== 'issued') throw new Error('refused');
     certificates.set(hostname, { chain: issued.chain, key: privateKeyToPem(privateKey) });
@@ -79,6 +122,7 @@ export async function startEdgeFixture(limits: Partial<EdgeLimits> = {}) {
       servername: visit.servername ?? visit.hostname,
       ca: root,
       agent: visit.agent ?? false,
+      ...(visit.localAddress !== undefined && { localAddress: visit.localAddress }),
     });
   const openHttp = (visit: Visit) =>
     httpRequest({ ...optionsFor(visit), port: ports.httpPort, agent: false });
@@ -92,7 +136,11 @@ export async function startEdgeFixture(limits: Partial<EdgeLimits> = {}) {
     lookups,
     routes,
     challenges,
+    /** Key authorizations by name. */
+    tlsChallenges,
     certificates,
+    /** The edge's log, from `warn` on. */
+    warnings,
     publish,
     openHttps,
     https: (visit: Visit, body?: string) => replyTo(openHttps(visit), body),
@@ -114,6 +162,8 @@ export async function replyTo(
 /** A project's deploy on a free port. */
 export async function startDeploy(listener: RequestListener) {
   const server = createServer(listener);
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
@@ -123,7 +173,7 @@ export async function startDeploy(listener: RequestListener) {
     async close() {
       const closed = once(server, 'close');
       server.close();
-      server.closeAllConnections();
+      for (const socket of sockets) socket.destroy(); // also those that were upgraded
       await closed;
     },
   };

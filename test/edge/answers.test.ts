@@ -1,0 +1,102 @@
+/** When a visitor has what of an answer: the header at once, and together with the body where that is there. */
+import { once } from 'node:events';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
+
+const hostname = 'docs.acme.test';
+let edge: EdgeFixture;
+let deploy: Awaited<ReturnType<typeof startDeploy>>;
+
+beforeEach(async () => {
+  edge = await startEdgeFixture();
+});
+afterEach(async () => {
+  await edge.close();
+  await deploy.close();
+});
+
+async function publish(listener: Parameters<typeof startDeploy>[0]): Promise<void> {
+  deploy = await startDeploy(listener);
+  await edge.publish(hostname, deploy.url);
+}
+
+async function visitor(): Promise<TLSSocket> {
+  const socket = connect({
+    host: '127.0.0.1',
+    port: edge.ports.httpsPort,
+    servername: hostname,
+    rejectUnauthorized: false,
+  });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** What arrives first after a request, in one record of TLS. */
+async function firstPart(): Promise<string> {
+  const socket = await visitor();
+  socket.write(`GET / HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+  const [part] = await once(socket, 'data');
+  socket.destroy();
+  return String(part);
+}
+
+/** Of a visitor who asks for so many octets, and reads none of them at first. */
+async function readAfter(pauseMs: number, length: number) {
+  const socket = await visitor();
+  socket.on('error', () => {}); // cut off
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(`GET /${length} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+  await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  let [octets, tail] = [0, ''];
+  socket.on('data', (part: Buffer) => {
+    octets += part.length;
+    tail = (tail + part.toString('latin1')).slice(-10);
+    if (tail.endsWith('\r\n0\r\n\r\n')) socket.destroy();
+  });
+  await closed;
+  return { octets, tail };
+}
+
+describe('A visitor has', () => {
+  it('the header and a short body in one part', async () => {
+    await publish((_request, response) => void response.end('hello'));
+    const [header, body] = (await firstPart()).split('\r\n\r\n');
+    expect(header).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    expect(body).toBe('hello');
+  });
+
+  it('the header of an event stream before anything happens', async () => {
+    await publish((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    });
+    expect(await firstPart()).toContain('text/event-stream');
+  });
+
+  // What has left the upstream and not reached the visitor waits in the kernel, and the last of it here: at some of these lengths.
+  it('an answer that is cut short not for a whole one, also where the upstream has sent its end', async () => {
+    await edge.close();
+    edge = await startEdgeFixture({ silenceMs: 300 });
+    await publish(({ url = '' }, response) => {
+      response.write(Buffer.alloc(Number(url.slice(1)), 'x'));
+      response.end();
+    });
+    const lengths = Array.from({ length: 48 }, (_, nth) => 3_000_000 + nth * 50_000);
+    const cutAfter = async (pauseMs: number) => {
+      const answers = await Promise.all(lengths.map((length) => readAfter(pauseMs, length)));
+      return answers.filter(({ octets }, nth) => octets < (lengths[nth] ?? 0));
+    };
+    // A machine that is busy has not sent enough after a second: then the pause was no pause.
+    let cut: Awaited<ReturnType<typeof cutAfter>> = [];
+    for (const pauseMs of [1_000, 4_000, 16_000]) {
+      if (cut.length === 0) cut = await cutAfter(pauseMs);
+    }
+    expect(cut).not.toEqual([]);
+    expect(cut.filter(({ tail }) => tail.endsWith('\r\n0\r\n\r\n'))).toEqual([]);
+  });
+
+  it.each([204, 304])('the header of a %i, which has no body', async (status) => {
+    await publish((_request, response) => void response.writeHead(status).end());
+    expect(await firstPart()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+});

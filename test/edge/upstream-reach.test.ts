@@ -1,0 +1,206 @@
+/** A deploy's URL is its tenant's to choose: what it must not lead to, asked of an edge with real sockets. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { composeOwnAddresses } from '../../src/dns/own-addresses.ts';
+import { type UpstreamReach, upstreamReach } from '../../src/edge/upstream-reach.ts';
+import { createTargets } from '../../src/target.ts';
+import { asked, closeAll, openLaboratory } from '../dns/laboratory.ts';
+import { closeAfterEach } from '../support/closings.ts';
+import { type EdgeFixture, replyTo, startDeploy, startEdgeFixture } from './support/fixture.ts';
+import { webSocketRequest } from './support/websocket.ts';
+
+const hostname = 'docs.acme.test';
+const closings = closeAfterEach();
+let edge: EdgeFixture;
+
+const ours = '8.8.4.4';
+const dns = { servers: [], authoritative: true, authorityPort: 53, allowPrivate: true };
+const reachOf = (...networks: string[]) =>
+  upstreamReach({ dns, upstreams: { networks } }, async () => [ours, '2600:1234::1']);
+
+/** Each name's addresses, by how often it was looked up; a name that is not listed has none. */
+function namesAt(names: Readonly<Record<string, readonly string[][]>>) {
+  const asked: string[] = [];
+  const lookup: UpstreamReach['lookup'] = async (name) => {
+    const answers = names[name] ?? [];
+    const addresses = answers[asked.filter((one) => one === name).length] ?? answers.at(-1) ?? [];
+    asked.push(name);
+    return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  };
+  return { lookup, asked };
+}
+
+async function start(reach: UpstreamReach): Promise<{ port: string; visits: () => number }> {
+  edge = await startEdgeFixture({}, reach);
+  closings.push(edge.close);
+  let visits = 0;
+  const deploy = await startDeploy((_request, response) => {
+    visits += 1;
+    response.end('hello');
+  });
+  closings.push(deploy.close);
+  return { port: new URL(deploy.url).port, visits: () => visits };
+}
+
+describe('Where a deploy may be', () => {
+  it.each([
+    ['a public address', '8.8.8.8', true],
+    ['a public IPv6 address', '2606:4700::1', true],
+    ['this machine', '127.0.0.1', false],
+    ['this machine, by IPv6', '::1', false],
+    ['this machine, in disguise', '::ffff:7f00:1', false],
+    ['a private network', '10.20.0.5', false],
+    ['another private network', 'fd00::5', false],
+    ['a cloud’s metadata', '169.254.169.254', false],
+    ['a cloud’s metadata, by IPv6', 'fd00:ec2::254', false],
+    ['a provider’s own network', '100.64.0.1', false],
+    ['Azure’s virtual address', '168.63.129.16', false],
+    ['no address at all', '0.0.0.0', false],
+    ['an address of the platform', ours, false],
+    ['an IPv6 address of the platform', '2600:1234::1', false],
+  ])('%s: %s is %s', async (_what, address, allowed) => {
+    expect((await reachOf().judge())(address)).toBe(allowed);
+  });
+
+  it('is also what the operator names, and no more than that', async () => {
+    const isAllowed = await reachOf('10.20.0.0/16', '127.0.0.1', 'fd12::/16').judge();
+    const asked = [
+      '10.20.0.5',
+      '127.0.0.1',
+      'fd12::5',
+      '10.21.0.5',
+      '127.0.0.2',
+      '169.254.169.254',
+    ];
+    expect(asked.map(isAllowed)).toEqual([true, true, true, false, false, false]);
+  });
+});
+
+describe('A deploy that is out of reach', () => {
+  it.each([
+    '127.0.0.1',
+    'localhost',
+    'a.localhost',
+    '2130706433',
+    '0x7f.1',
+    '127.1',
+    '0.0.0.0',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+  ])('at %s gets a 502 page that says why, and no request', async (host) => {
+    const { port, visits } = await start({ ...reachOf(), lookup: namesAt({}).lookup });
+    await edge.publish(hostname, `http://${host}:${port}`);
+    const { status, body } = await edge.https({ hostname });
+    expect(status).toBe(502);
+    expect(body).toContain('has an address that is not open to the public');
+    expect((await replyTo(webSocketRequest(edge, hostname).request)).status).toBe(502);
+    expect(visits()).toBe(0);
+  });
+
+  it.each([
+    ['leads there', [['127.0.0.1']]],
+    ['leads there, too', [['8.8.8.8', '127.0.0.1']]],
+    ['leads there by IPv6', [['::1']]],
+  ])('by a name that %s gets the same', async (_how, answers) => {
+    const { lookup } = namesAt({ 'deploy.test': answers });
+    const { port, visits } = await start({ ...reachOf(), lookup });
+    await edge.publish(hostname, `http://deploy.test:${port}`);
+    const { status, body } = await edge.https({ hostname });
+    expect([status, visits()]).toEqual([502, 0]);
+    expect(body).toContain('has an address that is not open to the public');
+  });
+
+  it('is told to the operator, with the variable that would allow it', async () => {
+    const { port } = await start({ ...reachOf(), lookup: namesAt({}).lookup });
+    await edge.publish(hostname, `http://127.0.0.1:${port}`);
+    await edge.https({ hostname });
+    expect(edge.warnings).toEqual([
+      expect.objectContaining({ hostname, reason: expect.stringContaining('UPSTREAM_NETWORKS') }),
+    ]);
+  });
+});
+
+describe('A deploy at the platform’s own public address', () => {
+  /** As composed: nothing in the settings says where the platform is, and no interface has the address. */
+  async function startBehindNat(env: Readonly<Record<string, string>> = {}) {
+    const { dns: lab, observer } = await openLaboratory({
+      'edge.test': [`* A ${ours}`],
+      'shop.test': [`deploy A ${ours}`],
+    });
+    const servers = `${lab.address}:${lab.port}`;
+    const read = loadConfig({ PLATFORM_DOMAIN: 'edge.test', DNS_SERVERS: servers, ...env });
+    if (!read.ok) throw new Error('the settings do not fit');
+    const targetFor = createTargets(new Uint8Array(32), 'edge.test');
+    const now = () => new Date();
+    const own = composeOwnAddresses({ config: read.config, observer, targetFor, now });
+    await start(upstreamReach(read.config, own));
+    return lab;
+  }
+  const visit = async (upstream: string) => {
+    await edge.publish(hostname, upstream);
+    const { status, body } = await edge.https({ hostname });
+    return [status, body.includes('has an address that is not open to the public')];
+  };
+  afterEach(closeAll);
+
+  it.each([
+    ['by number', `http://${ours}:3000`],
+    ['by name', 'http://deploy.shop.test:3000'],
+  ])('is out of reach %s, because a target leads there', async (_how, upstream) => {
+    const lab = await startBehindNat();
+    expect(await visit(upstream)).toEqual([502, true]);
+    expect(await visit(upstream)).toEqual([502, true]);
+    // Looked up once, not for every visitor.
+    const targets = asked(lab).filter((question) => question.includes('.edge.test A '));
+    expect(targets).toHaveLength(1);
+  });
+
+  it('is out of reach where that is the storage’s, whatever a target says', async () => {
+    const lab = await startBehindNat({
+      PLATFORM_ADDRESSES: '8.8.8.8',
+      DATABASE_URL: 'postgres://signpost@9.9.9.9/signpost',
+      REDIS_URL: 'redis://[2606:4700::1]:6379',
+      KEY_ENCRYPTION_KEY: 'A'.repeat(43).concat('='),
+    });
+    expect(await visit('http://9.9.9.9:5432')).toEqual([502, true]);
+    expect(await visit('http://[2606:4700::1]:6379')).toEqual([502, true]);
+    expect(asked(lab)).toEqual([]);
+  });
+});
+
+describe('The look at our own addresses', () => {
+  it('is waited for by the first visitors, and by nobody while a later one is under way', async () => {
+    const looks: ((addresses: readonly string[]) => void)[] = [];
+    const { judge } = upstreamReach(
+      { dns, upstreams: { networks: [] } },
+      () => new Promise((resolve) => looks.push(resolve)),
+    );
+    const first = judge();
+    looks.shift()?.(['9.9.9.9']);
+    expect((await first)('9.9.9.9')).toBe(false);
+    expect((await judge())('9.9.9.9')).toBe(false);
+    looks.shift()?.(['9.9.9.10']);
+    await new Promise((resolve) => setImmediate(resolve));
+    const isAllowed = await judge();
+    expect([isAllowed('9.9.9.9'), isAllowed('9.9.9.10')]).toEqual([true, false]);
+  });
+});
+
+describe('A deploy with a name', () => {
+  it('is connected to where that name was judged to lead, and nowhere else', async () => {
+    // Rebinding: the second answer would be another one.
+    const { lookup, asked } = namesAt({ 'deploy.test': [['127.0.0.1'], ['127.0.0.2']] });
+    const { port } = await start({ ...reachOf('127.0.0.1'), lookup });
+    await edge.publish(hostname, `http://deploy.test:${port}`);
+    expect((await edge.https({ hostname })).body).toBe('hello');
+    expect(asked).toEqual(['deploy.test']);
+  });
+
+  it('that has no address is a 502 page', async () => {
+    await start({ ...reachOf('127.0.0.1'), lookup: namesAt({}).lookup });
+    await edge.publish(hostname, 'http://deploy.test');
+    const { status, body } = await edge.https({ hostname });
+    expect(status).toBe(502);
+    expect(body).toContain('could not be reached');
+  });
+});
