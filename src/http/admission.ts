@@ -45,13 +45,15 @@ export async function admit(
   const { authenticate, limits, usage } = deps;
   if (!address[1].allowed) return refused(refuseRateLimited(...address), null, [address]);
   if (route === null || route.scope === null) return passed(null, [address]);
+  if (route.takesInstead?.(authorization)) return passed(null, [address]);
   const who = await authenticate(authorization);
   if (who.kind !== 'ok') return refused(unauthorized(who.kind), null, [address]);
   const { key } = who;
   const own = [limits.perKey, limits.perKey.take(key.id)] as const;
   if (!own[1].allowed) return refused(refuseRateLimited(...own), key, [own, address]);
   usage.used(key.id);
-  if (!allows(key, route.scope)) return refused(forbidden(route.scope), key, [own, address]);
+  if (route.scope !== 'any' && !allows(key, route.scope))
+    return refused(forbidden(route.scope), key, [own, address]);
   if (route.deprecated) usage.deprecated(key.id, route.operationId);
   return passed(key, [own, address]);
 }

@@ -3,11 +3,13 @@
  * address → route → key → scope → body → validation → handler, and leaves through one exit.
  */
 import { createHash } from 'node:crypto';
+import { isUnavailable } from '../db/unavailable.ts';
+import type { CountRequest } from '../ops/metrics/http.ts';
+import { inRequestSpan, type RequestSpan } from '../ops/tracing.ts';
 import { type Admission, type AdmissionDeps, admit, countAddress } from './admission.ts';
 import { type BodyRead, readJson } from './body.ts';
 import type { Cors } from './cors.ts';
 import { type Refusal, refuse } from './errors.ts';
-import { isUnavailable } from './faults.ts';
 import { type Idempotency, idempotencyKeyOf } from './idempotency.ts';
 import type { IsSecret } from './keys/secret.ts';
 import { rateLimitHeaders } from './limits/rate-limit.ts';
@@ -26,6 +28,8 @@ export type RawRequest = {
   readonly remoteAddress: string | undefined;
   /** What was found wrong with it before it came here. */
   readonly refusal?: Refusal | null;
+  /** A page of the dashboard asks, which is counted itself. */
+  readonly isOfPage?: true;
 };
 
 export type Api = {
@@ -51,6 +55,7 @@ export type ApiDeps = AdmissionDeps & {
   /** What the public base address has before `/v1`: empty, or `/store`. */
   readonly basePath: string;
   readonly log: ApiLog;
+  readonly count?: CountRequest;
 };
 
 type RouteFound = Extract<Found, { kind: 'route' }>;
@@ -63,9 +68,9 @@ export function createApi(deps: ApiDeps): Api {
   const find = createRouter(deps.routes);
 
   /** The only place of the API that catches faults. */
-  async function handle(raw: RawRequest): Promise<RawResponse> {
+  async function handle(raw: RawRequest, span: RequestSpan): Promise<RawResponse> {
     const startedAt = performance.now();
-    const trace = traceOf(raw.headers, deps.isSecret);
+    const trace = traceOf(raw.headers, deps.isSecret, span.traceparent);
     const found: Found = raw.refusal
       ? { kind: 'answer', answer: raw.refusal }
       : find(raw.method, raw.target);
@@ -88,7 +93,10 @@ export function createApi(deps: ApiDeps): Api {
       log.error({ err: fault, code, ...about(trace, route, admission, raw.method) }, 'fault');
       response = rendered(refusal);
     }
-    const ms = Math.round((performance.now() - startedAt) * 100) / 100;
+    const elapsedMs = performance.now() - startedAt;
+    if (raw.isOfPage !== true) deps.count?.(route?.operationId, response.status, elapsedMs / 1_000);
+    span.answered(route?.operationId, response.status);
+    const ms = Math.round(elapsedMs * 100) / 100;
     const line = { status: response.status, ms, ...about(trace, route, admission, raw.method) };
     // Probes come every few seconds and say nothing while all is well.
     if (route?.tag === 'Service' && response.status < 400) log.debug(line, 'answered');
@@ -107,7 +115,10 @@ export function createApi(deps: ApiDeps): Api {
     return perform(deps, raw, { key, requestId, ...found });
   }
 
-  return { handle, reject: (refusal, remoteAddress) => rejected(deps, refusal, remoteAddress) };
+  return {
+    handle: (raw) => inRequestSpan(raw, (span) => handle(raw, span)),
+    reject: (refusal, remoteAddress) => rejected(deps, refusal, remoteAddress),
+  };
 }
 
 /** There is no request to read anything from, at most an address to count it against. */
@@ -118,6 +129,7 @@ function rejected(deps: ApiDeps, refusal: Refusal, remoteAddress: string | undef
   const counted = [countAddress(deps, remoteAddress, nobody.headers)];
   const { requestId, traceId } = trace;
   const { code, status } = refusal.body;
+  deps.count?.(undefined, status, 0);
   deps.log.info({ requestId, traceId, code, status }, 'answered');
   return render(refusal, nobody, trace, rateLimitHeaders(counted));
 }
@@ -168,6 +180,7 @@ async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<
     body: body?.value,
     key,
     requestId,
+    remoteAddress: raw.remoteAddress,
   });
   if (!prepared.ok) return prepared.refusal;
   if (route.method === 'POST' && key !== null) {

@@ -28,7 +28,7 @@ export async function readJson(
   isOptional: boolean,
 ): Promise<JsonBody> {
   if (!isIdentity(headers['content-encoding'])) {
-    const message = 'The body must not be compressed.';
+    const message = 'The body must not be compressed; send it as it is, without Content-Encoding.';
     return no(refuse('unsupported_media_type', message, { 'accept-encoding': 'identity' }));
   }
   const type = headers['content-type'];

@@ -1,6 +1,7 @@
 /** JSON in which every whole number is exact, in and out: int64 never passes through a double. */
 import { parse, stringify } from 'lossless-json';
 import { z } from 'zod';
+import { DISORDERLY } from '../core/printable.ts';
 import { inTheseWords } from './validate.ts';
 
 export type ParsedJson =
@@ -102,9 +103,12 @@ export function int64() {
 
 type Bounds = { readonly min: number; readonly max: number };
 
-/** A whole number within bounds (both within ±2^53), as a number. */
-export function wholeNumber({ min, max }: Bounds) {
-  const words = `must be a whole number from ${min} to ${max}`;
+/** A whole number within bounds (both within ±2^53), as a number. `words`: where a refusal has more to say than them. */
+export function wholeNumber({
+  min,
+  max,
+  words = `must be a whole number from ${min} to ${max}`,
+}: Bounds & { readonly words?: string }) {
   return z
     .bigint({ error: inTheseWords(words) })
     .min(BigInt(min), words)
@@ -125,6 +129,11 @@ export function queryInteger({ min, max, default: value }: Bounds & { readonly d
     .register(wireTypes, { type: 'integer', minimum: min, maximum: max, default: value });
 }
 
+/** An id of ours. */
+export function uuid() {
+  return z.guid().register(wireTypes, { type: 'string', format: 'uuid' });
+}
+
 /** A time as answers write it: RFC 3339 in UTC. */
 export function time() {
   return z.iso.datetime().register(wireTypes, { type: 'string', format: 'date-time' });
@@ -136,18 +145,30 @@ export function time() {
  */
 export function text({ max }: { readonly max: number }) {
   const words = `must be a string of 1 to ${max} characters, without NUL`;
+  return textWithout('\\u0000', max, words);
+}
+
+/** As `text`, for a name that people read: without what breaks a line or reorders what stands beside it. */
+export function nameText({ max }: { readonly max: number }) {
+  const words = `must be a string of 1 to ${max} characters, without control characters and marks that change the direction of text`;
+  return textWithout(DISORDERLY, max, words);
+}
+
+/** `without`: of a character class. */
+function textWithout(without: string, max: number, words: string) {
+  const pattern = `^[^${without}]*$`;
+  const hasOnlyOthers = new RegExp(pattern);
   return z
     .string({ error: inTheseWords(words) })
     .refine(
-      (value) => value !== '' && isWithin(value, max) && !/[\0\p{Surrogate}]/u.test(value),
+      (value) =>
+        value !== '' &&
+        isWithin(value, max) &&
+        hasOnlyOthers.test(value) &&
+        !/\p{Surrogate}/u.test(value),
       words,
     )
-    .register(wireTypes, {
-      type: 'string',
-      minLength: 1,
-      maxLength: max,
-      pattern: '^[^\\u0000]*$',
-    });
+    .register(wireTypes, { type: 'string', minLength: 1, maxLength: max, pattern });
 }
 
 function isWithin(value: string, max: number): boolean {

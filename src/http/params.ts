@@ -23,10 +23,30 @@ export const params = {
     schema: { type: 'string' },
     example: 'docs.example.com',
   },
+  domainId: {
+    description: 'ID of the domain',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0198c1f2-8b20-4e6a-9c3d-1f7a5b2d8e90',
+  },
+  escalationId: {
+    description: 'ID of the escalation',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60',
+  },
+  webhookId: {
+    description: 'ID of the webhook',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0198c2a7-5d1e-4f60-9b1c-2f6e8a3d4c55',
+  },
   keyId: {
     description: 'ID of the key: the part after `signpost_`',
     schema: { type: 'string' },
     example: 'x7Gk2mPq9LwZ',
+  },
+  section: {
+    description: 'A tag of this document, in lower case',
+    schema: { type: 'string' },
+    example: 'domains',
   },
 } as const satisfies Readonly<Record<string, Param>>;
 

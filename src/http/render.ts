@@ -1,7 +1,7 @@
 /** From an answer as a value to one for the wire: body, its headers, and those that every answer has. */
 import { entityTagOf, isUnchanged } from './conditional.ts';
 import { renderJson } from './json.ts';
-import type { ApiResponse, Headers } from './route.ts';
+import type { ApiResponse, Headers, TextStream } from './route.ts';
 import type { Trace } from './trace.ts';
 
 export type RawResponse = {
@@ -9,6 +9,8 @@ export type RawResponse = {
   readonly headers: Readonly<Record<string, string>>;
   /** Null: no body, as for HEAD, 204 and 304. */
   readonly body: string | null;
+  /** Sent after `headers` instead of a body. Whoever has the answer opens it or discards it. */
+  readonly stream?: TextStream;
 };
 
 /** Answers come with these unless a route says otherwise: nothing here is to be framed, sniffed or kept. */
@@ -34,12 +36,11 @@ export function render(
   more: Readonly<Record<string, string>>,
 ): RawResponse {
   const text = answer.text ?? (answer.body === undefined ? null : renderJson(answer.body));
-  const isRead =
-    answer.status === 200 &&
-    (method === 'GET' || method === 'HEAD') &&
-    answer.headers?.['cache-control'] !== 'no-store'; // what must not be kept cannot be asked for again
   // A page that gets a successor has changed, although its text has not.
-  const tag = text !== null && isRead ? entityTagOf(text + (answer.headers?.['link'] ?? '')) : null;
+  const tag =
+    text !== null && isRead(answer, method)
+      ? entityTagOf(text + (answer.headers?.['link'] ?? ''))
+      : null;
   const isSame = tag !== null && isUnchanged(request['if-none-match'], tag);
   const headers = {
     'x-request-id': requestId,
@@ -51,8 +52,26 @@ export function render(
     ...answer.headers,
   };
   if (isSame) return { status: 304, headers, body: null };
+  if (answer.stream !== undefined) return streamed(answer.status, headers, answer.stream, method);
   // RFC 9110, 9.3.2: HEAD has the headers of GET, content-length too, and no body.
   return { status: answer.status, headers, body: method === 'HEAD' ? null : text };
+}
+
+function streamed(
+  status: number,
+  headers: RawResponse['headers'],
+  stream: TextStream,
+  method: string,
+): RawResponse {
+  if (method !== 'HEAD') return { status, headers, body: null, stream };
+  stream.discard();
+  return { status, headers, body: null };
+}
+
+/** Whether it can be asked for again: what must not be kept cannot. */
+function isRead({ status, headers }: ApiResponse, method: string): boolean {
+  const isGet = method === 'GET' || method === 'HEAD';
+  return status === 200 && isGet && headers?.['cache-control'] !== 'no-store';
 }
 
 function contentHeaders(text: string) {

@@ -15,6 +15,9 @@ export const scopes = [
 ] as const;
 export type Scope = (typeof scopes)[number];
 
+/** What a route asks of a key; `any`: no more than that it is one. Null: nothing, and no key. */
+export type NeededScope = Scope | 'any' | null;
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Header names are lower case, in requests and in answers. */
@@ -40,16 +43,27 @@ export type ApiRequest<
   /** Null only on a route whose scope is null. */
   readonly key: ApiKeyIdentity | null;
   readonly requestId: string;
+  /** Of the connection; missing where it is gone. */
+  readonly remoteAddress?: string | undefined;
+};
+
+/** The text of an answer as it is made, perhaps without an end. Either of the two is called, once. */
+export type TextStream = {
+  /** Begins. What it holds is let go of when the signal aborts, which it does once nobody reads any more. */
+  readonly open: (signal: AbortSignal) => AsyncIterable<string>;
+  /** Lets go of what it holds: nobody is going to read it. */
+  readonly discard: () => void;
 };
 
 /**
  * `body` is rendered as JSON (bigint as digits, Date as RFC 3339); `text` is sent as it is, as JSON unless
- * `content-type` says otherwise. Neither: an answer without a body.
+ * `content-type` says otherwise; `stream` is sent as it comes. None of them: an answer without a body.
  */
 export type ApiResponse = {
   readonly status: number;
   readonly body?: unknown;
   readonly text?: string;
+  readonly stream?: TextStream;
   readonly headers?: Readonly<Record<string, string>>;
   /** What is still to be done once the effect is committed, before the answer leaves. */
   readonly afterCommit?: () => Promise<void>;
@@ -66,7 +80,12 @@ export type Success = {
   readonly description: string;
   /** Missing: no body, or one that is no JSON (`mediaType`). */
   readonly schema?: z.ZodType;
-  readonly mediaType?: 'text/html' | 'text/css' | 'text/javascript';
+  readonly mediaType?:
+    | 'text/html'
+    | 'text/css'
+    | 'text/javascript'
+    | 'text/event-stream'
+    | 'text/plain';
   readonly example?: unknown;
   /** Header names, and what each says. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -82,6 +101,12 @@ export type RouteDocs = {
   readonly deprecated?: true;
   /** Of a GET whose answers are of their moment alone: none has an entity tag, none is to be kept (`no-store`). */
   readonly momentary?: true;
+  /** Whether an Authorization header lets its bearer do this and nothing else, without being a key. */
+  readonly takesInstead?: (authorization: string | undefined) => boolean;
+  /** Whether `Last-Event-ID` says where its stream begins. */
+  readonly takesLastEventId?: true;
+  /** Whether `If-Match` and `If-None-Match` say of which version it is the change (src/http/conditional.ts). */
+  readonly takesPreconditions?: true;
   /** Headers of every answer of the operation, refusals too. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The refusal of whatever is asked of it, once it has been removed. */
@@ -99,7 +124,16 @@ export type RouteDocs = {
   };
 };
 
-export const tags = ['Pets', 'Projects', 'Domains', 'Keys', 'Service'] as const;
+export const tags = [
+  'Pets',
+  'Projects',
+  'Domains',
+  'Events',
+  'Webhooks',
+  'Keys',
+  'Operations',
+  'Service',
+] as const;
 export type Tag = (typeof tags)[number];
 
 /** What passed validation, ready to be run; running is what has effects. */
@@ -112,7 +146,7 @@ export type Route = RouteDocs & {
   readonly method: Method;
   readonly path: string;
   /** Null: anybody may call it, without a key. */
-  readonly scope: Scope | null;
+  readonly scope: NeededScope;
   readonly query: z.ZodType | undefined;
   readonly body: z.ZodType | undefined;
   /** Validates query and body, and refuses what does not fit. Never throws. */
@@ -132,7 +166,7 @@ type Declaration<Path extends string, Body, Query> = RouteDocs & {
   readonly method: Method;
   /** Every parameter is one that src/http/params.ts describes. */
   readonly path: ParamNames<Path> extends ParamName ? Path : never;
-  readonly scope: Scope | null;
+  readonly scope: NeededScope;
   /** Of a strict object of strings; without it, every query parameter is refused. */
   readonly query?: z.ZodType<Query>;
   /** Without it, a body is neither read nor parsed. */
@@ -150,18 +184,19 @@ export function route<const Path extends string, Body = undefined, Query = undef
   // Where a declaration leaves a schema out, Query or Body is inferred as undefined and never looked at.
   const querySchema = (query ?? noQuery) as z.ZodType<Query>;
   const bodySchema = (body ?? z.unknown()) as z.ZodType<Body>;
+  const unknownWords = wordsForUnknown(query);
   return {
     ...rest,
     query,
     body,
     prepare(request) {
-      const parsedQuery = validate(querySchema, request.query);
+      const parsedQuery = validate(querySchema, request.query, unknownWords);
       if (!parsedQuery.ok) return no('invalid_query', parsedQuery.problems);
       const parsedBody = validate(bodySchema, request.body);
       if (!parsedBody.ok) return no('invalid_body', parsedBody.problems);
       // The router fills exactly the parameters that the path names.
       const params = request.params as PathParams<Path>;
-      const { headers, key, requestId } = request;
+      const { headers, key, remoteAddress, requestId } = request;
       const parsed = {
         params,
         query: parsedQuery.value,
@@ -169,10 +204,18 @@ export function route<const Path extends string, Body = undefined, Query = undef
         headers,
         key,
         requestId,
+        remoteAddress,
       };
       return { ok: true, run: () => handle(parsed) };
     },
   };
+}
+
+/** What is said of a query parameter that the operation does not have. */
+function wordsForUnknown(query: z.ZodType | undefined): string {
+  const names = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
+  const taken = names.length === 0 ? 'none' : names.join(', ');
+  return `is no query parameter of this operation, which takes ${taken}`;
 }
 
 function no(code: ErrorCode, problems: string): Prepared {

@@ -49,7 +49,8 @@ export function createRouter(routes: readonly Route[]): Router {
 function otherwise(method: string, allow: string | null): ApiResponse {
   if (allow === null) return refuse('not_found');
   if (method === 'OPTIONS') return { status: 204, headers: { allow } };
-  return refuse('method_not_allowed', undefined, { allow }); // RFC 9110, 15.5.6
+  const message = `This path does not take this method; it takes ${allow}.`;
+  return refuse('method_not_allowed', message, { allow }); // RFC 9110, 15.5.6
 }
 
 type Paths = ReturnType<typeof FindMyWay>;

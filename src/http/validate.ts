@@ -10,12 +10,17 @@ const MAX_NAME_LENGTH = 64;
 
 /**
  * The value as the schema makes it, or every problem in one line:
- * `categoryId: is required; colour: is not a known field`. Never throws.
+ * `categoryId: is required; colour: is not a known field`. `unknownWords` are for what the schema does not name.
+ * Never throws.
  */
-export function validate<T>(schema: z.ZodType<T>, value: unknown): Validated<T> {
+export function validate<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  unknownWords = 'is not a known field',
+): Validated<T> {
   const parsed = schema.safeParse(value, { error: inWords, reportInput: true });
   if (parsed.success) return { ok: true, value: parsed.data };
-  const problems = parsed.error.issues.flatMap(problemsOf);
+  const problems = parsed.error.issues.flatMap((issue) => problemsOf(issue, unknownWords));
   const shown = problems.slice(0, MAX_PROBLEMS).join('; ');
   const more = problems.length - MAX_PROBLEMS;
   return { ok: false, problems: more > 0 ? `${shown}; and ${more} more` : shown };
@@ -44,9 +49,9 @@ const kindWords: Readonly<Record<string, string>> = {
   object: 'must be an object',
 };
 
-function problemsOf(issue: z.core.$ZodIssue): readonly string[] {
+function problemsOf(issue: z.core.$ZodIssue, unknownWords: string): readonly string[] {
   if (issue.code !== 'unrecognized_keys') return [`${nameOf(issue.path)}: ${issue.message}`];
-  return issue.keys.map((key) => `${nameOf([...issue.path, key])}: is not a known field`);
+  return issue.keys.map((key) => `${nameOf([...issue.path, key])}: ${unknownWords}`);
 }
 
 /** `redirects[0].from`; the value as a whole is called `body`. */

@@ -133,14 +133,6 @@ describe('every refusal', () => {
     expect(body).toMatchObject({ message: expect.stringContaining('pets:read') });
     expect(headers['www-authenticate']).toContain('error="insufficient_scope", scope="pets:read"');
   });
-
-  test('what would have been accepted is named with 415', async () => {
-    const answer = await callApi(t.api, 'POST /v1/pets', {
-      key: keys.both,
-      ...typed('text/plain'),
-    });
-    expect(answer.headers['accept']).toBe('application/json');
-  });
 });
 
 describe('what is accepted', () => {

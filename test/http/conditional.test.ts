@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { entityTagOf, isUnchanged } from '../../src/http/conditional.ts';
+import { entityTagOf, isUnchanged, mayChange } from '../../src/http/conditional.ts';
 
 const tag = entityTagOf('[1]');
 
@@ -25,5 +25,35 @@ describe('If-None-Match (RFC 9110, 13.1.2)', () => {
   ];
   test.each(cases)('%s', (_what, header, unchanged) => {
     expect(isUnchanged(header, tag)).toBe(unchanged);
+  });
+});
+
+describe('a change of what has the tag (RFC 9110, 13.1.1 and 13.1.2)', () => {
+  type Row = readonly [what: string, ifMatch?: string | undefined, ifNoneMatch?: string];
+  const may: readonly Row[] = [
+    ['without a condition'],
+    ['If-Match with the tag', tag],
+    ['If-Match with any', ' * '],
+    ['If-Match with a list that has the tag', `"a", ${tag} ,"b"`],
+    ['If-None-Match with another tag', undefined, '"a"'],
+    ['both, each as it should be', tag, '"a"'],
+  ];
+  test.each(may)('may be: %s', (_what, ifMatch, ifNoneMatch) => {
+    expect(mayChange({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }, tag)).toBe(true);
+  });
+
+  const mayNot: readonly Row[] = [
+    ['If-Match with another tag', '"a"'],
+    ['If-Match with the tag, weak', `W/${tag}`],
+    ['If-Match with the tag without its quotes', tag.slice(1, -1)],
+    ['If-Match with nothing', ''],
+    ['If-Match with any in a list', '"a", *'],
+    ['If-None-Match with the tag', undefined, tag],
+    ['If-None-Match with the tag, weak', undefined, `W/${tag}`],
+    ['If-None-Match with any', undefined, '*'],
+    ['both, If-None-Match with any', tag, '*'],
+  ];
+  test.each(mayNot)('may not be: %s', (_what, ifMatch, ifNoneMatch) => {
+    expect(mayChange({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }, tag)).toBe(false);
   });
 });

@@ -37,7 +37,9 @@ describe('pages of other origins', () => {
       'access-control-allow-methods': 'GET, POST, HEAD, OPTIONS',
       'access-control-max-age': '7200',
     });
-    expect(headers['access-control-allow-headers']).toMatch(/Authorization.*Idempotency-Key/);
+    expect(headers['access-control-allow-headers']).toMatch(
+      /Authorization.*Idempotency-Key.*If-Match/,
+    );
   });
 
   test('an OPTIONS request that is no preflight is an ordinary one', () => {

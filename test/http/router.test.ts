@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Method } from '../../src/http/route.ts';
 import { createRouter, type Found } from '../../src/http/router.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 import { plainRoute } from './plain-route.ts';
 
 const declare = (method: Method, path: string) => plainRoute({ method, path });
@@ -74,9 +75,10 @@ describe('the router', () => {
   });
 
   test('a path of eight thousand percent signs costs nothing', () => {
-    const began = performance.now();
-    find('GET', `/v1/pets/${'%2F'.repeat(2_700)}`);
-    find('GET', `/${'/'.repeat(8_000)}`);
-    expect(performance.now() - began).toBeLessThan(200);
+    const took = cpuMs(() => {
+      find('GET', `/v1/pets/${'%2F'.repeat(2_700)}`);
+      find('GET', `/${'/'.repeat(8_000)}`);
+    });
+    expect(took).toBeLessThan(200);
   });
 });

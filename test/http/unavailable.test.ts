@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { PrismaClient } from '../../src/db/generated/client.ts';
 import { createPetStore } from '../../src/db/pets.ts';
 import { joinTransactions } from '../../src/db/transaction.ts';
-import { isUnavailable } from '../../src/http/faults.ts';
+import { isUnavailable } from '../../src/db/unavailable.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
 import { callApi, composeApi, errorBody } from './support.ts';
 
@@ -70,7 +70,7 @@ describe('a database that cannot be reached', () => {
       socket.once('data', () => socket.write(ready));
     });
     const connectionString = `postgres://postgres@127.0.0.1:${port}/x`;
-    const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 200, max: 1 });
+    const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 3_000, max: 1 });
     const taken = await pool.connect();
     onTestFinished(() => taken.release(true));
     const answer = await callApi(apiOver(pool), 'GET /v1/pets', { key: 'a key of sixteen' });

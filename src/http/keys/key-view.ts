@@ -1,6 +1,6 @@
 /** A key as the API shows it: never a digest, never a token. */
 import type { KeyDetails } from '../../db/api-keys.ts';
-import { isLive } from '../../db/key-line.ts';
+import { isLive } from '../../db/key-rotation.ts';
 import { scopes } from '../route.ts';
 import { prefixOf } from './api-key.ts';
 import { CONFIGURED_KEY_ID } from './first-key.ts';

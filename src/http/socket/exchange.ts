@@ -1,4 +1,4 @@
-/** One request and its answer on the wire. With server.ts the only file that touches requests and responses. */
+/** One request and its answer on the wire. With its neighbours the only file that touches requests and responses. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -81,8 +81,8 @@ export function send(
   }
 }
 
-/** Ends an answer. What the system does not take at once waits for its client, for a bounded time. */
-function finish(res: ServerResponse, rest: string | null, sendMs: number): void {
+/** Ends an answer, once. What the system does not take at once waits for its client, for a bounded time. */
+export function finish(res: ServerResponse, rest: string | null, sendMs: number): void {
   const { socket, writableEnded } = res;
   if (writableEnded) return;
   res.end(rest ?? undefined);

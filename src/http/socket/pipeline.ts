@@ -12,6 +12,7 @@ import {
   send,
   writeRaw,
 } from './exchange.ts';
+import { sendStream } from './send-stream.ts';
 
 /** Our choice: a request that waits takes about 1.5 KB, whatever it asks for, and hardly any client pipelines at all. */
 const MAX_WAITING = 100;
@@ -35,6 +36,8 @@ export type Pipelines = {
   readonly connections: WeakMap<Duplex, Connection>;
   /** From then on, each answer is its connection's last. */
   closing: boolean;
+  /** Ends what has no end of its own, each at once. */
+  readonly streams: Set<() => void>;
 };
 
 function connectionOf({ connections }: Pipelines, socket: Duplex): Connection {
@@ -77,14 +80,23 @@ async function serve(
   connection: Connection,
   exchange: Exchange,
 ): Promise<void> {
-  const { api, timeouts } = pipelines;
+  const { api, timeouts, streams } = pipelines;
   const { req } = exchange;
   connection.running = exchange;
   try {
     const response = await api.handle(rawRequest(exchange));
     // RFC 9112, 6.3: where its framing is in doubt, what follows a request cannot be told from it.
     const close = pipelines.closing || exchange.refusal?.body.code === 'bad_request';
-    send(exchange, response, { close, timeouts }, () => next(pipelines, connection, req.socket));
+    const ended = () => next(pipelines, connection, req.socket);
+    if (response.stream === undefined) send(exchange, response, { close, timeouts }, ended);
+    else
+      sendStream(
+        exchange,
+        response,
+        response.stream,
+        { closing: pipelines.closing, streams, timeouts },
+        ended,
+      );
   } catch {
     req.socket.destroy();
   }

@@ -23,6 +23,8 @@ export type ListenOptions = {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Which one chose it; PORT where it is missing. */
+  readonly variable?: 'PORT' | 'METRICS_PORT';
   readonly timeouts?: Partial<Timeouts>;
   readonly connections?: Partial<ConnectionLimits>;
   /** Addresses and networks that may open more connections than others; `10.0.0.0/8`. */
@@ -52,7 +54,13 @@ export async function listen(api: Api, options: ListenOptions): Promise<HttpServ
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const limits = { ...defaultConnectionLimits, ...options.connections };
   const count = countConnections(limits, trustedProxies(options.trustedProxies ?? []));
-  const pipelines: Pipelines = { api, timeouts, connections: new WeakMap(), closing: false };
+  const pipelines: Pipelines = {
+    api,
+    timeouts,
+    connections: new WeakMap(),
+    closing: false,
+    streams: new Set(),
+  };
   const server = createServer(serverOptions(timeouts));
   attach(server, pipelines);
   limitConnections(server, pipelines, count);
@@ -68,6 +76,7 @@ export async function listen(api: Api, options: ListenOptions): Promise<HttpServ
     address: server.address() as AddressInfo, // a server that listens on a host has one
     close: (deadlineMs) => {
       pipelines.closing = true;
+      for (const end of [...pipelines.streams]) end();
       return closeServer(server, deadlineMs);
     },
   };
@@ -80,9 +89,12 @@ const listenReasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'cannot be opened: HOST is no address and no known name',
 };
 
-function listenFault({ host, port }: ListenOptions, cause: NodeJS.ErrnoException): Error {
+function listenFault(
+  { host, port, variable = 'PORT' }: ListenOptions,
+  cause: NodeJS.ErrnoException,
+): Error {
   const reason = listenReasons[cause.code ?? ''] ?? 'cannot be opened';
-  return new Error(`PORT ${port} on ${host} ${reason} (${cause.code})`, { cause });
+  return new Error(`${variable} ${port} on ${host} ${reason} (${cause.code})`, { cause });
 }
 
 function serverOptions(timeouts: Timeouts): ServerOptions {

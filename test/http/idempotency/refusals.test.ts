@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isUnavailable } from '../../../src/db/unavailable.ts';
 import { refuse } from '../../../src/http/errors.ts';
-import { isUnavailable } from '../../../src/http/faults.ts';
 import type { ApiResponse } from '../../../src/http/route.ts';
 import { noon } from '../../support/builders.ts';
 import { storages } from '../../support/storage.ts';

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintKey } from '../../../src/http/keys/api-key.ts';
-import { anyPorts, quickStorage } from '../../process/support.ts';
+import { anyPorts, storageOf } from '../../process/support.ts';
 import { type SignpostProcess, startProcess } from '../../support/process.ts';
 import { talk } from '../wire.ts';
 
@@ -13,12 +13,12 @@ const starts: readonly (readonly [what: string, env: Readonly<Record<string, str
 ];
 
 describe.each(starts)('where %s', (_what, env) => {
-  let storage: Awaited<ReturnType<typeof quickStorage>>;
+  let storage: Awaited<ReturnType<typeof storageOf>>;
   let service: SignpostProcess;
   let url: string;
   let admin: string;
   beforeAll(async () => {
-    storage = await quickStorage();
+    storage = await storageOf();
     service = await startProcess({ ...storage.env, ...anyPorts, ...env, LOG_LEVEL: 'trace' });
     url = /API +(\S+)\/v1/.exec(service.stdout())?.[1] ?? '';
     admin = env['API_KEY'] ?? /^ *(signpost_\w+)$/m.exec(service.stdout())?.[1] ?? '';

@@ -45,7 +45,7 @@ function take({ limits }: Process, times: number, id = 'k1') {
 
 /** Asks again until it is so: when a window ends or a server is found again is not ours to say. */
 async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve));
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** What the store counts, by the keys that it has. */
@@ -106,7 +106,7 @@ for (const { name, available } of shared) {
 
     test('a window that ended frees in every process', async () => {
       const storage = await fresh();
-      const [one, other] = [await startProcess(storage, 3), await startProcess(storage, 3)];
+      const [one, other] = [await startProcess(storage, 8), await startProcess(storage, 8)];
       take(one, 10);
       await one.limits.tell();
       take(other, 1);
@@ -178,7 +178,8 @@ test.skipIf(lacks('postgres', 'rate limits on PostgreSQL'))(
 
 describe('while the store is away', () => {
   async function outage(storage: Storage, stop: () => Promise<void>, start: () => Promise<void>) {
-    const [one, other] = [await startProcess(storage), await startProcess(storage)];
+    // A window that lasts longer than any outage here.
+    const [one, other] = [await startProcess(storage, 600), await startProcess(storage, 600)];
     take(one, 2);
     await one.limits.tell();
     await stop();

@@ -1,0 +1,100 @@
+/** An answer that is sent as it is made, perhaps without an end, only as fast as its client takes it. */
+import type { ServerResponse } from 'node:http';
+import type { RawResponse } from '../render.ts';
+import type { TextStream } from '../route.ts';
+import { type Exchange, finish, type SendTimeouts } from './exchange.ts';
+
+const MAX_DROPPED_BYTES = 1_048_576; // our choice: what a client may send that has asked already
+
+export type StreamOptions = {
+  /** Whether the server is closing: then there is nothing to begin. */
+  readonly closing: boolean;
+  /** Where the stream's end is called from when the server closes. */
+  readonly streams: Set<() => void>;
+  readonly timeouts: SendTimeouts;
+};
+
+/**
+ * Calls `ended` once, when the stream is over or its client has left. It is the connection's last answer, so that a stream
+ * that ends is never taken for a whole one that is to be followed by another.
+ */
+export function sendStream(
+  exchange: Exchange,
+  { status, headers }: RawResponse,
+  stream: TextStream,
+  { closing, streams, timeouts }: StreamOptions,
+  ended: () => void,
+): void {
+  const { req, res, broken } = exchange;
+  if (res.destroyed || broken !== null) {
+    stream.discard();
+    if (!res.destroyed) res.destroy();
+    ended();
+    return;
+  }
+  const over = new AbortController();
+  const end = () => {
+    over.abort();
+    finish(res, null, timeouts.lingerMs);
+  };
+  streams.add(end);
+  exchange.onBroken = end;
+  res.once('close', () => {
+    streams.delete(end);
+    over.abort();
+    ended();
+  });
+  res.setHeader('connection', 'close');
+  res.writeHead(status, headers);
+  res.flushHeaders();
+  dropRest(exchange, end);
+  req.socket.setNoDelay(true);
+  if (closing) end();
+  void pump(res, stream, timeouts.sendMs, over);
+}
+
+async function pump(
+  res: ServerResponse,
+  stream: TextStream,
+  sendMs: number,
+  over: AbortController,
+): Promise<void> {
+  const { signal } = over;
+  try {
+    for await (const text of stream.open(signal)) {
+      if (signal.aborted) break;
+      if (!res.write(text)) await drained(res, sendMs, signal);
+    }
+    finish(res, null, sendMs);
+  } catch {
+    res.destroy(); // in the middle: so that nobody takes it for the end
+  } finally {
+    over.abort();
+  }
+}
+
+/** Until the client has taken what waits for it; one that does not within `sendMs` is cut off. */
+function drained(res: ServerResponse, sendMs: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => res.destroy(), sendMs);
+    const done = () => {
+      clearTimeout(timer);
+      res.off('drain', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    res.once('drain', done);
+    signal.addEventListener('abort', done);
+  });
+}
+
+/** What its client still sends is read and dropped, or nobody would see it leave; one that sends too much is cut off. */
+function dropRest({ req }: Exchange, end: () => void): void {
+  let dropped = 0;
+  req.on('data', (chunk: Buffer) => {
+    dropped += chunk.length;
+    if (dropped > MAX_DROPPED_BYTES) end();
+  });
+  req.on('error', () => {}); // the client went away; the answer's close says so
+}
