@@ -1,14 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { followUps } from '../../src/core/follow-ups.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
-import { createProjectStore } from '../../src/db/projects.ts';
-import { domainRoutes } from '../../src/http/routes/domains.ts';
-import { projectRoutes } from '../../src/http/routes/projects.ts';
-import { createTargets } from '../../src/target.ts';
+import { platformDomain, publishingRoutes } from './publishing-routes.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 const HOUR_MS = 3_600_000;
-const platformDomain = 'edge.signpost.test';
 const woken: string[] = [];
 const forgotten: number[] = [];
 const dropped: string[] = [];
@@ -16,23 +11,14 @@ let api: TestApi;
 let key: string;
 
 beforeAll(async () => {
-  api = await startTestApi((prisma, now) => {
-    const projects = createProjectStore(prisma);
-    return [
-      ...projectRoutes({ projects, now }),
-      ...domainRoutes({
-        projects,
-        domains: createDomainStore(prisma),
-        platformDomain,
-        windowMs: 48 * HOUR_MS,
-        targetFor: createTargets(new Uint8Array(32), platformDomain),
-        wake: async (domain) => void woken.push(...followUps(domain).map(({ queue }) => queue)),
-        forget: async ({ epoch }) => void forgotten.push(epoch),
-        dropTraffic: (hostname) => void dropped.push(hostname),
-        now,
-      }),
-    ];
-  });
+  api = await startTestApi((prisma, now) =>
+    publishingRoutes(prisma, now, {
+      wake: async (domain) => void woken.push(...followUps(domain).map(({ queue }) => queue)),
+      orderNow: async () => void woken.push('order now'),
+      forget: async ({ epoch }) => void forgotten.push(epoch),
+      dropTraffic: (hostname) => void dropped.push(hostname),
+    }),
+  );
   key = await api.keyWith('domains:read', 'domains:write');
 });
 
@@ -112,7 +98,8 @@ describe('adding a domain', () => {
     await call(`POST ${path}`, { hostname });
     const [, , , projectId = ''] = path.split('/');
     if (observation !== null) {
-      await api.prisma.domain.updateMany({ where: { projectId }, data: { observation } });
+      const { id: domainId } = await api.prisma.domain.findFirstOrThrow({ where: { projectId } });
+      await api.prisma.storedObservation.create({ data: { domainId, value: observation } });
     }
     expect((await call(`GET ${path}/${hostname}`)).body).toMatchObject({ record: { type, name } });
   });
@@ -145,14 +132,15 @@ describe('adding a domain', () => {
   });
 
   it.each([
-    ['plan', 403, 'paid_plan_required'],
-    ['deploy', 409, 'deploy_required'],
+    ['plan', 403, 'paid_plan_required', 'need a paid plan'],
+    ['deploy', 409, 'deploy_required', ': POST …/deploys with {"status":"succeeded",'],
   ] as const)(
     'needs a paid plan and a deploy: without the %s it is %d %s',
-    async (missing, status, code) => {
+    async (missing, status, code, words) => {
       const path = await aProject(missing);
       const answer = await call(`POST ${path}`, { hostname: 'docs.example.com' });
-      expect(answer).toMatchObject({ status, body: errorBody(status, code) });
+      const said = expect.stringContaining(words.replace('…', path.replace('/domains', '')));
+      expect(answer).toMatchObject({ status, body: errorBody(status, code, said) });
       expect((await call(`GET ${path}`)).body).toEqual([]);
     },
   );
@@ -256,6 +244,22 @@ describe('projects', () => {
   ])('%s is 404 project_not_found', async (line, json) => {
     const answer = await call(line, json);
     expect(answer).toMatchObject({ status: 404, body: errorBody(404, 'project_not_found') });
+  });
+
+  it('are found by a domain that they have, in whatever spelling', async () => {
+    const ids = [await aProject(), await aProject()].map((path) => path.split('/')[3]);
+    for (const id of ids) {
+      await call(`POST /v1/projects/${id}/domains`, { hostname: 'found.example.com' });
+    }
+    const found = async (spelling: string) => {
+      const line = `GET /v1/projects?hostname=${encodeURIComponent(spelling)}`;
+      return ((await call(line)).body as { id: string }[]).map(({ id }) => id);
+    };
+    expect(await found('https://FOUND.example.com/')).toEqual(ids);
+    await call(`DELETE /v1/projects/${ids[0]}/domains/found.example.com`);
+    expect(await found('found.example.com')).toEqual([ids[1]]);
+    expect(await found('nobody.example.com')).toEqual([]);
+    expect(await found('no host name')).toEqual([]);
   });
 
   it('refuses a slug that is taken', async () => {

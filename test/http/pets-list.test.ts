@@ -97,6 +97,8 @@ describe.each(databases)('on %s storage', (storage) => {
     });
 
     const limitWords = 'limit: must be a whole number from 1 to 100';
+    const unknownWords =
+      'is no query parameter of this operation, which takes limit, status, cursor';
     const cursorWords = 'cursor: must be one that a list of animals linked to';
     const refused: readonly [query: string, message: string][] = [
       ['limit=abc', limitWords],
@@ -118,11 +120,11 @@ describe.each(databases)('on %s storage', (storage) => {
       ['cursor=abc', cursorWords],
       ['cursor=AQAAAAAAAAAB%3D', cursorWords],
       ['cursor=AgAAAAAAAAAB', cursorWords],
-      ['offset=3', 'offset: is not a known field'],
-      ['__proto__=3', '__proto__: is not a known field'],
+      ['offset=3', `offset: ${unknownWords}`],
+      ['__proto__=3', `__proto__: ${unknownWords}`],
       [
         'limit=0&status=x&page=2',
-        `${limitWords}; status: must be one of available, pending, sold; page: is not a known field`,
+        `${limitWords}; status: must be one of available, pending, sold; page: ${unknownWords}`,
       ],
     ];
     test.each(refused)('?%s is refused by name', async (query, message) => {

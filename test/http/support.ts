@@ -26,14 +26,14 @@ export type TestDatabase = Pick<Database, 'prisma' | 'pool'> & {
   readonly close: () => Promise<void>;
 };
 
-/** The databases at hand: PostgreSQL first where it is installed, because a fresh one is made sooner. */
+/** The databases at hand. */
 export const databases: readonly StorageName[] = (['postgres', 'embedded'] as const).filter(
   (wanted) => storages.some(({ name, available }) => name === wanted && available),
 );
 
 /** A fresh database with all tables; `close` drops it. */
-export async function openTestDatabase(storage = databases[0]): Promise<TestDatabase> {
-  const fresh = await freshStorage(storage ?? 'embedded');
+export async function openTestDatabase(storage?: StorageName): Promise<TestDatabase> {
+  const fresh = await freshStorage(storage);
   const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
   return {
     prisma: database.prisma,

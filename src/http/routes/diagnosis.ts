@@ -34,7 +34,7 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
     operationId: 'diagnoseHostname',
     summary: 'Diagnose a host name',
     description:
-      'Looks at the DNS of any host name, attached or not, and says what is wrong: the findings in words, and what every name server shows. Stores nothing. Takes up to 7 seconds, for a HEAD too, and is never to be kept.',
+      'Checks the DNS of any host name, attached or not, and says what is wrong: the findings in words, and what every name server shows. Stores nothing. Takes up to 7 seconds, for a HEAD too, and is never to be kept.',
     momentary: true,
     success: {
       status: 200,

@@ -1,14 +1,18 @@
 /** Custom domains of a project: add, look, verify, remove. */
 import { parseHostname } from '../../core/hostname.ts';
+import { shortList } from '../../core/printable.ts';
+import type { SettingsUse } from '../../core/redirects.ts';
 import type { DomainDetails, DomainStore } from '../../db/domains.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { domainView, eventView } from '../domain-view.ts';
 import { type Refusal, refuse } from '../errors.ts';
 import { type ApiResponse, type Route, route } from '../route.ts';
 import { docsDomain, docsEvents } from '../schemas/domain-examples.ts';
+import { removalQuery } from '../schemas/domain-settings.ts';
 import { domain, domainList, newDomain } from '../schemas/domains.ts';
 import { eventList } from '../schemas/events.ts';
 import { findProject } from './projects.ts';
+import { verifyNow } from './verify-now.ts';
 
 export type DomainRoutesDeps = {
   readonly projects: ProjectStore;
@@ -18,11 +22,13 @@ export type DomainRoutesDeps = {
   /** The host name that this project's record for this name must point to. */
   targetFor(projectId: string, hostname: string): string;
   /** Makes sure that a domain's jobs exist; a queue that is away is not the caller's trouble. */
-  wake(domain: DomainDetails): Promise<void>;
+  wake(domain: DomainDetails, requestId: string): Promise<void>;
+  /** Has the order of a verified domain taken up at once; as quiet as `wake`. */
+  orderNow(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
   /** Ends at once what this process's edge is serving under a name. */
   dropTraffic(hostname: string): void;
   /** Drops the jobs of a life that has ended. */
-  forget(domain: { id: string; epoch: number }): Promise<void>;
+  forget(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
   now(): Date;
 };
 
@@ -75,7 +81,7 @@ function addDomain(deps: DomainRoutesDeps): Route {
     operationId: 'addDomain',
     summary: 'Add a domain',
     description:
-      'Attaches a host name to the project. The answer has the DNS record to create; the DNS is looked at until it is right, for 48 hours. Of several refusals the first in this order is given: no such project, a name that does not fit, a free plan, no deploy, too many domains, attached already.',
+      'Attaches a host name to the project. The answer has the DNS record to create; the DNS is checked until it is right, for 48 hours. Of several refusals the first in this order is given: no such project, a name that does not fit, a free plan, no deploy, too many domains, attached already.',
     bodyExample: { hostname: 'docs.example.com' },
     success: {
       status: 201,
@@ -96,7 +102,7 @@ function addDomain(deps: DomainRoutesDeps): Route {
       'domain_exists',
     ],
     body: newDomain,
-    handle: ({ params, body }) => add(deps, params.projectId, body.hostname),
+    handle: ({ params, body, requestId }) => add(deps, params.projectId, body.hostname, requestId),
   });
 }
 
@@ -127,27 +133,18 @@ function verifyDomain(deps: DomainRoutesDeps): Route {
     operationId: 'verifyDomain',
     summary: 'Verify or re-verify a domain',
     description:
-      'A pending, verified or failed domain starts a new window with the same record and is looked at at once; an open order is continued. A live or drifted one stays as it is.',
+      'Checks the domain at once. A pending or failed one starts a new window with the same record. A verified one keeps its name; its order is taken up at once, as far as the certificate authority allows. A live or drifted one stays as it is.',
     success: {
       status: 202,
-      description: 'The domain as it stands; the look is under way',
+      description: 'The domain as it stands; the check is under way',
       schema: domain,
       example: docsDomain,
     },
     refusals: ['project_not_found', 'domain_not_found'],
-    handle: ({ params }) =>
+    handle: ({ params, requestId }) =>
       withName(deps, params, async (projectId, hostname) => {
-        const { domains, now, windowMs } = deps;
-        const verify = await domains.requestVerify(projectId, hostname, now(), windowMs);
-        if (verify === null) return refuse('domain_not_found');
-        const { domain: verified, ended } = verify;
-        return {
-          ...answer(deps, verified, 202),
-          afterCommit: async () => {
-            if (ended !== null) await deps.forget(ended);
-            await deps.wake(verified);
-          },
-        };
+        const view = (verified: DomainDetails) => answer(deps, verified, 202);
+        return verifyNow(deps, { projectId, hostname, requestId }, view);
       }),
   });
 }
@@ -160,18 +157,21 @@ function removeDomain(deps: DomainRoutesDeps): Route {
     scope: 'domains:write',
     operationId: 'removeDomain',
     summary: 'Remove a domain',
-    description: 'Traffic has stopped when this answers. Also 204 where there is no such domain.',
+    description:
+      'Traffic has stopped when this answers; where the edge is other processes, within a second, and within 5 where one of them is not reached. Also 204 where there is no such domain. A primary domain, and one that others redirect to, is not removed unless `orphans=drop` says that those settings go with it; its own redirect goes in any case.',
     success: { status: 204, description: 'The project does not have the domain' },
-    refusals: ['project_not_found'],
-    handle: async ({ params }) => {
+    refusals: ['project_not_found', 'domain_in_use'],
+    query: removalQuery,
+    handle: async ({ params, query, requestId }) => {
       const remove = async (projectId: string, hostname: string): Promise<ApiResponse> => {
-        const removed = await deps.domains.remove(projectId, hostname, deps.now());
+        const removed = await deps.domains.remove(projectId, hostname, deps.now(), query.orphans);
         if (removed === null) return { status: 204 };
+        if (removed.kind === 'in_use') return refuse('domain_in_use', inUse(hostname, removed));
         return {
           status: 204,
           afterCommit: async () => {
             deps.dropTraffic(hostname);
-            await deps.forget(removed);
+            await deps.forget(removed, requestId);
           },
         };
       };
@@ -179,6 +179,18 @@ function removeDomain(deps: DomainRoutesDeps): Route {
       return withName(deps, params, remove, { status: 204 });
     },
   });
+}
+
+const NAMED_MAX = 5;
+
+/** What would be left pointing at nothing, and the way out. */
+function inUse(hostname: string, { primary, redirects }: SettingsUse): string {
+  const from = redirects.map((redirect) => redirect.from);
+  const uses = [
+    ...(primary ? [`${hostname} is the primary domain`] : []),
+    ...(from.length > 0 ? [`${shortList(from, NAMED_MAX)} would redirect to nothing`] : []),
+  ];
+  return `${uses.join('; ')}. Change the domain settings first, or remove it with ?orphans=drop, which drops them as well.`;
 }
 
 function getTimeline(deps: DomainRoutesDeps): Route {
@@ -202,13 +214,18 @@ function getTimeline(deps: DomainRoutesDeps): Route {
   });
 }
 
-async function add(deps: DomainRoutesDeps, projectId: string, typed: string): Promise<ApiResponse> {
+async function add(
+  deps: DomainRoutesDeps,
+  projectId: string,
+  typed: string,
+  requestId: string,
+): Promise<ApiResponse> {
   const project = await findProject(deps.projects, projectId);
   if (project === null) return refuse('project_not_found');
   const parsed = parseHostname(typed, deps.platformDomain);
   if (!parsed.ok) return refuse(parsed.code, parsed.reason);
   if (project.plan === 'free') return refuse('paid_plan_required');
-  if (project.deployedAt === null) return refuse('deploy_required');
+  if (project.deployedAt === null) return refuse('deploy_required', needsDeploy(project.id));
   const tooMany = await refuseTooMany(deps, project.id);
   if (tooMany !== null) return tooMany;
 
@@ -219,8 +236,13 @@ async function add(deps: DomainRoutesDeps, projectId: string, typed: string): Pr
   return {
     ...answer(deps, added, 201),
     headers: { location: `/v1/projects/${project.id}/domains/${hostname}` },
-    afterCommit: () => deps.wake(added),
+    afterCommit: () => deps.wake(added, requestId),
   };
+}
+
+/** The call to make, ready to be copied. */
+function needsDeploy(projectId: string): string {
+  return `The project needs a successful deploy first: POST /v1/projects/${projectId}/deploys with {"status":"succeeded","upstream":"<URL of what it serves>"}.`;
 }
 
 async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise<Refusal | null> {

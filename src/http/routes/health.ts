@@ -1,14 +1,45 @@
 /** Probes for an orchestrator: alive, and ready for work. */
 import { z } from 'zod';
+import type { Dependency, Readiness, ReadReadiness } from '../../ops/readiness.ts';
 import { refuse } from '../errors.ts';
-import { type Route, route } from '../route.ts';
+import { type ApiResponse, type Route, route } from '../route.ts';
 
 const inCommon = { method: 'GET', scope: null, tag: 'Service', stability: 'stable' } as const;
 
 const alive = z.object({ status: z.literal('alive') });
-const ready = z.object({ status: z.literal('ready') });
+const state = z.enum(['up', 'down', 'unknown']);
+const dependency = z.enum(['database', 'migrations', 'queue']);
+const ready = z.object({
+  status: z.enum(['ready', 'degraded']),
+  dependencies: z.object({ database: state, migrations: state, queue: state.optional() }),
+  missing: z.array(dependency),
+});
 
-export function healthRoutes({ isReady }: { isReady(): Promise<boolean> }): readonly Route[] {
+const words = {
+  database: { down: 'does not answer', unknown: 'not asked yet' },
+  migrations: { down: 'the database is older than this version', unknown: 'could not be asked' },
+  queue: { down: 'does not answer', unknown: 'not asked yet' },
+} as const;
+
+/** 503 names what is missing in its message: every error is the interface document's. */
+export function readinessAnswer({ status, dependencies, missing }: Readiness): ApiResponse {
+  if (status !== 'not_ready') {
+    return {
+      status: 200,
+      body: { status, dependencies, missing },
+      headers: { 'cache-control': 'no-store' },
+    };
+  }
+  const why = (name: Dependency) => words[name][dependencies[name] === 'down' ? 'down' : 'unknown'];
+  const said = missing.map((name) => `${name} (${why(name)})`).join(', ');
+  return refuse('unavailable', `Not ready, missing: ${said}.`, { 'retry-after': '5' });
+}
+
+export function healthRoutes({
+  readiness,
+}: {
+  readonly readiness: ReadReadiness;
+}): readonly Route[] {
   return [
     route({
       ...inCommon,
@@ -29,18 +60,21 @@ export function healthRoutes({ isReady }: { isReady(): Promise<boolean> }): read
       path: '/readyz',
       operationId: 'getReadiness',
       summary: 'Whether the process is ready for work',
-      description: 'Asks the database; where it does not answer, this is 503.',
+      description:
+        'Asks what the process depends on. Without the queue it is `degraded` and ready all the same: what is stored now is worked on later. Without the database, or with one that is older than this version, this is 503, and its message names what is missing.',
       refusals: ['unavailable'],
+      momentary: true,
       success: {
         status: 200,
-        description: 'It is',
+        description: 'It is, `degraded` where something that can wait is missing',
         schema: ready,
-        example: { status: 'ready' },
+        example: {
+          status: 'ready',
+          dependencies: { database: 'up', migrations: 'up', queue: 'up' },
+          missing: [],
+        },
       },
-      handle: async () =>
-        (await isReady())
-          ? { status: 200, body: { status: 'ready' } }
-          : refuse('unavailable', 'The database does not answer.', { 'retry-after': '5' }),
+      handle: async () => readinessAnswer(await readiness()),
     }),
   ];
 }

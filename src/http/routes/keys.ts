@@ -1,6 +1,6 @@
 /** Keys that are made, seen, rotated and revoked by whoever holds an admin key. */
 import type { ApiKeyStore } from '../../db/api-keys.ts';
-import type { RotationResult } from '../../db/key-line.ts';
+import type { RotationResult } from '../../db/key-rotation.ts';
 import { type Refusal, refuse } from '../errors.ts';
 import { digestOf, mintKey } from '../keys/api-key.ts';
 import { keyView } from '../keys/key-view.ts';
@@ -28,7 +28,7 @@ const mintedHeaders = { location: 'The path of the new key' };
 const inCommon = { tag: 'Keys', scope: 'admin', stability: 'beta' } as const;
 
 export function keyRoutes(deps: KeyRoutesDeps): readonly Route[] {
-  return [listKeys(deps), createKey(deps), getKey(deps), rotateKey(deps), revokeKey(deps)];
+  return [listKeys, createKey, getSelf, getKey, rotateKey, revokeKey].map((make) => make(deps));
 }
 
 function listKeys({ keys, now }: KeyRoutesDeps): Route {
@@ -74,6 +74,24 @@ function createKey({ keys, now }: KeyRoutesDeps): Route {
       const digest = digestOf(token);
       const made = await keys.create({ id, name, digest, scopes, createdAt: at, expiresAt });
       return minted(keyView(made, at), token);
+    },
+  });
+}
+
+function getSelf({ keys, now }: KeyRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: '/v1/keys/self',
+    scope: 'any',
+    operationId: 'getOwnKey',
+    summary: 'Show the key that asks',
+    description: 'What the key of this request may do, and until when.',
+    success: { status: 200, description: 'The key', schema: key, example: keyExample },
+    handle: async ({ key: asking }) => {
+      const found = asking && (await keys.get(asking.id));
+      if (!found) throw new Error('a key was recognised and is not stored');
+      return { status: 200, body: keyView(found, now()) };
     },
   });
 }

@@ -1,11 +1,12 @@
-/** The OpenAPI document and the page that shows it, both made once from the other routes. */
+/** The OpenAPI document and the pages that show it, all made once from the other routes. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { ApiConfig } from '../../config.ts';
-import { projectRoot } from '../../db/root.ts';
+import { projectRoot } from '../../db/project-root.ts';
+import { refuse } from '../errors.ts';
 import { renderJson } from '../json.ts';
 import { buildDocument } from '../openapi/document.ts';
-import { renderPage } from '../openapi/page/page.ts';
+import { renderPages } from '../openapi/page/page.ts';
 import { style } from '../openapi/page/style.ts';
 import { type ApiResponse, type Route, route } from '../route.ts';
 
@@ -16,7 +17,11 @@ const PAGE_POLICY =
 /** Where the build puts it: a browser cannot read what src/http/openapi/page/script.ts is written in. */
 const SCRIPT_FILE = 'dist/src/http/openapi/page/script.js';
 
-type Texts = { readonly json: string; readonly page: string; readonly script: string };
+type Texts = {
+  readonly json: string;
+  readonly pages: ReadonlyMap<string, string>;
+  readonly script: string;
+};
 
 /** Routes that describe `others` and themselves. Throws where a route cannot be described. */
 export function openApiRoutes(
@@ -25,14 +30,15 @@ export function openApiRoutes(
 ): readonly Route[] {
   const own = [
     documentRoute(() => texts.json),
-    pageRoute(() => texts.page),
+    pageRoute((path) => texts.pages.get(path)),
+    sectionRoute((path) => texts.pages.get(path)),
     styleRoute(),
     scriptRoute(() => texts.script),
   ];
   const document = buildDocument([...others, ...own], addresses);
   const texts: Texts = {
     json: renderJson(document),
-    page: renderPage(document),
+    pages: renderPages(document),
     script: readFileSync(new URL(SCRIPT_FILE, projectRoot), 'utf8').replace(/\n\/\/# source.*/, ''),
   };
   return own;
@@ -64,12 +70,32 @@ function documentRoute(json: () => string): Route {
   });
 }
 
-function pageRoute(page: () => string): Route {
+type FindPage = (path: string) => string | undefined;
+
+function pageRoute(find: FindPage): Route {
   return route({
     ...inCommon,
     path: '/docs',
     operationId: 'getDocsPage',
     summary: 'The page that shows this document',
+    description:
+      'What the operations have in common; those of each tag are on a page of their own.',
+    success: {
+      status: 200,
+      description: 'The page',
+      mediaType: 'text/html',
+      example: '<!doctype html>…',
+    },
+    handle: async () => servedPage(find('/docs')),
+  });
+}
+
+function sectionRoute(find: FindPage): Route {
+  return route({
+    ...inCommon,
+    path: '/docs/:section',
+    operationId: 'getDocsSection',
+    summary: 'The page of the operations of one tag',
     description: 'Reads without a script; with one, every call can be tried.',
     success: {
       status: 200,
@@ -77,7 +103,7 @@ function pageRoute(page: () => string): Route {
       mediaType: 'text/html',
       example: '<!doctype html>…',
     },
-    handle: async () => served(page(), 'text/html', { 'content-security-policy': PAGE_POLICY }),
+    handle: async ({ params }) => servedPage(find(`/docs/${params.section}`)),
   });
 }
 
@@ -85,9 +111,9 @@ function styleRoute(): Route {
   return route({
     ...inCommon,
     stability: 'experimental',
-    path: '/docs/style.css',
+    path: '/docs/assets/style.css',
     operationId: 'getDocsStyle',
-    summary: 'The style of the page',
+    summary: 'The style of the pages',
     success: { status: 200, description: 'CSS', mediaType: 'text/css', example: ':root {…}' },
     handle: async () => served(style, 'text/css'),
   });
@@ -97,9 +123,9 @@ function scriptRoute(script: () => string): Route {
   return route({
     ...inCommon,
     stability: 'experimental',
-    path: '/docs/script.js',
+    path: '/docs/assets/script.js',
     operationId: 'getDocsScript',
-    summary: 'The script of the page',
+    summary: 'The script of the pages',
     success: {
       status: 200,
       description: 'JavaScript',
@@ -108,6 +134,11 @@ function scriptRoute(script: () => string): Route {
     },
     handle: async () => served(script(), 'text/javascript'),
   });
+}
+
+function servedPage(page: string | undefined): ApiResponse {
+  if (page === undefined) return refuse('not_found');
+  return served(page, 'text/html', { 'content-security-policy': PAGE_POLICY });
 }
 
 function served(

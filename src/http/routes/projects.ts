@@ -1,4 +1,6 @@
 /** Projects and their deploys: what has to be there before a domain can be published. */
+import { parseHostname } from '../../core/hostname.ts';
+import { isUuid } from '../../core/uuid.ts';
 import type { Deploy, Project } from '../../db/generated/client.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { refuse } from '../errors.ts';
@@ -12,9 +14,14 @@ import {
   project,
   projectChange,
   projectList,
+  projectQuery,
 } from '../schemas/projects.ts';
 
-export type ProjectRoutesDeps = { readonly projects: ProjectStore; now(): Date };
+export type ProjectRoutesDeps = {
+  readonly projects: ProjectStore;
+  readonly platformDomain: string;
+  now(): Date;
+};
 
 export function projectRoutes(deps: ProjectRoutesDeps): readonly Route[] {
   return [listProjects, createProject, getProject, updateProject, createDeploy].map((make) =>
@@ -26,7 +33,7 @@ const inCommon = { tag: 'Projects', stability: 'beta' } as const;
 const projectsPath = '/v1/projects';
 const projectPath = '/v1/projects/:projectId';
 
-function listProjects({ projects }: ProjectRoutesDeps): Route {
+function listProjects({ projects, platformDomain }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -34,14 +41,21 @@ function listProjects({ projects }: ProjectRoutesDeps): Route {
     scope: 'domains:read',
     operationId: 'listProjects',
     summary: 'List projects',
-    description: 'Every project, the oldest first.',
+    description: 'Every project, the oldest first; with `hostname`, those that have this domain.',
+    query: projectQuery,
     success: {
       status: 200,
       description: 'The projects',
       schema: projectList,
       example: [docsProject],
     },
-    handle: async () => ({ status: 200, body: (await projects.list()).map(toProject) }),
+    handle: async ({ query: { hostname } }) => {
+      const named = hostname === undefined ? undefined : parseHostname(hostname, platformDomain);
+      // What could never be added, no project has.
+      if (named?.ok === false) return { status: 200, body: [] };
+      const found = await projects.list(named?.hostname.ascii);
+      return { status: 200, body: found.map(toProject) };
+    },
   });
 }
 
@@ -105,7 +119,7 @@ function updateProject({ projects }: ProjectRoutesDeps): Route {
     },
     refusals: ['project_not_found'],
     handle: async ({ params, body }) => {
-      if (!isProjectId(params.projectId)) return refuse('project_not_found');
+      if (!isUuid(params.projectId)) return refuse('project_not_found');
       return answer(await projects.update(params.projectId, body));
     },
   });
@@ -131,7 +145,7 @@ function createDeploy({ projects, now }: ProjectRoutesDeps): Route {
     },
     refusals: ['project_not_found'],
     handle: async ({ params, body }) => {
-      if (!isProjectId(params.projectId)) return refuse('project_not_found');
+      if (!isUuid(params.projectId)) return refuse('project_not_found');
       const created = await projects.addDeploy(params.projectId, body, now());
       return created === null
         ? refuse('project_not_found')
@@ -142,11 +156,7 @@ function createDeploy({ projects, now }: ProjectRoutesDeps): Route {
 
 /** The project, or null where there is none or the text is no project's ID. */
 export async function findProject(projects: ProjectStore, id: string): Promise<Project | null> {
-  return isProjectId(id) ? projects.find(id) : null;
-}
-
-function isProjectId(id: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
+  return isUuid(id) ? projects.find(id) : null;
 }
 
 function answer(found: Project | null) {

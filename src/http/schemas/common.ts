@@ -29,3 +29,6 @@ export function explainedEnum<const Words extends Readonly<Record<string, string
   const values = Object.keys(words) as readonly (keyof Words & string)[];
   return z.enum(values).meta({ id, description, 'x-enumDescriptions': words });
 }
+
+/** A text for people. */
+export const sentence = (description: string) => z.string().meta({ description });

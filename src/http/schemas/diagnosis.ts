@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { time, wholeNumber, wireTypes } from '../json.ts';
 import { explainedEnum } from './common.ts';
 import { docsDomain } from './domain-examples.ts';
-import { dnsRecord, finding } from './domains.ts';
+import { dnsRecord, finding, provider } from './domains.ts';
 
 export const diagnosisQuery = z.strictObject({
   target: z.string().max(2_048, 'is too long').optional().meta({
@@ -128,7 +128,7 @@ const observation = z
     whyRecursive: z
       .nullable(
         explainedEnum('WhyRecursive', 'Why only resolvers were asked', {
-          configured: '`DNS_AUTHORITATIVE` is false',
+          configured: 'The platform’s operator has it so',
           port_53_blocked: 'No name server answers us: our port 53 is perhaps blocked',
         }),
       )
@@ -142,28 +142,20 @@ const observation = z
       .object({ questions: count(), bytes: count(), ms: milliseconds() })
       .meta(said('Messages sent, bytes received, time taken')),
   })
-  .meta({ id: 'Observation', description: 'What one look at the DNS saw' });
+  .meta({ id: 'Observation', description: 'What was seen of the DNS, name server by name server' });
 
 export const diagnosis = z
   .object({
     hostname: z.string(),
     unicodeHostname: z.string(),
     target: z.string().meta(said('What the record must point to')),
-    verdict: explainedEnum('Verdict', 'What the look means', {
+    verdict: explainedEnum('Verdict', 'What the check says', {
       right: 'It is set up right',
       wrong: 'It is not',
       unknown: 'It could not be told',
     }).meta(said('A server that could not tell never makes it `wrong`')),
     record: dnsRecord,
-    provider: z
-      .nullable(
-        z.object({
-          name: z.string(),
-          apex: z.nullable(z.string()).meta(said('What it calls an ALIAS; null: it has none')),
-          where: z.string().meta(said('Where its records are edited')),
-        }),
-      )
-      .meta(said('Who runs the name servers, where that is known')),
+    provider: z.nullable(provider).meta(said('Who runs the name servers, where that is known')),
     findings: z.array(finding).meta(said('What is worth saying, the headline first')),
     observation: observation.meta(said('The evidence')),
   })

@@ -24,8 +24,33 @@ export const docsDomain = {
   unicodeHostname: 'docs.example.com',
   projectId: docsProject.id,
   status: 'pending',
+  summary: {
+    line: 'docs.example.com does not exist in the DNS yet. The next check is on 2026-11-20 at 12:00:16 UTC.',
+    now: 'docs.example.com does not exist in the DNS yet.',
+    next: 'The next check is',
+    nextAt: '2026-11-20T12:00:16.250Z',
+    actor: 'customer',
+  },
   record: { type: 'CNAME', name: 'docs', value: target, ttl: 3_600 },
+  zone: 'example.com',
+  provider: {
+    name: 'Porkbun',
+    apex: 'ALIAS',
+    where: 'At Porkbun: Domain Management → the domain → DNS.',
+  },
   findings: [recordMissing],
+  observation: {
+    at: '2026-11-20T12:00:01.250Z',
+    view: 'authoritative',
+    servers: [
+      {
+        server: 'curitiba.ns.porkbun.com',
+        address: '173.245.58.37',
+        verdict: 'wrong',
+        shows: 'no such name (NXDOMAIN)',
+      },
+    ],
+  },
   checks: {
     attempts: 1,
     lastCheckedAt: '2026-11-20T12:00:01.250Z',
@@ -40,6 +65,13 @@ export const docsDomain = {
     issuer: null,
     nextAttemptAt: null,
     problem: null,
+    renewal: null,
+    browser: {
+      state: 'no_certificate_yet',
+      summary:
+        'There is no certificate yet: it is ordered as soon as the DNS is right. Until then a browser shows an error, or what the DNS leads to instead.',
+      shown: null,
+    },
   },
   escalation: null,
   createdAt: '2026-11-20T12:00:00.000Z',
@@ -49,8 +81,22 @@ export const docsEvents = [
   {
     id: 2,
     type: 'domain.findings_changed',
+    hostname: 'docs.example.com',
     at: '2026-11-20T12:00:01.250Z',
     data: { appeared: [recordMissing], cleared: [] },
   },
-  { id: 1, type: 'domain.added', at: '2026-11-20T12:00:00.000Z', data: {} },
+  {
+    id: 1,
+    type: 'domain.added',
+    hostname: 'docs.example.com',
+    at: '2026-11-20T12:00:00.000Z',
+    data: { record: { type: 'CNAME', name: 'docs', value: target, ttl: 3_600 } },
+  },
 ];
+
+export const docsReading = {
+  hostname: 'docs.example.com',
+  unicodeHostname: 'docs.example.com',
+  zone: 'example.com',
+  record: { type: 'CNAME', name: 'docs' },
+};

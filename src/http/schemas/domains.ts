@@ -1,12 +1,13 @@
 /** What the API says of a domain, as schemas: domain-view.ts makes it, and the OpenAPI document is made from them. */
 import { z } from 'zod';
-import { problemTypes } from '../../certificates/authority.ts';
-import type { Actor, FindingCode, Severity } from '../../core/diagnosis/findings.ts';
+import type { FindingCode, Severity } from '../../core/diagnosis/findings.ts';
 import { caaHintWords, type ExplainedHint, hintWords } from '../../core/diagnosis/words-hints.ts';
-import { nextActions } from '../../core/escalation.ts';
+import { nextActions } from '../../core/escalation-words.ts';
 import type { DomainStatus } from '../../core/lifecycle.ts';
 import { time, wholeNumber, wireTypes } from '../json.ts';
-import { explainedEnum } from './common.ts';
+import { actor } from './actor.ts';
+import { certificate } from './certificates.ts';
+import { explainedEnum, sentence } from './common.ts';
 import { projectId } from './projects.ts';
 
 const hostname = z
@@ -18,8 +19,24 @@ export const newDomain = z
   .strictObject({ hostname })
   .meta({ id: 'NewDomain', description: 'A domain to be attached to a project' });
 
-const domainStatus = explainedEnum('DomainStatus', 'Where the domain stands', {
-  pending: 'The DNS is not right yet, or not looked at yet',
+export const hostnameQuery = z.strictObject({
+  text: hostname.meta({ example: 'https://Docs.Example.com/' }),
+});
+
+/** A spelling, read as adding a domain reads it. */
+export const hostnameReading = z
+  .object({
+    hostname: z.string().meta({ description: 'As in the DNS: A-labels, lower case' }),
+    unicodeHostname: z.string().meta({ description: 'As people read it' }),
+    zone: z.string().meta({ description: 'Its registrable domain' }),
+    record: z
+      .object({ type: z.enum(['CNAME', 'ALIAS']), name: z.string() })
+      .meta({ description: 'What will have to be created there' }),
+  })
+  .meta({ id: 'HostnameReading', description: 'How a host name that was typed is read' });
+
+export const domainStatus = explainedEnum('DomainStatus', 'Where the domain stands', {
+  pending: 'The DNS is not right yet, or not checked yet',
   verified: 'The DNS is right; the certificate is on its way',
   live: 'A certificate is stored; the edge serves the domain',
   drifted: 'It was live; the DNS points elsewhere now',
@@ -37,7 +54,7 @@ export const dnsRecord = z
   })
   .meta({ id: 'DomainRecord', description: 'The DNS record to create; it never changes' });
 
-const findingCode = explainedEnum('FindingCode', 'What was found', {
+export const findingCode = explainedEnum('FindingCode', 'What was found', {
   domain_unregistered: 'Nobody has registered the domain',
   name_servers_disagree: 'Some name servers have the record, others do not',
   proxied: "A proxy's addresses stand where the CNAME should show",
@@ -51,33 +68,25 @@ const findingCode = explainedEnum('FindingCode', 'What was found', {
   record_missing: 'Nothing at the name points here',
   dnssec_bogus: 'Its DNSSEC is broken, so most of the world cannot see it',
   caa_blocks: 'A CAA record does not let our certificate authority issue',
-  caa_unknown: 'A CAA question got no answer, so no authority may issue',
-  held_elsewhere: 'Another project on this platform serves this apex',
+  caa_unknown: 'A CAA question got no answer, so no certificate authority may issue',
+  held_elsewhere: 'Another project on this platform has added this apex, too',
   mail_at_name: 'Mail arrives at the name, which a CNAME would end',
   name_server_lame: 'A listed name server does not know the zone',
   name_server_unreachable: 'A listed name server cannot be reached',
   delegation_mismatch: 'The zone and the one above list different name servers',
   wildcard_answers: 'A wildcard shows the record, not one of its own',
   reserved_address: 'An address that nobody can reach',
-  caa_warns: 'Our authority may issue, but by luck',
+  caa_warns: 'Our certificate authority may issue, but by luck',
   apex_partial: 'The apex shows some of our addresses only',
   old_answer_cached: 'It is right; some resolvers remember what was before',
   dns_unknown: 'No server gave an answer that says anything; nothing is known to be wrong',
 } satisfies Readonly<Record<FindingCode, string>>);
 
-const severity = explainedEnum('Severity', 'How grave it is', {
+export const severity = explainedEnum('Severity', 'How grave it is', {
   blocks: 'The domain cannot go on',
   warns: 'The domain goes on, but not for ever',
   informs: 'Nothing is known to be wrong',
 } satisfies Readonly<Record<Severity, string>>);
-
-const actor = explainedEnum('Actor', 'Who has to act', {
-  customer: 'Whoever may edit the DNS of the domain',
-  dns_provider: 'Who runs the name servers of the domain',
-  platform: 'We',
-} satisfies Readonly<Record<Actor, string>>);
-
-const sentence = (description: string) => z.string().meta({ description });
 
 // Every key of the two tables is a code, by their types.
 const hintCodes = Object.keys({
@@ -102,48 +111,77 @@ export const finding = z
   })
   .meta({ id: 'Finding', description: 'One thing worth saying about the DNS of a domain' });
 
-export const problemType = z
-  .enum(problemTypes)
-  .meta({ id: 'ProblemType', description: 'Why a certificate authority said no (RFC 8555, 6.7)' });
-
-const certificate = z
-  .object({
-    status: explainedEnum('CertificateStatus', 'How far the certificate is', {
-      none: 'None was ordered yet',
-      ordering: 'It is ordered',
-      issued: 'It is stored, and has not ended',
-      failed: 'The last order was refused',
-    }),
-    issuedAt: z.nullable(time()),
-    expiresAt: z.nullable(time()),
-    issuer: z.nullable(z.string()),
-    nextAttemptAt: z.nullable(time()).meta({ description: 'When it is worked on next' }),
-    problem: z
-      .nullable(z.object({ type: problemType, detail: sentence("The authority's own words") }))
-      .meta({ description: 'Why the newest order was refused' }),
-  })
-  .meta({ id: 'Certificate', description: 'The certificate of a domain' });
-
 export const escalationCause = z
   .enum(Object.keys(nextActions))
-  .meta({ id: 'EscalationCause', description: 'Why a verified domain has no certificate' });
+  .meta({ id: 'EscalationCause', description: 'Why a domain gets no certificate, or no next one' });
 
 const escalation = z
   .object({
     openedAt: time(),
     cause: escalationCause,
+    summary: sentence('The cause, with what it was told by'),
     nextAction: sentence('What happens next by itself'),
   })
-  .meta({ id: 'Escalation', description: 'An open case for an operator' });
+  .meta({
+    id: 'Escalation',
+    description: 'What an operator is called for: the domain gets no certificate, or no next one',
+  });
+
+const summary = z
+  .object({
+    line: sentence('The whole of it in one line, with its time'),
+    now: sentence('Where it stands'),
+    next: sentence('What happens next by itself; `nextAt`, where it is a time, completes it'),
+    nextAt: z.nullable(time()),
+    actor: z.nullable(actor).meta({ description: 'Who has to act; null: nobody has to' }),
+  })
+  .meta({ id: 'Summary', description: 'Where a domain stands, what happens next and when' });
+
+export const provider = z
+  .object({
+    name: z.string(),
+    apex: z
+      .nullable(z.string())
+      .meta({ description: 'What it calls an ALIAS; null: it has none that we know of' }),
+    where: sentence('Where records are entered'),
+  })
+  .meta({ id: 'Provider', description: 'Who runs the name servers, told from their names' });
+
+const serverShows = z
+  .object({
+    server: sentence('Its name, or its address where it was configured by address'),
+    address: z.nullable(z.string()).meta({ description: 'Where it was asked' }),
+    verdict: z
+      .enum(['right', 'wrong', 'unknown'])
+      .meta({ description: 'Whether this is the record; `unknown`: it could not tell' }),
+    shows: sentence('What it shows at the host name'),
+  })
+  .meta({ id: 'ServerShows', description: 'What one name server shows' });
+
+const observation = z
+  .object({
+    at: time().meta({
+      description:
+        'When it was seen in full; checks since then, of one server or of all, found the same',
+    }),
+    view: z.enum(['authoritative', 'recursive']).meta({
+      description: "`authoritative`: the zone's own name servers; `recursive`: resolvers",
+    }),
+    servers: z.array(serverShows),
+  })
+  .meta({ id: 'DomainObservation', description: 'What each name server shows' });
 
 const checks = z
   .object({
-    attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({ description: 'Looks so far' }),
+    attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({ description: 'Checks so far' }),
     lastCheckedAt: z.nullable(time()),
-    nextCheckAt: z.nullable(time()).meta({ description: 'Null unless the domain is pending' }),
+    nextCheckAt: z.nullable(time()).meta({
+      description:
+        'When its DNS is checked next; null where its certificate comes first, or where it is checked no more',
+    }),
     windowEndsAt: z.nullable(time()).meta({ description: 'Null unless the domain is pending' }),
   })
-  .meta({ id: 'Checks', description: 'The looks at the DNS of a domain' });
+  .meta({ id: 'Checks', description: 'The checks of a domain' });
 
 export const domain = z
   .object({
@@ -151,8 +189,14 @@ export const domain = z
     unicodeHostname: z.string().meta({ description: 'As people read it' }),
     projectId,
     status: domainStatus,
+    summary,
     record: dnsRecord,
+    zone: z.string().meta({ description: 'The zone that the record goes into' }),
+    provider: z.nullable(provider).meta({
+      description: 'Who runs that zone; null where nobody has told, or we do not know them',
+    }),
     findings: z.array(finding).meta({ description: 'What is wrong, the headline first' }),
+    observation: z.nullable(observation).meta({ description: 'Null until the first check' }),
     checks,
     verifiedAt: z.nullable(time()),
     certificate,

@@ -1,10 +1,13 @@
 /** Projects and their deploys as schemas: they validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
 import { DeployStatus, Plan } from '../../db/generated/enums.ts';
-import { text, time, wireTypes } from '../json.ts';
+import { nameText, text, time, uuid, wireTypes } from '../json.ts';
 
 export const projectId = uuid().meta({ description: 'ID of the project' });
-const name = text({ max: 255 }).meta({ description: 'The name of the project, for people' });
+const said = { description: 'The name of the project, for people' };
+const name = nameText({ max: 255 }).meta(said);
+/** As it may have been stored before names were held to more than `text`. */
+const storedName = text({ max: 255 }).meta(said);
 
 const slug = z
   .string()
@@ -30,6 +33,14 @@ export const newProject = z
   .strictObject({ name, slug, plan: plan.default('free') })
   .meta({ id: 'NewProject', description: 'A project to be made' });
 
+export const projectQuery = z.strictObject({
+  hostname: z
+    .string()
+    .max(2_048, 'is too long')
+    .optional()
+    .meta({ description: 'Only projects that this host name, in any spelling, is attached to' }),
+});
+
 export const projectChange = z
   .strictObject({ name: name.optional(), plan: plan.optional() })
   .meta({ id: 'ProjectChange', description: 'The fields to change; the others stay as they are' });
@@ -41,7 +52,7 @@ export const newDeploy = z
 export const project = z
   .object({
     id: projectId,
-    name,
+    name: storedName,
     slug,
     plan,
     deployedAt: z
@@ -77,10 +88,6 @@ export const docsDeploy = {
   upstream: 'https://docs.internal.example/',
   createdAt: '2026-11-20T12:00:00.000Z',
 };
-
-function uuid() {
-  return z.guid().register(wireTypes, { type: 'string', format: 'uuid' });
-}
 
 /** Visitors' paths and queries are appended to it, so it must not bring its own query. */
 function isUpstream(value: string): boolean {

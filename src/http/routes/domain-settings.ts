@@ -1,0 +1,122 @@
+/** Which of a project's domains is the main one, and which redirect to another. */
+import { parseHostname } from '../../core/hostname.ts';
+import { printable } from '../../core/printable.ts';
+import type { DomainSettings } from '../../core/redirects.ts';
+import type { DomainSettingsStore } from '../../db/domain-settings.ts';
+import type { ProjectStore } from '../../db/projects.ts';
+import { entityTagOf, mayChange } from '../conditional.ts';
+import { refuse } from '../errors.ts';
+import { renderJson } from '../json.ts';
+import { type Route, route } from '../route.ts';
+import {
+  docsDomainSettings,
+  domainSettings,
+  newDomainSettings,
+} from '../schemas/domain-settings.ts';
+import { findProject } from './projects.ts';
+
+export type DomainSettingsRoutesDeps = {
+  readonly projects: ProjectStore;
+  readonly settings: DomainSettingsStore;
+  readonly platformDomain: string;
+};
+
+export function domainSettingsRoutes(deps: DomainSettingsRoutesDeps): readonly Route[] {
+  return [getSettings, putSettings].map((make) => make(deps));
+}
+
+const inCommon = { tag: 'Domains', stability: 'beta' } as const;
+const settingsPath = '/v1/projects/:projectId/domain-settings';
+
+function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: settingsPath,
+    scope: 'domains:read',
+    operationId: 'getDomainSettings',
+    summary: "Get a project's domain settings",
+    description:
+      'The primary domain, which the deploy is told of in each request, and the domains that redirect to another.',
+    success: {
+      status: 200,
+      description: 'The settings',
+      schema: domainSettings,
+      example: docsDomainSettings,
+    },
+    refusals: ['project_not_found'],
+    handle: async ({ params }) => {
+      const project = await findProject(projects, params.projectId);
+      if (project === null) return refuse('project_not_found');
+      return { status: 200, body: bodyOf(await settings.load(project.id)) };
+    },
+  });
+}
+
+function putSettings({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'PUT',
+    path: settingsPath,
+    scope: 'domains:write',
+    operationId: 'putDomainSettings',
+    summary: "Replace a project's domain settings",
+    description:
+      'Puts these settings in the place of all others, or changes nothing and names the entry that does not fit. Every name is a domain of the project, in any spelling and any state; a visitor is sent on once at most. They count within a second. With `If-Match` they take the place of that version and of no other.',
+    takesPreconditions: true,
+    body: newDomainSettings,
+    bodyExample: docsDomainSettings,
+    success: {
+      status: 200,
+      description: 'The settings as they are stored',
+      schema: domainSettings,
+      example: docsDomainSettings,
+    },
+    refusals: [
+      'project_not_found',
+      'too_many_redirects',
+      'redirect_status',
+      'settings_unknown_host',
+      'redirect_to_itself',
+      'redirect_twice',
+      'primary_redirects',
+      'redirect_loop',
+      'redirect_chain',
+    ],
+    handle: async ({ params, body, headers }) => {
+      const project = await findProject(projects, params.projectId);
+      if (project === null) return refuse('project_not_found');
+      const domains = normalised(body.domains, platformDomain);
+      const refusal = await settings.replace(project.id, domains, (current) =>
+        mayChange(headers, entityTagOf(renderJson(bodyOf(current)))),
+      );
+      return refusal === null
+        ? { status: 200, body: bodyOf(domains) }
+        : refuse(refusal.code, refusal.reason);
+    },
+  });
+}
+
+/** As `GET` shows them: its text is what the entity tag is made of. */
+function bodyOf(domains: DomainSettings) {
+  return { domains };
+}
+
+/** Names as domains are stored. What could be no domain stays as it was typed, and is found to be none. */
+function normalised(
+  { primary, redirects }: DomainSettings,
+  platformDomain: string,
+): DomainSettings {
+  const nameOf = (text: string): string => {
+    const parsed = parseHostname(text, platformDomain);
+    return parsed.ok ? parsed.hostname.ascii : printable(text, 80);
+  };
+  return {
+    primary: primary === null ? null : nameOf(primary),
+    redirects: redirects.map(({ from, to, status }) => ({
+      from: nameOf(from),
+      to: nameOf(to),
+      status,
+    })),
+  };
+}

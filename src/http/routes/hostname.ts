@@ -1,0 +1,43 @@
+/** How a host name that somebody types is read, before anything is added: for a field that answers while it is filled in. */
+import { parseHostname } from '../../core/hostname.ts';
+import { recordFor } from '../../core/instructions.ts';
+import { refuse } from '../errors.ts';
+import { type Route, route } from '../route.ts';
+import { docsReading } from '../schemas/domain-examples.ts';
+import { hostnameQuery, hostnameReading } from '../schemas/domains.ts';
+
+export type HostnameRoutesDeps = { readonly platformDomain: string };
+
+export function hostnameRoutes({ platformDomain }: HostnameRoutesDeps): readonly Route[] {
+  return [
+    route({
+      tag: 'Domains',
+      stability: 'experimental',
+      method: 'GET',
+      path: '/v1/hostname',
+      scope: 'domains:read',
+      operationId: 'readHostname',
+      summary: 'Read a host name',
+      description:
+        'Cleans what was typed or pasted, and refuses it, as adding a domain does. Nothing is looked up, and nothing changes.',
+      query: hostnameQuery,
+      success: {
+        status: 200,
+        description: 'How it is read',
+        schema: hostnameReading,
+        example: docsReading,
+      },
+      refusals: ['invalid_hostname', 'wildcard_unsupported', 'platform_hostname', 'public_suffix'],
+      handle: async ({ query }) => {
+        const parsed = parseHostname(query.text, platformDomain);
+        if (!parsed.ok) return refuse(parsed.code, parsed.reason);
+        const { ascii, unicode, zone } = parsed.hostname;
+        const { type, name } = recordFor({ hostname: ascii, target: '' });
+        return {
+          status: 200,
+          body: { hostname: ascii, unicodeHostname: unicode, zone, record: { type, name } },
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,254 @@
+/** What operators look at in every project, and what they set going again. */
+import { followUps } from '../../core/follow-ups.ts';
+import { toAsciiName } from '../../core/idna.ts';
+import { isUuid } from '../../core/uuid.ts';
+import type { DomainDetails } from '../../db/domains.ts';
+import type { EventRow } from '../../db/events.ts';
+import type { Quarantine } from '../../db/generated/client.ts';
+import { dueForSweep, type FoundDomain, type WatchedDomain } from '../../db/operations-domains.ts';
+import type { Sweep } from '../../db/sweeps.ts';
+import type { ReadOverview } from '../../ops/overview.ts';
+import { type DomainJob, type DomainQueue, domainQueues } from '../../queue/names.ts';
+import type { SeenQueues } from '../../queue/queues.ts';
+import type { SeenJob } from '../../queue/seen-job.ts';
+import { domainView, eventView } from '../domain-view.ts';
+import { refuse } from '../errors.ts';
+import { escalationCaseView } from '../escalation-view.ts';
+import { foundDomainView, overviewView } from '../operations-view.ts';
+import { type ApiResponse, type Route, route } from '../route.ts';
+import { docsDomain } from '../schemas/domain-examples.ts';
+import { domain } from '../schemas/domains.ts';
+import {
+  domainSearch,
+  foundDomains,
+  operationsOverview,
+  runRequest,
+  watchedDomain,
+} from '../schemas/operations.ts';
+import { foundExample, overviewExample, watchedExample } from '../schemas/operations-example.ts';
+import { type VerifyDeps, verifyNow } from './verify-now.ts';
+
+export type OperationsRoutesDeps = VerifyDeps & {
+  readonly overview: ReadOverview;
+  readonly queues: Pick<SeenQueues, 'see'>;
+  search(part: string, limit: number): Promise<readonly FoundDomain[]>;
+  find(id: string): Promise<WatchedDomain | null>;
+  /** What of it was ever set aside and has not gone well since. */
+  notes(id: string): Promise<readonly Quarantine[]>;
+  timeline(id: string, limit: number): Promise<readonly EventRow[]>;
+  /** As quiet as `wake`. */
+  runNow(queue: DomainQueue, job: DomainJob, requestId: string): Promise<void>;
+  bringToSweep(domain: WatchedDomain, sweep: Sweep, at: Date): Promise<void>;
+};
+
+const TIMELINE_LENGTH = 200;
+const inCommon = { tag: 'Operations', stability: 'experimental' } as const;
+const domainPath = '/v1/operations/domains/:domainId';
+const shown = { schema: domain, example: docsDomain } as const;
+
+export function operationsRoutes(deps: OperationsRoutesDeps): readonly Route[] {
+  return [getOverview, searchDomains, getDomain, runJob, verifyDomain].map((make) => make(deps));
+}
+
+function getOverview({ overview }: OperationsRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: '/v1/operations/overview',
+    scope: 'ops:read',
+    operationId: 'getOperationsOverview',
+    summary: 'Whether anything is wrong',
+    description:
+      'The whole installation: what to put right first, what waits, what is stuck and why, and what happened lately. Read every five seconds at most, however many ask.',
+    success: {
+      status: 200,
+      description: 'The overview',
+      schema: operationsOverview,
+      example: overviewExample,
+    },
+    handle: async () => ({ status: 200, body: overviewView(await overview.read()) }),
+  });
+}
+
+function searchDomains({ search }: OperationsRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: '/v1/operations/domains',
+    scope: 'ops:read',
+    operationId: 'searchDomains',
+    summary: 'Find domains by their name',
+    description:
+      'Domains of every project whose host name has this in it, removed ones among them. The one that is exactly this comes first, then those that are attached.',
+    query: domainSearch,
+    success: {
+      status: 200,
+      description: 'The domains',
+      schema: foundDomains,
+      example: [foundExample],
+    },
+    handle: async ({ query: { hostname, limit } }) => ({
+      status: 200,
+      body: (await search(partOf(hostname), limit)).map(foundDomainView),
+    }),
+  });
+}
+
+/** A whole name in any script as the DNS has it; a part as it was typed, in lower case. */
+function partOf(typed: string): string {
+  const name = toAsciiName(typed.trim());
+  return name.ok ? name.ascii : typed.trim().toLowerCase();
+}
+
+function getDomain(deps: OperationsRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: domainPath,
+    scope: 'ops:read',
+    operationId: 'getWatchedDomain',
+    summary: 'Show a domain with its jobs',
+    description:
+      'The domain as its project sees it, and what an operator asks next: its jobs with what their attempts said, what was set aside and why, its open escalation, what happened. Also a removed one.',
+    success: {
+      status: 200,
+      description: 'The domain',
+      schema: watchedDomain,
+      example: watchedExample,
+    },
+    refusals: ['domain_not_found'],
+    handle: ({ params }) =>
+      withDomain(deps, params.domainId, async (found) => ({
+        status: 200,
+        body: await watchedView(deps, found),
+      })),
+  });
+}
+
+function runJob(deps: OperationsRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'POST',
+    path: `${domainPath}/run`,
+    scope: 'admin',
+    operationId: 'runDomainJob',
+    summary: "Run a domain's job now",
+    description:
+      'Wakes a job that waits, adds one that is missing, and tries one that was set aside before its time: its next fault sets it aside again, for longer. A sweep takes the domain in its next turn. A certificate authority that asked to wait is still waited for.',
+    body: runRequest,
+    bodyExample: { queue: 'check-dns' },
+    success: {
+      status: 202,
+      description: 'The domain as it stands; the job is on its way',
+      ...shown,
+    },
+    refusals: ['domain_not_found', 'nothing_waits'],
+    handle: ({ params, body: { queue }, requestId }) =>
+      withDomain(deps, params.domainId, async (found) => {
+        if (dueAt(found, queue) === null) return refuse('nothing_waits');
+        const job = { domainId: found.id, epoch: found.epoch };
+        if (!isDomainQueue(queue)) await deps.bringToSweep(found, queue, deps.now());
+        return {
+          ...accepted(deps, found),
+          afterCommit: async () => {
+            deps.overview.forget();
+            if (isDomainQueue(queue)) await deps.runNow(queue, job, requestId);
+          },
+        };
+      }),
+  });
+}
+
+function verifyDomain(deps: OperationsRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'POST',
+    path: `${domainPath}/verify`,
+    scope: 'admin',
+    operationId: 'verifyWatchedDomain',
+    summary: 'Verify or re-verify a domain of any project',
+    description: 'The same as verifying it in its project.',
+    success: {
+      status: 202,
+      description: 'The domain as it stands; the check is under way',
+      ...shown,
+    },
+    refusals: ['domain_not_found'],
+    handle: ({ params, requestId }) =>
+      withDomain(deps, params.domainId, ({ projectId, hostname }) => {
+        const asked = { projectId, hostname, requestId };
+        return verifyNow(deps, asked, (verified) => accepted(deps, verified));
+      }),
+  });
+}
+
+/** Without its jobs: within a transaction, embedded storage would wait for itself. */
+function accepted({ windowMs, now }: VerifyDeps, found: DomainDetails): ApiResponse {
+  return { status: 202, body: domainView(found, windowMs, now()) };
+}
+
+async function withDomain(
+  deps: OperationsRoutesDeps,
+  id: string,
+  act: (found: WatchedDomain) => Promise<ApiResponse>,
+): Promise<ApiResponse> {
+  const found = isUuid(id) ? await deps.find(id) : null;
+  return found === null ? refuse('domain_not_found') : act(found);
+}
+
+async function watchedView(deps: OperationsRoutesDeps, found: WatchedDomain) {
+  const { id, epoch, hostname, projectId, project, removedAt, escalations } = found;
+  const [open] = escalations;
+  const notes = await deps.notes(id);
+  const events = await deps.timeline(id, TIMELINE_LENGTH);
+  const jobs = await seeJobs(deps, { domainId: id, epoch });
+  const noteOf = (queue: string) => notes.find((note) => note.queue === queue);
+  return {
+    id,
+    project: { id: projectId, name: project.name },
+    removedAt,
+    domain: domainView(found, deps.windowMs, deps.now()),
+    escalation: open ? escalationCaseView({ ...open, domain: { projectId, hostname } }) : null,
+    queueAnswers: jobs !== null,
+    work: [...domainQueues, ...sweeps].map((queue) => ({
+      queue,
+      isSweep: !isDomainQueue(queue),
+      dueAt: dueAt(found, queue),
+      job: jobs?.get(queue) ?? null,
+      setAside: asideView(noteOf(queue), deps.now()),
+    })),
+    timeline: events.map(eventView),
+  };
+}
+
+const sweeps = ['recheck-live', 'renew-certificate', 'escalate-renewals'] as const;
+
+function isDomainQueue(queue: DomainQueue | Sweep): queue is DomainQueue {
+  return domainQueues.some((one) => one === queue);
+}
+
+/** When the domain is due there; null where it waits for nothing. */
+function dueAt(found: WatchedDomain, queue: DomainQueue | Sweep): Date | null {
+  if (!isDomainQueue(queue)) return dueForSweep(found, queue);
+  if (found.removedAt !== null) return null;
+  return followUps(found).find((job) => job.queue === queue)?.runAt ?? null;
+}
+
+function asideView(note: Quarantine | undefined, now: Date) {
+  if (note === undefined || note.until <= now) return null;
+  const { reason, times, since, until } = note;
+  return { reason, times, since, until };
+}
+
+/** Null where the queue does not answer. */
+async function seeJobs(
+  { queues }: OperationsRoutesDeps,
+  job: DomainJob,
+): Promise<ReadonlyMap<string, SeenJob | null> | null> {
+  try {
+    const seen = domainQueues.map(async (name) => [name, await queues.see(name, job)] as const);
+    return new Map(await Promise.all(seen));
+  } catch {
+    return null; // what the database says is there all the same
+  }
+}

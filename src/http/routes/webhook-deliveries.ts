@@ -1,0 +1,125 @@
+/** What became of the messages of a webhook, and sending them again. */
+import type { Webhook } from '../../db/generated/client.ts';
+import type { ReplayedEvents } from '../../db/replay-deliveries.ts';
+import { refuse } from '../errors.ts';
+import { type ApiResponse, type Route, route } from '../route.ts';
+import { docsProject } from '../schemas/projects.ts';
+import { docsDelivery } from '../schemas/webhook-examples.ts';
+import { deliveryList, operatorReplay, replay, replayed } from '../schemas/webhooks.ts';
+import { type Owners, type WebhookRoutesDeps, withWebhook } from '../webhook-owners.ts';
+import { deliveryView } from '../webhook-view.ts';
+import { findProject } from './projects.ts';
+
+/** Our choice: as many as one look at a list can bear. */
+const DELIVERIES_SHOWN = 200;
+/** Our choice: what a receiver that was down for a day may have missed, and no more than a batch of the queue or two. */
+const REPLAYED_AT_ONCE = 1_000;
+
+const stability = 'beta';
+const words = {
+  summary: 'Send events again',
+  description: `Either those after a number, of the types that the webhook is told, or one. At most ${REPLAYED_AT_ONCE} at once, the oldest first: where as many were queued, go on after \`lastEvent\`. Each has the \`webhook-id\` that it had before. What still waits for its next attempt begins anew, at once; what is on its way already stays so.`,
+  success: {
+    status: 202,
+    description: 'They will be sent',
+    schema: replayed,
+    example: { queued: 3, lastEvent: 7n },
+  },
+} as const;
+
+/** For the webhooks of either kind of owner. */
+export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
+  return route({
+    method: 'GET',
+    path: `${owners.base}/:webhookId/deliveries`,
+    scope: owners.read,
+    tag: owners.tag,
+    stability,
+    operationId: owners.named('list', 'WebhookDeliveries'),
+    summary: 'What became of the messages',
+    description: `The deliveries of the newest events, at most ${DELIVERIES_SHOWN}. They are kept for 30 days.`,
+    success: {
+      status: 200,
+      description: 'The deliveries',
+      schema: deliveryList,
+      example: [docsDelivery],
+    },
+    refusals: [...owners.refusals, 'webhook_not_found'],
+    handle: ({ params }) =>
+      withWebhook(deps, owners, params, async ({ id }) => {
+        const rows = await deps.deliveries.list(id, DELIVERIES_SHOWN);
+        return { status: 200, body: rows.map(deliveryView) };
+      }),
+  });
+}
+
+/** For the webhooks of a project. */
+export function replayEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
+  return route({
+    ...words,
+    method: 'POST',
+    path: '/v1/projects/:projectId/webhooks/:webhookId/replay',
+    scope: owners.write,
+    tag: owners.tag,
+    stability,
+    operationId: owners.named('replay', 'WebhookEvents'),
+    body: replay,
+    bodyExample: { after: 4n },
+    refusals: [...owners.refusals, 'webhook_not_found', 'event_not_found', 'webhook_disabled'],
+    handle: ({ params, body }) =>
+      withWebhook(deps, owners, params, (webhook) =>
+        again(deps, webhook, { ...body, projectId: params.projectId }),
+      ),
+  });
+}
+
+/** For an operator's, who has to say of which project: every project has its own numbers. */
+export function replayProjectEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
+  return route({
+    ...words,
+    method: 'POST',
+    path: '/v1/webhooks/:webhookId/replay',
+    scope: owners.write,
+    tag: owners.tag,
+    stability,
+    operationId: owners.named('replay', 'WebhookEvents'),
+    body: operatorReplay,
+    bodyExample: { projectId: docsProject.id, after: 4n },
+    refusals: ['webhook_not_found', 'project_not_found', 'event_not_found', 'webhook_disabled'],
+    handle: ({ params, body }) =>
+      withWebhook(deps, owners, params, async (webhook) => {
+        const project = await findProject(deps.projects, body.projectId);
+        return project === null ? refuse('project_not_found') : again(deps, webhook, body);
+      }),
+  });
+}
+
+type Asked = {
+  readonly projectId: string;
+  readonly after?: bigint | undefined;
+  readonly event?: bigint | undefined;
+};
+
+async function again(
+  { deliveries, now }: WebhookRoutesDeps,
+  webhook: Webhook,
+  asked: Asked,
+): Promise<ApiResponse> {
+  if (webhook.disabledAt !== null) return refuse('webhook_disabled');
+  const done = await deliveries.replay({
+    webhook,
+    events: eventsOf(asked),
+    at: now(),
+    limit: REPLAYED_AT_ONCE,
+  });
+  if (asked.event !== undefined && done.queued === 0) return refuse('event_not_found');
+  return { status: 202, body: done };
+}
+
+/** The schema sees to it that there is one of both. A number below 1 is of no event. */
+function eventsOf({ projectId, after = 0n, event }: Asked): ReplayedEvents {
+  const fromZero = (number: bigint) => (number < 0n ? 0n : number);
+  return event === undefined
+    ? { projectId, after: fromZero(after) }
+    : { projectId, event: fromZero(event) };
+}

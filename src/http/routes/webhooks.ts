@@ -1,0 +1,233 @@
+/** Webhooks: who is told what happens, over HTTP. A project's, and with the same code an operator's. */
+import { randomUUID } from 'node:crypto';
+import { isUuid } from '../../core/uuid.ts';
+import { OLD_SECRET_MS } from '../../core/webhook-plan.ts';
+import type { Webhook } from '../../db/generated/client.ts';
+import { urlProblem } from '../../webhooks/receiver.ts';
+import { mintSecret } from '../../webhooks/secrets.ts';
+import { type Refusal, refuse } from '../errors.ts';
+import { type ApiResponse, type Route, route } from '../route.ts';
+import { docsSecret, docsWebhook } from '../schemas/webhook-examples.ts';
+import {
+  newWebhook,
+  webhook,
+  webhookChange,
+  webhookList,
+  webhookWithSecret,
+} from '../schemas/webhooks.ts';
+import {
+  type Owners,
+  ofOperators,
+  ofProjects,
+  type WebhookRoutesDeps,
+  withWebhook,
+} from '../webhook-owners.ts';
+import { webhookView } from '../webhook-view.ts';
+import { listDeliveries, replayEvents, replayProjectEvents } from './webhook-deliveries.ts';
+
+const forBoth = [
+  listWebhooks,
+  createWebhook,
+  getWebhook,
+  updateWebhook,
+  deleteWebhook,
+  rotateSecret,
+  listDeliveries,
+] as const;
+
+export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
+  const project = ofProjects(deps.projects);
+  return [
+    ...forBoth.map((make) => make(deps, project)),
+    replayEvents(deps, project),
+    ...forBoth.map((make) => make(deps, ofOperators)),
+    replayProjectEvents(deps, ofOperators),
+  ];
+}
+
+const stability = 'beta';
+const exampleWithSecret = { ...docsWebhook, secret: docsSecret };
+
+function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
+  return route({
+    method: 'GET',
+    path: owners.base,
+    scope: owners.read,
+    tag: owners.tag,
+    stability,
+    operationId: owners.named('list', 'Webhooks'),
+    summary: 'List webhooks',
+    description: 'Every webhook, the oldest first, those that are switched off among them.',
+    success: {
+      status: 200,
+      description: 'The webhooks',
+      schema: webhookList,
+      example: [docsWebhook],
+    },
+    refusals: owners.refusals,
+    handle: async ({ params }) => {
+      const owner = await owners.ownerOf(params);
+      if (owner === undefined) return refuse('project_not_found');
+      const rows = await deps.webhooks.list(owner);
+      return { status: 200, body: rows.map((row) => webhookView(row, deps.now())) };
+    },
+  });
+}
+
+function createWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
+  return route({
+    method: 'POST',
+    path: owners.base,
+    scope: owners.write,
+    tag: owners.tag,
+    stability,
+    operationId: owners.named('create', 'Webhook'),
+    summary: 'Make a webhook',
+    description: `${owners.told} Messages are those of Standard Webhooks 1.0.0. The answer shows the secret that signs them, once; a replay for an Idempotency-Key has null in its place: rotate it then. At most ${owners.most}.`,
+    body: newWebhook,
+    bodyExample: { url: docsWebhook.url, events: docsWebhook.events },
+    success: {
+      status: 201,
+      description: 'The webhook was made',
+      schema: webhookWithSecret,
+      example: exampleWithSecret,
+      headers: { location: 'The path of the webhook' },
+    },
+    refusals: [...owners.refusals, 'too_many_webhooks'],
+    handle: async ({ params, body: { url, events } }) => {
+      const projectId = await owners.ownerOf(params);
+      if (projectId === undefined) return refuse('project_not_found');
+      const misfit = refuseUrl(deps, url);
+      if (misfit !== null) return misfit;
+      const id = randomUUID();
+      const { secret, sealed } = mintSecret(deps.vault, id);
+      const row = { id, projectId, url, eventTypes: events, sealedSecret: sealed };
+      const made = await deps.webhooks.create({ ...row, createdAt: deps.now() }, owners.most);
+      if (made === null) return refuse('too_many_webhooks');
+      const location = `${owners.base.replace(':projectId', projectId ?? '')}/${id}`;
+      return { ...withSecret(deps, made, secret, 201), headers: { location } };
+    },
+  });
+}
+
+function getWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
+  return route({
+    method: 'GET',
+    path: `${owners.base}/:webhookId`,
+    scope: owners.read,
+    tag: owners.tag,
+    stability,
+    operationId: owners.named('get', 'Webhook'),
+    summary: 'Show a webhook',
+    success: { status: 200, description: 'The webhook', schema: webhook, example: docsWebhook },
+    refusals: [...owners.refusals, 'webhook_not_found'],
+    handle: ({ params }) => withWebhook(deps, owners, params, async (found) => shown(deps, found)),
+  });
+}
+
+function updateWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
+  return route({
+    method: 'PATCH',
+    path: `${owners.base}/:webhookId`,
+    scope: owners.write,
+    tag: owners.tag,
+    stability,
+    operationId: owners.named('update', 'Webhook'),
+    summary: 'Change a webhook',
+    description:
+      'Changes the fields that are given. What still waits to be delivered goes to the new URL; `enabled: false` ends it. Events of the time when a webhook was switched off are not sent by themselves once it is on again: replay them.',
+    body: webhookChange,
+    bodyExample: { enabled: true },
+    success: {
+      status: 200,
+      description: 'The webhook as it is now',
+      schema: webhook,
+      example: docsWebhook,
+    },
+    refusals: [...owners.refusals, 'webhook_not_found'],
+    handle: ({ params, body: { url, events, enabled } }) =>
+      withWebhook(deps, owners, params, async ({ id, projectId }) => {
+        const misfit = url === undefined ? null : refuseUrl(deps, url);
+        if (misfit !== null) return misfit;
+        const change = { url, eventTypes: events, enabled };
+        return shown(deps, await deps.webhooks.update(projectId, id, change, deps.now()));
+      }),
+  });
+}
+
+function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
+  return route({
+    method: 'DELETE',
+    path: `${owners.base}/:webhookId`,
+    scope: owners.write,
+    tag: owners.tag,
+    stability,
+    operationId: owners.named('delete', 'Webhook'),
+    summary: 'Delete a webhook',
+    description:
+      'Nothing is sent any more, but for an attempt under way. Also 204 where there is no such webhook.',
+    success: { status: 204, description: 'There is no such webhook' },
+    refusals: owners.refusals,
+    handle: async ({ params }) => {
+      const owner = await owners.ownerOf(params);
+      if (owner === undefined) return refuse('project_not_found');
+      if (isUuid(params.webhookId)) {
+        await deps.webhooks.remove(owner, params.webhookId, deps.now());
+      }
+      return { status: 204 };
+    },
+  });
+}
+
+function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
+  return route({
+    method: 'POST',
+    path: `${owners.base}/:webhookId/rotate-secret`,
+    scope: owners.write,
+    tag: owners.tag,
+    stability,
+    operationId: owners.named('rotate', 'WebhookSecret'),
+    summary: 'Give a webhook a new secret',
+    description:
+      'The answer shows it, once; a replay for an Idempotency-Key has null in its place. For 24 hours the secret of before signs, too: every message has two signatures, and a receiver that knows either accepts it. Rotating twice ends the first secret at once.',
+    success: {
+      status: 200,
+      description: 'The webhook with its new secret',
+      schema: webhookWithSecret,
+      example: { ...exampleWithSecret, oldSecretEndsAt: '2026-11-21T12:00:00.000Z' },
+    },
+    refusals: [...owners.refusals, 'webhook_not_found'],
+    handle: ({ params }) =>
+      withWebhook(deps, owners, params, async ({ id, projectId }) => {
+        const { secret, sealed } = mintSecret(deps.vault, id);
+        const oldSecretEndsAt = new Date(deps.now().getTime() + OLD_SECRET_MS);
+        const rotation = { sealedSecret: sealed, oldSecretEndsAt };
+        const rotated = await deps.webhooks.rotate(projectId, id, rotation);
+        return rotated === null
+          ? refuse('webhook_not_found')
+          : withSecret(deps, rotated, secret, 200);
+      }),
+  });
+}
+
+function shown({ now }: WebhookRoutesDeps, found: Webhook | null): ApiResponse {
+  return found === null
+    ? refuse('webhook_not_found')
+    : { status: 200, body: webhookView(found, now()) };
+}
+
+/** The secret leaves with this answer alone: what is stored for a replay does without it. */
+function withSecret(
+  { now }: WebhookRoutesDeps,
+  row: Webhook,
+  secret: string,
+  status: 200 | 201,
+): ApiResponse {
+  const view = webhookView(row, now());
+  return { status, body: { ...view, secret }, replayBody: { ...view, secret: null } };
+}
+
+function refuseUrl(rules: WebhookRoutesDeps, url: string): Refusal | null {
+  const problem = urlProblem(url, rules);
+  return problem === null ? null : refuse('invalid_body', `url: ${problem}`);
+}

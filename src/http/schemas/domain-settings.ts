@@ -1,0 +1,74 @@
+/** A project's domain settings as schemas: exactly the shape of the interface document, part 1. */
+import { z } from 'zod';
+import { REDIRECTS_MAX, redirectStatuses } from '../../core/redirects.ts';
+import { wholeNumber } from '../json.ts';
+
+const typed = (description: string) => z.string().max(2_048, 'is too long').meta({ description });
+const stored = (description: string) => z.string().meta({ description });
+
+const statusWords = `HTTP redirect status: ${redirectStatuses.join(', ')}; 301 is the usual one`;
+const status = () =>
+  wholeNumber({
+    min: 100,
+    max: 599,
+    words: `must be a number without quotes, one of ${redirectStatuses.join(', ')}`,
+  }).meta({ description: statusWords });
+
+const primaryWords = 'The main domain; null where none is chosen';
+const redirectsWords = `In the order in which they were given; at most ${REDIRECTS_MAX}`;
+
+const newRedirect = z
+  .strictObject({
+    from: typed('Domain that redirects, in any spelling'),
+    to: typed('Target domain, in any spelling'),
+    status: status(),
+  })
+  .meta({ id: 'NewRedirect', description: 'One domain that is to redirect to another' });
+
+export const newDomainSettings = z
+  .strictObject({
+    domains: z.strictObject({
+      primary: z.nullable(typed(primaryWords)),
+      redirects: z.array(newRedirect).meta({ description: redirectsWords }),
+    }),
+  })
+  .meta({ id: 'NewDomainSettings', description: 'The settings to put in the place of all others' });
+
+/** One that is stored; an event tells it whole when it ends. */
+export const redirect = z
+  .object({
+    from: stored('Domain that redirects'),
+    to: stored('Target domain'),
+    status: status(),
+  })
+  .meta({ id: 'Redirect', description: 'One domain that redirects to another of the project' });
+
+export const domainSettings = z
+  .object({
+    domains: z.object({
+      primary: z.nullable(stored(primaryWords)),
+      redirects: z.array(redirect).meta({ description: redirectsWords }),
+    }),
+  })
+  .meta({
+    id: 'DomainSettings',
+    description: "Which of a project's domains is the main one, and which redirect",
+  });
+
+/** Of the removal of a domain. */
+export const removalQuery = z.strictObject({
+  orphans: z
+    .enum(['drop'], {
+      error:
+        'takes one value, drop, which removes the domain settings that lead to the domain together with it; left out, such a domain is not removed',
+    })
+    .optional()
+    .meta({ description: 'Drops what of the domain settings leads to the domain, too' }),
+});
+
+export const docsDomainSettings = {
+  domains: {
+    primary: 'docs.example.com',
+    redirects: [{ from: 'help.example.com', to: 'docs.example.com', status: 301 }],
+  },
+};

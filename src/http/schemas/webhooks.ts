@@ -1,0 +1,139 @@
+/** Webhooks and their deliveries as schemas: they validate, and the OpenAPI document is made from them. */
+import { z } from 'zod';
+import type { DeliveryProblem, DisabledReason } from '../../core/webhook-plan.ts';
+import { DeliveryStatus } from '../../db/generated/enums.ts';
+import { int64, text, time, uuid, wholeNumber, wireTypes } from '../json.ts';
+import { inTheseWords } from '../validate.ts';
+import { explainedEnum } from './common.ts';
+import { eventType } from './events.ts';
+import { projectId } from './projects.ts';
+
+const disabledReason = explainedEnum('WebhookDisabledReason', 'Why it is switched off', {
+  requested: 'Somebody asked for it',
+  gone: 'Its receiver answered 410',
+  failing: 'Nothing has arrived for 5 days',
+} satisfies Readonly<Record<DisabledReason, string>>);
+
+const problem = explainedEnum('DeliveryProblem', 'Why the last attempt failed, or none was made', {
+  not_accepted: 'The receiver answered, and not with a 2xx; `lastStatus` says with what',
+  redirected: 'The receiver answered with a redirect, which is not followed; change the URL',
+  gone: 'The receiver answered 410, which switches the webhook off',
+  timed_out: 'There was no answer within 10 seconds',
+  connection_failed: 'No connection, or it broke off before the answer',
+  tls_failed: 'The handshake failed; most often the certificate is not valid for the name',
+  name_not_resolved: 'The host name has no address',
+  name_not_told: 'Nobody could tell the addresses of the host name',
+  address_refused: 'The host name leads to a private network',
+  url_refused: 'The URL is not one that may be called any more',
+  webhook_deleted: 'The webhook was deleted',
+  webhook_disabled: 'The webhook was switched off',
+  replayed: 'A replay took its place',
+} satisfies Readonly<Record<DeliveryProblem, string>>);
+
+const url = text({ max: 2_048 })
+  .register(wireTypes, { type: 'string', format: 'uri', minLength: 1, maxLength: 2_048 })
+  .meta({
+    description:
+      'Where events are sent: an https URL without credentials or fragment, on a public address',
+  });
+
+const events = z
+  .array(eventType, { error: inTheseWords('must be a list') })
+  .refine((list) => new Set(list).size === list.length, 'must not name a type twice')
+  .meta({ description: 'The types to be told; empty for all', uniqueItems: true });
+
+const enabled = z.boolean().meta({ description: 'Whether events are sent' });
+
+export const newWebhook = z
+  .strictObject({ url, events: events.default([]) })
+  .meta({ id: 'NewWebhook', description: 'A webhook to be made' });
+
+export const webhookChange = z
+  .strictObject({
+    url: url.optional(),
+    events: events.optional(),
+    enabled: enabled.optional(),
+  })
+  .meta({ id: 'WebhookChange', description: 'The fields to change; the others stay as they are' });
+
+const after = int64().meta({ description: 'The events after this number' });
+const oneEvent = int64().meta({ description: 'This event alone, whatever its type' });
+
+/** Exactly one of both, which is said in words. */
+export const replay = z
+  .strictObject({ after: after.optional(), event: oneEvent.optional() })
+  .refine(isOne, 'must have either after or event')
+  .meta({ id: 'Replay', description: 'What to send again: either `after` or `event`' });
+
+export const operatorReplay = z
+  .strictObject({ projectId, after: after.optional(), event: oneEvent.optional() })
+  .refine(isOne, 'must have either after or event')
+  .meta({
+    id: 'OperatorReplay',
+    description: 'What to send again of a project: either `after` or `event`',
+  });
+
+const shown = {
+  id: uuid().meta({ description: 'ID of the webhook' }),
+  projectId: z
+    .nullable(uuid())
+    .meta({ description: 'Whose events it is told; null for those of every project' }),
+  url: z.string().meta({ description: 'Where events are sent' }),
+  events: z.array(eventType).meta({ description: 'The types it is told; empty for all' }),
+  enabled,
+  disabledAt: z.nullable(time()).meta({ description: 'When it was switched off' }),
+  disabledReason: z.nullable(disabledReason),
+  oldSecretEndsAt: z
+    .nullable(time())
+    .meta({ description: 'Until when the secret of before signs, too; null where there is none' }),
+  createdAt: time().meta({ description: 'When it was made' }),
+};
+
+export const webhook = z
+  .object(shown)
+  .meta({ id: 'Webhook', description: 'A webhook without its secret' });
+
+export const webhookList = z.array(webhook);
+
+export const webhookWithSecret = z
+  .object({
+    ...shown,
+    secret: z.nullable(z.string()).meta({
+      description: 'What signs, shown only now; null where the answer is replayed',
+    }),
+  })
+  .meta({ id: 'WebhookWithSecret', description: 'A webhook with its new secret' });
+
+export const replayed = z
+  .object({
+    queued: wholeNumber({ min: 0, max: 1_000 }).meta({ description: 'How many will be sent' }),
+    lastEvent: z
+      .nullable(int64())
+      .meta({ description: 'The number of the last one; go on `after` it where 1000 were queued' }),
+  })
+  .meta({ id: 'Replayed', description: 'What will be sent again' });
+
+export const delivery = z
+  .object({
+    id: uuid().meta({ description: 'ID of the delivery' }),
+    messageId: z.string().meta({ description: 'The `webhook-id` that the receiver gets' }),
+    projectId,
+    event: int64().meta({ description: 'The number of the event' }),
+    type: z.string().meta({ description: 'The type of the event' }),
+    status: z.enum(DeliveryStatus).meta({ id: 'DeliveryStatus', description: 'How it stands' }),
+    attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({ description: 'Attempts so far' }),
+    createdAt: time(),
+    lastAttemptAt: z.nullable(time()),
+    lastStatus: z
+      .nullable(wholeNumber({ min: 100, max: 599 }))
+      .meta({ description: 'The HTTP status of the last answer; null where none came' }),
+    lastError: z.nullable(problem),
+    nextAttemptAt: z.nullable(time()).meta({ description: 'Null once it has ended' }),
+  })
+  .meta({ id: 'Delivery', description: 'One event for one webhook' });
+
+export const deliveryList = z.array(delivery);
+
+function isOne(asked: { readonly after?: unknown; readonly event?: unknown }): boolean {
+  return (asked.after === undefined) !== (asked.event === undefined);
+}

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { EscalationCause, EscalationEvidence } from '../../src/core/escalation.ts';
+import { escalationWords } from '../../src/core/escalation-words.ts';
+import { createDomainStore } from '../../src/db/domains.ts';
+import {
+  closeForOperator,
+  evidenceOf,
+  listEscalations,
+  openEscalation,
+} from '../../src/db/escalations.ts';
+import { createProjectStore } from '../../src/db/projects.ts';
+import { domainView } from '../../src/http/domain-view.ts';
+import { cursorAfterCase, placeOfCursor } from '../../src/http/escalation-cursor.ts';
+import { escalationRoutes } from '../../src/http/routes/escalations.ts';
+import { docsCase } from '../../src/http/schemas/escalation-example.ts';
+import { later, missing, noon } from '../support/builders.ts';
+import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
+
+const HOUR = 3_600_000;
+let api: TestApi;
+let key: string;
+
+beforeAll(async () => {
+  api = await startTestApi((prisma) =>
+    escalationRoutes({
+      list: (query) => listEscalations(prisma, query),
+      close: (id) => closeForOperator(prisma, id, later(noon, HOUR)),
+    }),
+  );
+  key = await api.keyWith('ops:read');
+});
+afterAll(() => api.close());
+beforeEach(() => api.prisma.escalation.deleteMany());
+
+let count = 0;
+
+/** A verified domain with a case. */
+async function aCase(
+  cause: EscalationCause,
+  parts: Partial<EscalationEvidence> = {},
+  openedAt = noon,
+) {
+  count += 1;
+  const project = await createProjectStore(api.prisma).create({
+    name: 'Docs',
+    slug: `docs-${count}`,
+    plan: 'pro',
+  });
+  const hostname = `docs-${count}.example.com`;
+  const projectId = project?.id ?? '';
+  const store = createDomainStore(api.prisma);
+  const added = await store.add({ projectId, hostname, target: `x${count}.edge.test` }, noon);
+  const domain = { id: added?.id ?? '', epoch: 1 };
+  await api.prisma.domain.update({
+    where: { id: domain.id },
+    data: { status: 'verified', verifiedAt: noon },
+  });
+  const evidence = { ...evidenceOf({}), ...parts };
+  const escalation = { cause, evidence, ...escalationWords(cause, evidence) };
+  const times = { at: openedAt, againAt: later(openedAt, HOUR) };
+  await openEscalation(api.prisma, domain, escalation, times);
+  return { projectId, hostname, cause, evidence, ...escalationWords(cause, evidence, 'operator') };
+}
+
+async function list(query = '') {
+  const answer = await callApi(api.api, `GET /v1/escalations${query}`, { key });
+  expect(answer.status).toBe(200);
+  const cases = answer.body as readonly Record<string, unknown>[]; // a 200 is a list
+  const next = /^<([^>]+)>; rel="next"$/.exec(answer.headers['link'] ?? '')?.[1];
+  return { cases, next };
+}
+
+describe('GET /v1/escalations', () => {
+  it('shows a case with its project, its words and what they rest on', async () => {
+    const { projectId, hostname, summary, nextAction } = await aCase('challenge_unreachable', {
+      findings: missing.findings,
+      problem: { type: 'connection', detail: 'Timeout.' },
+      refusals: 2,
+      probes: [
+        { address: '192.0.2.1', outcome: 'other_answer', status: 301 },
+        { address: '2001:db8::1', outcome: 'timeout' },
+      ],
+      quarantine: { reason: 'Error: no such file', until: noon.toISOString() },
+      // Of one look only: nobody is told yet.
+      candidate: 'dns_unknown',
+    });
+    const { cases } = await list();
+    expect(cases).toEqual([
+      {
+        id: expect.any(String),
+        projectId,
+        domainId: expect.any(String),
+        hostname,
+        cause: 'challenge_unreachable',
+        summary,
+        nextAction,
+        evidence: {
+          findings: [expect.objectContaining({ code: 'record_missing', actor: 'customer' })],
+          problem: { type: 'connection', detail: 'Timeout.', retryAfter: null },
+          refusals: 2n,
+          budget: null,
+          probes: [
+            { address: '192.0.2.1', outcome: 'other_answer', status: 301n },
+            { address: '2001:db8::1', outcome: 'timeout', status: null },
+          ],
+          setback: null,
+          quarantine: { reason: 'Error: no such file', until: noon.toISOString() },
+          nextAttempt: null,
+          servedUntil: null,
+        },
+        openedAt: noon.toISOString(),
+        closedAt: null,
+      },
+    ]);
+  });
+
+  it('has the words that the customer reads at the domain', async () => {
+    const { projectId, hostname } = await aCase('authority_refused', {
+      problem: { type: 'malformed', detail: 'No.' },
+    });
+    const found = await createDomainStore(api.prisma).find(projectId, hostname);
+    const shown = found && domainView(found, HOUR, noon).escalation;
+    const [{ openedAt, cause, summary, nextAction } = {}] = (await list()).cases;
+    expect(shown).toEqual({ openedAt: noon, cause, summary, nextAction });
+    expect(openedAt).toBe(noon.toISOString());
+  });
+
+  it('of a closed case promises nothing more', async () => {
+    await aCase('platform_fault');
+    await api.prisma.escalation.updateMany({ data: { closedAt: later(noon, HOUR) } });
+    const closedAt = later(noon, HOUR).toISOString();
+    expect((await list('?status=closed')).cases).toMatchObject([{ closedAt, nextAction: null }]);
+    expect((await list('?status=open')).cases).toEqual([]);
+  });
+
+  it('is a page at a time, the newest first, and every case is on one of them', async () => {
+    for (let hour = 0; hour < 5; hour += 1)
+      await aCase('platform_fault', {}, later(noon, hour * HOUR));
+    const pages = [];
+    for (let query: string | undefined = '?limit=2&status=open'; query !== undefined; ) {
+      const { cases, next } = await list(query);
+      pages.push(cases.map(({ openedAt }) => openedAt));
+      query = next?.replace('/v1/escalations', '');
+    }
+    const opened = [4, 3, 2, 1, 0].map((hour) => later(noon, hour * HOUR).toISOString());
+    expect(pages).toEqual([opened.slice(0, 2), opened.slice(2, 4), opened.slice(4)]);
+  });
+
+  it('leaves out a cause that a newer version knows', async () => {
+    await aCase('platform_fault');
+    await api.prisma.escalation.updateMany({ data: { cause: 'from_the_future' } });
+    expect((await list()).cases).toEqual([]);
+  });
+
+  it('shows a case of the first version, which had less to say', async () => {
+    await aCase('authority_refused');
+    await api.prisma.escalation.updateMany({ data: { evidence: { findings: [], problem: null } } });
+    expect((await list()).cases).toMatchObject([
+      { summary: 'The certificate authority refused the order.', evidence: { probes: [] } },
+    ]);
+  });
+
+  it.each([
+    'limit=0',
+    'limit=101',
+    'status=new',
+    'cursor=AQ',
+    'cursor=',
+    `cursor=${Buffer.alloc(23, 255).toString('base64url')}`,
+    `cursor=${Buffer.from([1, ...Buffer.alloc(22, 255)]).toString('base64url')}`,
+  ])('refuses %s', async (query) => {
+    const answer = await callApi(api.api, `GET /v1/escalations?${query}`, { key });
+    expect(answer).toMatchObject({ status: 400, body: errorBody(400, 'invalid_query') });
+  });
+
+  it('needs the scope of operators', async () => {
+    const customers = await api.keyWith('domains:read');
+    const answer = await callApi(api.api, 'GET /v1/escalations', { key: customers });
+    expect(answer.status).toBe(403);
+  });
+});
+
+describe('a cursor', () => {
+  it('is the place after a case, and nothing else is', () => {
+    const place = { openedAt: later(noon, 7), id: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60' };
+    expect(placeOfCursor(cursorAfterCase(place))).toEqual(place);
+    expect(placeOfCursor(`${cursorAfterCase(place)}A`)).toBeNull();
+  });
+});
+
+describe('the example of the document', () => {
+  it('is worded as a case with this evidence is', () => {
+    const { evidence, summary, nextAction } = docsCase;
+    const { problem, probes, nextAttempt } = evidence;
+    const { type, detail } = problem;
+    const stored = evidenceOf({ problem: { type, detail }, refusals: 2, probes, nextAttempt });
+    expect(escalationWords('challenge_unreachable', stored)).toEqual({ summary, nextAction });
+  });
+});

@@ -1,0 +1,300 @@
+/** The stream of a project's events over HTTP, without a socket: what it begins with, what it has, and when it ends. */
+import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import { createApiKeyStore } from '../../src/db/api-keys.ts';
+import { createDomainStore } from '../../src/db/domains.ts';
+import { createEventFeedStore, type EventRange, tell } from '../../src/db/events.ts';
+import { createProjectStore } from '../../src/db/projects.ts';
+import { createFeed, type Feed } from '../../src/events/feed.ts';
+import { createMayGoOn } from '../../src/events/may-go-on.ts';
+import { createSlots } from '../../src/events/slots.ts';
+import { createOpenStream } from '../../src/events/streams.ts';
+import { createAuthenticate } from '../../src/http/keys/auth.ts';
+import { eventRoutes } from '../../src/http/routes/events.ts';
+import { noon } from '../support/builders.ts';
+import { type Reading, readEvents } from '../support/sse.ts';
+import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
+
+let t: TestApi;
+let feed: Feed;
+let key: string;
+let path: string;
+let domains: readonly { readonly id: string; readonly hostname: string }[];
+const watched: string[] = [];
+const open = new Set<AbortController>();
+/** What the database answers instead, as long as it is away. */
+let away: Error | null = null;
+
+beforeAll(async () => {
+  t = await startTestApi((prisma, _now) => {
+    const store = () => createEventFeedStore(t); // its pool is there once it is started
+    const unlessAway =
+      <A extends readonly unknown[], R>(act: (...args: A) => Promise<R>) =>
+      (...args: A) =>
+        away === null ? act(...args) : Promise.reject(away);
+    const lastNumbers = unlessAway((ids: readonly string[]) => store().lastNumbers(ids));
+    feed = createFeed({ lastNumbers, log: { info: () => {}, warn: () => {} }, pollMs: 5 });
+    const findKey = createApiKeyStore(prisma).find;
+    const mayGoOn = createMayGoOn(createAuthenticate({ findKey, now: () => t.clock.now }));
+    return eventRoutes({
+      projects: createProjectStore(prisma),
+      findDomainId: (...of) => store().findDomainId(...of),
+      platformDomain: 'edge.signpost.test',
+      openStream: createOpenStream({
+        feed,
+        looks: { follow: () => expect.fail('nobody asked for checks') },
+        lastNumbers,
+        page: unlessAway((range: EventRange) => store().page(range)),
+        heartbeatMs: 20,
+        slots: createSlots({ total: 4, perKey: 3 }),
+        watching: {
+          watch(id) {
+            watched.push(id);
+            return () => void watched.splice(watched.indexOf(id), 1);
+          },
+        },
+        mayGoOn,
+        log: { error: (fields, message) => void t.errors.push({ fields, message }) },
+      }),
+    });
+  });
+  key = await t.keyWith('domains:read');
+  const project = await createProjectStore(t.prisma).create({ name: 'P', slug: 'p', plan: 'pro' });
+  const projectId = project?.id ?? '';
+  path = `/v1/projects/${projectId}/events`;
+  const added = [];
+  for (const hostname of ['a.shop.test', 'b.shop.test']) {
+    added.push(
+      await createDomainStore(t.prisma).add({ projectId, hostname, target: hostname }, noon),
+    );
+  }
+  domains = added.map((domain) => ({ id: domain?.id ?? '', hostname: domain?.hostname ?? '' }));
+});
+afterEach(() => {
+  for (const one of open) one.abort();
+  open.clear();
+});
+afterAll(async () => {
+  feed?.close();
+  await t?.close();
+});
+
+type Opened = Reading & { readonly headers: Readonly<Record<string, string>>; close(): void };
+
+/** Opens a stream, and expects that it is one. */
+async function read(lastEventId?: number | string, query = '', token = key): Promise<Opened> {
+  const answer = await t.api.handle({
+    method: 'GET',
+    target: path + query,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(lastEventId !== undefined && { 'last-event-id': String(lastEventId) }),
+    },
+    readBody: async () => ({ kind: 'too_large' }),
+    remoteAddress: '127.0.0.1',
+  });
+  if (answer.stream === undefined) throw new Error(`${answer.status} ${answer.body}`);
+  const over = new AbortController();
+  open.add(over);
+  const reading = readEvents(answer.stream.open(over.signal));
+  return { ...reading, headers: answer.headers, close: () => over.abort() };
+}
+
+/** Tells so many events of a domain, in a transaction each. */
+async function happens(count: number, domain = 0): Promise<void> {
+  for (let n = 0; n < count; n += 1) {
+    const event = {
+      type: 'domain.live',
+      issuer: 'Local',
+      expiresAt: noon,
+      domainId: domains[domain]?.id ?? '',
+    } as const;
+    await t.prisma.$transaction((tx) => tell(tx, [event], noon));
+  }
+}
+
+async function newest(): Promise<number> {
+  return t.prisma.event.count();
+}
+
+describe('the stream of events', () => {
+  it('has everything after the number that is named, as it was told', async () => {
+    const reading = await read(0);
+    expect(reading.headers).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    });
+    expect(reading.headers).not.toHaveProperty('etag');
+    expect(await reading.take(2)).toEqual(
+      domains.map(({ hostname }, index) => ({
+        event: 'domain.added',
+        id: String(index + 1),
+        data: {
+          id: index + 1,
+          type: 'domain.added',
+          hostname,
+          at: noon.toISOString(),
+          data: { record: expect.objectContaining({ value: hostname }) },
+        },
+      })),
+    );
+    expect(await (await read(1)).numbers(1)).toEqual([2]);
+  });
+
+  it('has findings in words, as the timeline has them', async () => {
+    const before = await newest();
+    const findings = [{ code: 'held_elsewhere', hostname: 'a.shop.test' }] as const;
+    const event = { type: 'domain.drifted', findings, domainId: domains[0]?.id ?? '' } as const;
+    await t.prisma.$transaction((tx) => tell(tx, [event], noon));
+    const [told] = await (await read(before)).take(1);
+    const words = expect.stringMatching(/\w+ \w+/);
+    expect(told?.data).toMatchObject({ data: { findings: [{ summary: words, action: words }] } });
+  });
+
+  it('has what happens from now on, and where that begins', async () => {
+    const before = await newest();
+    const reading = await read();
+    const next = reading.next();
+    await happens(1);
+    expect((await next)?.id).toBe(String(before + 1));
+    const silent = await read();
+    const nothing = silent.next();
+    silent.close();
+    expect(await nothing).toBeNull();
+    expect(silent.lastEventId()).toBe(String(before + 1));
+  });
+
+  it('goes on where it was left, through a burst of a thousand', async () => {
+    const before = await newest();
+    const first = await read(before);
+    const told = happens(1_000);
+    const half = await first.numbers(400);
+    first.close();
+    await told;
+    const second = await read(half.at(-1));
+    const rest = await second.numbers(600);
+    expect([...half, ...rest]).toEqual(Array.from({ length: 1_000 }, (_, n) => before + n + 1));
+  });
+
+  it('has those of one domain, and counts as watching it while it is open', async () => {
+    const reading = await read(0, '?hostname=B.Shop.test.');
+    expect(watched).toEqual([domains[1]?.id]);
+    expect((await reading.take(1))[0]?.data).toMatchObject({ hostname: 'b.shop.test' });
+    const next = reading.next();
+    await happens(150, 0);
+    await happens(1, 1);
+    const last = await newest();
+    expect((await next)?.id).toBe(String(last));
+    reading.close();
+    expect(watched).toEqual([]);
+    await read(0);
+    expect(watched).toEqual([]);
+  });
+
+  it('says where the database was put back, and goes on from there', async () => {
+    const last = await newest();
+    const reading = await read(last + 1_000);
+    expect(await reading.next()).toEqual({
+      event: 'stream.reset',
+      id: String(last),
+      data: { newest: last },
+    });
+    await happens(1);
+    expect(await reading.numbers(1)).toEqual([last + 1]);
+    // The same for who is reading when it happens.
+    await t.prisma.$executeRaw`DELETE FROM event WHERE number > ${last}`;
+    await t.prisma.$executeRaw`UPDATE project SET last_event_number = ${last}`;
+    expect((await reading.next())?.event).toBe('stream.reset');
+    await happens(1);
+    expect(await reading.numbers(1)).toEqual([last + 1]);
+  });
+
+  it.each(['', 'abc', '-1', '1.5', '1e3', '0x10', '1, 2', '\u0661', "1' OR 1=1", '9'.repeat(200)])(
+    'refuses the Last-Event-ID %j',
+    async (lastEventId) => {
+      const headers = { 'last-event-id': lastEventId };
+      const answer = await callApi(t.api, `GET ${path}`, { key, headers });
+      expect(answer).toMatchObject({ status: 400, body: errorBody(400, 'invalid_last_event_id') });
+    },
+  );
+
+  it('takes any number, however large', async () => {
+    const reading = await read('9'.repeat(40));
+    expect((await reading.next())?.event).toBe('stream.reset');
+  });
+
+  test.each([
+    [404, 'domain_not_found', '?hostname=nobody.shop.test'],
+    [404, 'domain_not_found', '?hostname=not%20a%20name'],
+    [400, 'invalid_query', '?host=a.shop.test'],
+    [400, 'invalid_query', '?checks=tell'],
+  ])('answers %i %s to %s', async (status, code, query) => {
+    const answer = await callApi(t.api, `GET ${path}${query}`, { key });
+    expect(answer).toMatchObject({ status, body: errorBody(status, code) });
+  });
+
+  it('is not begun by HEAD', async () => {
+    for (const _ of Array(10)) {
+      expect(await callApi(t.api, `HEAD ${path}`, { key })).toMatchObject({
+        status: 200,
+        text: '',
+      });
+    }
+  });
+});
+
+describe('a stream that goes on', () => {
+  it('has a comment now and then', async () => {
+    const reading = await read();
+    const next = reading.next();
+    while (reading.comments.length < 3) await new Promise((resolve) => setImmediate(resolve));
+    reading.close();
+    expect(await next).toBeNull();
+    expect(new Set(reading.comments)).toEqual(new Set(['heartbeat']));
+  });
+
+  it.each([
+    ['its key has ended', { revokedAt: noon }],
+    ['its key may do other things only', { scopes: ['pets:read'] }],
+  ])('ends when %s', async (_, data) => {
+    const token = await t.keyWith('domains:read');
+    const reading = await read(undefined, '', token);
+    const next = reading.next();
+    const [, id = ''] = token.split('_');
+    await t.prisma.apiKey.update({ where: { id }, data });
+    t.clock.now = new Date(t.clock.now.getTime() + 6_000); // what is remembered of a key
+    expect(await next).toBeNull();
+  });
+
+  it('stays while the database is away, and loses nothing', async () => {
+    const before = await newest();
+    const reading = await read(before);
+    const next = reading.numbers(2);
+    away = Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
+    await happens(2);
+    for (const _ of Array(10)) await new Promise((resolve) => setTimeout(resolve, 5));
+    away = null;
+    expect(await next).toEqual([before + 1, before + 2]);
+    expect(t.errors).toEqual([]);
+  });
+
+  it('is one of as many as a key may have, and a process', async () => {
+    const three = [await read(), await read(), await read()];
+    const fourth = await callApi(t.api, `GET ${path}`, { key });
+    expect(fourth).toMatchObject({ status: 429, body: errorBody(429, 'too_many_streams') });
+    expect(fourth.headers['retry-after']).toBe('30');
+    const other = await t.keyWith('domains:read');
+    await read(undefined, '', other);
+    const fifth = await callApi(t.api, `GET ${path}`, { key: other });
+    expect(fifth).toMatchObject({ status: 503, body: errorBody(503, 'too_many_connections') });
+    three[0]?.close();
+    await read();
+  });
+
+  it('is refused while the database is away', async () => {
+    away = Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
+    const answer = await callApi(t.api, `GET ${path}`, { key });
+    away = null;
+    expect(answer).toMatchObject({ status: 503, body: errorBody(503, 'unavailable') });
+  });
+});

@@ -1,0 +1,38 @@
+/** What the tests of domains over HTTP share: the routes of projects and domains, and what these set off. */
+import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
+import { createDomainStore } from '../../src/db/domains.ts';
+import type { PrismaClient } from '../../src/db/generated/client.ts';
+import { createProjectStore } from '../../src/db/projects.ts';
+import type { Route } from '../../src/http/route.ts';
+import { type DomainRoutesDeps, domainRoutes } from '../../src/http/routes/domains.ts';
+import { projectRoutes } from '../../src/http/routes/projects.ts';
+import { createTargets } from '../../src/target.ts';
+
+export const platformDomain = 'edge.signpost.test';
+
+type Effects = Partial<Pick<DomainRoutesDeps, 'wake' | 'orderNow' | 'forget' | 'dropTraffic'>>;
+
+/** What is set off goes nowhere but to `effects`. */
+export function publishingRoutes(
+  prisma: PrismaClient,
+  now: () => Date,
+  effects: Effects,
+): readonly Route[] {
+  const projects = createProjectStore(prisma);
+  return [
+    ...projectRoutes({ projects, platformDomain, now }),
+    ...domainRoutes({
+      projects,
+      domains: createDomainStore(prisma),
+      platformDomain,
+      windowMs: VERIFY_WINDOW_MS,
+      targetFor: createTargets(new Uint8Array(32), platformDomain),
+      wake: async () => {},
+      orderNow: async () => {},
+      forget: async () => {},
+      dropTraffic: () => {},
+      now,
+      ...effects,
+    }),
+  ];
+}

@@ -1,0 +1,82 @@
+/** What the tests of webhooks over HTTP share: an API, a project, and who calls. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { createVault } from '../../src/certificates/vault.ts';
+import { createDeliveryStore } from '../../src/db/deliveries.ts';
+import { createDomainStore } from '../../src/db/domains.ts';
+import { createProjectStore } from '../../src/db/projects.ts';
+import { createWebhookStore } from '../../src/db/webhooks.ts';
+import { webhookRoutes } from '../../src/http/routes/webhooks.ts';
+import { noon } from '../support/builders.ts';
+import { callApi, startTestApi, type TestApi } from './support.ts';
+
+export const url = 'https://hooks.example.com/signpost';
+export const vault = createVault(randomBytes(32));
+export type Shown = { id: string; secret: string | null; [field: string]: unknown };
+
+/** Opens everything before the tests of a file and closes it after them; each test has a project of its own. */
+export function webhookApi() {
+  let api: TestApi;
+  let key: string;
+  let admin: string;
+  let projectId: string;
+
+  beforeAll(async () => {
+    api = await startTestApi((prisma, now) =>
+      webhookRoutes({
+        projects: createProjectStore(prisma),
+        webhooks: createWebhookStore(prisma),
+        deliveries: createDeliveryStore(prisma),
+        vault,
+        allowPrivate: false,
+        now,
+      }),
+    );
+    key = await api.keyWith('domains:read', 'domains:write');
+    admin = await api.keyWith('admin');
+  });
+  afterAll(() => api.close());
+  beforeEach(async () => {
+    api.clock.now = noon;
+    await api.prisma.webhook.deleteMany();
+    await fixture.nextProject();
+  });
+
+  const fixture = {
+    get prisma() {
+      return api.prisma;
+    },
+    get clock() {
+      return api.clock;
+    },
+    get projectId() {
+      return projectId;
+    },
+    get base() {
+      return `/v1/projects/${projectId}/webhooks`;
+    },
+    /** Another project from here on. */
+    async nextProject() {
+      const slug = `p-${randomBytes(6).toString('hex')}`;
+      const made = await createProjectStore(api.prisma).create({ name: 'P', slug, plan: 'pro' });
+      projectId = made?.id ?? '';
+    },
+    /** Adds a domain for each name, which is an event each. */
+    async tellOf(...hostnames: readonly string[]) {
+      const domains = createDomainStore(api.prisma);
+      for (const hostname of hostnames) {
+        await domains.add({ projectId, hostname, target: 'x.edge.test' }, api.clock.now);
+      }
+    },
+    call: (line: string, json?: unknown, headers = {}) =>
+      callApi(api.api, line, { key, headers, ...(json !== undefined && { json }) }),
+    operate: (line: string, json?: unknown) =>
+      callApi(api.api, line, { key: admin, ...(json !== undefined && { json }) }),
+    async make(body: object = { url }): Promise<Shown> {
+      const { status, body: made } = await fixture.call(`POST ${fixture.base}`, body);
+      expect(status).toBe(201);
+      return made as Shown;
+    },
+  };
+  return fixture;
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { noon } from '../support/builders.ts';
+import { errorBody } from './support.ts';
+import { type Shown, url, webhookApi } from './webhook-fixture.ts';
+
+const fixture = webhookApi();
+const { call, operate, make, tellOf } = fixture;
+
+describe('a replay', () => {
+  const deliveries = async (id: string) =>
+    (await call(`GET ${fixture.base}/${id}/deliveries`)).body as Record<string, unknown>[];
+
+  it('sends what came after a number again, with the ids of before, and nothing twice', async () => {
+    const { id } = await make();
+    await tellOf('a.shop.test', 'b.shop.test', 'c.shop.test');
+    const before = await deliveries(id);
+    expect(before.map(({ event }) => event)).toEqual([3n, 2n, 1n]);
+    const { status, body } = await call(`POST ${fixture.base}/${id}/replay`, { after: 1 });
+    expect([status, body]).toEqual([202, { queued: 2n, lastEvent: 3n }]);
+    // They wait as it is.
+    expect(await deliveries(id)).toEqual(before);
+    await fixture.prisma.webhookDelivery.updateMany({
+      where: { webhookId: id },
+      data: { status: 'delivered', attempts: 1, nextAttemptAt: null },
+    });
+    for (const _ of ['once', 'twice']) {
+      const again = await call(`POST ${fixture.base}/${id}/replay`, { after: 1 });
+      expect(again.body).toEqual({ queued: 2n, lastEvent: 3n });
+    }
+    const after = await deliveries(id);
+    const is = (status: string) => after.filter((one) => one['status'] === status);
+    expect(is('delivered').map(({ event }) => event)).toEqual([3n, 2n, 1n]);
+    expect(is('pending').map(({ event, messageId }) => [event, messageId])).toEqual(
+      before.slice(0, 2).map(({ event, messageId }) => [event, messageId]),
+    );
+  });
+
+  it('sends events of the webhook’s types, or the one that is named', async () => {
+    const { id } = await make({ url, events: ['domain.live'] });
+    await tellOf('a.shop.test', 'b.shop.test');
+    const replay = async (json: object) =>
+      (await call(`POST ${fixture.base}/${id}/replay`, json)).body;
+    expect(await replay({ after: 0 })).toEqual({ queued: 0n, lastEvent: null });
+    expect(await replay({ event: 2 })).toEqual({ queued: 1n, lastEvent: 2n });
+    expect(await replay({ event: 3 })).toEqual(errorBody(404, 'event_not_found'));
+    expect(await replay({ after: -1 })).toEqual({ queued: 0n, lastEvent: null });
+    expect(await replay({ after: 2n ** 63n - 1n })).toEqual({ queued: 0n, lastEvent: null });
+    for (const json of [{}, { after: 1, event: 1 }]) {
+      expect(await replay(json)).toEqual(
+        errorBody(400, 'invalid_body', expect.stringContaining('either after or event')),
+      );
+    }
+  });
+
+  it('is of a thousand at most, and says where to go on', async () => {
+    await tellOf('a.shop.test');
+    const domain = await fixture.prisma.domain.findFirstOrThrow({
+      where: { projectId: fixture.projectId },
+    });
+    const told = Array.from({ length: 1_200 }, () => ({
+      domain_id: domain.id,
+      type: 'domain.live',
+      data: {},
+      at: noon,
+    }));
+    await fixture.prisma.$executeRaw`SELECT record_events(${JSON.stringify(told)}::jsonb)`;
+    const { id } = await make();
+    const first = await call(`POST ${fixture.base}/${id}/replay`, { after: 0 });
+    expect(first.body).toEqual({ queued: 1_000n, lastEvent: 1_000n });
+    const rest = await call(`POST ${fixture.base}/${id}/replay`, { after: 1_000 });
+    expect(rest.body).toEqual({ queued: 201n, lastEvent: 1_201n });
+  });
+});
+
+describe('an operator’s webhook', () => {
+  it('replays nothing of a project that is not there, and says so', async () => {
+    const { body } = await operate('POST /v1/webhooks', { url });
+    const { id } = body as Shown;
+    for (const projectId of ['6f9619ff-8b86-4011-b42d-00cf4fc964ff', 'none']) {
+      const { status } = await operate(`POST /v1/webhooks/${id}/replay`, { projectId, after: 0 });
+      expect(status).toBe(projectId === 'none' ? 400 : 404);
+    }
+  });
+
+  it('is told of every project, and asks for a replay by project', async () => {
+    const { body } = await operate('POST /v1/webhooks', { url, events: ['domain.added'] });
+    const { id, projectId: owner } = body as Shown;
+    expect(owner).toBeNull();
+    await tellOf('a.shop.test');
+    const first = fixture.projectId;
+    await fixture.nextProject();
+    await tellOf('a.shop.test');
+    const { body: told } = await operate(`GET /v1/webhooks/${id}/deliveries`);
+    const projects = (told as Shown[]).map((one) => one['projectId']);
+    expect(projects).toEqual([fixture.projectId, first]);
+    const replay = await operate(`POST /v1/webhooks/${id}/replay`, { projectId: first, event: 1 });
+    expect(replay.body).toEqual({ queued: 1n, lastEvent: 1n });
+    const without = await operate(`POST /v1/webhooks/${id}/replay`, { event: 1 });
+    expect(without.status).toBe(400);
+    expect((await operate('GET /v1/webhooks')).body).toMatchObject([{ id }]);
+    expect((await operate(`DELETE /v1/webhooks/${id}`)).status).toBe(204);
+  });
+
+  it('is nobody else’s business', async () => {
+    expect((await call('GET /v1/webhooks')).body).toEqual(errorBody(403, 'insufficient_scope'));
+    expect((await call(`GET ${fixture.base}`)).body).toEqual([]);
+  });
+});

@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { openSecret } from '../../src/webhooks/secrets.ts';
+import { later, noon } from '../support/builders.ts';
+import { errorBody } from './support.ts';
+import { type Shown, url, vault, webhookApi } from './webhook-fixture.ts';
+
+const DAY = 24 * 3_600_000;
+const fixture = webhookApi();
+const { call, operate, make, tellOf } = fixture;
+
+describe('a new webhook', () => {
+  it('shows its secret once, and is told everything unless it says otherwise', async () => {
+    const answer = await call(`POST ${fixture.base}`, { url });
+    const { id, secret, ...rest } = answer.body as Shown;
+    expect(answer.headers['location']).toBe(`${fixture.base}/${id}`);
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    const shown = {
+      projectId: fixture.projectId,
+      url,
+      events: [],
+      enabled: true,
+      disabledAt: null,
+      disabledReason: null,
+      oldSecretEndsAt: null,
+      createdAt: noon.toISOString(),
+    };
+    expect(rest).toEqual(shown);
+    for (const line of [`GET ${fixture.base}/${id}`, `GET ${fixture.base}`]) {
+      const { text, body } = await call(line);
+      expect(text).not.toContain('whsec');
+      expect([body].flat()).toEqual([{ id, ...shown }]);
+    }
+  });
+
+  it('is stored with its secret sealed, and opens in its own row alone', async () => {
+    const { id, secret } = await make();
+    const row = await fixture.prisma.webhook.findUniqueOrThrow({ where: { id } });
+    const bytes = Buffer.from(secret?.slice(6) ?? '', 'base64');
+    expect(Buffer.from(row.sealedSecret).includes(bytes)).toBe(false);
+    expect(Buffer.from(openSecret(vault, id, row.sealedSecret))).toEqual(bytes);
+    expect(() => openSecret(vault, fixture.projectId, row.sealedSecret)).toThrow();
+  });
+
+  it('is made once for an Idempotency-Key, whose replay does without the secret', async () => {
+    const headers = { 'idempotency-key': `make-${fixture.projectId}` };
+    const first = await call(`POST ${fixture.base}`, { url }, headers);
+    const again = await call(`POST ${fixture.base}`, { url }, headers);
+    expect(again.headers['idempotency-replayed']).toBe('true');
+    expect(again.body).toEqual({ ...(first.body as Shown), secret: null });
+    const { secret } = first.body as Shown;
+    const stored = await fixture.prisma.idempotentAnswer.findMany();
+    expect(stored.map(({ body }) => body).join()).not.toContain(secret?.slice(6));
+    expect(await fixture.prisma.webhook.count()).toBe(1);
+  });
+
+  const misfits: readonly (readonly [body: object, words: string])[] = [
+    [{}, 'url: is required'],
+    [{ url: 'http://hooks.example.com/' }, 'url: must be an https URL'],
+    [{ url: 'https://169.254.169.254/' }, 'url: must not lead to a private network'],
+    [{ url: 'https://a:b@hooks.example.com/' }, 'url: must not carry credentials'],
+    [{ url, events: ['domain.exploded'] }, 'events[0]: must be one of domain.added, '],
+    [{ url, events: ['domain.live', 'domain.live'] }, 'events: must not name a type twice'],
+    [{ url, secret: 'mine' }, 'secret: is not a known field'],
+  ];
+  it.each(misfits)('is not made of %j', async (body, words) => {
+    const answer = await call(`POST ${fixture.base}`, body);
+    expect(answer.body).toEqual(errorBody(400, 'invalid_body', expect.stringContaining(words)));
+  });
+
+  it('is the tenth at most, however many are asked for at once', async () => {
+    const asked = Array.from({ length: 12 }, () => call(`POST ${fixture.base}`, { url }));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([...Array(10).fill(201), 409, 409]);
+    expect((await call(`POST ${fixture.base}`, { url })).body).toEqual(
+      errorBody(409, 'too_many_webhooks'),
+    );
+    await fixture.nextProject();
+    await make();
+  });
+});
+
+describe('a webhook', () => {
+  it('of another project or of an operator is not found', async () => {
+    const { id } = await make();
+    const { body } = await operate('POST /v1/webhooks', { url });
+    const foreign = (body as Shown).id;
+    await fixture.nextProject();
+    for (const other of [id, foreign, fixture.projectId, 'no-id', `${id}%00`]) {
+      for (const [method, path, json] of [
+        ['GET', ''],
+        ['PATCH', '', {}],
+        ['POST', '/rotate-secret'],
+        ['POST', '/replay', { after: 0 }],
+        ['GET', '/deliveries'],
+      ] as const) {
+        const answer = await call(`${method} ${fixture.base}/${other}${path}`, json);
+        expect(answer.body).toEqual(errorBody(404, 'webhook_not_found'));
+      }
+      expect((await call(`DELETE ${fixture.base}/${other}`)).status).toBe(204);
+    }
+    expect(await fixture.prisma.webhook.count({ where: { deletedAt: null } })).toBe(2);
+    const nobody = `/v1/projects/${randomBytes(16).toString('hex')}/webhooks`;
+    expect((await call(`GET ${nobody}`)).body).toEqual(errorBody(404, 'project_not_found'));
+  });
+
+  it('is changed in what is given', async () => {
+    const { id } = await make({ url, events: ['domain.live'] });
+    const elsewhere = 'https://other.example.com/';
+    const { body } = await call(`PATCH ${fixture.base}/${id}`, { url: elsewhere });
+    expect(body).toMatchObject({ url: elsewhere, events: ['domain.live'], enabled: true });
+    const all = await call(`PATCH ${fixture.base}/${id}`, { events: [] });
+    expect(all.body).toMatchObject({ url: elsewhere, events: [] });
+    const refused = await call(`PATCH ${fixture.base}/${id}`, { url: 'https://127.0.0.1/' });
+    expect(refused.status).toBe(400);
+  });
+
+  it('that is switched off ends what waited and is sent nothing, until it is on again', async () => {
+    const { id } = await make();
+    await tellOf('a.shop.test');
+    const off = await call(`PATCH ${fixture.base}/${id}`, { enabled: false });
+    expect(off.body).toMatchObject({
+      enabled: false,
+      disabledReason: 'requested',
+      disabledAt: noon.toISOString(),
+    });
+    await tellOf('b.shop.test');
+    const { body } = await call(`GET ${fixture.base}/${id}/deliveries`);
+    expect(body).toMatchObject([
+      { event: 1n, status: 'failed', lastError: 'webhook_disabled', nextAttemptAt: null },
+    ]);
+    const replay = await call(`POST ${fixture.base}/${id}/replay`, { after: 0 });
+    expect(replay.body).toEqual(errorBody(409, 'webhook_disabled'));
+    const on = await call(`PATCH ${fixture.base}/${id}`, { enabled: true });
+    expect(on.body).toMatchObject({ enabled: true, disabledReason: null, disabledAt: null });
+    await tellOf('c.shop.test');
+    expect(await fixture.prisma.webhookDelivery.count({ where: { status: 'pending' } })).toBe(1);
+  });
+
+  it('that is deleted is gone, its secret with it, and what waited ends', async () => {
+    const { id } = await make();
+    await tellOf('a.shop.test');
+    for (let time = 0; time < 2; time += 1) {
+      expect((await call(`DELETE ${fixture.base}/${id}`)).status).toBe(204);
+    }
+    expect((await call(`GET ${fixture.base}/${id}`)).status).toBe(404);
+    expect((await call(`GET ${fixture.base}`)).body).toEqual([]);
+    const row = await fixture.prisma.webhook.findUniqueOrThrow({
+      where: { id },
+      include: { deliveries: true },
+    });
+    expect(row.sealedSecret).toHaveLength(0);
+    expect(row.deliveries).toMatchObject([{ status: 'failed', lastError: 'webhook_deleted' }]);
+  });
+});
+
+describe('a rotated secret', () => {
+  it('is a new one; the one of before is kept beside it for a day, and no third', async () => {
+    const { id, secret: first } = await make();
+    const rotate = async () =>
+      (await call(`POST ${fixture.base}/${id}/rotate-secret`)).body as Shown;
+    const { secret: second, ...shown } = await rotate();
+    expect(shown['oldSecretEndsAt']).toBe(later(noon, DAY).toISOString());
+    expect(second).not.toBe(first);
+    const { secret: third } = await rotate();
+    const row = await fixture.prisma.webhook.findUniqueOrThrow({ where: { id } });
+    const kept = [row.sealedSecret, row.sealedOldSecret ?? new Uint8Array()].map(
+      (sealed) => `whsec_${Buffer.from(openSecret(vault, id, sealed)).toString('base64')}`,
+    );
+    expect(kept).toEqual([third, second]);
+    fixture.clock.now = later(noon, DAY);
+    expect((await call(`GET ${fixture.base}/${id}`)).body).toMatchObject({ oldSecretEndsAt: null });
+  });
+
+  it('is not kept for a replay', async () => {
+    const { id } = await make();
+    const headers = { 'idempotency-key': `rotate-${id}` };
+    const first = await call(`POST ${fixture.base}/${id}/rotate-secret`, undefined, headers);
+    const again = await call(`POST ${fixture.base}/${id}/rotate-secret`, undefined, headers);
+    expect(again.body).toEqual({ ...(first.body as Shown), secret: null });
+  });
+});
