@@ -4,16 +4,35 @@ import { until } from '../support/world.ts';
 import { casesIn } from './cases.ts';
 import type { Context } from './context.ts';
 import type { DocumentedOperation } from './document.ts';
-import { send } from './requests.ts';
+import { type Case, send } from './requests.ts';
 import type { Services } from './services.ts';
+
+/** Each holds a connection, of which a process has ten (src/db/client.ts). */
+const AT_ONCE = 8;
+
+/** Runs `act` with the cases a few at a time, and gives everything that it found. */
+export async function whileBusy(
+  services: Services,
+  documented: readonly DocumentedOperation[],
+  context: Context,
+  act: (cases: readonly Case[]) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  const cases = casesIn('busy', documented);
+  const problems: string[] = [];
+  for (let from = 0; from < cases.length; from += AT_ONCE) {
+    const some = cases.slice(from, from + AT_ONCE);
+    problems.push(...(await whileTheyWait(services, some, context, () => act(some))));
+  }
+  return problems;
+}
 
 /**
  * Runs `act` while the requests wait for a lock on what they are to read, which they do for ten seconds at most
  * (src/db/client.ts). They are those of the cases.
  */
-export async function whileBusy<T>(
+async function whileTheyWait<T>(
   { origins, databaseUrl }: Services,
-  documented: readonly DocumentedOperation[],
+  cases: readonly Case[],
   context: Context,
   act: () => Promise<T>,
 ): Promise<T> {
@@ -21,7 +40,6 @@ export async function whileBusy<T>(
   await client.connect();
   try {
     await client.query('BEGIN; LOCK TABLE idempotent_answer IN ACCESS EXCLUSIVE MODE');
-    const cases = casesIn('busy', documented);
     const underWay = Promise.all(
       cases.map(({ operation, asking }) =>
         send(`${origins.busy}${operation.base}`, operation, asking(context)),

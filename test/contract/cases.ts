@@ -37,7 +37,7 @@ export function casesIn(
         row([status, code, false, withKey(operation, asking)]),
       ),
       ...general(operation, success).map(row),
-      row([status, null, true, withKey(operation, success)]),
+      ...when(!operation.isEndless, [status, null, true, withKey(operation, success)]).map(row),
     ];
   });
 }
@@ -62,8 +62,13 @@ function general(operation: DocumentedOperation, success: Asking): readonly Row[
       needsKey,
       [401, 'unauthorized', false, success],
       [401, 'unauthorized', true, withHeaders(success, { authorization: 'Bearer nobody' })],
-      [403, 'insufficient_scope', true, withForeignKey(operation, success)],
     ),
+    ...when(needsKey && scope !== 'any', [
+      403,
+      'insufficient_scope',
+      true,
+      withForeignKey(operation, success),
+    ]),
     ...when(
       takesBody,
       [400, 'invalid_body', false, withBody(asked, { json: { colour: 'red' } })],
@@ -78,6 +83,9 @@ function general(operation: DocumentedOperation, success: Asking): readonly Row[
     ),
   ];
 }
+
+/** Of the operations that need no key, which asks the database, too. */
+const asksTheDatabase: ReadonlySet<string> = new Set(['getReadiness', 'mayHaveCertificate']);
 
 /** What the service refuses because of its circumstances, however right the request is. */
 function inTrouble(
@@ -94,7 +102,7 @@ function inTrouble(
     case 'full':
       return [[503, 'too_many_connections', true, asked]];
     case 'without database':
-      return when(needsKey || operationId === 'getReadiness', [503, 'unavailable', true, asked]);
+      return when(needsKey || asksTheDatabase.has(operationId), [503, 'unavailable', true, asked]);
     case 'busy': {
       const again = withHeaders(asked, busyKey(operation));
       return when(needsKey && method === 'POST', [409, 'idempotency_key_in_use', true, again]);

@@ -1,5 +1,6 @@
 /** Things for requests to be about: animals, projects, domains and keys, made over HTTP on a live service. */
 import { randomUUID } from 'node:crypto';
+import { escalationIds } from './services.ts';
 
 export type Context = {
   /** An administrator's key, which may do everything; its id is `configured`. */
@@ -18,6 +19,19 @@ export type Context = {
   /** Domains of the project; the second one is there to be removed. */
   readonly hostname: string;
   readonly hostnameToRemove: string;
+  /** Of the first one. */
+  readonly domainId: string;
+  /** In no other context. */
+  readonly escalationId: string;
+  /** The project's primary domain, and one that redirects to it. */
+  readonly hostnameInUse: string;
+  readonly hostnameThatRedirects: string;
+  readonly webhookId: string;
+  /** Switched off. */
+  readonly disabledWebhookId: string;
+  /** The same two of an operator. */
+  readonly operatorWebhookId: string;
+  readonly disabledOperatorWebhookId: string;
   readonly keyId: string;
   readonly keyIdToRotate: string;
   readonly keyIdToRevoke: string;
@@ -42,9 +56,25 @@ export async function makeContext(origin: string, key: string): Promise<Context>
   const undeployed = await makeProject('undeployed', 'pro');
   await post(`/v1/projects/${project.id}/deploys`, aDeploy);
   const [hostname, hostnameToRemove] = [`docs.shop-${unique}.test`, `old.shop-${unique}.test`];
-  for (const name of [hostname, hostnameToRemove]) {
+  const [hostnameInUse, hostnameThatRedirects] = [
+    `www.shop-${unique}.test`,
+    `w.shop-${unique}.test`,
+  ];
+  for (const name of [hostname, hostnameToRemove, hostnameInUse, hostnameThatRedirects]) {
     await post(`/v1/projects/${project.id}/domains`, { hostname: name });
   }
+  const redirects = [{ from: hostnameThatRedirects, to: hostnameInUse, status: 301 }];
+  await call(origin, key, 'PUT', `/v1/projects/${project.id}/domain-settings`, {
+    domains: { primary: hostnameInUse, redirects },
+  });
+  const webhook = { url: 'https://hooks.example.com/', events: ['domain.live'] };
+  async function makeWebhooks(path: string): Promise<readonly [string, string]> {
+    const [on, off] = [await post(path, webhook), await post(path, webhook)];
+    await call(origin, key, 'PATCH', `${path}/${off.id}`, { enabled: false });
+    return [on.id, off.id];
+  }
+  const [webhookId, disabledWebhookId] = await makeWebhooks(`/v1/projects/${project.id}/webhooks`);
+  const [operatorWebhookId, disabledOperatorWebhookId] = await makeWebhooks('/v1/webhooks');
   const pets = await makeKey('pets:read');
   const [toRotate, toRevoke, rotated, revoked] = [
     await makeKey('pets:write'),
@@ -65,6 +95,14 @@ export async function makeContext(origin: string, key: string): Promise<Context>
     undeployedProjectId: undeployed.id,
     hostname,
     hostnameToRemove,
+    domainId: await findDomain(origin, key, hostname),
+    escalationId: escalationIds[contexts++ % escalationIds.length] ?? '',
+    hostnameInUse,
+    hostnameThatRedirects,
+    webhookId,
+    disabledWebhookId,
+    operatorWebhookId,
+    disabledOperatorWebhookId,
     keyId: pets.id,
     keyIdToRotate: toRotate.id,
     keyIdToRevoke: toRevoke.id,
@@ -74,6 +112,15 @@ export async function makeContext(origin: string, key: string): Promise<Context>
   };
 }
 
+let contexts = 0;
+
+async function findDomain(origin: string, key: string, hostname: string): Promise<string> {
+  const path = `/v1/operations/domains?hostname=${hostname}`;
+  const response = await fetch(origin + path, { headers: { authorization: `Bearer ${key}` } });
+  const [found] = (await response.json()) as readonly Made[]; // the documented answer
+  return found?.id ?? '';
+}
+
 export const aDeploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9/' };
 
 type Made = { readonly id: string; readonly key: string };
@@ -81,7 +128,7 @@ type Made = { readonly id: string; readonly key: string };
 async function call(
   origin: string,
   key: string,
-  method: 'POST' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   body?: object,
 ): Promise<Made> {

@@ -17,6 +17,8 @@ export type DocumentedOperation = {
   /** Null: it needs no key. */
   readonly scope: string | null;
   readonly takesBody: boolean;
+  /** Its success has no end, for which the tools would wait; test/http/events.test.ts reads it. */
+  readonly isEndless: boolean;
   /** Statuses with the codes of their Error body, none for those that have another body. Without `default`. */
   readonly answers: ReadonlyMap<number, readonly string[]>;
 };
@@ -43,6 +45,7 @@ export function operationsOf(text: string): readonly DocumentedOperation[] {
         base: item.servers === undefined ? '/v1' : '', // its own servers: those without a version
         scope,
         takesBody: requestBody !== undefined,
+        isEndless: isStream(operation.responses['200']),
         answers: answersIn(operation, document),
       };
     }),
@@ -51,12 +54,13 @@ export function operationsOf(text: string): readonly DocumentedOperation[] {
 
 /** The answers of an operation as `getPet 200` and `getPet 404 pet_not_found`, but for some codes. */
 export function answersOf(
-  { operationId, answers }: DocumentedOperation,
+  { operationId, answers, isEndless }: DocumentedOperation,
   exceptCodes: readonly string[],
 ): readonly string[] {
   return [...answers].flatMap(([status, codes]) => {
     const others = codes.filter((code) => !exceptCodes.includes(code));
     const title = `${operationId} ${status}`;
+    if (isEndless && status === 200) return [];
     return others.length === 0 ? [title] : others.map((code) => `${title} ${code}`);
   });
 }
@@ -90,6 +94,11 @@ function resolve(response: Response | Ref, { components }: OpenApiDocument): Res
   const found = components.responses[response.$ref.split('/').at(-1) ?? ''];
   if (found === undefined) throw new Error(`the document has no ${response.$ref}`);
   return found;
+}
+
+function isStream(response: Response | Ref | undefined): boolean {
+  const content = response === undefined || '$ref' in response ? undefined : response.content;
+  return content?.['text/event-stream'] !== undefined;
 }
 
 /** The examples of an Error are called by their codes. */

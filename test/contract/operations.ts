@@ -1,6 +1,9 @@
 /** What is asked of each operation: the request that it is there for, and those that it alone refuses. */
-import { aDeploy } from './context.ts';
-import type { Asking } from './requests.ts';
+import { aDeploy, type Context } from './context.ts';
+import { operatorOperations } from './operator-operations.ts';
+import { type Asking, adding } from './requests.ts';
+import { serviceOperations } from './service-operations.ts';
+import { webhookOperations } from './webhook-operations.ts';
 
 export type OperationAsks = {
   readonly success: readonly [status: number, asking: Asking];
@@ -33,6 +36,28 @@ const adds =
   (hostname: string): Asking =>
   ({ projectId }) => ({ params: { projectId }, json: { hostname } });
 
+const puts =
+  (settings: (context: Context) => object): Asking =>
+  (context) => ({
+    params: { projectId: context.projectId },
+    json: { domains: { primary: null, redirects: [], ...settings(context) } },
+  });
+
+/** Each of two letters: from and to. The domain `b` is the primary one. */
+const putsRedirects = (...redirects: readonly string[]): Asking =>
+  puts(({ hostname: a, hostnameInUse: b, hostnameThatRedirects: c }) => {
+    const names: Readonly<Record<string, string>> = { a, b, c };
+    const nameOf = (letter = '') => names[letter];
+    return {
+      primary: b,
+      redirects: redirects.map(([from, to]) => ({
+        from: nameOf(from),
+        to: nameOf(to),
+        status: 301,
+      })),
+    };
+  });
+
 const diagnoses =
   (hostname: string): Asking =>
   () => ({ params: { hostname }, query: { target: 'p1.edge.signpost.test' } });
@@ -59,7 +84,10 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
     misfits: [[404, 'pet_not_found', () => ({ params: { petId: 'rex' } })]],
   },
 
-  listProjects: { success: [200, () => ({})] },
+  listProjects: {
+    success: [200, () => ({ query: { hostname: 'docs.shop.test' } })],
+    misfits: [[400, 'invalid_query', () => ({ query: { hostname: 'a'.repeat(2_049) } })]],
+  },
   createProject: {
     success: [
       201,
@@ -139,13 +167,68 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
         params: { projectId, hostname: hostnameToRemove },
       }),
     ],
-    refusals: [[404, 'project_not_found', toNoProject(undefined, noDomain)]],
+    refusals: [
+      [404, 'project_not_found', toNoProject(undefined, noDomain)],
+      [
+        409,
+        'domain_in_use',
+        ({ projectId, hostnameInUse }) => ({ params: { projectId, hostname: hostnameInUse } }),
+      ],
+    ],
+  },
+  getDomainSettings: {
+    success: [200, ofProject],
+    refusals: [[404, 'project_not_found', toNoProject()]],
+  },
+  putDomainSettings: {
+    success: [200, putsRedirects('ab')],
+    refusals: [
+      [404, 'project_not_found', toNoProject({ domains: { primary: null, redirects: [] } })],
+      [400, 'too_many_redirects', putsRedirects(...Array<string>(101).fill('ab'))],
+      [400, 'redirect_status', puts(() => ({ redirects: [{ from: 'a', to: 'b', status: 303 }] }))],
+      [400, 'settings_unknown_host', puts(() => ({ primary: noDomain }))],
+      [400, 'redirect_to_itself', putsRedirects('aa')],
+      [400, 'redirect_twice', putsRedirects('ab', 'ac')],
+      [400, 'primary_redirects', putsRedirects('ba')],
+      [400, 'redirect_loop', putsRedirects('ac', 'ca')],
+      [400, 'redirect_chain', putsRedirects('ca', 'ab')],
+      [
+        412,
+        'precondition_failed',
+        (context) => adding(putsRedirects('ab')(context), { 'if-match': '"another"' }),
+      ],
+    ],
+    misfits: [
+      [
+        400,
+        'invalid_body',
+        ({ projectId }) => ({ params: { projectId }, json: { domains: { primary: null } } }),
+      ],
+    ],
   },
   getDomainTimeline: {
     success: [200, ofDomain],
     refusals: [
       [404, 'project_not_found', toNoProject(undefined, noDomain)],
       [404, 'domain_not_found', toNoDomain],
+    ],
+  },
+  streamEvents: {
+    success: [200, ofProject],
+    refusals: [
+      [404, 'project_not_found', toNoProject()],
+      [
+        404,
+        'domain_not_found',
+        ({ projectId }) => ({ params: { projectId }, query: { hostname: noDomain } }),
+      ],
+    ],
+    misfits: [
+      [
+        400,
+        'invalid_last_event_id',
+        ({ projectId }) => ({ params: { projectId }, headers: { 'last-event-id': 'x' } }),
+      ],
     ],
   },
   diagnoseHostname: {
@@ -159,7 +242,10 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
     ],
   },
 
+  ...operatorOperations,
+  ...webhookOperations,
   listKeys: { success: [200, () => ({})] },
+  getOwnKey: { success: [200, () => ({})] },
   createKey: {
     success: [
       201,
@@ -207,11 +293,5 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
     ],
   },
 
-  getLiveness: { success: [200, () => ({})] },
-  getReadiness: { success: [200, () => ({})] },
-  getStartPage: { success: [200, () => ({})] },
-  getOpenApiDocument: { success: [200, () => ({})] },
-  getDocsPage: { success: [200, () => ({})] },
-  getDocsStyle: { success: [200, () => ({})] },
-  getDocsScript: { success: [200, () => ({})] },
+  ...serviceOperations,
 };

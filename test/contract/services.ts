@@ -1,7 +1,8 @@
 /** The services that are held to the document: one in each of the circumstances, in the test's own process. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config.ts';
+import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { listen } from '../../src/http/socket/server.ts';
 import { startDnsServer } from '../../src/lab/dns-server.ts';
 import { startSignpost } from '../../src/start.ts';
@@ -11,6 +12,11 @@ import type { Circumstances } from './cases.ts';
 
 /** An administrator's key that every service accepts. */
 export const API_KEY = `contract-${randomBytes(16).toString('hex')}`;
+
+/** A verified domain of the plain one. */
+export const heldHostname = 'held.shop.test';
+/** Its cases, one for each context that asks for one. */
+export const escalationIds: readonly string[] = Array.from({ length: 20 }, () => randomUUID());
 
 export type Services = {
   /** Where they listen, without a slash at the end. The busy one is the plain one, at times (busy.ts). */
@@ -67,17 +73,37 @@ async function startLaboratory(closings: Closings): Promise<Readonly<Record<stri
 /** The full one is the plain one behind another port, where nobody is let in. */
 async function startPlain(closings: Closings, env: Readonly<Record<string, string>>) {
   const plain = await startOnFreshStorage(closings, env);
+  await hold(plain.prisma);
   const connections = { total: 0, perAddress: 0 };
   const full = await listen(plain.api, { host: '127.0.0.1', port: 0, connections });
   closings.push(() => full.close(0));
   return { ...plain, fullOrigin: `http://127.0.0.1:${full.address.port}` };
 }
 
+/** No worker runs here that would find its DNS right. */
+async function hold(prisma: PrismaClient): Promise<void> {
+  const at = new Date();
+  const times = { addedAt: at, pendingSince: at, verifiedAt: at };
+  const names = { hostname: heldHostname, target: 'x.edge.signpost.test' };
+  const domain = { id: randomUUID(), status: 'verified', ...names, ...times } as const;
+  const project = { id: randomUUID(), name: 'Held', slug: 'held' };
+  await prisma.project.create({ data: { ...project, domains: { create: domain } } });
+  const told = {
+    cause: 'platform_fault',
+    evidence: {},
+    nextAction: '',
+    openedAt: at,
+    closedAt: at,
+  };
+  const data = escalationIds.map((id) => ({ id, domainId: domain.id, ...told }));
+  await prisma.escalation.createMany({ data });
+}
+
 /** Every request is one too many, and the minute in which it is does not end. */
 async function startExhausted(closings: Closings) {
   const at = new Date();
   const service = await startOnFreshStorage(closings, { RATE_LIMIT_PER_ADDRESS: '1' }, () => at);
-  await fetch(service.origin);
+  await fetch(`${service.origin}/healthz`);
   return service;
 }
 
@@ -117,5 +143,6 @@ async function start(
   closings.push(() => signpost.close(CLOSE_MS));
   const { api, addresses } = signpost;
   if (api === null || addresses.http === null) throw new Error('ROLE=api did not start the API');
-  return { origin: addresses.http, databaseUrl: env.DATABASE_URL, api };
+  const { prisma } = signpost.parts.database;
+  return { origin: addresses.http, databaseUrl: env.DATABASE_URL, api, prisma };
 }

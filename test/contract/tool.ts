@@ -12,7 +12,7 @@ export type Tool = {
   kill(): Promise<void>;
 };
 
-const PATIENCE_MS = 45_000;
+const PATIENCE_MS = 110_000; // less than hooks and tests have, whose failure would say less
 
 /** Starts a tool in a folder that is its home, too: nothing is read from or written to the user's. */
 export function launchTool(

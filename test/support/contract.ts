@@ -48,7 +48,9 @@ function expectSuccess(
     expect(text, line).toBe('');
     return;
   }
-  expect(headers['content-type'], line).toBe(`${mediaType}; charset=utf-8`);
+  // Prometheus' text format says its version, too.
+  const type = new RegExp(`^${mediaType}; (version=[\\d.]+; )?charset=utf-8$`);
+  expect(headers['content-type'], line).toMatch(type);
   if (schema === undefined) return;
   expectShape(schema, line, text);
 }

@@ -1,6 +1,6 @@
 /** The OpenAPI document, made from the routes that answer: what validates is what is documented. */
 import type { ApiConfig } from '../../config.ts';
-import type { Route } from '../route.ts';
+import { type Route, tags } from '../route.ts';
 import { sharedHeaders } from './headers.ts';
 import { createSchemaWriter } from './json-schema.ts';
 import type { OpenApiDocument, PathItem, Server } from './model.ts';
@@ -37,10 +37,9 @@ export function buildDocument(routes: readonly Route[], addresses: Addresses): O
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: servers(addresses),
-    tags: Object.entries(tagDescriptions).map(([name, description]) => ({
-      name: name as keyof typeof tagDescriptions, // its keys
-      description,
-    })),
+    tags: tags
+      .filter((name) => routes.some(({ tag }) => tag === name))
+      .map((name) => ({ name, description: tagDescriptions[name] })),
     paths,
     components: {
       securitySchemes: {

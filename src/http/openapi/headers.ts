@@ -35,7 +35,8 @@ const headers = {
     example: 'Bearer realm="signpost", error="invalid_token"',
   },
   ETag: {
-    description: 'The tag of this version, for `If-None-Match`',
+    description:
+      'The tag of this version, for `If-None-Match`; for `If-Match` where a change takes it',
     required: true,
     schema: text,
     example: '"mVUWqXkP0pSxLTQ0Hl3xXOyvDbE"',

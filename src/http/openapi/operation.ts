@@ -27,8 +27,15 @@ export function operationOf(route: Route, schemas: SchemaWriter): Operation {
 }
 
 function descriptionOf({ description, scope }: Route): string {
-  const key = scope === null ? 'Needs no key.' : `Needs a key with the scope \`${scope}\`.`;
+  const key = needsKey(scope);
   return description === undefined ? key : `${description}\n\n${key}`;
+}
+
+function needsKey(scope: Route['scope']): string {
+  if (scope === null) return 'Needs no key.';
+  return scope === 'any'
+    ? 'Needs any key, whatever its scopes.'
+    : `Needs a key with the scope \`${scope}\`.`;
 }
 
 function requestBodyOf({ body, bodyExample, bodyIsOptional }: Route, schemas: SchemaWriter) {

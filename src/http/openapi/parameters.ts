@@ -16,12 +16,29 @@ export const sharedParameters = {
     example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
     'x-addition': true,
   },
+  'If-Match': {
+    name: 'If-Match',
+    in: 'header',
+    description:
+      'The `ETag` of the version that the change is made to: where it is not the same any more, the answer is 412 and nothing changes',
+    schema: { type: 'string' },
+    example: '"mVUWqXkP0pSxLTQ0Hl3xXOyvDbE"',
+    'x-addition': true,
+  },
   'If-None-Match': {
     name: 'If-None-Match',
     in: 'header',
     description: 'The `ETag` of the version that you have: the answer is 304 while it is the same',
     schema: { type: 'string' },
     example: '"mVUWqXkP0pSxLTQ0Hl3xXOyvDbE"',
+    'x-addition': true,
+  },
+  'Last-Event-ID': {
+    name: 'Last-Event-ID',
+    in: 'header',
+    description: 'The number of the last event that you have: everything after it comes first',
+    schema: { type: 'string', pattern: '^[0-9]{1,40}$' },
+    example: '41',
     'x-addition': true,
   },
 } as const satisfies Readonly<Record<string, Parameter>>;
@@ -35,7 +52,9 @@ export function parametersOf(route: Route, schemas: SchemaWriter): readonly (Par
         ? parameter
         : ({ ...parameter, 'x-addition': true } as const),
     ),
+    ...(route.takesPreconditions ? [shared('If-Match')] : []),
     ...(hasEntityTag(route) ? [shared('If-None-Match')] : []),
+    ...(route.takesLastEventId ? [shared('Last-Event-ID')] : []),
     ...(takesIdempotencyKey(route) ? [shared('Idempotency-Key')] : []),
   ];
 }

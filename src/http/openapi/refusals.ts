@@ -39,12 +39,14 @@ function codesOf(route: Route): readonly ErrorCode[] {
     'bad_request',
     'too_many_connections',
     'rate_limited',
-    ...when(scope !== null, 'unauthorized', 'insufficient_scope', 'unavailable'),
+    ...when(scope !== null, 'unauthorized', 'unavailable'),
+    ...when(scope !== null && scope !== 'any', 'insufficient_scope'),
     'invalid_query',
     ...when(body !== undefined, 'unsupported_media_type', 'body_too_large'),
     ...when(body !== undefined, 'malformed_json', 'json_too_deep', 'invalid_body'),
     ...when(takesIdempotencyKey(route), 'invalid_idempotency_key'),
     ...when(takesIdempotencyKey(route), 'idempotency_key_in_use', 'idempotency_key_reused'),
+    ...when(route.takesPreconditions === true, 'precondition_failed'),
     ...refusals,
   ];
 }

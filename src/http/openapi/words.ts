@@ -5,7 +5,10 @@ export const tagDescriptions = {
   Pets: "The store's animals.",
   Projects: 'What domains are attached to: its plan and its deploys.',
   Domains: "Customers' own domains, from the record to create to the certificate.",
+  Events: 'What happens to the domains of a project, as it happens.',
+  Webhooks: 'The same events, sent to a URL of yours.',
   Keys: 'Who may call the API, and what they may do.',
+  Operations: 'What needs an operator.',
   Service: 'Probes, this document and the pages that show it.',
 } as const satisfies Readonly<Record<Tag, string>>;
 
@@ -19,7 +22,7 @@ Every body is JSON in UTF-8; times are RFC 3339 in UTC.
 
 **Errors** have one shape, \`{code, message, status}\`. Decide by \`code\`; messages may change. An answer may get fields that are not listed here; a body and a query may not have any.
 
-**Again.** A \`POST\` with an \`Idempotency-Key\` has its effect once, however often it is sent. A \`GET\`, but for a diagnosis, with \`If-None-Match\` is answered 304 while nothing has changed. \`HEAD\` works wherever \`GET\` does; \`OPTIONS\` says what a path takes.
+**Again.** A \`POST\` with an \`Idempotency-Key\` has its effect once, however often it is sent. A \`GET\`, but for a diagnosis and a stream of events, with \`If-None-Match\` is answered 304 while nothing has changed. Where an operation takes \`If-Match\`, it changes that version or, with 412, nothing. \`HEAD\` works wherever \`GET\` does; \`OPTIONS\` says what a path takes.
 
 **Limits.** Every answer carries \`RateLimit\`; 429 and 503 say in \`Retry-After\` when to try again. A body may have 64 KiB and nest 32 levels, a request target 8 KiB.
 

@@ -1,7 +1,7 @@
 /** Whether everything that can be said of a domain fits the document, and whether the judge of it can say no. */
 import { describe, expect, it, test } from 'vitest';
+import type { EventType } from '../../../src/core/events.ts';
 import type { DomainDetails } from '../../../src/db/domains.ts';
-import type { DomainEvent } from '../../../src/db/events.ts';
 import type { Certificate, Escalation } from '../../../src/db/generated/client.ts';
 import { domainView, eventView } from '../../../src/http/domain-view.ts';
 import { renderJson } from '../../../src/http/json.ts';
@@ -18,25 +18,42 @@ const ok = (body: unknown): Answered => ({ status: 200, headers: json, text: ren
 describe('what is said of a domain is documented', () => {
   const finding = { code: 'held_elsewhere', hostname: 'example.com' } as const;
 
-  const events: { readonly [T in DomainEvent['type']]: object } = {
-    'domain.added': {},
-    'domain.removed': {},
-    'domain.verified': {},
-    'domain.live': {},
-    'domain.failed': {},
-    'domain.drifted': {},
-    'domain.recovered': {},
-    'domain.unverified': {},
+  const events: { readonly [T in EventType]: object } = {
+    'domain.added': {
+      record: { type: 'CNAME', name: 'docs', value: 't.edge.test', ttl: 3600 },
+    },
+    'domain.removed': {
+      primary: true,
+      redirects: [{ from: 'a.example', to: 'b.example', status: 308 }],
+    },
+    'domain.verified': { findings: [] },
+    'domain.live': { issuer: 'Local', expiresAt: noon.toISOString() },
+    'domain.failed': { reason: 'window_ended', findings: [finding] },
+    'domain.drifted': { findings: [finding] },
+    'domain.recovered': { findings: [] },
+    'domain.unverified': { findings: [finding] },
+    'certificate.ended': { expiresAt: '2026-11-20T12:00:00.000Z' },
     'domain.reverify_requested': {},
-    'domain.claimed_elsewhere': {},
+    'domain.claimed_elsewhere': { proof: 'cname', found: 't.edge.test' },
     'domain.findings_changed': { appeared: [finding], cleared: [] },
     'certificate.issued': { issuer: 'Local', expiresAt: noon.toISOString() },
+    'certificate.renewed': { issuer: 'Local', expiresAt: noon.toISOString() },
     'certificate.failed': { problem: 'rate_limited', detail: 'Too many.' },
-    'escalation.opened': { cause: 'caa_unknown', nextAction: 'It is asked again.' },
-    'escalation.closed': { cause: 'caa_unknown' },
+    'escalation.opened': {
+      cause: 'caa_unknown',
+      summary: 'The CAA question gets no answer.',
+      nextAction: 'It is asked again.',
+    },
+    'escalation.closed': { cause: 'caa_unknown', reason: 'certificate_issued' },
   };
   test.each(Object.entries(events))('the event %s', (type, data) => {
-    const event = eventView({ id: 2n ** 63n - 1n, type, data: data as never, at: noon });
+    const event = eventView({
+      number: 2n ** 63n - 1n,
+      type,
+      data: data as never,
+      at: noon,
+      domain: { hostname: 'docs.shop.test' },
+    });
     expectDocumented(routes, `GET ${path}/timeline`, ok([event]));
   });
 
@@ -58,6 +75,15 @@ describe('what is said of a domain is documented', () => {
     missedAt: null,
     escalateAt: null,
     removedAt: null,
+    driftedAt: null,
+    failedAt: null,
+    recheckAt: null,
+    renewAt: null,
+    certificateEndsAt: null,
+    renewalInfoAt: null,
+    shown: null,
+    watchedUntil: null,
+    leases: 0,
     certificates: [],
     escalations: [],
   } as const satisfies DomainDetails;
@@ -66,6 +92,8 @@ describe('what is said of a domain is documented', () => {
     problem: null,
     issuedAt: null,
     expiresAt: null,
+    createdAt: noon,
+    endedAt: null,
   } as const;
   const problem = { type: 'caa', detail: 'No.' };
   const end = new Date(noon.getTime() + 86_400_000);
@@ -74,7 +102,7 @@ describe('what is said of a domain is documented', () => {
     ['refused', { ...certificate, status: 'failed', problem }],
     ['stored', { ...certificate, status: 'issued', issuedAt: noon, expiresAt: end, issuer: 'R1' }],
   ] as const;
-  const escalation = { openedAt: noon, cause: 'dns_unknown', nextAction: 'It is asked again.' };
+  const escalation = { openedAt: noon, cause: 'dns_unknown', evidence: {} };
   const domains: readonly (readonly [string, Partial<DomainDetails>])[] = [
     ['that waits', {}],
     ['that is live', { status: 'live', verifiedAt: noon, findings: [], nextCheckAt: null }],

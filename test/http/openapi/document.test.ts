@@ -78,7 +78,7 @@ describe('the OpenAPI document', () => {
       { url: 'https://api.example/store', description: 'Production' },
       { url: 'https://staging.example', description: 'Staging' },
     ]);
-    expect(document.paths['/']?.servers).toEqual([{ url: '/', description: 'Production' }]);
+    expect(document.paths['/healthz']?.servers).toEqual([{ url: '/', description: 'Production' }]);
   });
 
   it('lists every error code, each with an example, where it can be met', () => {

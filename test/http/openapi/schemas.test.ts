@@ -3,6 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import {
   int64,
+  nameText,
   queryInteger,
   renderJson,
   text,
@@ -34,6 +35,17 @@ describe('a schema is written as a client sees it', () => {
       'a text',
       text({ max: 255 }),
       { type: 'string', minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' },
+    ],
+    [
+      'a name for people',
+      nameText({ max: 255 }),
+      {
+        type: 'string',
+        minLength: 1,
+        maxLength: 255,
+        pattern:
+          '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$',
+      },
     ],
     [
       'one with a description',

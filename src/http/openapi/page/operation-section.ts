@@ -1,8 +1,8 @@
 /** One operation of the page: what it does, what it takes, what it answers, how to call it. */
 import { stringify } from 'lossless-json';
+import { type Html, html, joined } from '../../html.ts';
 import type { OpenApiDocument, Operation, Parameter, Ref } from '../model.ts';
 import { curlOf, examplePath } from './curl.ts';
-import { type Html, html, joined } from './html.ts';
 import { prose } from './prose.ts';
 import { responsesTable } from './responses-table.ts';
 import { described, fieldsOf, referred } from './schema-section.ts';
@@ -14,7 +14,7 @@ export type Listed = {
   readonly verb: string;
   /** As people write it: `/v1/pets/{petId}`. */
   readonly path: string;
-  /** The same, relative to the page: wherever the page is read, its own service is called. */
+  /** The same, relative to the page of its tag: wherever the page is read, its own service is called. */
   readonly local: string;
   /** What its path is relative to, for a shell: `https://api.example`, or null where that is not known. */
   readonly origin: string | null;
@@ -32,16 +32,16 @@ export function operationSection(
   const parameters = operation.parameters.map((one) => parameterOf(one, document));
   const { schemas } = document.components;
   return html`<article id="${operationId}" aria-label="${summary}">
-<h3><a href="#${operationId}">${summary}</a></h3>
+<h2><a href="#${operationId}">${summary}</a></h2>
 <p class="line"><b class="${verb}">${verb.toUpperCase()}</b> <code class="path">${brokenAtSlashes(path)}</code></p>
 <p class="badges">${badges(operation)}
 ${prose(description)}
 ${parametersPart(operation)}
 ${bodyPart(operation, document)}
-<h4>Responses</h4>
+<h3>Responses</h3>
 ${responsesTable(operation, document)}
 ${exampleOf(operation, before)}
-<h4>From a shell</h4>
+<h3>From a shell</h3>
 ${command(listed, parameters)}
 ${tryForm({ verb, path: local, operation, parameters, schemas })}
 </article>
@@ -55,11 +55,16 @@ function badges(operation: Operation): Html {
     [
       html`<i class="${stability}">${stability}</i>`,
       ...(operation.deprecated ? [html`<i class="deprecated">deprecated</i>`] : []),
-      html`<i>${scope === undefined ? 'no key' : html`scope ${scope}`}</i>`,
+      html`<i>${scopeInWords(scope)}</i>`,
       ...(operation['x-addition'] ? [html`<i>addition</i>`] : []),
     ],
     ' ',
   );
+}
+
+function scopeInWords(scope: string | undefined): string {
+  if (scope === undefined) return 'no key';
+  return scope === 'any' ? 'any key' : `scope ${scope}`;
 }
 
 function parametersPart({ parameters }: Operation): Html | null {
@@ -72,7 +77,7 @@ function parametersPart({ parameters }: Operation): Html | null {
   );
   const last = html`<tr><th><small>header, addition</small><td>${links}
 `;
-  return html`<h4>Parameters</h4>
+  return html`<h3>Parameters</h3>
 <table>${own.map(parameterRow)}${shared.length > 0 ? last : null}</table>`;
 }
 
@@ -89,9 +94,9 @@ function bodyPart({ requestBody }: Operation, { components }: OpenApiDocument): 
   const { schema } = requestBody.content['application/json'];
   const { $ref } = schema;
   const optional = requestBody.required ? null : html` <small>optional</small>`;
-  if ($ref === undefined) return html`<h4>Body${optional}</h4>${fieldsOf(schema)}`;
+  if ($ref === undefined) return html`<h3>Body${optional}</h3>${fieldsOf(schema)}`;
   const name = referred($ref);
-  return html`<h4 id="schema-${name}">Body: <code>${name}</code>${optional}</h4>
+  return html`<h3 id="schema-${name}">Body: <code>${name}</code>${optional}</h3>
 ${fieldsOf(components.schemas[name] ?? {})}`;
 }
 
@@ -136,7 +141,8 @@ function command({ verb, path, origin, operation }: Listed, parameters: readonly
   return html`<pre tabindex="0"><code>curl ${quote}${where}${filled}${quote}${rest.join('')}</code></pre>`;
 }
 
-function brokenAtSlashes(path: string): Html {
+/** A path that may be broken into lines. */
+export function brokenAtSlashes(path: string): Html {
   return joined(path.split(/(?=\/)/), html`<wbr>`);
 }
 

@@ -1,7 +1,13 @@
-/** The page at `/docs`: the OpenAPI document for people, rendered once. It reads without a script. */
+/** The pages below `/docs`: the OpenAPI document for people, rendered once. They read without a script. */
+
+import { type Html, html } from '../../html.ts';
 import { type OpenApiDocument, verbs } from '../model.ts';
-import { type Html, html } from './html.ts';
-import { type Listed, operationSection, parameterRow } from './operation-section.ts';
+import {
+  brokenAtSlashes,
+  type Listed,
+  operationSection,
+  parameterRow,
+} from './operation-section.ts';
 import { prose, words } from './prose.ts';
 import { errorTable } from './responses-table.ts';
 import { referred, schemaSections } from './schema-section.ts';
@@ -10,42 +16,82 @@ import { referred, schemaSections } from './schema-section.ts';
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230f766e' d='M7 0h2v2h5l2 2-2 2H9v1h4v4H9v5H7v-5H2L0 9l2-2h5V6H3V2h4z'/%3E%3C/svg%3E";
 
-/** The whole page. Its style, its script and the calls it makes are at URLs relative to its own. */
-export function renderPage(document: OpenApiDocument): string {
-  const { info, components } = document;
+/** Every page by its path: `/docs`, what the operations have in common, and one page for the operations of each tag. */
+export function renderPages(document: OpenApiDocument): ReadonlyMap<string, string> {
   const operations = operationsOf(document);
+  const sections = document.tags.map(({ name }) => ({
+    path: sectionPath(name),
+    text: page(document, operations, {
+      title: `${name} · ${document.info.title} API`,
+      base: '../',
+      main: sectionMain(document, operations, name),
+    }),
+  }));
+  const overview = page(document, operations, {
+    title: `${document.info.title} API ${document.info.version}`,
+    base: './',
+    main: overviewMain(document, operations),
+  });
+  return linked([{ path: OVERVIEW, text: overview }, ...sections]);
+}
+
+const OVERVIEW = '/docs';
+
+function sectionPath(tag: string): string {
+  return `${OVERVIEW}/${tag.toLowerCase()}`;
+}
+
+type PageParts = {
+  readonly title: string;
+  /** From the page to where the service is: its style, its script and the calls it makes are at relative URLs. */
+  readonly base: './' | '../';
+  readonly main: Html;
+};
+
+function page(
+  document: OpenApiDocument,
+  operations: readonly Listed[],
+  { title, base, main }: PageParts,
+): string {
+  const { info } = document;
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${info.title} API ${info.version}</title>
+<title>${title}</title>
 <link rel="icon" href="${icon}">
-<link rel="stylesheet" href="docs/style.css">
-<script type="module" src="docs/script.js"></script>
+<link rel="stylesheet" href="${base}docs/assets/style.css">
+<script type="module" src="${base}docs/assets/script.js"></script>
 </head>
 <body spellcheck="false">
 <a class="skip" href="#main">Skip to the content</a>
 <header>
-<p class="name">${info.title} API <small>${info.version}</small></p>
+<p class="name"><a href="#overview">${info.title} API</a> <small>${info.version}</small></p>
 <form id="key-form" hidden><label for="key">API key</label> <input id="key" type="password" autocomplete="off"></form>
-<p><a href="openapi.json">openapi.json</a></p>
+<p><a href="${base}openapi.json">openapi.json</a></p>
 </header>
 ${navigation(document, operations)}
 <main id="main">
-<h1>${info.title} API</h1>
+${main}
+</main>
+</body>
+</html>
+`.html;
+}
+
+function overviewMain(document: OpenApiDocument, operations: readonly Listed[]): Html {
+  const { info, components } = document;
+  return html`<h1 id="overview">${info.title} API</h1>
 <p class="lead">${info.summary}</p>
 ${prose(info.description)}
 ${document.tags.map(
-  ({ name, description }) => html`<section aria-labelledby="tag-${name}">
-<h2 id="tag-${name}">${name}</h2>
+  ({ name, description }) => html`<section aria-label="${name}">
+<h2><a href="#tag-${name}">${name}</a></h2>
 <p>${words(description)}</p>
-${operations
-  .filter(({ operation }) => operation.tags[0] === name)
-  .map((listed) =>
-    operationSection(listed, operations.slice(0, operations.indexOf(listed)), document),
-  )}</section>
+<table>${ofTag(operations, name).map(overviewRow)}</table>
+</section>
 `,
 )}
 <section aria-labelledby="headers">
@@ -60,11 +106,47 @@ ${errorTable(document)}
 <section aria-labelledby="schemas">
 <h2 id="schemas">Schemas</h2>
 ${schemaSections(shownAtTheEnd(document, operations))}
-</section>
-</main>
-</body>
-</html>
-`.html;
+</section>`;
+}
+
+function overviewRow({ verb, path, operation }: Listed): Html {
+  const { operationId, summary } = operation;
+  return html`<tr><th><b class="${verb}">${verb.toUpperCase()}</b> ${brokenAtSlashes(path)}<td><a href="#${operationId}">${summary}</a>
+`;
+}
+
+function sectionMain(document: OpenApiDocument, operations: readonly Listed[], tag: string): Html {
+  const own = ofTag(operations, tag);
+  const description = document.tags.find(({ name }) => name === tag)?.description ?? '';
+  return html`<h1 id="tag-${tag}">${tag}</h1>
+<p class="lead">${words(description)}</p>
+${own.map((listed, index) => operationSection(listed, own.slice(0, index), document))}`;
+}
+
+function ofTag(operations: readonly Listed[], tag: string): readonly Listed[] {
+  return operations.filter(({ operation }) => operation.tags[0] === tag);
+}
+
+type Page = { readonly path: string; readonly text: string };
+
+/** Leads every link to an anchor to the page that has it. */
+function linked(pages: readonly Page[]): ReadonlyMap<string, string> {
+  const anchors = pages.map(({ path, text }) => ({
+    path,
+    ids: new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)),
+  }));
+  return new Map(
+    pages.map(({ path, text }) => {
+      const base = path === OVERVIEW ? '.' : '..';
+      const linkTo = (link: string, id: string) => {
+        const has = ({ ids }: { readonly ids: ReadonlySet<string | undefined> }) => ids.has(id);
+        const isHere = anchors.some((one) => one.path === path && has(one));
+        const there = anchors.find(has);
+        return isHere || there === undefined ? link : ` href="${base}${there.path}#${id}"`;
+      };
+      return [path, text.replace(/ href="#([^"]+)"/g, linkTo)];
+    }),
+  );
 }
 
 function navigation({ tags }: OpenApiDocument, operations: readonly Listed[]): Html {
@@ -72,9 +154,7 @@ function navigation({ tags }: OpenApiDocument, operations: readonly Listed[]): H
 <ul>
 ${tags.map(
   ({ name }) => html`<li><a href="#tag-${name}">${name}</a>
-<ul>${operations
-    .filter(({ operation }) => operation.tags[0] === name)
-    .map(navigationItem)}</ul></li>
+<ul>${ofTag(operations, name).map(navigationItem)}</ul></li>
 `,
 )}
 <li><a href="#headers">Headers</a></li>
@@ -100,7 +180,7 @@ function operationsOf(document: OpenApiDocument): readonly Listed[] {
     const base = origin === null ? url : url.slice(origin.length);
     return verbs.flatMap((verb) => {
       const operation = item[verb];
-      const local = `./${item.servers === undefined ? 'v1' : ''}${path}`.replace('.//', './');
+      const local = `../${item.servers === undefined ? 'v1' : ''}${path}`.replace('..//', '../');
       return operation === undefined ? [] : [{ verb, path: base + path, local, origin, operation }];
     });
   });

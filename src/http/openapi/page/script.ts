@@ -55,13 +55,39 @@ async function send(form: Part): Promise<void> {
   try {
     const { url, init } = requestOf(form);
     const begun = performance.now();
-    const response = await fetch(url, init);
-    const text = await response.text();
+    const stop = new AbortController();
+    const response = await fetch(url, { ...init, signal: stop.signal });
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+    const text = isStream ? '' : await response.text();
     answer.replaceChildren(...shown(response, text, performance.now() - begun));
+    if (isStream) await follow(response, answer, () => stop.abort());
   } catch (fault) {
     answer.replaceChildren(element('p', `No answer: ${String(fault)}`, 'bad'));
   }
   button.disabled = false;
+}
+
+/** Shows an answer that has no end as it comes, until it is stopped or breaks off. */
+async function follow(response: Response, answer: Part, abort: () => void): Promise<void> {
+  const stop = element('button', 'Stop', 'quiet');
+  stop.setAttribute('type', 'button');
+  let isStopped = false;
+  stop.addEventListener('click', () => {
+    isStopped = true;
+    abort();
+  });
+  const body = block('');
+  answer.append(stop, body);
+  const text = new TextDecoder();
+  try {
+    const reader = response.body?.getReader(); // not every browser iterates over it
+    for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+      body.textContent += text.decode(read.value, { stream: true });
+    }
+  } catch (fault) {
+    if (!isStopped) answer.append(element('p', `Broken off: ${String(fault)}`, 'bad'));
+  }
+  stop.disabled = true;
 }
 
 function requestOf(form: Part): { readonly url: URL; readonly init: RequestInit } {

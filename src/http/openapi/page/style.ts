@@ -24,14 +24,15 @@ a { color: var(--link); text-underline-offset: .2em; text-decoration-thickness: 
 :focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; border-radius: 3px; }
 .skip { position: absolute; left: -100vw; background: var(--ground); padding: .5rem 1rem; z-index: 2; }
 .skip:focus { left: 0; top: 0; }
-h1, h2, h3, h4 { line-height: 1.25; text-wrap: balance; }
+h1, h2, h3 { line-height: 1.25; text-wrap: balance; }
 h1 { font-size: 2rem; letter-spacing: -.015em; margin: 0 0 .5rem; }
 h2 { font-size: 1.5rem; letter-spacing: -.01em; margin: 4rem 0 .25rem; }
 h3 { font-size: 1.15rem; margin: 0 0 .5rem; }
-h4 { font-size: .8rem; margin: 1.75rem 0 .5rem; color: var(--quiet); text-transform: uppercase; letter-spacing: .06em; }
-h4 code, h4 small { text-transform: none; letter-spacing: 0; color: var(--ink); }
-h3 a { color: inherit; text-decoration: none; }
-h3 a:hover { text-decoration: underline; }
+article h2 { font-size: 1.15rem; letter-spacing: 0; margin: 0 0 .5rem; }
+article h3 { font-size: .8rem; margin: 1.75rem 0 .5rem; color: var(--quiet); text-transform: uppercase; letter-spacing: .06em; }
+article h3 code, article h3 small { text-transform: none; letter-spacing: 0; color: var(--ink); }
+:is(h2, h3, .name) a { color: inherit; text-decoration: none; }
+:is(h2, h3, .name) a:hover { text-decoration: underline; }
 p, ul { margin: 0 0 .75rem; max-width: 42rem; }
 small { color: var(--quiet); font-size: .8125rem; font-weight: 400; }
 code, pre, textarea, input, dt, th { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; font-size: .875rem; }
@@ -74,7 +75,7 @@ const operation = `
 article { margin-top: 2rem; padding-top: 1.75rem; border-top: 1px solid var(--line); }
 section > section { margin-top: 2rem; }
 .line { margin-bottom: .5rem; }
-nav b, .line b { font: 700 .75rem/1 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; letter-spacing: .02em; color: var(--quiet); }
+nav b, .line b, th b { font: 700 .75rem/1 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; letter-spacing: .02em; color: var(--quiet); }
 .get { color: var(--get); } .post { color: var(--post); } .put { color: var(--put); } .patch { color: var(--patch); } .delete { color: var(--delete); }
 .path { font-size: .9375rem; }
 .badges i { font-style: normal; display: inline-block; padding: .05rem .5rem; border: 1px solid var(--line); border-radius: 1rem; font-size: .75rem; color: var(--quiet); }
@@ -95,7 +96,7 @@ dd { margin: 0; }
 .choice { margin: .75rem 0; padding-left: 1rem; border-left: 3px solid var(--line); }
 details { margin: .75rem 0; }
 summary { cursor: pointer; color: var(--link); font-size: .9375rem; margin-bottom: .5rem; }
-tr:target, :target > h3 { background: var(--raised); }
+tr:target, :target > :is(h2, h3) { background: var(--raised); }
 @media (max-width: 40rem) {
   table, tbody, tr, th, td { display: block; width: 100%; }
   th { border: 0; padding-bottom: 0; } td { padding-top: .1rem; }
@@ -104,7 +105,7 @@ tr:target, :target > h3 { background: var(--raised); }
 
 const form = `
 .try { margin-top: 1.75rem; padding: 1rem 1.25rem 1.1rem; border: 1px solid var(--line); border-radius: 8px; }
-.try h4 { margin-top: 0; }
+article .try h3 { margin-top: 0; }
 .try p { display: grid; grid-template-columns: 9rem minmax(0, 1fr); gap: .25rem 1rem; align-items: baseline; margin: 0 0 .6rem; max-width: none; }
 .try label { font: .875rem ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
 input, select, textarea { width: 100%; padding: .4rem .6rem; color: inherit; background: var(--ground); border: 1px solid var(--quiet); border-radius: 4px; font-size: .875rem; line-height: 1.6; }

@@ -1,7 +1,7 @@
 /** The form that sends a request; script.ts shows it and sends it, without a script it stays hidden. */
 import { stringify } from 'lossless-json';
+import { type Html, html } from '../../html.ts';
 import type { JsonSchema, Operation, Parameter } from '../model.ts';
-import { type Html, html } from './html.ts';
 import { referred } from './schema-section.ts';
 
 export type TryForm = {
@@ -16,7 +16,7 @@ export type TryForm = {
 export function tryForm({ verb, path, operation, parameters, schemas }: TryForm): Html {
   const { operationId, requestBody } = operation;
   return html`<form class="try" hidden autocomplete="off" data-method="${verb.toUpperCase()}" data-path="${path}" aria-label="Try ${operationId}">
-<h4>Try it</h4>
+<h3>Try it</h3>
 ${parameters.filter(isTried).map((parameter) => field(operationId, parameter, schemas))}
 ${requestBody ? bodyField(operationId, requestBody.content['application/json'].example) : null}
 <p><button>Send</button></p>
