@@ -1,0 +1,73 @@
+/** Whether a process can do its work at this moment, dependency by dependency. */
+import type { Database } from '../db/client.ts';
+import { unappliedMigrations } from '../db/migrate.ts';
+import type { QueueBackend } from '../queue/backend.ts';
+import { answersInTime } from './answers-in-time.ts';
+import type { Role } from './metrics/process.ts';
+
+export type Dependency = 'database' | 'migrations' | 'queue';
+/** `unknown`: could not be asked, because the database does not answer or the process is starting. */
+export type DependencyState = 'up' | 'down' | 'unknown';
+
+export type Readiness = {
+  /** `degraded`: it does its work, and less than all of it is done; what is missing says what waits. */
+  readonly status: 'ready' | 'degraded' | 'not_ready';
+  /** Those that the process's roles need, wholly or in part. */
+  readonly dependencies: { readonly [D in Dependency]?: DependencyState };
+  /** Those that are not up. */
+  readonly missing: readonly Dependency[];
+};
+
+export type ReadReadiness = () => Promise<Readiness>;
+
+/** Null: the process has not got so far yet. */
+type Asked = {
+  readonly database: Pick<Database, 'probe' | 'pool'> | null;
+  readonly backend: Pick<QueueBackend, 'probe'> | null;
+};
+
+/** Never rejects. */
+export async function readReadiness(
+  roles: readonly Role[],
+  { database, backend }: Asked,
+): Promise<Readiness> {
+  const [isUp, queue] = await Promise.all([probe(database), probe(backend)]);
+  const migrations = isUp === 'up' ? await readMigrations(database) : 'unknown';
+  return judge(roles, { database: isUp, migrations, queue });
+}
+
+async function probe(asked: Asked[keyof Asked]): Promise<DependencyState> {
+  if (asked === null) return 'unknown';
+  return (await asked.probe()) ? 'up' : 'down';
+}
+
+async function readMigrations(database: Asked['database']): Promise<DependencyState> {
+  if (database === null) return 'unknown';
+  let isUpToDate = false;
+  const asking = unappliedMigrations(database.pool).then((unapplied) => {
+    isUpToDate = unapplied.length === 0;
+  });
+  if (!(await answersInTime(asking))) return 'unknown';
+  return isUpToDate ? 'up' : 'down';
+}
+
+/**
+ * Nobody works without the database as it should be. The edge never asks the queue; the API stores what the reconciler hands
+ * to it later; a process that only works has nothing else to do.
+ */
+export function judge(
+  roles: readonly Role[],
+  { queue, ...needed }: { readonly [D in Dependency]: DependencyState },
+): Readiness {
+  const asksQueue = roles.includes('api') || roles.includes('worker');
+  const dependencies: Readiness['dependencies'] = asksQueue ? { ...needed, queue } : needed;
+  const names = ['database', 'migrations', 'queue'] as const;
+  const missing = names.filter((name) => (dependencies[name] ?? 'up') !== 'up');
+  return { status: statusOf(roles, missing), dependencies, missing };
+}
+
+function statusOf(roles: readonly Role[], missing: readonly Dependency[]): Readiness['status'] {
+  if (missing.length === 0) return 'ready';
+  const onlyQueue = missing.every((name) => name === 'queue');
+  return onlyQueue && roles.includes('api') ? 'degraded' : 'not_ready';
+}

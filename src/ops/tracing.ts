@@ -1,0 +1,101 @@
+/**
+ * Spans through OpenTelemetry's API. Where no SDK has registered a provider (`node --import`), every call here does nothing,
+ * and jobs carry nothing of it. No span has a path, a query, a header or a body, where a key could be.
+ */
+import { createRequire } from 'node:module';
+import {
+  type Attributes,
+  context,
+  isSpanContextValid,
+  ProxyTracerProvider,
+  propagation,
+  type Span,
+  SpanKind,
+  type SpanOptions,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import type { Telemetry } from 'bullmq';
+
+const NAME = 'signpost';
+const load = createRequire(import.meta.url);
+
+/** Whether an SDK was loaded before this call. */
+export function isTracing(): boolean {
+  const provider = trace.getTracerProvider();
+  return (
+    !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(NAME) !== undefined
+  );
+}
+
+/** For the options of queues and workers: jobs carry the context that they were added in, and run in a span of their own. */
+export function jobTelemetry(): { readonly telemetry?: Telemetry } {
+  if (!isTracing()) return {};
+  // Not loaded for nobody; what `require` gives is what the package's types say.
+  const { BullMQOtel } = load('bullmq-otel') as typeof import('bullmq-otel');
+  return { telemetry: new BullMQOtel({ tracerName: NAME }) };
+}
+
+/** Runs it in a span, which ends with it. */
+export function inSpan<T>(name: string, attributes: Attributes, act: () => Promise<T>): Promise<T> {
+  return trace.getTracer(NAME).startActiveSpan(name, { attributes }, (span) => ended(span, act));
+}
+
+const methods: ReadonlySet<string> = new Set([
+  ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+]);
+
+/** What a request's span has to say of itself. */
+export type RequestSpan = {
+  /** W3C Trace Context, 3.2; null where nothing traces. */
+  readonly traceparent: string | null;
+  answered(operationId: string | undefined, status: number): void;
+};
+
+/** Runs a request in a span that goes on with the trace which its headers name. */
+export function inRequestSpan<T>(
+  { method, headers }: { readonly method: string; readonly headers: object },
+  act: (span: RequestSpan) => Promise<T>,
+): Promise<T> {
+  const parent = propagation.extract(context.active(), headers);
+  const known = methods.has(method) ? method : '_OTHER'; // as OpenTelemetry's conventions have it
+  const attributes = { 'http.request.method': known };
+  const options: SpanOptions = { kind: SpanKind.SERVER, attributes };
+  return trace
+    .getTracer(NAME)
+    .startActiveSpan(known, options, parent, (span) =>
+      ended(span, () =>
+        act({ traceparent: traceparentOf(span), answered: answeredIn(span, known) }),
+      ),
+    );
+}
+
+function answeredIn(span: Span, method: string): RequestSpan['answered'] {
+  return (operationId, status) => {
+    span.updateName(`${method} ${operationId ?? 'no operation'}`);
+    span.setAttribute('http.response.status_code', status);
+    if (operationId !== undefined) span.setAttribute('signpost.operation', operationId);
+    if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+  };
+}
+
+function traceparentOf(span: Span): string | null {
+  const found = span.spanContext();
+  if (!isSpanContextValid(found)) return null;
+  const flags = found.traceFlags.toString(16).padStart(2, '0');
+  return `00-${found.traceId}-${found.spanId}-${flags}`;
+}
+
+/** A fault is named by its class alone: its message may hold anything. */
+async function ended<T>(span: Span, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (fault) {
+    const type = fault instanceof Error ? fault.name : 'Thrown';
+    span.setAttribute('error.type', type);
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    throw fault;
+  } finally {
+    span.end();
+  }
+}

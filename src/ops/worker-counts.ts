@@ -1,0 +1,55 @@
+/** From what workers save to what is counted of it. */
+
+import type { SavedCheck } from '../../workers/check-dns.ts';
+import type { CertificateStore } from '../db/certificates.ts';
+import type { LoadedDomain } from '../db/domain-row.ts';
+import type { CheckTold, CountCheck } from './metrics/checks.ts';
+import type { OrderCounters } from './metrics/orders.ts';
+
+/** Counts every check that is saved. */
+export function tellChecks(count: CountCheck): (check: SavedCheck) => void {
+  return (check) => count(toldOf(check));
+}
+
+export function toldOf({ domain, observation, outcome, at, verdict }: SavedCheck): CheckTold {
+  // A cheap look that finds nothing new gives the very object that was loaded.
+  const wasTold = !domain.findings.some(({ code }) => code === 'dns_unknown');
+  const isSame = observation === domain.observation && verdict === 'unknown' && wasTold;
+  const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
+  const isVerified = outcome.to.status === 'verified' && domain.state.status !== 'verified';
+  return {
+    verdict: isSame ? 'unchanged' : verdict,
+    appeared: (changed?.appeared ?? []).map(({ code }) => code),
+    unseenSeconds: isVerified ? Math.max(0, (at.getTime() - lastSeen(domain)) / 1_000) : null,
+  };
+}
+
+/** When it was last looked at in this life, or when that began. */
+function lastSeen({ state, lastCheckedAt }: LoadedDomain): number {
+  const since = state.status === 'pending' ? state.pendingSince.getTime() : 0;
+  return Math.max(since, lastCheckedAt?.getTime() ?? since);
+}
+
+/** The same store; each step of an order that it has stored is counted once, however often a job runs. */
+export function countOrders(store: CertificateStore, count: OrderCounters): CertificateStore {
+  return {
+    ...store,
+    async store(domain, certificateId, issued, at) {
+      const isStored = await store.store(domain, certificateId, issued, at);
+      const { state } = domain;
+      const waitedMs =
+        state.status === 'verified' ? at.getTime() - state.verifiedAt.getTime() : null;
+      if (isStored) count.issued(waitedMs === null ? null : Math.max(0, waitedMs) / 1_000);
+      return isStored;
+    },
+    async refuse(...refusal) {
+      const isPlanned = await store.refuse(...refusal);
+      count.refused();
+      return isPlanned;
+    },
+    async setBack(...setback) {
+      await store.setBack(...setback);
+      count.setBack();
+    },
+  };
+}

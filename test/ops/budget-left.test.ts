@@ -1,0 +1,54 @@
+/** What is left of an authority's limits, read from a real database. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { refillMs, tokensLeft } from '../../src/core/authority-budget.ts';
+import { createReadBudget } from '../../src/ops/budget-left.ts';
+import { openStoredOrders, type StoredOrders } from '../db/stored-orders.ts';
+import { later, noon } from '../support/builders.ts';
+
+let db: StoredOrders;
+beforeAll(async () => {
+  db = await openStoredOrders();
+});
+afterAll(() => db?.close());
+
+it.each([
+  ['full since a while', -1, 300],
+  ['full at this moment', 0, 300],
+  ['a part of a token missing', 0.5, 299],
+  ['one missing', 1, 299],
+  ['none left', 300, 0],
+  ['more taken than there were', 400, 0],
+] as const)('counts whole tokens: %s', (_, missing, left) => {
+  const fullAt = later(noon, missing * refillMs('orders'));
+  expect(tokensLeft('orders', fullAt, noon)).toBe(left);
+});
+
+it('shows what is least left first, in words, and nothing that is full', async () => {
+  const directory = 'https://ca.test/dir';
+  const taken = (limit: 'orders' | 'same_names', count: number) =>
+    later(noon, count * refillMs(limit));
+  await db.database.prisma.authorityBudget.createMany({
+    data: [
+      { key: `orders ${directory}`, fullAt: taken('orders', 30) },
+      { key: `same_names ${directory} docs.shop.test`, fullAt: taken('same_names', 5) },
+      { key: `same_names ${directory} www.shop.test`, fullAt: taken('same_names', -1) },
+      { key: `of_another_version ${directory}`, fullAt: taken('orders', 9) },
+    ],
+  });
+  expect(await createReadBudget(db.database.prisma, () => noon)()).toEqual([
+    {
+      authority: directory,
+      limit: '5 certificates in 7 days for docs.shop.test',
+      left: 0,
+      of: 5,
+      fullAt: taken('same_names', 5),
+    },
+    {
+      authority: directory,
+      limit: '300 new orders in 3 hours for all domains of this installation together',
+      left: 270,
+      of: 300,
+      fullAt: taken('orders', 30),
+    },
+  ]);
+});

@@ -1,0 +1,72 @@
+/** What the operator's first page rests on: read once for many, and also while the queue is away. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { overviewView } from '../../src/http/operations-view.ts';
+import { createReadOverview } from '../../src/ops/overview.ts';
+import type { QueueCounts } from '../../src/queue/queues.ts';
+import { openTestDatabase, type TestDatabase } from '../http/support.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database?.close());
+
+const none: QueueCounts = {
+  waiting: 0,
+  delayed: 0,
+  active: 0,
+  failed: 0,
+  prioritized: 0,
+  isPaused: false,
+};
+
+function overviewOf(counts: () => Promise<QueueCounts>) {
+  const clock = { now: new Date() };
+  const { prisma } = database;
+  const overview = createReadOverview({ prisma, queues: { counts }, now: () => clock.now });
+  const later = (ms: number) => {
+    clock.now = new Date(clock.now.getTime() + ms);
+  };
+  return { overview, later };
+}
+
+it('says so where the queue does not answer, and everything else all the same', async () => {
+  const { overview } = overviewOf(() => Promise.reject(new Error('Connection is closed.')));
+  const { queues, attention, domains } = overviewView(await overview.read());
+  expect(queues).toBeNull();
+  expect(attention.map(({ code }) => code)).toEqual(['queue_away', 'no_worker']);
+  expect(domains.pending).toBe(0);
+});
+
+it('says of a paused queue that nothing in it runs', async () => {
+  const { overview } = overviewOf(async () => ({ ...none, waiting: 3, isPaused: true }));
+  const { queues, attention } = overviewView(await overview.read());
+  expect(queues?.[0]).toMatchObject({ queue: 'check-dns', waiting: 3, isPaused: true });
+  expect(attention.map(({ code }) => code)).toEqual(['no_worker', 'queue_paused']);
+});
+
+it('is read once in five seconds, and anew after a change', async () => {
+  const { overview, later } = overviewOf(async () => none);
+  const first = overview.read();
+  expect(overview.read()).toBe(first);
+  later(4_999);
+  expect(overview.read()).toBe(first);
+  later(1);
+  const second = overview.read();
+  expect(second).not.toBe(first);
+  overview.forget();
+  expect(overview.read()).not.toBe(second);
+  await Promise.all([first, second, overview.read()]);
+});
+
+it('has what is left of the authority’s limits where somebody keeps it', async () => {
+  const { prisma } = database;
+  const left = { authority: 'ca.example', limit: 'new orders', left: 3, of: 5, fullAt: new Date() };
+  const { read } = createReadOverview({
+    prisma,
+    queues: { counts: async () => none },
+    budget: async () => [left],
+    now: () => new Date(),
+  });
+  expect(overviewView(await read()).authorityBudget).toEqual([left]);
+});

@@ -1,0 +1,108 @@
+/** Alert rules and dashboard, held to what is exported and to the page that operators read. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createMetrics } from '../../src/ops/metrics/metrics.ts';
+import { findProgram, lacks } from '../support/programs.ts';
+import { noState } from './support.ts';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+const page = read('docs/operations.md');
+const rules = read('deploy/prometheus/alerts.yml');
+
+type Panel = { readonly type: string; readonly targets?: readonly { readonly expr: string }[] };
+const { panels } = JSON.parse(read('deploy/grafana/signpost.json')) as { panels: Panel[] };
+const dashboard = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+
+/** The metrics that a text names, as they are declared. */
+const namedIn = (text: string) => [
+  ...new Set(
+    [...text.matchAll(/\b(?:signpost|process)_[a-z_]+/g)].map(([name]) =>
+      name.replace(/_(bucket|sum|count)$/, ''),
+    ),
+  ),
+];
+
+const metrics = createMetrics(['api', 'worker', 'edge']);
+metrics.process.watchPool({ totalCount: 0, idleCount: 0, waitingCount: 0 });
+metrics.watchInstallation(noState);
+afterAll(() => metrics.close());
+const exported = async () =>
+  [...(await metrics.text()).matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name);
+
+describe('what is exported', () => {
+  it('is what docs/operations.md lists, and nothing else', async () => {
+    const section = page.split(/^## /m).find((part) => part.startsWith('Metrics')) ?? '';
+    const listed = [...section.matchAll(/^\| `([a-z_]+)/gm)].map(([, name = '']) => name);
+    expect(listed.toSorted()).toEqual((await exported()).toSorted());
+  });
+
+  it('has all that the alerts and the dashboard ask for', async () => {
+    const names = await exported();
+    const exprs = [...rules.matchAll(/expr: ([\s\S]*?)\n {8}\w/g)].map(([, expr = '']) => expr);
+    expect(exprs.length).toBeGreaterThan(10);
+    for (const name of namedIn([...exprs, ...dashboard].join('\n'))) expect(names).toContain(name);
+  });
+
+  it('is all on the dashboard', async () => {
+    expect(namedIn(dashboard.join('\n')).toSorted()).toEqual((await exported()).toSorted());
+  });
+});
+
+describe('every alert', () => {
+  const alerts = [...rules.matchAll(/alert: (\w+)[\s\S]*?runbook: (\S+)/g)];
+
+  it('is on the page, and leads to a part of it', () => {
+    expect(alerts.length).toBe(rules.match(/alert:/g)?.length);
+    const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(
+      ([, title = '']) =>
+        `docs/operations.md#${title
+          .toLowerCase()
+          .replace(/[^\w -]/g, '')
+          .replaceAll(' ', '-')}`,
+    );
+    for (const [, name = '', runbook = ''] of alerts) {
+      expect(page).toContain(`\`${name}\``);
+      expect(anchors).toContain(runbook);
+    }
+  });
+});
+
+describe.skipIf(lacks('promtool', 'alert rules by promtool'))('promtool', () => {
+  const promtool = (args: readonly string[], input?: string) =>
+    execFileSync(findProgram('promtool') ?? '', args, { input, encoding: 'utf8', stdio: 'pipe' });
+  const path = (name: string) => fileURLToPath(new URL(name, root));
+
+  it('accepts the rules', () => {
+    expect(promtool(['check', 'rules', path('deploy/prometheus/alerts.yml')])).toContain('SUCCESS');
+  });
+
+  it('finds that they wake somebody when they should, and nobody otherwise', () => {
+    const file = path('deploy/prometheus/alerts.test.yml');
+    expect(promtool(['test', 'rules', file])).toContain('SUCCESS');
+  });
+
+  it('can read every expression of the dashboard', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'signpost-rules-'));
+    const file = join(folder, 'dashboard.yml');
+    const records = dashboard.map((expr, index) => ({
+      record: `panel:${index}`,
+      // What Grafana fills in.
+      expr: expr.replaceAll('$__rate_interval', '5m'),
+    }));
+    writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: records }] }));
+    try {
+      expect(promtool(['check', 'rules', file])).toContain(`${records.length} rules found`);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('has no objection to the names and types', async () => {
+    expect(promtool(['check', 'metrics'], await metrics.text())).toBe('');
+  });
+});

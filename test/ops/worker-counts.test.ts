@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { toldOf } from '../../src/ops/worker-counts.ts';
+import type { SavedCheck } from '../../workers/check-dns.ts';
+import { aDomain, anObservation, later, noon } from '../support/builders.ts';
+
+const stayed: SavedCheck['outcome'] = {
+  kind: 'stayed',
+  to: { status: 'pending', pendingSince: noon },
+  findings: [],
+  events: [],
+  nextCheckAt: noon,
+  recheckAt: null,
+  escalateAt: null,
+};
+const verified = {
+  ...stayed,
+  kind: 'moved',
+  to: { status: 'verified', verifiedAt: noon },
+} as const;
+const pending = (sinceMs: number, lastMs: number | null) =>
+  aDomain({
+    state: { status: 'pending', pendingSince: later(noon, sinceMs) },
+    lastCheckedAt: lastMs === null ? null : later(noon, lastMs),
+  });
+const check = (parts: Partial<SavedCheck>): SavedCheck => ({
+  domain: pending(-60_000, null),
+  observation: anObservation(),
+  outcome: stayed,
+  at: noon,
+  verdict: 'wrong',
+  ...parts,
+});
+
+describe('a check that was saved', () => {
+  it('counts by its verdict', () => {
+    expect(toldOf(check({}))).toEqual({ verdict: 'wrong', appeared: [], unseenSeconds: null });
+  });
+
+  it('counts as unchanged where a cheap look found the same', () => {
+    const observation = anObservation();
+    const domain = { ...pending(-60_000, -15_000), observation };
+    expect(toldOf(check({ domain, observation, verdict: 'unknown' })).verdict).toBe('unchanged');
+    expect(toldOf(check({ domain, verdict: 'unknown' })).verdict).toBe('unknown');
+  });
+
+  it('counts as unknown where a cheap look found that nobody can tell, as before', () => {
+    const observation = anObservation();
+    const findings = [{ code: 'dns_unknown', hostname: 'docs.example.com', servers: [] }] as const;
+    const domain = { ...pending(-60_000, -15_000), observation, findings };
+    expect(toldOf(check({ domain, observation, verdict: 'unknown' })).verdict).toBe('unknown');
+  });
+
+  const lags = [
+    ['since the check before', -60_000, -15_000, 15],
+    ['since it began to wait, where there was none', -60_000, null, 60],
+    ['since this life began, where the check was of the one before', -5_000, -90_000, 5],
+  ] as const;
+  it.each(lags)('of a domain that became verified has the time %s', (_, since, last, seconds) => {
+    const told = toldOf(
+      check({ domain: pending(since, last), outcome: verified, verdict: 'right' }),
+    );
+    expect(told.unseenSeconds).toBe(seconds);
+  });
+});
