@@ -1,0 +1,87 @@
+/** What every page has: the frame, the way back, signing out. */
+import { attribute, type Html, html } from '../html.ts';
+import type { Assets } from './assets.ts';
+import type { Link, Shown } from './page.ts';
+import { offers, type Session } from './session.ts';
+
+/** A post with two signs. */
+const icon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230f766e' d='M7 0h2v2h5l2 2-2 2H9v1h4v4H9v5H7v-5H2L0 9l2-2h5V6H3V2h4z'/%3E%3C/svg%3E";
+
+/** Nothing from elsewhere, nothing in line, no frame around it; `img-src` is for the icon, which is in the page. */
+export const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+export type Frame = {
+  readonly assets: Assets;
+  readonly link: Link;
+  readonly now: Date;
+  /** Null: nobody is signed in. */
+  readonly session: Session | null;
+};
+
+/** The id of the last element: a page is shown once all of it is there, or what comes later would move what came before. */
+const LAST = 'spoken';
+
+/** The whole document. */
+export function layout({ assets, link, now, session }: Frame, shown: Shown): string {
+  const { title, main, above = [], status = 200 } = shown;
+  // What answers a form has the form's address, where it cannot be asked for again.
+  const events = status === 200 ? shown.events : undefined;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Signpost</title>
+<link rel="icon" href="${icon}">
+<link rel="stylesheet" href="${link(assets.style)}">
+<link rel="expect" href="#${LAST}" blocking="render">
+${assets.modules.map((path) => html`<link rel="modulepreload" href="${link(path)}">`)}
+<script type="module" src="${link(assets.script)}"></script>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top">
+<p class="brand"><a href="${link('/')}">Signpost</a></p>
+${session === null ? null : navigation(link, session)}
+</header>
+<main id="main" tabindex="-1" data-now="${now.toISOString()}"${live(link, events)}>
+<div class="above">${above.length === 0 ? null : crumbs(link, above)}${events === undefined ? null : liveness}</div>
+${main}
+</main>
+<p id="${LAST}" class="unseen" role="status"></p>
+</body>
+</html>
+`.html;
+}
+
+/** Where the script listens, and to what. */
+function live(link: Link, events: Shown['events']): Html | null {
+  if (events === undefined) return null;
+  return html`${attribute('data-events', link(events.path))}${attribute('data-types', events.types.join(' '))}`;
+}
+
+/** Whether the page moves by itself; the script says. */
+const liveness = html`<p class="liveness" id="liveness" data-state="opening"><span aria-hidden="true" class="dot"></span> <span class="words">Watching</span></p>`;
+
+function navigation(link: Link, session: Session): Html {
+  return html`<nav class="main" aria-label="Signpost">
+${offers(session, 'domains:read') ? html`<a href="${link('/projects')}">Projects</a>` : null}
+${offers(session, 'ops:read') ? html`<a href="${link('/ops')}">Operations</a>` : null}
+<a href="${link('/docs')}">API</a>
+${form(link('/sign-out'), session, html`<button class="plain">Sign out</button>`)}
+</nav>`;
+}
+
+function crumbs(link: Link, above: NonNullable<Shown['above']>): Html {
+  return html`<nav class="crumbs" aria-label="Where this page is"><ol>
+${above.map(({ text, path }) => html`<li><a href="${link(path)}">${text}</a></li>`)}
+</ol></nav>`;
+}
+
+/** A form that changes something: with the session's token, without which it is refused. */
+export function form(action: string, { csrf }: Session, fields: Html): Html {
+  return html`<form method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}">${fields}</form>`;
+}
