@@ -1,0 +1,43 @@
+/** Times as people say them. The server writes the first ones, the script those after. */
+
+const units = [
+  ['s', 60_000, 1_000],
+  ['min', 3_600_000, 60_000],
+  ['h', 2 * 86_400_000, 3_600_000],
+  ['days', Number.POSITIVE_INFINITY, 86_400_000],
+] as const;
+
+/** Our choice: a page that came late, or two clocks, let what has happened seem to be this much ahead, at most. */
+const LATE_MS = 5_000;
+
+/**
+ * `3 s ago`, `in 12 min`; `timeMs` and `nowMs` since the epoch. `isToCome`: it has not happened, so that once its time has
+ * come it is `any moment now`.
+ */
+export function ago(timeMs: number, nowMs: number, isToCome: boolean): string {
+  if (isToCome && timeMs <= nowMs) return 'any moment now';
+  if (!isToCome && timeMs > nowMs && timeMs - nowMs < LATE_MS) return 'just now';
+  const distance = Math.abs(timeMs - nowMs);
+  const [unit, , size] = units.find(([, below]) => distance < below) ?? units[3];
+  const count = Math.floor(distance / size);
+  if (count === 0) return timeMs > nowMs ? 'in a moment' : 'just now';
+  return timeMs > nowMs ? `in ${count} ${unit}` : `${count} ${unit} ago`;
+}
+
+const format = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+
+/** `20 Nov 2026, 12:00:16 UTC`; `at`: RFC 3339. */
+export function exactly(at: string): string {
+  const parts = new Map(format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]));
+  const [day, month, year] = [parts.get('day'), parts.get('month'), parts.get('year')];
+  const clock = [parts.get('hour'), parts.get('minute'), parts.get('second')].join(':');
+  return `${day} ${month} ${year}, ${clock} UTC`;
+}
