@@ -2,11 +2,14 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { findProgram, missing } from './programs.ts';
 
+/** How long a page may take to do what is waited for: a busy machine stays below it, and it below what a test may take. */
+const PATIENCE_MS = 60_000;
+
 /** Chromium without a window. It asks nobody but the pages that it is sent to. */
 export async function startBrowser(): Promise<Browser> {
   const executablePath = findProgram('chromium');
   if (executablePath === undefined) throw new Error(missing('chromium') ?? 'chromium is missing');
-  return chromium.launch({
+  const browser = await chromium.launch({
     executablePath,
     args: [
       '--no-sandbox', // root, as CI often is, cannot have one
@@ -17,6 +20,13 @@ export async function startBrowser(): Promise<Browser> {
       '--no-first-run',
     ],
   });
+  browser.on('context', (context) => context.setDefaultTimeout(PATIENCE_MS));
+  return browser;
+}
+
+/** Waits until the element has the focus: a browser moves it when it next draws the page. */
+export async function waitForFocus(page: Page, selector: string): Promise<void> {
+  await page.waitForSelector(`${selector}:focus`);
 }
 
 export type Visit = {

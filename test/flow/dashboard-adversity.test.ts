@@ -1,0 +1,161 @@
+/** Pages that stay right while others act, while the service is away, and whatever a zone says. */
+import { randomUUID } from 'node:crypto';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { complaintsOfAxe } from '../http/dashboard/support/axe.ts';
+import { overflowOf } from '../http/dashboard/support/measures.ts';
+import { startBrowser, type Visit, visit } from '../support/browser.ts';
+import { type Hands, pointing } from '../support/hands.ts';
+import { type House, startHouse } from '../support/house.ts';
+import { signIn } from '../support/procedure.ts';
+import { lacks } from '../support/programs.ts';
+import { takePictures } from '../support/screenshots.ts';
+
+const MARKUP = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
+const badge = (word: string) => `#head .badge:has-text("${word}")`;
+
+describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a browser'))(
+  'a page of the dashboard',
+  { timeout: 240_000 },
+  () => {
+    let house: House;
+    let browser: Browser;
+    let visited: Visit;
+    let page: Page;
+    let hands: Hands;
+    beforeAll(async () => {
+      house = await startHouse('embedded', 'local authority');
+      browser = await startBrowser();
+    });
+    beforeEach(async () => {
+      visited = await visit(browser, house.url);
+      page = visited.page;
+      page.on('dialog', (dialog) => {
+        visited.complaints.push(`dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
+      hands = pointing(page);
+      await signIn({ hands, house, name: '' });
+    });
+    afterEach(() => visited?.close());
+    afterAll(async () => {
+      await browser?.close();
+      await house?.close();
+    });
+
+    /** A domain that is pending, and the page of it, which listens. */
+    async function openDomain(owner: string, name = 'The shop') {
+      const made = { name, slug: `shop-${randomUUID().slice(0, 8)}`, plan: 'pro' };
+      const project = await house.call('POST', '/v1/projects', JSON.stringify(made));
+      const { id } = (await project.json()) as { id: string };
+      const deploy = JSON.stringify({ status: 'succeeded', upstream: house.upstream });
+      await house.call('POST', `/v1/projects/${id}/deploys`, deploy);
+      const hostname = `${owner}.${house.zone}`;
+      const domains = `/projects/${id}/domains`;
+      const added = await house.call('POST', `/v1${domains}`, JSON.stringify({ hostname }));
+      const { record } = (await added.json()) as { record: { value: string } };
+      await page.goto(`${house.url}${domains}/${hostname}`);
+      await hands.see('[data-state="live"]');
+      await hands.see('#standing:has-text("does not exist in the DNS yet")');
+      await hands.mark();
+      return { hostname, target: record.value, domains: `${house.url}${domains}` };
+    }
+
+    it('moves with another tab, in which somebody acts', async () => {
+      const { hostname, target, domains } = await openDomain('tabs');
+      const other = pointing(await page.context().newPage());
+      await other.page.goto(domains);
+      await other.see('[data-state="live"]');
+      await other.mark();
+      const row = (text: string) => `[id="domain-${hostname}"]:has-text("${text}")`;
+
+      await house.publish('tabs', `CNAME ${target}.`);
+      await Promise.all([hands.see(badge('Live')), other.see(row('Live'))]);
+      await Promise.all([hands.expectMarked(), other.expectMarked()]);
+      // Nobody would move a time there.
+      expect(await other.page.locator('#domains time').count()).toBe(0);
+
+      await hands.press(`More for ${hostname}`);
+      await hands.press('Remove');
+      await hands.press(`Remove ${hostname}`);
+      await hands.see('.notice');
+      await other.see('#domains:has-text("No domain yet")');
+      await other.expectMarked();
+      await expect(house.visit(hostname)).rejects.toThrow();
+      expect(visited.complaints).toEqual([]);
+    });
+
+    it('catches up by itself after the service was stopped and started', async () => {
+      const { hostname, target } = await openDomain('restart');
+      await house.stop();
+      await hands.see('[data-state="away"]:has-text("Reconnecting")');
+      await house.publish('restart', `CNAME ${target}.`);
+      await house.start();
+      await hands.see(badge('Live'));
+      await hands.see('[data-state="live"]:has-text("Watching")');
+      await hands.expectMarked();
+      expect((await house.visit(hostname)).status).toBe(200);
+      const other = visited.complaints.filter((one) => !/ERR_|Failed to load/.test(one));
+      expect(other).toEqual([]);
+    });
+
+    const right = (target: string) => `CNAME ${target}.`;
+    const zones: readonly {
+      readonly owner: string;
+      readonly at?: readonly string[];
+      readonly says: (target: string) => readonly string[];
+      readonly shown: string;
+    }[] = [
+      {
+        owner: 'markup',
+        says: () => ['CNAME <script>alert(1)</script>.<img/src=x/onerror=alert(2)>.test.'],
+        shown: '<script>alert(1)</script>.<img/src=x/onerror=alert(2)>.test',
+      },
+      {
+        owner: 'bidi',
+        says: () => ['CNAME \\226\\128\\174moc.\\007\\027[31m.elsewhere.test.'],
+        shown: '\\226\\128\\174moc',
+      },
+      {
+        owner: 'long',
+        says: () => [`CNAME ${`${'w'.repeat(63)}.`.repeat(3)}elsewhere.test.`],
+        shown: 'w'.repeat(63),
+      },
+      {
+        owner: 'text',
+        says: () => ['A 192.0.2.7', `TXT "${MARKUP.replaceAll('"', '\\"')}"`],
+        shown: '192.0.2.7',
+      },
+      {
+        owner: 'caa',
+        at: [
+          'SOA <script>alert(1)</script> \\226\\128\\174host.<b>master 1 3600 600 86400 60',
+          'CAA 0 issue "<script>alert(3)</script>\u202Emoc\u0007"',
+        ],
+        says: (target) => [right(target)],
+        shown: '<script>alert(3)</script>\\226\\128\\174moc\\007',
+      },
+    ];
+
+    it.each(zones)('shows what a zone says as text: $owner', async (zone) => {
+      const { owner, at = [], says, shown } = zone;
+      const { target } = await openDomain(owner, MARKUP);
+      await house.publish('@', ...at);
+      await house.publish(owner, ...says(target));
+      await hands.see(`#findings:has-text(${JSON.stringify(shown)})`);
+      if (owner === 'markup') await takePictures(page, 'hostile');
+      expect(await page.locator(':is(#main, title) :is(script, img, b)').count()).toBe(0);
+      expect(await page.textContent('#main')).not.toMatch(/[\p{Cf}\p{Co}]|(?![\n\t])\p{Cc}/u);
+      expect(await page.textContent('.crumbs')).toContain(MARKUP);
+      for (const width of [1280, 360]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await overflowOf(page)).toBe(0);
+        expect(await complaintsOfAxe(page)).toEqual([]);
+      }
+      await hands.expectMarked();
+      // Not before: without these lines the domain turns live, and nothing of them is shown any more.
+      await house.publish('@');
+      expect(visited.complaints).toEqual([]);
+    });
+  },
+);

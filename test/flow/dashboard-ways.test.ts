@@ -1,0 +1,59 @@
+/** The customer's procedure for everybody: by the keyboard alone, on a phone, in the dark, and without a script. */
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { complaintsOfAxe } from '../http/dashboard/support/axe.ts';
+import { overflowOf } from '../http/dashboard/support/measures.ts';
+import { startBrowser, visit } from '../support/browser.ts';
+import { byKeyboard, type Hands, pointing, withoutScript } from '../support/hands.ts';
+import { type House, startHouse } from '../support/house.ts';
+import { wholeProcedure } from '../support/procedure.ts';
+import { lacks } from '../support/programs.ts';
+
+const phone: BrowserContextOptions = {
+  viewport: { width: 360, height: 740 },
+  isMobile: true,
+  hasTouch: true,
+};
+
+type Way = readonly [name: string, hands: (page: Page) => Hands, BrowserContextOptions];
+/** Where what axe finds is worth its time. */
+const examined = ['phone', 'dark'];
+
+const ways: readonly Way[] = [
+  ['keyboard', byKeyboard, {}],
+  ['phone', pointing, phone],
+  ['dark', pointing, { ...phone, colorScheme: 'dark', reducedMotion: 'reduce' }],
+  ['plain', withoutScript, { javaScriptEnabled: false }],
+];
+
+describe.skipIf(lacks('chromium', 'the procedure by keyboard, by phone and without a script'))(
+  'the whole procedure',
+  { timeout: 240_000 },
+  () => {
+    let house: House;
+    let browser: Browser;
+    beforeAll(async () => {
+      house = await startHouse('embedded', 'local authority');
+      browser = await startBrowser();
+    });
+    afterAll(async () => {
+      await browser?.close();
+      await house?.close();
+    });
+
+    it.each(ways)('is done: %s', async (name, handsOn, options) => {
+      const { page, complaints, close } = await visit(browser, house.url, options);
+      const found: string[] = [];
+      const lookAt = async (state: string) => {
+        const axe = examined.includes(name) ? await complaintsOfAxe(page) : [];
+        found.push(...axe.map((one) => `${state} ${one}`));
+        const tooWide = await overflowOf(page);
+        if (tooWide > 0) found.push(`${state} is ${tooWide} px too wide`);
+      };
+      await wholeProcedure({ hands: handsOn(page), house, name, lookAt });
+      await close();
+      expect(found).toEqual([]);
+      expect(complaints).toEqual([]);
+    });
+  },
+);

@@ -1,0 +1,265 @@
+/** The operator's pages as they are sent: for whom, with what in them, and what they change. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunningDashboard, startDashboard } from '../support/dashboard.ts';
+import { everyLife, hostile } from '../support/lives.ts';
+
+let dashboard: RunningDashboard;
+let ids: Readonly<Record<string, string>>;
+let projectId: string;
+
+beforeAll(async () => {
+  dashboard = await startDashboard();
+  ({ ids, projectId } = await everyLife(dashboard));
+}, 180_000);
+afterAll(() => dashboard?.close());
+
+const idOf = (label: string) => ids[label] ?? '';
+const prisma = () => dashboard.signpost.parts.database.prisma;
+
+type Browser = {
+  readonly get: (path: string) => Promise<Response>;
+  readonly text: (path: string) => Promise<string>;
+  /** Sends the form of a page, with other fields and headers where they are given. */
+  readonly send: (
+    page: string,
+    more?: { fields?: object; headers?: Readonly<Record<string, string>> },
+  ) => Promise<Response>;
+  readonly cookie: string;
+};
+
+/** Somebody who has signed in with a key that has these scopes. */
+async function browserOf(...scopes: readonly string[]): Promise<Browser> {
+  const made = await dashboard.api<{ key: string }>('POST', '/v1/keys', { name: 'x', scopes });
+  const { url } = dashboard;
+  const signedIn = await fetch(`${url}/sign-in`, {
+    method: 'POST',
+    redirect: 'manual',
+    body: new URLSearchParams({ key: made.key }),
+  });
+  const cookie = (signedIn.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const get = (path: string) => fetch(url + path, { headers: { cookie }, redirect: 'manual' });
+  const text = async (path: string) => (await get(path)).text();
+  return {
+    cookie,
+    get,
+    text,
+    async send(page, { fields = {}, headers = {} } = {}) {
+      const shown = await text(page);
+      const hidden = [...shown.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
+      const body = new URLSearchParams({
+        ...Object.fromEntries(hidden.map(([, name, value]) => [name, value])),
+        ...fields,
+      });
+      const path = page.split('?')[0] ?? '';
+      const sent = { method: 'POST', redirect: 'manual', body } as const;
+      return fetch(url + path, { ...sent, headers: { cookie, ...headers } });
+    },
+  };
+}
+
+describe('a key without ops:read', () => {
+  it.each([
+    '/ops',
+    '/ops/domains?name=a',
+    `/ops/domains/${randomUUID()}`,
+    '/ops/queues',
+    '/ops/queues/api/queues',
+  ])('is told at %s which scope is needed', async (path) => {
+    const response = await (await browserOf('domains:read')).get(path);
+    expect(response.status).toBe(403);
+    expect(await response.text()).toContain('<code>ops:read</code>');
+  });
+
+  it('is not led there', async () => {
+    expect(await (await browserOf('domains:read')).text('/projects')).not.toContain('href="/ops"');
+    expect(await (await browserOf('admin')).text('/projects')).toContain('href="/ops"');
+  });
+});
+
+it('nobody sees anything who is not signed in', async () => {
+  for (const path of ['/ops', '/ops/domains', '/ops/queues', '/ops/queues/api/queues']) {
+    const response = await fetch(dashboard.url + path, { redirect: 'manual' });
+    expect(response.headers.get('location')).toBe(`/?then=${encodeURIComponent(path)}`);
+  }
+});
+
+describe('a key with ops:read', () => {
+  it('reads everything, and is offered nothing that changes something', async () => {
+    const { text } = await browserOf('ops:read');
+    const overview = await text('/ops');
+    expect(overview).toContain('No worker has run yet');
+    expect(overview).toContain('aria-label="Added: 6 in 24 hours; most, 6, in the hour from');
+    expect(await text('/ops/domains?name=shop.exa')).toContain('blog.shop.example');
+    const domain = await text(`/ops/domains/${idOf('new')}`);
+    expect(domain).toContain('waits for a worker');
+    expect(domain).not.toMatch(/Run now|Re-verify/);
+  });
+
+  it('is refused where it sends the form all the same', async () => {
+    const path = `/ops/domains/${idOf('new')}`;
+    const { send } = await browserOf('ops:read');
+    expect((await send(`${path}/verify`)).status).toBe(403);
+    expect((await send(`${path}/run?queue=check-dns`)).status).toBe(403);
+  });
+});
+
+describe('an administrator', () => {
+  it('is asked before something is done, and it is done', async () => {
+    const { send, text } = await browserOf('admin');
+    const path = `/ops/domains/${idOf('new')}`;
+    expect(await text(path)).toContain(`href="${path}/run?queue=check-dns"`);
+    const done = await send(`${path}/run?queue=check-dns`);
+    expect([done.status, done.headers.get('location')]).toEqual([303, path]);
+    const refused = await send(`${path}/run?queue=issue-certificate`);
+    expect([refused.status, await refused.text()]).toEqual([
+      409,
+      expect.stringContaining('waits for nothing'),
+    ]);
+    expect((await send(`${path}/verify`)).status).toBe(303);
+    const timeline = `/v1/projects/${projectId}/domains/new.shop.example/timeline`;
+    const [newest] = await dashboard.api<readonly { type: string }[]>('GET', timeline);
+    expect(newest?.type).toBe('domain.reverify_requested');
+  });
+
+  it('closes an escalation', async () => {
+    const id = randomUUID();
+    const opened = { cause: 'platform_fault', evidence: {}, nextAction: '', openedAt: new Date() };
+    await prisma().escalation.create({ data: { id, domainId: idOf('blog'), ...opened } });
+    const { send, text } = await browserOf('admin');
+    expect(await text('/ops')).toContain(`href="/ops/domains/${idOf('blog')}"`);
+    const close = `/ops/domains/${idOf('blog')}/escalations/${id}/close`;
+    expect(await text(`/ops/domains/${idOf('blog')}`)).toContain(`href="${close}"`);
+    expect((await send(close)).status).toBe(303);
+    expect(await prisma().escalation.findUnique({ where: { id } })).toMatchObject({
+      closedAt: expect.any(Date),
+    });
+  });
+
+  it.each([
+    ['without the token of its session', { fields: { csrf: 'another' } }],
+    ['from another site', { headers: { 'sec-fetch-site': 'cross-site' } }],
+  ])('has no form taken %s', async (_words, more) => {
+    const { send } = await browserOf('admin');
+    const before = await prisma().domain.findUniqueOrThrow({ where: { id: idOf('www') } });
+    expect((await send(`/ops/domains/${idOf('www')}/verify`, more)).status).toBe(403);
+    expect(await prisma().domain.findUniqueOrThrow({ where: { id: idOf('www') } })).toEqual(before);
+  });
+});
+
+describe('a setting of the platform', () => {
+  /** The page of this domain as its operator and as its customer sees it. */
+  async function bothPages(label: string): Promise<readonly [string, string]> {
+    const { text } = await browserOf('admin');
+    const customers = `/projects/${projectId}/domains/${label}.shop.example`;
+    return [await text(`/ops/domains/${idOf(label)}`), await text(customers)];
+  }
+
+  it('that a certificate would need is named to the operator alone', async () => {
+    const issuer = 'Signpost local authority 0a1b2c3d';
+    await prisma().certificate.updateMany({ where: { domainId: idOf('www') }, data: { issuer } });
+    const [operators, customers] = await bothPages('www');
+    expect(operators).toContain('set ACME_DIRECTORY_URL');
+    expect(customers).not.toContain('ACME_');
+    expect(customers).toContain('for the platform’s operator to set up');
+  });
+
+  it('that an open case would need is named to the operator alone', async () => {
+    const at = new Date();
+    const detail = 'ca_misconfigured: look at ACME_CONTACT';
+    const evidence = { setback: { at: at.toISOString(), detail } };
+    const opened = { cause: 'authority_unreachable', evidence, nextAction: '', openedAt: at };
+    const id = randomUUID();
+    await prisma().escalation.create({ data: { id, domainId: idOf('blog'), ...opened } });
+    const [operators, customers] = await bothPages('blog');
+    expect(operators).toContain('had not finished: ca_misconfigured: look at ACME_CONTACT.');
+    expect(customers).not.toContain('ACME_');
+    expect(customers).toContain('the platform’s operator has to mend');
+    await prisma().escalation.update({ where: { id }, data: { closedAt: at } });
+  });
+});
+
+it('what others wrote is text on every page', async () => {
+  const since = new Date();
+  const until = new Date(since.getTime() + 3_600_000);
+  const job = { queue: 'check-dns', jobId: `${idOf('docs')}.1`, domainId: idOf('docs') };
+  await prisma().quarantine.create({ data: { ...job, reason: hostile, since, until } });
+  await prisma().project.update({ where: { id: projectId }, data: { name: hostile } });
+  const { text } = await browserOf('admin');
+  const pages = [
+    '/ops',
+    '/ops/domains?name=docs',
+    `/ops/domains/${idOf('docs')}`,
+    `/ops/domains?name=${encodeURIComponent(hostile)}`,
+    `/ops/domains/${idOf('docs')}/run?queue=${encodeURIComponent(hostile)}`,
+  ];
+  for (const page of pages) {
+    const shown = await text(page);
+    expect(shown, page).not.toMatch(/<img|<script>alert/);
+  }
+  expect(await text(`/ops/domains/${idOf('docs')}`)).toContain('&lt;script&gt;alert(2)');
+});
+
+describe('the queues', () => {
+  const pause = '/ops/queues/api/queues/check-dns/pause';
+  const put = ({ cookie }: Browser, path: string, headers: Readonly<Record<string, string>>) =>
+    fetch(dashboard.url + path, { method: 'PUT', headers: { cookie, ...headers } });
+  const here = { 'sec-fetch-site': 'same-origin' };
+  const isPaused = async () =>
+    (await dashboard.signpost.parts.queues.opened('check-dns')).isPaused();
+
+  it('are changed by an administrator, from their own page only', async () => {
+    const [reader, admin] = [await browserOf('ops:read'), await browserOf('admin')];
+    expect((await put(reader, pause, here)).status).toBe(403);
+    expect((await put(admin, pause, {})).status).toBe(403);
+    expect((await put(admin, pause, { 'sec-fetch-site': 'same-site' })).status).toBe(403);
+    expect((await put(admin, pause, { origin: 'https://evil.test' })).status).toBe(403);
+    expect(await isPaused()).toBe(false);
+    expect((await put(admin, pause, here)).status).toBe(200);
+    expect(await isPaused()).toBe(true);
+    const resume = pause.replace('pause', 'resume');
+    expect((await put(admin, resume, { origin: dashboard.url })).status).toBe(200);
+    expect(await isPaused()).toBe(false);
+  });
+
+  it('are read-only to others, and say so to their page', async () => {
+    const list = async (browser: Browser) =>
+      (await (await browser.get('/ops/queues/api/queues')).json()) as {
+        queues: readonly { name: string; readOnlyMode: boolean }[];
+      };
+    const shown = (await list(await browserOf('ops:read'))).queues;
+    expect(shown.map(({ name }) => name)).toContain('deliver-webhook');
+    expect(shown.every(({ readOnlyMode }) => readOnlyMode)).toBe(true);
+    const changed = (await list(await browserOf('admin'))).queues;
+    expect(changed.some(({ readOnlyMode }) => readOnlyMode)).toBe(false);
+  });
+
+  it('have jobs with ids alone in them', async () => {
+    const { get } = await browserOf('ops:read');
+    const path = `/ops/queues/api/queues/check-dns/${idOf('split')}.1`;
+    const shown = (await (await get(path)).json()) as { job: { data: unknown } };
+    expect(shown.job.data).toEqual({ domainId: idOf('split'), epoch: 1 });
+  });
+
+  it('ask no other host for anything, and nothing runs in line', async () => {
+    const response = await (await browserOf('ops:read')).get('/ops/queues/queue/check-dns');
+    const page = await response.text();
+    expect(page).toContain('<base href="/ops/queues/" />');
+    expect(page).not.toMatch(/https?:\/\/|<style|style="|<%/);
+    const policy = response.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'; script-src 'self';");
+    expect(policy).not.toMatch(/unsafe-eval|https?:/);
+  });
+
+  it('have files that browsers keep, and none beside them', async () => {
+    const { get, text } = await browserOf('ops:read');
+    const script = /static\/js\/main\.\w+\.js/.exec(await text('/ops/queues'))?.[0];
+    const { headers, status } = await get(`/ops/queues/${script}`);
+    expect([status, headers.get('cache-control')]).toEqual([
+      200,
+      'private, max-age=31536000, immutable',
+    ]);
+    const outside = await get('/ops/queues/static/..%2f..%2fpackage.json');
+    expect(await outside.text()).not.toContain('"version"');
+  });
+});

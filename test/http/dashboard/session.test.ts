@@ -1,0 +1,194 @@
+/** Signing in and out, whose forms are taken, and what every page is sent with. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { type Pages, startPages } from './support/pages.ts';
+
+const NO_PROJECT = '00000000-0000-4000-8000-000000000000';
+
+let pages: Pages;
+let key: string;
+beforeAll(async () => {
+  pages = await startPages();
+  key = await pages.keyWith('domains:read', 'domains:write');
+});
+beforeEach(() => pages.forgetCookie());
+afterAll(() => pages?.close());
+
+describe('signing in', () => {
+  it('keeps the key in a cookie that no script, no other host and no plain network sees', async () => {
+    const { status, headers } = await pages.signIn(key);
+    expect(status).toBe(303);
+    expect(headers['location']).toBe('/?why=cookie');
+    const [pair = '', ...attributes] = (headers['set-cookie'] ?? '').split('; ');
+    expect(pair).toMatch(/^__Host-signpost=[\w-]+\.\.[\w.-]+$/);
+    expect(pair).not.toContain(key);
+    expect(attributes.sort()).toEqual(
+      ['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax', 'Secure'].sort(),
+    );
+    expect(await pages.show('GET /')).toMatchObject({
+      status: 303,
+      headers: { location: '/projects' },
+    });
+  });
+
+  it.each([
+    ['', 401, 'Enter an API key.'],
+    ['signpost_not_a_key', 401, 'key'],
+  ])('with %j is refused in place', async (typed, status, reason) => {
+    const answer = await pages.signIn(typed);
+    expect(answer).toMatchObject({ status, text: expect.stringContaining(reason) });
+    expect(answer.text).toContain('aria-invalid="true"');
+    expect(pages.cookie()).toBeUndefined();
+  });
+
+  it('leads to where somebody wanted to go, and never to another site', async () => {
+    const asked = await pages.show('GET /projects?page=2');
+    expect(asked.headers['location']).toBe('/?then=%2Fprojects%3Fpage%3D2');
+    const then = async (path: string) => {
+      pages.forgetCookie();
+      const form = Object.fromEntries([
+        ['key', key],
+        ['then', path],
+      ]);
+      const { headers } = await pages.show('POST /sign-in', { form });
+      return (await pages.show(`GET ${headers['location']}`)).headers['location'];
+    };
+    expect(await then('/projects?page=2')).toBe('/projects?page=2');
+    for (const elsewhere of ['//evil.test', 'https://evil.test/', '/\\evil.test', '/ /evil.test']) {
+      expect(await then(elsewhere)).toBe('/projects');
+    }
+  });
+
+  it('ends after a working day, by signing out, and with the key', async () => {
+    await pages.signIn(key);
+    const before = pages.clock.now;
+    pages.clock.now = new Date(before.getTime() + 12 * 3_600_000 + 1_000);
+    expect((await pages.show('GET /projects')).headers['location']).toMatch(/^\/\?then=/);
+    pages.clock.now = before;
+    expect((await pages.show('GET /projects')).status).toBe(200);
+    const out = await pages.show('POST /sign-out', { form: {} });
+    expect(out.headers).toMatchObject({ location: '/' });
+    expect(pages.cookie()).toBeUndefined();
+    const short = await pages.keyWith('domains:read');
+    await pages.signIn(short);
+    const [, id = ''] = short.split('_');
+    await pages.prisma.apiKey.update({ where: { id }, data: { revokedAt: before } });
+    pages.clock.now = new Date(before.getTime() + 6_000); // what is remembered of a key
+    const over = await pages.show('GET /projects');
+    expect(over.headers['location']).toBe('/?then=%2Fprojects&why=ended');
+    expect(pages.cookie()).toBeUndefined();
+    expect((await pages.show('GET /?why=ended')).text).toContain('has ended');
+  });
+
+  it('takes a key that may see no projects, whose pages then say why', async () => {
+    await pages.signIn(await pages.keyWith('ops:read'));
+    expect(await pages.show('GET /projects')).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('needs a key with the scope domains:read'),
+    });
+  });
+});
+
+describe('a form', () => {
+  const project = { name: 'Docs', slug: 'from-elsewhere', plan: 'pro' };
+
+  test.each([
+    ['without the token', { csrf: '' }, {}],
+    ['with the token of another session', { csrf: 'A'.repeat(22) }, {}],
+    ['from another site', {}, { 'sec-fetch-site': 'cross-site' }],
+    ['from a sister host', {}, { 'sec-fetch-site': 'same-site' }],
+    ['that is no form', {}, { 'content-type': 'text/plain' }],
+  ])('%s changes nothing', async (_, csrf, headers) => {
+    await pages.signIn(key);
+    await pages.show('GET /projects');
+    const answer = await pages.show('POST /projects', { form: { ...project, ...csrf }, headers });
+    expect(answer).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('Nothing was changed'),
+    });
+    expect(await pages.prisma.project.count()).toBe(0);
+  });
+
+  it('sent after the session is over leads back to the page that it stood on', async () => {
+    const answer = await pages.show('POST /projects', {
+      form: project,
+      headers: { host: 'dash.test', referer: 'https://dash.test/projects?page=3' },
+    });
+    expect(answer.headers['location']).toBe('/?then=%2Fprojects');
+    const elsewhere = { host: 'dash.test', referer: 'https://evil.test/x' };
+    const other = await pages.show(`POST /projects/${NO_PROJECT}/plan`, {
+      form: {},
+      headers: elsewhere,
+    });
+    expect(other.headers['location']).toBe('/?then=%2Fprojects');
+    expect(await pages.prisma.project.count()).toBe(0);
+  });
+});
+
+describe('every page', () => {
+  it('allows nothing from elsewhere, nothing in line, and no frame around it', async () => {
+    await pages.signIn(key);
+    for (const line of ['GET /projects', `GET /projects/${NO_PROJECT}/domains`, 'GET /nothing']) {
+      const { headers, text } = await pages.show(line);
+      expect(headers['content-security-policy']).toBe(
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+      );
+      expect(headers).toMatchObject({
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'same-origin',
+      });
+      expect(text).not.toMatch(/<script>|<style|\sstyle=|\son\w+=/);
+    }
+  });
+
+  it('answers HEAD as GET, without the body', async () => {
+    await pages.signIn(key);
+    const get = await pages.show('GET /projects');
+    const head = await pages.show('HEAD /projects');
+    expect(head).toMatchObject({ status: 200, text: '' });
+    expect(head.headers['content-length']).toBe(get.headers['content-length']);
+  });
+
+  it('has its style and script for as long as they are what they are', async () => {
+    const { text } = await pages.show('GET /');
+    const paths = [...text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
+    expect(paths.length).toBeGreaterThan(3);
+    for (const path of paths) {
+      const asset = await pages.show(`GET ${path}`);
+      expect(asset.status).toBe(200);
+      expect(asset.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+      const imports = [...asset.text.matchAll(/from '\.\/([^']+)'/g)].map(([, name]) => name);
+      for (const name of imports) expect(paths).toContain(`/assets/${name}`);
+    }
+    expect((await pages.show('GET /assets/style-000000000000.css')).status).toBe(404);
+  });
+
+  it('is a page where there is none, for who looks for one, and an Error for who does not', async () => {
+    const page = await pages.show('GET /nothing/here');
+    expect(page).toMatchObject({ status: 404, text: expect.stringContaining('no such page') });
+    const headers = { accept: 'application/json' };
+    for (const line of ['GET /nothing/here', 'GET /v1/nothing']) {
+      const answer = await pages.show(line, { headers });
+      expect(JSON.parse(answer.text)).toMatchObject({ code: 'not_found', status: 404 });
+    }
+  });
+});
+
+describe('behind a base path', () => {
+  it('every path of ours begins with it', async () => {
+    const below = await startPages('/store');
+    try {
+      const token = await below.keyWith('domains:read', 'domains:write');
+      expect((await below.show('GET /projects')).headers['location']).toBe(
+        '/store/?then=%2Fprojects',
+      );
+      expect((await below.signIn(token)).headers['location']).toBe('/store/?why=cookie');
+      const { text } = await below.show('GET /projects');
+      const paths = [...text.matchAll(/(?:href|src|action)="(\/[^"]*)"/g)].map(([, path]) => path);
+      expect(paths.length).toBeGreaterThan(5);
+      for (const path of paths) expect(path).toMatch(/^\/store\//);
+    } finally {
+      await below.close();
+    }
+  });
+});
