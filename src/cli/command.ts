@@ -1,5 +1,7 @@
 /** What the commands of the command line have in common: where they write, how they end, how they read their options. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { printable } from '../core/printable.ts';
+import { nearest } from './nearest.ts';
 
 /** The world of a command, so that it is called in a test as it is in a shell. */
 export type Io = {
@@ -45,6 +47,19 @@ export function wrongUsage(problem: string): Outcome & { readonly kind: 'wrong_u
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
+/** Where a command was not found: which ones there are is said beside it. */
+export function noSuchCommand(name: string, before: string, names: readonly string[]): Outcome {
+  const near = nearest(name, names);
+  const more = near === undefined ? '' : `; did you mean ${before}${near}?`;
+  return wrongUsage(`there is no command ${before}${printable(name, NAME_LENGTH_MAX)}${more}`);
+}
+
+const NAME_LENGTH_MAX = 50;
+
+export function isHelp(argument: string): boolean {
+  return argument === '--help' || argument === '-h';
+}
+
 /** What is said where there are fewer or more other arguments than wanted. Words are repeated only where none is secret. */
 type Wanted = {
   readonly count: number;
@@ -56,7 +71,7 @@ type Wanted = {
 export function parseOptions<const T extends Options>(
   args: readonly string[],
   options: T,
-  { count, tooFew = 'something is missing', tooMany = () => 'that is too much' }: Wanted,
+  { count, tooFew = 'something is missing', tooMany = () => tooManyOf(count) }: Wanted,
 ) {
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
@@ -67,8 +82,18 @@ export function parseOptions<const T extends Options>(
   } catch (fault) {
     // parseArgs throws for the user's mistakes only, with advice after the first sentence.
     const [sentence = ''] = String(fault instanceof Error ? fault.message : fault).split('. ');
-    return { ok: false, refusal: wrongUsage(sentence) } as const;
+    const problem = printable(sentence, PROBLEM_LENGTH_MAX);
+    const [, unknown = ''] = /^Unknown option '--([^']+)'$/.exec(sentence) ?? [];
+    const near = nearest(unknown, Object.keys(options));
+    const more = near === undefined ? '' : `; did you mean --${near}?`;
+    return { ok: false, refusal: wrongUsage(`${problem}${more}`) } as const;
   }
+}
+
+const PROBLEM_LENGTH_MAX = 200;
+
+function tooManyOf(count: number): string {
+  return count === 0 ? 'it takes options only, and nothing else' : 'it takes one at a time';
 }
 
 /** A command's name and what may follow, then what it does: one line each, aligned. */

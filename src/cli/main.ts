@@ -1,22 +1,28 @@
 #!/usr/bin/env node
 /**
- * The command line: `signpost <command>`. Ends with 0; with 1 where it failed, or the answer is no; with 2 where it was not
- * understood, or the answer could not be found out.
+ * The command line: `signpost <command>`. Ends with 0; with 1 where it was found out that the answer is no; with 2 where it
+ * was not understood or was refused, or the answer could not be found out.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { printable } from '../core/printable.ts';
-import { type Command, done, type Io, listing, type Outcome, wrongUsage } from './command.ts';
+import {
+  type Command,
+  done,
+  type Io,
+  isHelp,
+  listing,
+  noSuchCommand,
+  type Outcome,
+  wrongUsage,
+} from './command.ts';
 
 /** Each is loaded when it is asked for: the demo brings the whole service with it. */
 const commands: Readonly<Record<string, Command>> = {
   demo: {
     synopsis: '',
     summary: 'a customer’s domain goes live on this machine, with the classic mistakes on the way',
-    async run(_args, { out }) {
-      const { runDemo } = await import('./demo/demo.ts');
-      // A person reads along; a pipe does not.
-      await runDemo((line) => out(`${line}\n`), process.stdout.isTTY ? 2_000 : 0);
-      return done;
+    async run(args, io) {
+      const { runDemoCommand } = await import('./demo/command.ts');
+      return runDemoCommand(args, io);
     },
   },
   doctor: {
@@ -28,6 +34,15 @@ const commands: Readonly<Record<string, Command>> = {
       return runDoctor(args, io);
     },
   },
+  domains: {
+    synopsis: '<command>',
+    summary: 'list, show, verify, add and remove domains: where they stand and what to do',
+    async run(args, io) {
+      readEnvFile();
+      const { runDomains } = await import('./domains/domains.ts');
+      return runDomains(args, io);
+    },
+  },
   keys: {
     synopsis: '<command>',
     summary: 'list, make, rotate and revoke the API keys of a running service',
@@ -37,32 +52,57 @@ const commands: Readonly<Record<string, Command>> = {
       return runKeys(args, io);
     },
   },
+  'rotate-keys': {
+    synopsis: '[--check]',
+    summary: 'seal what is stored anew with the first key of KEY_ENCRYPTION_KEY',
+    async run(args, io) {
+      readEnvFile();
+      const { runRotateKeys } = await import('./rotate-keys/rotate-keys.ts');
+      return runRotateKeys(args, io);
+    },
+  },
+  zone: {
+    synopsis: '',
+    summary: 'the DNS records to publish for the platform itself, as lines of a zone file',
+    async run(args, io) {
+      readEnvFile();
+      const { runZone } = await import('./zone/zone.ts');
+      return runZone(args, io);
+    },
+  },
   help: {
     synopsis: '[<command>]',
-    summary: 'this text; `signpost help doctor` and `signpost help keys` say more',
+    summary: 'this text, or what there is to say of one command',
     async run([name = ''], io) {
+      if (name === '' || name === 'help' || isHelp(name)) {
+        io.out(usage());
+        return done;
+      }
       const command = commandNamed(name);
-      if (command !== undefined && talkative.has(name)) return command.run(['help'], io);
-      io.out(usage());
-      return done;
+      return command === undefined ? notFound(name, io) : command.run(['help'], io);
     },
   },
 };
-
-/** Those that have more to say than their line in the list. */
-const talkative: ReadonlySet<string> = new Set(['doctor', 'keys']);
 
 function commandNamed(name: string): Command | undefined {
   return Object.hasOwn(commands, name) ? commands[name] : undefined;
 }
 
-/** As the service does, for its API_KEY and its DNS servers. */
+/** As the service does, for its API_KEY, its DNS servers and the platform's name. */
 function readEnvFile(): void {
   if (existsSync('.env')) process.loadEnvFile('.env');
 }
 
 function usage(): string {
-  return `Usage: signpost <command>\n\n${listing('', commands)}`;
+  return `Usage: signpost <command>
+
+${listing('', commands)}
+  --version                            which version this is
+  <command> --help                     more about a command: its options, and what it ends with
+
+Ends with 0 where all is well; with 1 where the answer is no; with 2 where it was not understood or was refused, or
+the answer could not be found out.
+`;
 }
 
 /** As package.json has it; it stands beside `dist`, in a container too. */
@@ -77,26 +117,29 @@ async function run([name = '', ...args]: readonly string[], io: Io): Promise<Out
     io.out(`${version()}\n`);
     return done;
   }
-  const command = commandNamed(['--help', '-h'].includes(name) ? 'help' : name);
-  if (command !== undefined) return command.run(args, io);
-  io.err(usage());
-  return wrongUsage(
-    name === '' ? 'which command?' : `there is no command ${printable(name, NAME_LENGTH_MAX)}`,
-  );
+  const command = commandNamed(isHelp(name) ? 'help' : name);
+  return command === undefined ? notFound(name, io) : command.run(args, io);
 }
 
-const NAME_LENGTH_MAX = 50;
+function notFound(name: string, { err }: Io): Outcome {
+  if (name === '') {
+    err(usage());
+    return wrongUsage('which command?');
+  }
+  err('Usage: signpost <command>; signpost help lists them\n');
+  return noSuchCommand(name, '', Object.keys(commands));
+}
 
 const exitCodes: Readonly<Record<Outcome['kind'], number>> = {
   done: 0,
   negative: 1,
-  failed: 1,
+  failed: 2,
   undecided: 2,
   wrong_usage: 2,
 };
 
-/** A fault of ours. The doctor's 1 is a word about the domain, which a fault must not say. */
-const FAULT_CODE = process.argv[2] === 'doctor' ? 2 : 1;
+/** A fault of ours is no word about what was asked; the demo, which asks nothing, has it for a no. */
+const FAULT_CODE = process.argv[2] === 'demo' ? 1 : 2;
 
 /** Says what broke in one line, without a stack, and sees to it that nobody takes it for an answer. */
 function broken(fault: unknown): void {

@@ -14,10 +14,25 @@ export function signpost(
   env: Readonly<Record<string, string>> = {},
   cwd = tmpdir(),
 ): Promise<Ran> {
-  return new Promise((resolve) => {
+  return startCommand(args, env, cwd).ended;
+}
+
+/** The same, for what takes its time: `said` has what standard error has so far. */
+export function startCommand(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd = tmpdir(),
+): { readonly said: () => string; readonly ended: Promise<Ran> } {
+  let said = '';
+  const ended = new Promise<Ran>((resolve) => {
     const options = { cwd, env: { PATH: process.env['PATH'], ...env } };
-    execFile(process.execPath, [program, ...args], options, (fault, stdout, stderr) => {
+    const command = [program, ...args];
+    const child = execFile(process.execPath, command, options, (fault, stdout, stderr) => {
       resolve({ code: fault === null ? 0 : Number(fault.code), stdout, stderr });
     });
+    child.stderr?.on('data', (text: string) => {
+      said += text;
+    });
   });
+  return { said: () => said, ended };
 }

@@ -1,12 +1,12 @@
 /** Diagnoses written down by hand, for tests of how they are shown. */
 import type {
   AnswerShown,
-  FindingShown,
   Report,
   ResolverRow,
   Seen,
   ServerRow,
 } from '../../src/cli/doctor/shown.ts';
+import type { FindingShown } from '../../src/cli/finding-shown.ts';
 
 export const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readReport } from '../../src/cli/doctor/shown.ts';
 import { renderJson } from '../../src/http/json.ts';
 import { mintKey } from '../../src/http/keys/api-key.ts';
-import { anyPorts, quickStorage } from '../process/support.ts';
+import { anyPorts, storageOf } from '../process/support.ts';
 import { type SignpostProcess, startProcess } from '../support/process.ts';
 import { freePort } from '../support/servers.ts';
 import { signpost } from './cli.ts';
@@ -16,7 +16,7 @@ import { finding, report } from './doctor-reports.ts';
 describe('a service', () => {
   const apiKey = mintKey().token;
   let laboratory: DoctorLaboratory;
-  let storage: Awaited<ReturnType<typeof quickStorage>>;
+  let storage: Awaited<ReturnType<typeof storageOf>>;
   let service: SignpostProcess;
   let env: Readonly<Record<string, string>>;
 
@@ -31,7 +31,7 @@ describe('a service', () => {
 
   beforeAll(async () => {
     laboratory = await startDoctorLaboratory();
-    storage = await quickStorage();
+    storage = await storageOf();
     const settings = { ...storage.env, ...anyPorts, ...laboratory.env, API_KEY: apiKey };
     service = await startProcess(settings);
     const url = /API +(\S+)\/v1/.exec(service.stdout())?.[1] ?? '';
@@ -123,6 +123,11 @@ describe('whatever a service answers', () => {
       '{"code": "too_many_diagnoses", "message": "Too many.", "status": 503}',
       'Too many. (too_many_diagnoses)',
     ],
+    [
+      400,
+      '{"code": "invalid_hostname", "message": "It contains a space.", "status": 400}',
+      'It contains a space. Give a public host name such as docs.example.com: letters, digits and hyphens, with dots between. (invalid_hostname)',
+    ],
   ])('%i %s decides nothing', async (status, text, problem) => {
     answer = { status, text };
     const { code, stdout, stderr } = await signpost(['doctor', 'docs.shop.test'], env);
@@ -134,6 +139,8 @@ describe('whatever a service answers', () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await signpost(['doctor', 'docs.shop.test', '--url', url], env);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^signpost: http:\S+ cannot be reached: connect ECONNREFUSED \S+\n$/);
+    expect(stderr).toBe(
+      `signpost: no Signpost answers at ${url} (nothing listens there); start it with npm start in its folder; --url or SIGNPOST_URL names another\n`,
+    );
   });
 });

@@ -96,6 +96,14 @@ describe('what cannot be understood', () => {
       ['docs.shop.test'],
       '--target <host> is needed to look from here; or SIGNPOST_API_KEY (or API_KEY), to ask the service',
     ],
+    ...[
+      ['foo bar', 'The label “foo bar” contains a space.'],
+      ['', 'The host name is empty.'],
+      ['a_b.shop.test', 'The label “a_b” contains an underscore.'],
+    ].map(([hostname = '', problem]): [string[], string] => [
+      [hostname, ...to],
+      `${problem} Give a public host name such as docs.example.com: letters, digits and hyphens, with dots between.`,
+    ]),
     [['co.uk', ...to], '“co.uk” is a public suffix: names are registered below it.'],
     [
       ['*.shop.test', ...to],
@@ -136,6 +144,27 @@ describe('what cannot be understood', () => {
     const { code, stdout, stderr } = await signpost(['doctor', ...args]);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^Usage: signpost doctor <hostname> /);
+  });
+});
+
+describe('where a second certificate authority stands in', () => {
+  const lookFor = (first: string, second: string) =>
+    doctor('docs.shop.test', [], {
+      ACME_DIRECTORY_URL: 'https://first.example/dir',
+      ACME_ISSUER_DOMAINS: first,
+      ACME_FALLBACK_DIRECTORY_URL: 'https://second.example/dir',
+      ACME_FALLBACK_ISSUER_DOMAINS: second,
+    });
+
+  it('it is right that CAA allows that one alone', async () => {
+    expect((await lookFor('first.example', 'letsencrypt.org')).code).toBe(0);
+  });
+
+  it('the records of both are named where CAA forbids both', async () => {
+    const { code, stdout } = await lookFor('first.example', 'second.example');
+    expect(code).toBe(1);
+    expect(stdout).toContain('0 issue "first.example"');
+    expect(stdout).toContain('0 issue "second.example"');
   });
 });
 

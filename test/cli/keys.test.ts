@@ -7,17 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mintKey, parseKey } from '../../src/http/keys/api-key.ts';
-import { anyPorts, quickStorage } from '../process/support.ts';
+import { anyPorts, storageOf } from '../process/support.ts';
 import { type SignpostProcess, startProcess } from '../support/process.ts';
 import { freePort } from '../support/servers.ts';
 import { signpost } from './cli.ts';
 
 const apiKey = mintKey().token;
-let storage: Awaited<ReturnType<typeof quickStorage>>;
+let storage: Awaited<ReturnType<typeof storageOf>>;
 let service: SignpostProcess;
 let env: Readonly<Record<string, string>>;
 beforeAll(async () => {
-  storage = await quickStorage();
+  storage = await storageOf();
   service = await startProcess({ ...storage.env, ...anyPorts, API_KEY: apiKey });
   const url = /API +(\S+)\/v1/.exec(service.stdout())?.[1] ?? '';
   env = { SIGNPOST_API_KEY: apiKey, SIGNPOST_URL: url };
@@ -172,7 +172,7 @@ describe('what does not work is said in one line', () => {
   ];
   it.each(refusals)('%j: %s', async (args, problem) => {
     const { code, stdout, stderr } = await keys(...args);
-    expect([code, stdout]).toEqual([1, '']);
+    expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^signpost: [^\n]+\n$/);
     expect(stderr.trim().replace('signpost: ', '')).toMatch(problem);
   });
@@ -183,17 +183,20 @@ describe('what does not work is said in one line', () => {
       SIGNPOST_API_KEY: 'nobody’s'.slice(0, 6),
     });
     expect(ran).toEqual({
-      code: 1,
+      code: 2,
       stdout: '',
-      stderr: 'signpost: The API key is not valid. (unauthorized)\n',
+      stderr:
+        'signpost: The API key is not valid. It was taken from SIGNPOST_API_KEY or, where that is empty, from API_KEY. (unauthorized)\n',
     });
   });
 
-  it('a service that is not there', async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
+  it.each(['127.0.0.1', 'localhost'])('a service that is not there: %s', async (host) => {
+    const url = `http://${host}:${await freePort()}`;
     const { code, stderr } = await signpost(['keys', 'list', '--url', url], env);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^signpost: http:\S+ cannot be reached: connect ECONNREFUSED \S+\n$/);
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `signpost: no Signpost answers at ${url} (nothing listens there); start it with npm start in its folder; --url or SIGNPOST_URL names another\n`,
+    );
   });
 
   it('another service, which is not shown the key a second time', async () => {
@@ -209,11 +212,11 @@ describe('what does not work is said in one line', () => {
       const { port } = other.address() as AddressInfo; // it listens on TCP
       const base = `http://127.0.0.1:${port}`;
       const redirected = await signpost(['keys', 'list', '--url', base], env);
-      expect(redirected).toMatchObject({ code: 1, stdout: '' });
+      expect(redirected).toMatchObject({ code: 2, stdout: '' });
       expect(asked).toEqual(['/v1/keys']);
       const page = await signpost(['keys', 'list', '--url', `${base}/app`], env);
       expect(page).toEqual({
-        code: 1,
+        code: 2,
         stdout: '',
         stderr: `signpost: ${base}/app does not answer as Signpost does (status 200)\n`,
       });

@@ -2,11 +2,20 @@
 
 import type { Verdict } from '../../core/lifecycle.ts';
 import { printable } from '../../core/printable.ts';
-import { done, failed, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';
-import { type Answer, connect, keyIn } from '../keys/client.ts';
+import { type Answer, connect, keyIn } from '../client.ts';
+import {
+  done,
+  failed,
+  type Io,
+  isHelp,
+  type Outcome,
+  parseOptions,
+  wrongUsage,
+} from '../command.ts';
+import { createPaint, wantsColour } from '../paint.ts';
+import { withProgress } from '../progress.ts';
+import { validHostname } from '../valid-hostname.ts';
 import { type Looked, lookFromHere } from './local.ts';
-import { createPaint, wantsColour } from './paint.ts';
-import { withProgress } from './progress.ts';
 import { renderReport } from './render.ts';
 import { readReport } from './shown.ts';
 
@@ -20,7 +29,7 @@ type Asked = { readonly hostname: string; readonly target?: string; readonly url
 
 /** Looks, and shows what was seen. Ends as the verdict says; what keeps it from looking at all decides nothing. */
 export async function runDoctor(args: readonly string[], io: Io): Promise<Outcome> {
-  if (args[0] === 'help' || args.some((one) => one === '--help' || one === '-h')) {
+  if (args[0] === 'help' || args.some(isHelp)) {
     io.out(usage);
     return done;
   }
@@ -32,7 +41,9 @@ export async function runDoctor(args: readonly string[], io: Io): Promise<Outcom
   if (!parsed.ok) return showUsage(parsed.refusal, io);
   const [hostname = ''] = parsed.positionals;
   const { json = false, ...asked } = parsed.values;
-  const looked = await withProgress(hostname, io, () => look({ hostname, ...asked }, io));
+  const looked = await withProgress({ line: `Looking at ${hostname} …` }, io, () =>
+    look({ hostname, ...asked }, io),
+  );
   if (!looked.ok) return showUsage(looked.refusal, io);
   return show(looked, json, io);
 }
@@ -84,6 +95,7 @@ function inOurWords(
   { refusal, code, message = '' }: Extract<Answer, { readonly ok: false }>,
   { hostname, target }: Asked,
 ): Outcome {
+  if (code === 'invalid_hostname') return failed(`${message} ${validHostname} (${code})`);
   if (code !== 'invalid_query') return refusal;
   return failed(
     // Without a target there is nothing else in the query to refuse.
@@ -93,9 +105,7 @@ function inOurWords(
   );
 }
 
-/** A service that refuses or is away leaves the question open, where elsewhere it is a failure. */
 function showUsage(refusal: Outcome, io: Io): Outcome {
-  if (refusal.kind === 'failed') return { kind: 'undecided', problem: refusal.problem };
   if (refusal.kind === 'wrong_usage') io.err(`Usage: signpost doctor ${synopsis}\n`);
   return refusal;
 }

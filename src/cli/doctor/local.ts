@@ -9,6 +9,7 @@ import { reportOf } from '../../doctor/report.ts';
 import { parseTarget } from '../../doctor/target.ts';
 import { renderJson } from '../../http/json.ts';
 import { type Io, type Outcome, wrongUsage } from '../command.ts';
+import { validHostname } from '../valid-hostname.ts';
 
 /** `accountUntold`: a CAA record names an account, which could not be compared with ours from here. */
 export type Looked =
@@ -16,7 +17,7 @@ export type Looked =
   | { readonly ok: false; readonly refusal: Outcome };
 
 /** What a look depends on; whatever else the environment has is not looked at, be it right or wrong. */
-const relevant = /^(?:DNS_|PLATFORM_|ACME_ISSUER_DOMAINS$)/;
+const relevant = /^(?:DNS_|PLATFORM_|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
 
 /**
  * The diagnosis as the API would answer it. Our account at the authority is not known here, so a CAA record that names
@@ -30,18 +31,20 @@ export async function lookFromHere(
   if (!loaded.ok) return refused(loaded.problems.map(inWords).join('; '));
   const { dns, platform, acme } = loaded.config;
   const parsed = parseLookedAt(typed.hostname, platform.domain);
-  if (!parsed.ok) return refused(parsed.reason);
+  if (!parsed.ok) {
+    const more = parsed.code === 'invalid_hostname' ? ` ${validHostname}` : '';
+    return refused(`${parsed.reason}${more}`);
+  }
   const named = parseTarget(typed.target, parsed.hostname.ascii);
   if (!named.ok) return refused(`--target: ${named.reason}`);
   const wire = createWire();
   try {
     const examine = createExamine({
       observer: createObserver({ wire, config: dns, platformAddresses: platform.addresses }),
-      ca: async () => ({
-        issuerDomains: acme.issuerDomains,
-        accountUri: null,
-        method: 'http-01',
-      }),
+      authorities: async () =>
+        [acme.issuerDomains, ...(acme.fallback ? [acme.fallback.issuerDomains] : [])].map(
+          (issuerDomains) => ({ issuerDomains, accountUri: null, method: acme.challenge }),
+        ),
       allowPrivate: dns.allowPrivate,
     });
     const examined = await examine({ hostname: parsed.hostname.ascii, target: named.target });

@@ -1,15 +1,13 @@
 /** A diagnosis as a page for a person: what is the matter first, then what everybody shows. */
-import { toUnicodeName } from '../../core/idna.ts';
-import { findingSections } from './finding-lines.ts';
-import { type Page, plain, table, wrapped } from './layout.ts';
-import type { Paint } from './paint.ts';
+import { counted } from '../../core/diagnosis/words.ts';
+import { findingSections } from '../finding-lines.ts';
+import { columnsFor, type Page, plain, sectioned, titled, wrapped } from '../layout.ts';
+import { marks } from '../marks.ts';
+import type { Paint } from '../paint.ts';
+import { recordAsWritten, recordLinesOf } from '../record-lines.ts';
 import { isAtServers, serverLines, worldLines } from './servers.ts';
 import type { Report } from './shown.ts';
-import { counted, marks } from './words.ts';
 import { caaLines, delegationLines } from './zone-lines.ts';
-
-const COLUMNS_MIN = 60;
-const COLUMNS_MAX = 100;
 
 /** `accountUntold`: see finding-lines.ts. */
 type Screen = {
@@ -23,22 +21,20 @@ export function renderReport(
   report: Report,
   { columns, paint, accountUntold = false }: Screen,
 ): string {
-  const page = { columns: Math.min(COLUMNS_MAX, Math.max(COLUMNS_MIN, columns)), paint };
+  const page = { columns: columnsFor(columns), paint };
   const record = recordLines(report, page);
-  const recordAbove = record.length === 0 ? null : recordAsWritten(report);
+  const recordAbove = record.length === 0 ? null : recordAsWritten(report.record);
   const sections = [
     headline(report, page),
     titled('The record it needs', record, page),
     ...findingSections(report.findings, { recordAbove, accountUntold }, page),
+    report.findings.length === 0 ? [] : wrapped(onceOnly, page.columns),
     ...seenSections(report, page),
     titled('Delegation', delegationLines(report, page), page),
     titled('Who may issue certificates (CAA)', caaLines(report, page), page),
     [paint('dim', costLine(report))],
   ];
-  return sections
-    .filter((lines) => lines.length > 0)
-    .map((lines) => `${lines.join('\n')}\n`)
-    .join('\n');
+  return sectioned(sections);
 }
 
 /** Who shows what. Of a domain that is not registered its registry knows no more than that. */
@@ -120,50 +116,7 @@ function serversTitle({ observation: { delegation } }: Report): string {
  */
 function recordLines(report: Report, page: Page): readonly string[] {
   if (isAtServers(report) || isUnregistered(report)) return [];
-  const { record, provider } = report;
-  const { type, name, value, ttl } = record;
-  const isApex = type === 'ALIAS';
-  const row = [isApex ? typeAt(provider) : type, spelt(name), plain(value), String(ttl)];
-  const rows = [['Type', 'Name', 'Value', 'TTL'], row].map((cells) =>
-    cells.map((text) => ({ text })),
-  );
-  const other = isApex ? [otherNames(provider)] : [];
-  const where = provider === null ? [] : [plain(provider.where)];
-  return [
-    ...table(rows, 2, page.paint),
-    ...[...other, ...where].flatMap((text) =>
-      wrapped(text, page.columns - 2).map((line) => `  ${line}`),
-    ),
-  ];
-}
-
-/** `xn--bcher-kva (bücher)`: forms of providers want the one or the other. */
-function spelt(name: string): string {
-  const unicode = toUnicodeName(name);
-  return unicode === name ? plain(name) : `${plain(name)} (${plain(unicode)})`;
-}
-
-/** As findings write it (core/diagnosis/words.ts), less what they add for an apex. */
-function recordAsWritten({ record: { type, name, value, ttl } }: Report): string {
-  return `${type} ${name} → ${value}, TTL ${ttl}`;
-}
-
-const FLATTENING = 'CNAME flattening';
-
-/** The type as the provider's own form offers it for an apex. */
-function typeAt(provider: Report['provider']): string {
-  const apex = provider?.apex ?? 'ALIAS';
-  return apex === FLATTENING ? 'CNAME' : plain(apex);
-}
-
-function otherNames(provider: Report['provider']): string {
-  const general = 'ALIAS is also called ANAME or CNAME flattening';
-  if (provider === null) return `${general}.`;
-  const name = plain(provider.name);
-  if (provider.apex === null) return `${general}; we know of none at ${name}.`;
-  return provider.apex === FLATTENING
-    ? `${name} makes addresses of a CNAME at an apex by itself (CNAME flattening).`
-    : `${name} calls it ${plain(provider.apex)}.`;
+  return recordLinesOf(report, page);
 }
 
 function costLine({ observation: { cost, at } }: Report): string {
@@ -172,7 +125,5 @@ function costLine({ observation: { cost, at } }: Report): string {
   return `${counted(questions, 'question')}, ${Math.round(ms)} ms, ${bytes} bytes · ${seen}`;
 }
 
-/** Nothing at all where there is nothing to say. */
-function titled(title: string, lines: readonly string[], page: Page): readonly string[] {
-  return lines.length === 0 ? [] : [page.paint('bold', title), ...lines];
-}
+const onceOnly =
+  'This was one look; run it again after a change. A domain that is attached is looked at by itself.';

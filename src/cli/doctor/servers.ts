@@ -1,8 +1,10 @@
 /** What every server shows, gathered by what it shows: who disagrees stands apart. */
 import { describeExtendedError } from '../../core/diagnosis/extended-errors.ts';
-import { type Pointing, pointingOf } from '../../core/diagnosis/pointing.ts';
+import { pointingOf } from '../../core/diagnosis/pointing.ts';
+import { durationInWords, recordLine, shownInWords, verdicts } from '../../core/diagnosis/shows.ts';
 import type { Verdict } from '../../core/lifecycle.ts';
-import { type Cell, cut, lengthOf, type Page, plain, table, wrapped } from './layout.ts';
+import { type Cell, cut, lengthOf, type Page, plain, table, wrapped } from '../layout.ts';
+import { marks } from '../marks.ts';
 import {
   type AnswerShown,
   answerIn,
@@ -11,7 +13,7 @@ import {
   recordIn,
   type ServerRow,
 } from './shown.ts';
-import { answerWords, duration, marks, rcodeWord, stateWords, unaskedWords } from './words.ts';
+import { rcodeWord, stateWords } from './words.ts';
 
 type Views = Pick<ServerRow, 'state' | 'cname' | 'a' | 'aaaa'>;
 
@@ -80,7 +82,7 @@ function resolversIn({ observation: { view, servers, world } }: Report): readonl
 function remembered({ negativeTtlSeconds }: ResolverRow): readonly string[] {
   return negativeTtlSeconds === null
     ? []
-    : [`keeps its old “there is none” ${duration(negativeTtlSeconds)} more`];
+    : [`keeps its old “there is none” ${durationInWords(negativeTtlSeconds)} more`];
 }
 
 function unchecked(answers: boolean | null): readonly string[] {
@@ -137,68 +139,31 @@ function cellsOf({ server, address, state, aa, rcode, soa, rttMs }: ServerRow): 
   ];
 }
 
-const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
-  right: 'right',
-  missing: 'wrong',
-  elsewhere: 'wrong',
-  unknown: 'unknown',
-  incomparable: 'unknown',
-};
-
 function verdictOf({ state, cname, a, aaaa }: Views, report: Report): Verdict {
   const view = { state, cname: answerIn(cname), a: answerIn(a), aaaa: answerIn(aaaa) };
   return verdicts[pointingOf(view, recordIn(report), report.observation.targetAddresses).kind];
 }
 
-const types = ['CNAME', 'A', 'AAAA'] as const;
-
 /** All records that lead somewhere, in one line, or in words why there are none. */
 function showing({ state, cname, a, aaaa }: Views): string {
-  if (state === 'no_address' || state === 'reserved_address' || state === 'not_asked') {
-    return unaskedWords[state];
-  }
-  const answers = [cname, a, aaaa];
-  const present = answers.flatMap((answer, at) => recordLine(types[at] ?? '', answer));
-  const missed = missedIn(answers);
-  if (present.length > 0) return [...present, ...missed].join('; ');
-  return missed.length > 0 ? missed.join('; ') : answerWords[cname.kind];
+  return shownInWords({ state, cname: answerIn(cname), a: answerIn(a), aaaa: answerIn(aaaa) });
 }
 
 /** Mail and texts, which one server was asked for. */
 function besideLines({ mx, txt }: ServerRow, { columns }: Page): readonly string[] {
-  const beside = [...recordLine('MX', mx), ...recordLine('TXT', txt)];
+  const beside = [...besideLine('MX', mx, plain), ...besideLine('TXT', txt, shortText)];
   return beside.flatMap((text) =>
     wrapped(`also there: ${text}`, columns - 4).map((line) => `    ${line}`),
   );
 }
 
-function recordLine(type: string, answer: AnswerShown | null): readonly string[] {
-  if (answer?.kind !== 'records') return [];
-  // Sorted: a set has no order, and servers rotate it.
-  const values = (answer.records ?? [])
-    .map((value) => (type === 'TXT' ? cut(plain(value), TEXT_MAX) : plain(value)))
-    .toSorted();
-  const more = values.length > RECORDS_MAX ? ` and ${values.length - RECORDS_MAX} more` : '';
-  const shown = values.slice(0, RECORDS_MAX).join(', ');
-  return [`${type} ${shown}${more}, TTL ${duration(answer.ttlSeconds ?? 0)}`];
+function besideLine(type: string, answer: AnswerShown | null, inWords: (value: string) => string) {
+  return answer === null ? [] : recordLine(type, answerIn(answer), inWords);
 }
 
 /** As much of a text as tells what it is. A name is never cut. */
 const TEXT_MAX = 120;
-/** More than these help nobody. */
-const RECORDS_MAX = 6;
 
-/** What could not be told of the three types that decide. */
-function missedIn(answers: readonly AnswerShown[]): readonly string[] {
-  const failed = answers.flatMap(({ kind }, at) =>
-    kind === 'servfail' || kind === 'refused' || kind === 'timeout'
-      ? [{ type: types[at] ?? '', words: answerWords[kind] }]
-      : [],
-  );
-  const [first] = failed;
-  if (first === undefined) return [];
-  const all =
-    failed.length === answers.length && failed.every(({ words }) => words === first.words);
-  if (all) return [first.words];
-  return failed.map(({ type, words }) => `${type}: ${words}`);
+function shortText(value: string): string {
+  return cut(plain(value), TEXT_MAX);
 }

@@ -4,20 +4,14 @@ import type { DnsRecord } from '../../core/instructions.ts';
 import type { Answer } from '../../core/observation.ts';
 import { parseJson } from '../../http/json.ts';
 import { diagnosis } from '../../http/schemas/diagnosis.ts';
-import { finding } from '../../http/schemas/domains.ts';
+import { shownFinding } from '../finding-shown.ts';
 
-/** A newer service may know more findings than we do; its words come with them. */
-const shownReport = diagnosis.extend({
-  findings: z.array(
-    finding.extend({ code: z.string(), hints: z.array(z.object({ text: z.string() })) }),
-  ),
-});
+const shownReport = diagnosis.extend({ findings: z.array(shownFinding) });
 
 export type Report = z.infer<typeof shownReport>;
 export type Seen = Report['observation'];
 export type ServerRow = Seen['servers'][number];
 export type ResolverRow = Seen['world'][number];
-export type FindingShown = Report['findings'][number];
 export type AnswerShown = ServerRow['cname'];
 
 /** A diagnosis from the JSON text of one; null for any other text. */

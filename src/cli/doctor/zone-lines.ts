@@ -1,8 +1,8 @@
 /** Who is responsible for the zone, and whom its CAA records let issue. */
 import { presentationOf } from '../../core/caa/caa-value.ts';
-import { labelled, lengthOf, type Page, plain } from './layout.ts';
+import { answerWords, durationInWords } from '../../core/diagnosis/shows.ts';
+import { labelled, lengthOf, type Page, plain } from '../layout.ts';
 import type { Report, Seen } from './shown.ts';
-import { answerWords, duration } from './words.ts';
 
 /** The zone above, the zone's servers as each of both lists them, and who runs them. */
 export function delegationLines(
@@ -17,7 +17,7 @@ export function delegationLines(
   if (kind === 'unregistered') {
     return line('zone', `${plain(zone)} is not registered, says the registry of ${plain(parent)}`);
   }
-  const above = `${plain(zone)}, delegated by ${named(parent)} for ${duration(ttlSeconds)}`;
+  const above = `${plain(zone)}, delegated by ${named(parent)} for ${durationInWords(ttlSeconds)}`;
   const same = atZone !== null && atZone.join(' ') === atParent.join(' ');
   return [
     ...line('zone', above),

@@ -1,7 +1,8 @@
 /** `signpost keys create`: a new key, its token alone on standard output. */
+
+import { connect } from '../client.ts';
 import { type Command, parseOptions, wrongUsage } from '../command.ts';
-import { connect } from './client.ts';
-import { durationMs } from './duration.ts';
+import { durationMs } from '../duration.ts';
 import { showMinted } from './minted.ts';
 
 export const create: Command = {

@@ -1,5 +1,14 @@
 /** `signpost keys`: a client of the HTTP API, so it works on every storage while the service runs. */
-import { type Command, done, type Io, listing, type Outcome, wrongUsage } from '../command.ts';
+import {
+  type Command,
+  done,
+  type Io,
+  isHelp,
+  listing,
+  noSuchCommand,
+  type Outcome,
+  wrongUsage,
+} from '../command.ts';
 import { create } from './create.ts';
 import { list } from './list.ts';
 import { revoke } from './revoke.ts';
@@ -21,12 +30,12 @@ export async function runKeys([name = '', ...args]: readonly string[], io: Io): 
     }
     return outcome;
   }
-  io.err(usage);
-  return wrongUsage(name === '' ? 'which command?' : `there is no command keys ${name}`);
-}
-
-function isHelp(argument: string): boolean {
-  return argument === '--help' || argument === '-h';
+  if (name === '') {
+    io.err(usage);
+    return wrongUsage('which command?');
+  }
+  io.err('Usage: signpost keys <command>; signpost keys help lists them\n');
+  return noSuchCommand(name, 'keys ', Object.keys(commands));
 }
 
 const usage = `Usage: signpost keys <command>
@@ -44,4 +53,6 @@ create --name shop --scope pets:read,pets:write) holds it.
   <when>        90d, 12h, 30m or 45s from now, or a time such as 2027-01-01T00:00:00Z
   <how long>    24h, 30m, 7d, or 0 to end the old key at once; 24h where it is left out
   <id>          as list shows it, or with signpost_ before it
+
+Ends with 0 where it is done, with 2 where it was not understood, or the service refused or is away.
 `;

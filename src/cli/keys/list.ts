@@ -1,8 +1,8 @@
 /** `signpost keys list`: every key, for people. */
 import { z } from 'zod';
 import { printable } from '../../core/printable.ts';
+import { connect } from '../client.ts';
 import { type Command, done, parseOptions } from '../command.ts';
-import { connect } from './client.ts';
 import { notUnderstood, type ShownKey, shownKey } from './shown.ts';
 
 const MAX_NAME_LENGTH = 40;

@@ -1,14 +1,15 @@
 /** `signpost keys revoke`: the end of a key. */
+
+import { connect } from '../client.ts';
 import { type Command, done, parseOptions } from '../command.ts';
-import { connect } from './client.ts';
-import { keyIdOf } from './key-id.ts';
+import { keyIdOf, missingKeyId } from './key-id.ts';
 
 export const revoke: Command = {
   synopsis: '<id>',
   summary: 'end a key, everywhere within 5 seconds',
   async run(args, io) {
     const options = { url: { type: 'string' }, json: { type: 'boolean' } } as const;
-    const parsed = parseOptions(args, options, { count: 1 });
+    const parsed = parseOptions(args, options, { count: 1, tooFew: missingKeyId });
     if (!parsed.ok) return parsed.refusal;
     const key = keyIdOf(parsed.positionals[0]);
     if (!key.ok) return key.refusal;

@@ -1,8 +1,9 @@
 /** `signpost keys rotate`: a successor, its token alone on standard output. */
+
+import { connect } from '../client.ts';
 import { type Command, parseOptions, wrongUsage } from '../command.ts';
-import { connect } from './client.ts';
-import { durationMs } from './duration.ts';
-import { keyIdOf } from './key-id.ts';
+import { durationMs } from '../duration.ts';
+import { keyIdOf, missingKeyId } from './key-id.ts';
 import { showMinted } from './minted.ts';
 
 export const rotate: Command = {
@@ -14,7 +15,7 @@ export const rotate: Command = {
       url: { type: 'string' },
       json: { type: 'boolean' },
     } as const;
-    const parsed = parseOptions(args, options, { count: 1 });
+    const parsed = parseOptions(args, options, { count: 1, tooFew: missingKeyId });
     if (!parsed.ok) return parsed.refusal;
     const { grace, url, json = false } = parsed.values;
     const key = keyIdOf(parsed.positionals[0]);

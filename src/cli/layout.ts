@@ -1,9 +1,30 @@
 /** Lines of a width: foreign text made fit, wrapped, cut or set in columns. Widths count characters. */
-import { printable } from '../../core/printable.ts';
+import { printable } from '../core/printable.ts';
 import type { Paint, Style } from './paint.ts';
 
 /** What a page is made with. */
 export type Page = { readonly columns: number; readonly paint: Paint };
+
+const COLUMNS_MIN = 60;
+const COLUMNS_MAX = 100;
+
+/** How wide a page is on a screen: neither so narrow that nothing fits nor so wide that nobody reads on. */
+export function columnsFor(screenColumns: number): number {
+  return Math.min(COLUMNS_MAX, Math.max(COLUMNS_MIN, screenColumns));
+}
+
+/** A title and what stands below it; nothing at all where there is nothing to say. */
+export function titled(title: string, lines: readonly string[], page: Page): readonly string[] {
+  return lines.length === 0 ? [] : [page.paint('bold', title), ...lines];
+}
+
+/** The sections that have something to say, an empty line between them, lines ended. */
+export function sectioned(sections: readonly (readonly string[])[]): string {
+  return sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => `${lines.join('\n')}\n`)
+    .join('\n');
+}
 
 /** A record or a name in full, yet no page-filling value of a hostile zone. */
 const FOREIGN_LENGTH_MAX = 300;

@@ -1,7 +1,8 @@
 /** The findings: what each is called, how grave it is and who acts, what is there and what to do. */
+
+import type { FindingShown } from './finding-shown.ts';
 import { labelled, type Page, plain, plainSentence, wrapped } from './layout.ts';
-import type { FindingShown } from './shown.ts';
-import { actorWords, severityMarks } from './words.ts';
+import { actorWords, severityMarks } from './marks.ts';
 
 const beside = { indent: 2, labelWidth: 10 };
 
@@ -13,21 +14,17 @@ export type Context = {
   readonly accountUntold: boolean;
 };
 
-/** Each finding, then once what this look was; nothing where there is none. What is to be done is told once. */
+/** Each finding; what is to be done is told once. */
 export function findingSections(
   findings: readonly FindingShown[],
   context: Context,
   page: Page,
 ): readonly (readonly string[])[] {
-  const sections = findings.map((finding, index) => {
+  return findings.map((finding, index) => {
     const todo = notTwice(finding.action, findings.slice(0, index));
     return findingLines(finding, todo, context, page);
   });
-  return sections.length === 0 ? [] : [...sections, wrapped(onceOnly, page.columns)];
 }
-
-const onceOnly =
-  'This was one look; run it again after a change. A domain that is attached is looked at by itself.';
 
 const accountNote =
   'From here that account cannot be compared with ours, so it may be right. The service knows ours: ask it, without --target or with --url.';

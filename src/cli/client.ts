@@ -1,8 +1,8 @@
 /** The HTTP API as the command line calls it. */
 import { z } from 'zod';
-import { printable } from '../../core/printable.ts';
-import { parseJson, renderJson } from '../../http/json.ts';
-import { failed, type Io, type Outcome, wrongUsage } from '../command.ts';
+import { printable } from '../core/printable.ts';
+import { parseJson, renderJson } from '../http/json.ts';
+import { failed, type Io, type Outcome, wrongUsage } from './command.ts';
 
 const TIMEOUT_MS = 30_000;
 const MAX_PROBLEM_LENGTH = 500;
@@ -23,8 +23,22 @@ export type Answer =
 /** Sends one request; a path starts with `/v1`. Never throws. */
 export type Call = (method: string, path: string, json?: unknown) => Promise<Answer>;
 
+/** Text as it comes, of an answer that has no end of its own. Rejects where it breaks off. */
+export type Opened =
+  | { readonly ok: true; readonly text: AsyncIterable<string> }
+  | (Extract<Answer, { readonly ok: false }> & { readonly isLasting: boolean });
+
+/**
+ * Opens a stream of events. `isLasting` of a refusal: asking again would bring the same. The signal ends it. Never throws.
+ */
+export type Open = (
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+) => Promise<Opened>;
+
 export type Connection =
-  | { readonly ok: true; readonly call: Call }
+  | { readonly ok: true; readonly call: Call; readonly open: Open }
   | { readonly ok: false; readonly refusal: Outcome };
 
 /** Finds out whom to call, and with which key. Asks nobody yet. */
@@ -44,7 +58,7 @@ export function connect(givenUrl: string | undefined, env: Io['env']): Connectio
     const problem = key === '' ? 'is needed' : 'holds no key';
     return { ok: false, refusal: wrongUsage(`SIGNPOST_API_KEY (or API_KEY) ${problem}`) };
   }
-  return { ok: true, call: callOf(url, key) };
+  return { ok: true, call: callOf(url, key), open: openOf(url, key) };
 }
 
 /** The key to call with; empty where there is none. */
@@ -67,10 +81,31 @@ function callOf(url: string, key: string): Call {
       });
       return answerOf(url, response.status, await response.text());
     } catch (fault) {
-      return {
-        ok: false,
-        refusal: failed(oneLine(`${url} cannot be reached: ${reasonOf(fault)}`)),
-      };
+      return { ok: false, refusal: failed(oneLine(notReached(url, fault))) };
+    }
+  };
+}
+
+function openOf(url: string, key: string): Open {
+  return async (path, headers, signal) => {
+    try {
+      const response = await fetch(`${url}${path}`, {
+        headers: { ...headers, authorization: `Bearer ${key}`, accept: 'text/event-stream' },
+        redirect: 'error', // nobody else is to be shown the key
+        signal,
+      });
+      const { status, body } = response;
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
+      if (status === 200 && isStream === true && body !== null) {
+        return { ok: true, text: body.pipeThrough(new TextDecoderStream()) };
+      }
+      const answer = answerOf(url, status, await response.text());
+      const isLasting = status < 500 && status !== 408 && status !== 429;
+      return answer.ok
+        ? { ok: false, refusal: failed(oneLine(notOurs(url, status))), isLasting: true }
+        : { ...answer, isLasting };
+    } catch (fault) {
+      return { ok: false, refusal: failed(oneLine(notReached(url, fault))), isLasting: false };
     }
   };
 }
@@ -83,16 +118,41 @@ function answerOf(url: string, status: number, text: string): Answer {
   if (status < 300 && (text === '' || parsed?.ok)) return { ok: true, text, body };
   const error = errorBody.safeParse(body);
   if (!error.success) {
-    const problem = `${url} does not answer as Signpost does (status ${status})`;
-    return { ok: false, refusal: failed(oneLine(problem)) };
+    return { ok: false, refusal: failed(oneLine(notOurs(url, status))) };
   }
   const { code, message } = error.data;
+  const remedy = Object.hasOwn(remedies, code) ? ` ${remedies[code]}` : '';
   return {
     ok: false,
-    refusal: failed(oneLine(`${message} (${code})`)),
+    refusal: failed(oneLine(`${message}${remedy} (${code})`)),
     code,
     message: oneLine(message),
   };
+}
+
+/** What somebody at a shell can do about a refusal that says nothing of a shell. */
+const remedies: Readonly<Record<string, string>> = {
+  unauthorized: 'It was taken from SIGNPOST_API_KEY or, where that is empty, from API_KEY.',
+  insufficient_scope:
+    'The one in SIGNPOST_API_KEY (or API_KEY) does not have it; an administrator makes one that has: signpost keys create.',
+};
+
+function notOurs(url: string, status: number): string {
+  return `${url} does not answer as Signpost does (status ${status})`;
+}
+
+const elsewhere = '--url or SIGNPOST_URL names another';
+
+function notReached(url: string, fault: unknown): string {
+  return isNobodyThere(fault)
+    ? `no Signpost answers at ${url} (nothing listens there); start it with npm start in its folder; ${elsewhere}`
+    : `${url} cannot be reached: ${reasonOf(fault)}; ${elsewhere}`;
+}
+
+/** Also of a name with several addresses, none of which answers. */
+function isNobodyThere(fault: unknown): boolean {
+  const cause = fault instanceof Error ? fault.cause : undefined;
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
 }
 
 /** `fetch failed` says nothing; its cause does. */

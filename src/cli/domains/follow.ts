@@ -1,0 +1,68 @@
+/** Follows a domain by the stream of its events until it is live or has failed. Nothing is asked but when something happened. */
+import type { Call, Connection } from '../client.ts';
+import type { Io, Outcome } from '../command.ts';
+import { type Heard, listen } from '../event-source.ts';
+import type { Progress } from '../progress.ts';
+import { shownCheck, shownDomain, understood } from './shown.ts';
+import { createStory, type Story } from './story.ts';
+import type { Which } from './which.ts';
+
+export type Followed =
+  | { readonly kind: 'settled' | 'timed_out' | 'removed' }
+  | { readonly kind: 'refused'; readonly refusal: Outcome };
+
+type Connected = Extract<Connection, { readonly ok: true }>;
+type With = { readonly progress: Progress; readonly io: Io; readonly signal: AbortSignal };
+
+/** Asks for a check, and waits for what comes of it. The stream is opened first, so that nothing is missed. */
+export async function follow(
+  { call, open }: Connected,
+  { hostname, path, projectPath }: Which,
+  { progress, io, signal }: With,
+): Promise<Followed> {
+  const query = `hostname=${encodeURIComponent(hostname)}&checks=tell`;
+  const story = createStory(progress, io);
+  const step = createStep(call, path, story);
+  for await (const heard of listen(open, `${projectPath}/events?${query}`, signal)) {
+    if (heard.kind === 'away') progress.show('The service is away; trying again …');
+    const end = await step(heard);
+    if (end !== null) return end;
+  }
+  return { kind: 'timed_out' };
+}
+
+/** What to do with each thing heard, until one of them is the end. */
+function createStep(call: Call, path: string, story: Story) {
+  let isAsked = false;
+  let isStale = false;
+
+  async function ask(): Promise<Followed | null> {
+    const answer = understood(await call('POST', `${path}/verify`), shownDomain);
+    if (!answer.ok) return { kind: 'refused', refusal: answer.refusal };
+    story.asked(answer.value);
+    isAsked = true;
+    return null;
+  }
+
+  async function look(): Promise<Followed | null> {
+    const answer = understood(await call('GET', path), shownDomain);
+    isStale = !answer.ok; // then whatever is heard next is reason enough to look again
+    if (answer.ok) return story.stands(answer.value) ? { kind: 'settled' } : null;
+    return answer.code === 'domain_not_found' ? { kind: 'removed' } : null;
+  }
+
+  return async (heard: Heard): Promise<Followed | null> => {
+    if (heard.kind === 'refused') return heard;
+    if (heard.kind === 'away') return null;
+    if (!isAsked) return heard.kind === 'opened' ? ask() : null;
+    return isNews(heard, story) || isStale ? look() : null;
+  };
+}
+
+/** Whether the domain may stand elsewhere now: checks alone change nothing that is not told as an event, but the first. */
+function isNews(heard: Heard, story: Story): boolean {
+  if (heard.kind !== 'event') return heard.kind === 'opened';
+  if (heard.type !== 'checked') return true;
+  const check = shownCheck.safeParse(heard.data);
+  return check.success && story.checked(check.data);
+}

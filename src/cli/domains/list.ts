@@ -1,0 +1,119 @@
+/** `signpost domains list`: where each domain stands, in a line. */
+import { z } from 'zod';
+import type { DomainStatus } from '../../core/lifecycle.ts';
+import { renderJson } from '../../http/json.ts';
+import { type Call, connect } from '../client.ts';
+import { type Command, done, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';
+import { cut, plain, plainSentence, table } from '../layout.ts';
+import { createPaint, wantsColour } from '../paint.ts';
+import { spelt } from '../record-lines.ts';
+import { markOf } from './render.ts';
+import { type DomainShown, type ProjectShown, shownDomain, understood } from './shown.ts';
+import { projectNamed, projectsIn } from './which.ts';
+
+const statuses = [
+  'pending',
+  'verified',
+  'live',
+  'drifted',
+  'failed',
+] as const satisfies readonly DomainStatus[];
+
+/** `body`: the domain as the API has it, every field of it. */
+type Listed = {
+  readonly domain: DomainShown;
+  readonly project: ProjectShown;
+  readonly body: unknown;
+};
+
+export const list: Command = {
+  synopsis: '[--status <status>]',
+  summary: 'where each domain stands; of all projects, or of one',
+  async run(args, io) {
+    const options = {
+      project: { type: 'string' },
+      status: { type: 'string' },
+      url: { type: 'string' },
+      json: { type: 'boolean' },
+    } as const;
+    const parsed = parseOptions(args, options, { count: 0 });
+    if (!parsed.ok) return parsed.refusal;
+    const { project, status, url, json = false } = parsed.values;
+    const wanted = status?.split(',').map((one) => one.trim());
+    const unknown = wanted?.find((one) => !statuses.some((known) => known === one));
+    if (unknown !== undefined) {
+      return wrongUsage(`--status ${plain(unknown)}: must be one of ${statuses.join(', ')}`);
+    }
+    const connection = connect(url, io.env);
+    if (!connection.ok) return connection.refusal;
+    const all = await listed(connection.call, project);
+    if (!all.ok) return all.refusal;
+    const shown = all.domains.filter(({ domain }) => wanted?.includes(domain.status) ?? true);
+    show(shown, { json, isFiltered: wanted !== undefined }, io);
+    return done;
+  },
+};
+
+type All =
+  | { readonly ok: true; readonly domains: readonly Listed[] }
+  | { readonly ok: false; readonly refusal: Outcome };
+
+/** Project by project, each one's oldest first. */
+async function listed(call: Call, name: string | undefined): Promise<All> {
+  const found = await (name === undefined ? projectsIn(call) : oneProject(call, name));
+  if (!found.ok) return found;
+  const domains: Listed[] = [];
+  for (const project of found.projects) {
+    const answer = await call('GET', `/v1/projects/${encodeURIComponent(project.id)}/domains`);
+    const bodies = understood(answer, z.array(z.unknown()));
+    const read = understood(answer, z.array(shownDomain));
+    if (!bodies.ok) return bodies;
+    if (!read.ok) return read;
+    domains.push(...read.value.map((domain, at) => ({ domain, project, body: bodies.value[at] })));
+  }
+  return { ok: true, domains };
+}
+
+async function oneProject(call: Call, name: string) {
+  const named = await projectNamed(call, name);
+  return named.ok ? ({ ok: true, projects: [named.project] } as const) : named;
+}
+
+function show(
+  shown: readonly Listed[],
+  { json, isFiltered }: { readonly json: boolean; readonly isFiltered: boolean },
+  io: Io,
+): void {
+  if (json) io.out(`${renderJson(shown.map(({ body }) => body))}\n`);
+  else if (shown.length > 0) io.out(inTable(shown, io));
+  else if (isFiltered) io.err('No domain has that status.\n');
+  else io.err('No domain yet: signpost domains add <hostname> attaches one.\n');
+}
+
+const headings = ['', 'HOSTNAME', 'STATUS', 'PROJECT', 'WHERE IT STANDS'];
+
+/** Cut to a screen, and whole where something else reads. */
+function inTable(shown: readonly Listed[], { env, screen }: Io): string {
+  const paint = createPaint(wantsColour(env, screen.out));
+  const heads = shown.map(({ domain: { hostname, status }, project: { slug } }) => {
+    return ['', spelt(hostname), status, plain(slug)].map((text) => ({ text }));
+  });
+  const before = table(
+    [headings.slice(0, -1).map((text) => ({ text })), ...heads],
+    0,
+    (_, text) => text,
+  );
+  const left = screen.columns - Math.max(...before.map((line) => line.length)) - 2 - 1;
+  const width = screen.out ? Math.max(WIDTH_MIN, left) : Number.POSITIVE_INFINITY;
+  const rows = shown.map(({ domain }, at) => {
+    const { sign, style } = markOf(domain);
+    const standing = { text: cut(plainSentence(domain.summary.line), width) };
+    return [{ text: sign, style }, ...(heads[at] ?? []).slice(1), standing];
+  });
+  return table([headings.map((text) => ({ text })), ...rows], 0, paint)
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** Less would say nothing. */
+const WIDTH_MIN = 20;

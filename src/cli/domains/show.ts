@@ -1,0 +1,55 @@
+/** `signpost domains show`: one domain, from where it stands to what happened lately. */
+import { z } from 'zod';
+import { type Call, connect } from '../client.ts';
+import { type Command, done, type Io, type Outcome } from '../command.ts';
+import { createPaint, wantsColour } from '../paint.ts';
+import { parseAbout } from './about.ts';
+import { isBlocked, renderDomain } from './render.ts';
+import { type DomainShown, shownDomain, shownEvent, understood } from './shown.ts';
+import { type Which, whichDomain } from './which.ts';
+
+export const show: Command = {
+  synopsis: '<hostname>',
+  summary: 'where it stands, the DNS record to create, what is wrong and what to do',
+  async run(args, io) {
+    const parsed = parseAbout(args, {});
+    if (!parsed.ok) return parsed.refusal;
+    const { hostname, project, url, json } = parsed;
+    const connection = connect(url, io.env);
+    if (!connection.ok) return connection.refusal;
+    const found = await whichDomain(connection.call, { hostname, project });
+    if (!found.ok) return found.refusal;
+    const shown = await showDomain(connection.call, found.which, json, io);
+    return shown.ok ? outcomeOf(shown.domain) : shown.refusal;
+  },
+};
+
+export type Shown =
+  | { readonly ok: true; readonly domain: DomainShown }
+  | { readonly ok: false; readonly refusal: Outcome };
+
+/** Prints the page of a domain as it is at this moment, or the API's own JSON of it. */
+export async function showDomain(
+  call: Call,
+  { path, project }: Which,
+  json: boolean,
+  { out, env, screen }: Io,
+): Promise<Shown> {
+  const answer = understood(await call('GET', path), shownDomain);
+  if (!answer.ok) return answer;
+  const domain = answer.value;
+  if (json) {
+    out(`${answer.text}\n`);
+    return { ok: true, domain };
+  }
+  const events = understood(await call('GET', `${path}/timeline`), z.array(shownEvent));
+  if (!events.ok) return events;
+  const paint = createPaint(wantsColour(env, screen.out));
+  out(renderDomain({ domain, project, events: events.value }, { columns: screen.columns, paint }));
+  return { ok: true, domain };
+}
+
+/** 1 is a word about the domain: it is not served, or not for long. */
+export function outcomeOf(domain: DomainShown): Outcome {
+  return domain.status === 'live' && !isBlocked(domain) ? done : { kind: 'negative' };
+}

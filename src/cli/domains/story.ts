@@ -1,0 +1,108 @@
+/** What is told to a person who waits for a domain: what was found, what is repaired, and where it stands now. */
+import type { Io } from '../command.ts';
+import type { FindingShown } from '../finding-shown.ts';
+import { columnsFor, plain, plainSentence, wrapped } from '../layout.ts';
+import { type Mark, marks, severityMarks } from '../marks.ts';
+import { createPaint, wantsColour } from '../paint.ts';
+import type { Progress } from '../progress.ts';
+import { markOf } from './render.ts';
+import type { CheckShown, DomainShown } from './shown.ts';
+
+export type Story = {
+  /** As the domain stood when the check was asked for. */
+  asked(domain: DomainShown): void;
+  /** True for the first check since then. */
+  checked(check: CheckShown): boolean;
+  /** Tells what is new; true where there is nothing left to wait for. */
+  stands(domain: DomainShown): boolean;
+};
+
+const CLOCK_WIDTH = 10; // a time, and two spaces
+
+type World = Pick<Io, 'env' | 'now' | 'screen'>;
+
+export function createStory(progress: Progress, world: World): Story {
+  const say = createSay(progress, world);
+  let asked: DomainShown | null = null;
+  let isChecked = false;
+  let told: readonly FindingShown[] = [];
+  let standing = '';
+
+  function notice(lastCheckedAt: string | null): boolean {
+    const isFirst =
+      !isChecked && lastCheckedAt !== null && lastCheckedAt !== asked?.checks.lastCheckedAt;
+    isChecked ||= isFirst;
+    return isFirst;
+  }
+
+  function tellFindings(findings: readonly FindingShown[]): void {
+    const gone = told.filter(({ code }) => !findings.some((one) => one.code === code));
+    const fresh = findings.filter((one) => !told.some((other) => isSame(one, other)));
+    for (const { code } of gone) say(marks.right, `${plain(code)} is gone`);
+    for (const { code, severity, summary, action } of fresh) {
+      const text = `${plain(code)}: ${plainSentence(summary)}`;
+      say(severityMarks[severity], text, plainSentence(action));
+    }
+    told = findings;
+  }
+
+  return {
+    asked(domain) {
+      asked = domain;
+      progress.show(`Checking ${domain.hostname} …`);
+    },
+
+    checked({ attempts, lastCheckedAt, nextCheckAt }) {
+      const isFirst = notice(lastCheckedAt);
+      if (isChecked) progress.show(waiting(attempts, lastCheckedAt, nextCheckAt));
+      return isFirst;
+    },
+
+    stands(domain) {
+      const { findings, status, summary, checks } = domain;
+      notice(checks.lastCheckedAt);
+      // What was found before is no news.
+      if (!isChecked && status === asked?.status) return false;
+      tellFindings(findings);
+      // A finding that is the whole of it has just been told.
+      const isTold = findings.some((one) => one.summary === summary.now);
+      if (summary.now !== standing && !isTold) say(markOf(domain), plainSentence(summary.now));
+      standing = summary.now;
+      return status === 'failed' || status === 'live';
+    },
+  };
+}
+
+/** Says when it was, what it is and, below, what to do. */
+function createSay({ say }: Progress, { env, now, screen }: World) {
+  const paint = createPaint(wantsColour(env, screen.err));
+  const width = columnsFor(screen.columns) - CLOCK_WIDTH - 2;
+  const gap = ' '.repeat(CLOCK_WIDTH + 2);
+  return ({ sign, style }: Mark, text: string, action = ''): void => {
+    const [first = '', ...rest] = wrapped(text, width);
+    const todo = action === '' ? [] : wrapped(`→ ${action}`, width);
+    const clock = paint('dim', clockOf(now().toISOString()));
+    say(
+      `${clock}  ${paint(style, sign)} ${first}`,
+      ...[...rest, ...todo].map((line) => `${gap}${line}`),
+    );
+  };
+}
+
+function isSame(one: FindingShown, other: FindingShown): boolean {
+  return one.code === other.code && one.found === other.found;
+}
+
+function waiting(
+  attempts: bigint,
+  lastCheckedAt: string | null,
+  nextCheckAt: string | null,
+): string {
+  const last = lastCheckedAt === null ? '' : ` at ${clockOf(lastCheckedAt)}`;
+  const next = nextCheckAt === null ? '' : `, the next one at ${clockOf(nextCheckAt)}`;
+  return `Check ${attempts}${last}${next} UTC; Ctrl-C stops waiting`;
+}
+
+function clockOf(time: string): string {
+  return time.slice(11, 19);
+}

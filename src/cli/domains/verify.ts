@@ -1,0 +1,98 @@
+/** `signpost domains verify`: has a domain checked at once and, with --wait, follows it until it is live or has failed. */
+import { type Call, connect } from '../client.ts';
+import { type Command, done, type Io, type Outcome, wrongUsage } from '../command.ts';
+import { durationMs } from '../duration.ts';
+import { plainSentence } from '../layout.ts';
+import { withProgress } from '../progress.ts';
+import { parseAbout } from './about.ts';
+import { type Followed, follow } from './follow.ts';
+import { outcomeOf, showDomain } from './show.ts';
+import { shownDomain, understood } from './shown.ts';
+import { type Which, whichDomain } from './which.ts';
+
+export const verify: Command = {
+  synopsis: '<hostname> [--wait]',
+  summary: 'check it at once; with --wait, tell what happens until it is live or has failed',
+  async run(args, io) {
+    const parsed = parseAbout(args, { wait: { type: 'boolean' }, timeout: { type: 'string' } });
+    if (!parsed.ok) return parsed.refusal;
+    const { url, json, given } = parsed;
+    const timeoutMs = timeoutIn(given['timeout']);
+    if (timeoutMs === null) {
+      return wrongUsage(
+        `--timeout ${plainSentence(String(given['timeout']))}: must be such as 10m or 2h`,
+      );
+    }
+    if (timeoutMs !== undefined && given['wait'] !== true) {
+      return wrongUsage('--timeout goes with --wait');
+    }
+    const connection = connect(url, io.env);
+    if (!connection.ok) return connection.refusal;
+    const found = await whichDomain(connection.call, parsed);
+    if (!found.ok) return found.refusal;
+    const { which } = found;
+    if (given['wait'] !== true) return askOnly(connection.call, which, json, io);
+    const stop = new AbortController();
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => stop.abort(), timeoutMs);
+    const { signal } = stop;
+    const waiting = {
+      line: `Checking ${which.hostname} …`,
+      farewell: 'Nobody waits here any more; the checks go on by themselves.',
+    };
+    const followed = await withProgress(waiting, io, (progress) =>
+      follow(connection, which, { progress, io, signal }),
+    );
+    clearTimeout(timer);
+    return ending(followed, which, io, () => showDomain(connection.call, which, json, io));
+  },
+};
+
+function timeoutIn(given: string | boolean | undefined): number | null | undefined {
+  if (typeof given !== 'string') return undefined;
+  const ms = durationMs(given);
+  return ms !== null && ms > 0 && ms <= TIMEOUT_MS_MAX ? ms : null;
+}
+
+/** What a timer holds. */
+const TIMEOUT_MS_MAX = 2_147_483_647;
+
+async function askOnly(
+  call: Call,
+  { hostname, path }: Which,
+  json: boolean,
+  io: Io,
+): Promise<Outcome> {
+  const asked = understood(await call('POST', `${path}/verify`), shownDomain);
+  if (!asked.ok) return asked.refusal;
+  if (json) io.out(`${asked.text}\n`);
+  else {
+    io.out(`${hostname} is ${asked.value.status}, and being checked.\n`);
+    io.err(`How it went: signpost domains show ${hostname}; --wait follows it\n`);
+  }
+  return done;
+}
+
+async function ending(
+  followed: Followed,
+  { hostname }: Which,
+  io: Io,
+  show: () => ReturnType<typeof showDomain>,
+): Promise<Outcome> {
+  switch (followed.kind) {
+    case 'refused':
+      return followed.refusal;
+    case 'removed':
+      io.err(`signpost: ${hostname} was removed meanwhile\n`);
+      return { kind: 'negative' };
+    case 'settled':
+    case 'timed_out': {
+      const shown = await show();
+      if (!shown.ok) return shown.refusal;
+      const outcome = outcomeOf(shown.domain);
+      if (followed.kind === 'timed_out' && outcome.kind === 'negative') {
+        io.err('signpost: the time to wait is over; the checks go on by themselves\n');
+      }
+      return outcome;
+    }
+  }
+}

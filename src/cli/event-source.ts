@@ -1,0 +1,110 @@
+/** Server-sent events as the command line reads them (HTML Living Standard, 9.2.5 and 9.2.6), kept open across interruptions. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseJson } from '../http/json.ts';
+import type { Open, Opened } from './client.ts';
+
+/** `opened`: from now on nothing is missed; after an interruption, what was told meanwhile follows. */
+export type Heard =
+  | { readonly kind: 'opened' | 'alive' }
+  | { readonly kind: 'event'; readonly type: string; readonly data: unknown }
+  | { readonly kind: 'away' }
+  | { readonly kind: 'refused'; readonly refusal: Extract<Opened, { ok: false }>['refusal'] };
+
+/** Three heartbeats of the service. */
+const SILENCE_MS = 45_000;
+const RETRY_MS_DEFAULT = 2_000;
+const RETRY_MS_MAX = 30_000;
+/** Our choice: a service that restarts is back sooner. */
+const TRIES_MAX = 60;
+/** More than any event has; whoever sends more is not Signpost. */
+const BLOCK_LENGTH_MAX = 1_048_576;
+
+type Place = { lastEventId: string | null; retryMs: number };
+
+/**
+ * Listens at a path until the signal ends it. Comes back by itself with the last number after an interruption, and gives up
+ * with `refused` where the service does not want it or stays away.
+ */
+export async function* listen(
+  open: Open,
+  path: string,
+  signal: AbortSignal,
+): AsyncGenerator<Heard> {
+  const place: Place = { lastEventId: null, retryMs: RETRY_MS_DEFAULT };
+  for (let tries = 1; !signal.aborted; tries += 1) {
+    const connection = new AbortController();
+    const hangUp = () => connection.abort();
+    signal.addEventListener('abort', hangUp, { once: true });
+    try {
+      const opened = await open(path, resumingAt(place), connection.signal);
+      if (signal.aborted) return;
+      if (opened.ok) {
+        tries = 0;
+        yield { kind: 'opened' };
+        yield* heardIn(opened.text, place, hangUp);
+      } else if (opened.isLasting || tries >= TRIES_MAX) {
+        return yield { kind: 'refused', refusal: opened.refusal };
+      }
+    } finally {
+      // Also where nobody wants to hear more.
+      signal.removeEventListener('abort', hangUp);
+      hangUp();
+    }
+    if (signal.aborted) return;
+    yield { kind: 'away' };
+    await wait(place.retryMs, undefined, { signal }).catch(() => {}); // the signal ends the loop
+  }
+}
+
+function resumingAt({ lastEventId }: Place): Readonly<Record<string, string>> {
+  return lastEventId === null ? {} : { 'last-event-id': lastEventId };
+}
+
+/** Until the connection ends, however it does. */
+async function* heardIn(
+  text: AsyncIterable<string>,
+  place: Place,
+  hangUp: () => void,
+): AsyncGenerator<Heard> {
+  const timer = setTimeout(hangUp, SILENCE_MS);
+  try {
+    for await (const lines of blocksIn(text, () => timer.refresh())) yield heard(lines, place);
+  } catch {
+    // Broken off; whoever listens comes back.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The lines between two empty ones. */
+async function* blocksIn(
+  text: AsyncIterable<string>,
+  onText: () => void,
+): AsyncGenerator<readonly string[]> {
+  let rest = '';
+  for await (const chunk of text) {
+    onText();
+    const blocks = (rest + chunk).split(/\r?\n\r?\n/);
+    rest = blocks.pop() ?? '';
+    if (rest.length > BLOCK_LENGTH_MAX) return;
+    for (const block of blocks) yield block.split(/\r?\n/);
+  }
+}
+
+/** What a block says, once the place where the stream is has been noted. */
+function heard(lines: readonly string[], place: Place): Heard {
+  const fields = new Map<string, string>();
+  for (const line of lines) {
+    const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+    fields.set(name, value);
+  }
+  const [id, retry, data] = [fields.get('id'), fields.get('retry'), fields.get('data')];
+  if (id !== undefined && /^\d{1,40}$/.test(id)) place.lastEventId = id;
+  if (retry !== undefined && /^\d{1,9}$/.test(retry)) {
+    place.retryMs = Math.min(Number(retry), RETRY_MS_MAX);
+  }
+  if (data === undefined) return { kind: 'alive' };
+  const parsed = parseJson(new TextEncoder().encode(data));
+  const type = fields.get('event') ?? 'message';
+  return { kind: 'event', type, data: parsed.ok ? parsed.value : null };
+}

@@ -1,0 +1,66 @@
+/** What is going on, told to a person while it does, and taken back. */
+import { printable } from '../core/printable.ts';
+import type { Io } from './command.ts';
+import { cut } from './layout.ts';
+
+/** Where an interruption (Ctrl-C) comes from, and how to end for it as if nobody had listened. */
+export type Interruptions = {
+  readonly once: (listener: () => void) => void;
+  readonly off: (listener: () => void) => void;
+  readonly end: () => void;
+};
+
+const ofProcess: Interruptions = {
+  once: (listener) => void process.once('SIGINT', listener),
+  off: (listener) => void process.off('SIGINT', listener),
+  end: () => void process.kill(process.pid, 'SIGINT'),
+};
+
+export type Progress = {
+  /** The line that is rewritten; nothing where it cannot be. */
+  readonly show: (line: string) => void;
+  /** Lines that stay, in order, above that one; fit to be printed. */
+  readonly say: (...lines: readonly string[]) => void;
+};
+
+const LINE_LENGTH_MAX = 1_000;
+/** ECMA-48, 8.3.41: erases the line. */
+const ERASE = '\r\u001b[K';
+
+type Wait = {
+  /** What is going on. */
+  readonly line: string;
+  /** Said after Ctrl-C, where somebody may wonder what it has stopped. */
+  readonly farewell?: string;
+  readonly interruptions?: Interruptions;
+};
+
+/** Acts, with a line on a screen meanwhile; the line is gone afterwards, after Ctrl-C too. */
+export async function withProgress<T>(
+  { line, farewell, interruptions = ofProcess }: Wait,
+  { err, screen, env }: Pick<Io, 'err' | 'screen' | 'env'>,
+  act: (progress: Progress) => Promise<T>,
+): Promise<T> {
+  const sayLines = (lines: readonly string[]) => lines.map((one) => `${one}\n`).join('');
+  // Such a terminal would show the sequence instead of obeying it.
+  if (!screen.err || env['TERM'] === 'dumb') {
+    return act({ show: () => {}, say: (...lines) => err(sayLines(lines)) });
+  }
+  let shown = '';
+  const show = (text: string) => {
+    shown = cut(printable(text, LINE_LENGTH_MAX), screen.columns - 1); // a full one would begin the next
+    err(`${ERASE}${shown}`);
+  };
+  const interrupted = () => {
+    err(`${ERASE}${farewell === undefined ? '' : `${farewell}\n`}`);
+    interruptions.end();
+  };
+  interruptions.once(interrupted);
+  show(line);
+  try {
+    return await act({ show, say: (...lines) => err(`${ERASE}${sayLines(lines)}${shown}`) });
+  } finally {
+    interruptions.off(interrupted);
+    err(ERASE);
+  }
+}

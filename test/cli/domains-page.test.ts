@@ -1,0 +1,78 @@
+/** The page of a domain: hostile text is harmless, and what an authority or an operator has to say is there. */
+import { describe, expect, it } from 'vitest';
+import { renderDomain } from '../../src/cli/domains/render.ts';
+import { shownDomain, shownEvent } from '../../src/cli/domains/shown.ts';
+import { createPaint } from '../../src/cli/paint.ts';
+import { parseJson } from '../../src/http/json.ts';
+import { docsDomain, docsEvents } from '../../src/http/schemas/domain-examples.ts';
+
+const evil = '\u001b[2J\u0007\u202e';
+
+/** As it comes over the wire. */
+function onWire(value: unknown): unknown {
+  const parsed = parseJson(new TextEncoder().encode(JSON.stringify(value)));
+  return parsed.ok ? parsed.value : undefined;
+}
+
+function page(changes: object = {}, events: readonly unknown[] = docsEvents): string {
+  return renderDomain(
+    {
+      domain: shownDomain.parse(onWire({ ...docsDomain, ...changes })),
+      project: { id: 'x', name: 'Docs', slug: 'docs' },
+      events: events.map((event) => shownEvent.parse(onWire(event))),
+    },
+    { columns: 100, paint: createPaint(false) },
+  );
+}
+
+describe('the page of a domain', () => {
+  it('says first where it stands, what happens next and when', () => {
+    const [head, standing] = page().split('\n');
+    expect(head).toBe('✗ docs.example.com · pending · project docs');
+    expect(standing).toMatch(
+      /^ {2}docs\.example\.com does not exist in the DNS yet\. The next check is /,
+    );
+  });
+
+  it('passes nothing on that would steer a terminal, wherever it comes from', () => {
+    const [finding] = docsDomain.findings;
+    const text = page(
+      {
+        hostname: `docs${evil}`,
+        zone: evil,
+        summary: { ...docsDomain.summary, line: `Wrong. ${evil}` },
+        record: { ...docsDomain.record, name: evil, value: evil },
+        provider: { name: evil, apex: evil, where: evil },
+        findings: [
+          { ...finding, code: evil, summary: evil, found: evil, expected: evil, action: evil },
+        ],
+        certificate: {
+          ...docsDomain.certificate,
+          issuer: evil,
+          problem: { type: evil, detail: evil },
+        },
+        escalation: { openedAt: docsDomain.createdAt, summary: evil, nextAction: evil },
+      },
+      [{ type: evil, at: evil, data: { detail: evil } }],
+    );
+    expect(text).not.toMatch(/(?!\n)\p{C}/u);
+    expect(text).toContain('\\u{1b}[2J\\u{7}\\u{202e}');
+  });
+
+  it('tells what the authority refused, and why an operator was called', () => {
+    const problem = { type: 'rateLimited', detail: 'Too many certificates.' };
+    const certificate = { ...docsDomain.certificate, status: 'failed', problem };
+    const escalation = {
+      openedAt: '2026-11-20T12:30:00.123Z',
+      summary: 'The authority is busy.',
+      nextAction: 'It is tried again.',
+    };
+    const text = page({ status: 'verified', findings: [], certificate, escalation });
+    expect(text).toContain('? docs.example.com · verified');
+    expect(text).toContain('  refused       Too many certificates. (rateLimited)\n');
+    expect(text).toContain(
+      '  operator      called at 2026-11-20T12:30:00Z: The authority is busy.\n',
+    );
+    expect(text).toContain('                It is tried again.\n');
+  });
+});

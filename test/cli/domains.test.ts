@@ -1,0 +1,210 @@
+/** `signpost domains` against a whole service on embedded storage, with a customer's DNS beside it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Service, startService } from '../support/service.ts';
+import { type FreshStorage, freshStorage } from '../support/storage.ts';
+import { until } from '../support/world.ts';
+import { signpost, startCommand } from './cli.ts';
+
+let storage: FreshStorage;
+let service: Service;
+let env: Readonly<Record<string, string>>;
+
+const domains = (...args: readonly string[]) => signpost(['domains', ...args], env);
+
+async function post<T>(path: string, body: object): Promise<T> {
+  const answer = await service.client.call('POST', path, body);
+  expect(answer.status).toBe(201);
+  return answer.body as T; // as docs/api.md has it
+}
+
+async function addProject(slug: string): Promise<string> {
+  const { id } = await post<{ id: string }>('/v1/projects', { name: slug, slug, plan: 'pro' });
+  const deploy = { status: 'succeeded', upstream: service.world.upstream };
+  await post(`/v1/projects/${id}/deploys`, deploy);
+  return id;
+}
+
+/** A key that may do no more. */
+async function keyFor(...scopes: readonly string[]): Promise<string> {
+  return (await post<{ key: string }>('/v1/keys', { name: 'shell', scopes })).key;
+}
+
+let docs = '';
+beforeAll(async () => {
+  storage = await freshStorage();
+  service = await startService({ storage: storage.storage, ca: 'local authority' });
+  env = { SIGNPOST_API_KEY: service.world.apiKey, SIGNPOST_URL: service.world.apiUrl };
+});
+afterAll(async () => {
+  await service.close();
+  await storage.close();
+});
+
+describe('somebody who publishes a domain', () => {
+  it('is told what is missing before there is a project, or a domain', async () => {
+    const { code, stdout, stderr } = await domains('add', 'docs.shop.test');
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^signpost: there is no project yet: make one /);
+    const listed = await domains('list');
+    expect(listed).toMatchObject({ code: 0, stdout: '' });
+    expect(listed.stderr).toBe('No domain yet: signpost domains add <hostname> attaches one.\n');
+    docs = await addProject('docs');
+    const shown = await domains('show', 'docs.shop.test');
+    expect(shown).toMatchObject({ code: 2, stdout: '' });
+    expect(shown.stderr).toMatch(/^signpost: no project has docs\.shop\.test: signpost domains /);
+  });
+
+  it('adds it in any spelling, to the only project there is, and gets the record', async () => {
+    const { code, stdout, stderr } = await domains('add', 'https://Docs.Shop.test/start');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^. docs\.shop\.test · pending · project docs\n {2}\S/);
+    expect(stdout).toMatch(/\n {2}CNAME {2}docs {2}\w{16}\.edge\.signpost\.test {2}3600\n/);
+    expect(stderr).toMatch(/signpost domains verify docs\.shop\.test --wait\n$/);
+    const again = await domains('add', 'docs.shop.test');
+    expect(again).toMatchObject({ code: 2, stdout: '' });
+    expect(again.stderr).toContain('attached already: signpost domains show docs.shop.test');
+  });
+
+  it('sees where it stands, the record, what is wrong, the certificate and what happened', async () => {
+    await until('a check', async () =>
+      (await domains('show', 'docs.shop.test')).stdout.includes('✗'),
+    );
+    const { code, stdout } = await domains('show', 'DOCS.shop.test.');
+    expect(code).toBe(1);
+    const inOrder = [
+      '✗ docs.shop.test · pending · project docs docs.shop.test does not exist in the DNS yet. ',
+      ' The DNS record to create in the zone shop.test Type Name Value TTL CNAME docs ',
+      ' ✗ record_missing · blocks · the owner of the domain acts ',
+      ' found No record ',
+      ' to do Create: CNAME docs → ',
+      ' Certificate state none yet ',
+      ' Last events ',
+      'Z Found: record_missing ',
+      'Z Added ',
+    ];
+    const text = stdout.replaceAll(/\s+/g, ' ');
+    const places = inOrder.map((part) => text.indexOf(part));
+    expect(places).not.toContain(-1);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('waits until it is live, and is told of every slip on the way', {
+    timeout: 180_000,
+  }, async () => {
+    const { record } = JSON.parse((await domains('show', 'docs.shop.test', '--json')).stdout);
+    const args = ['domains', 'verify', 'docs.shop.test', '--wait', '--timeout', '150s'];
+    const { said, ended } = startCommand(args, env);
+    await until('what is missing', async () => said().includes('✗ record_missing: '));
+    await service.world.publish(['docs CNAME elsewhere.example.']);
+    await until('the slip', async () => said().includes('✗ cname_mismatch: '));
+    await service.world.publish([`docs CNAME ${record.value}.`]);
+    const { code, stdout, stderr } = await ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^✓ docs\.shop\.test · live · project docs\n {2}Live\. /);
+    expect(stdout).toContain('issuer        Signpost local authority');
+    expect(stderr).toMatch(/^\d\d:\d\d:\d\d {2}✗ /);
+    expect(stderr).toContain('✗ cname_mismatch: docs.shop.test points to elsewhere.example');
+    expect(stderr).toContain('  ✓ cname_mismatch is gone\n');
+    expect(stderr).toMatch(/✓ Live\. \P{Cc}*\n$/u);
+  });
+
+  it('of a live one waits for the next check only', async () => {
+    const { code, stdout } = await domains('verify', 'docs.shop.test', '--wait', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ hostname: 'docs.shop.test', status: 'live' });
+  });
+
+  it('waits no longer than it was told to', async () => {
+    await domains('add', 'blog.shop.test');
+    const args = ['verify', 'blog.shop.test', '--wait', '--timeout', '1s'];
+    const { code, stdout, stderr } = await domains(...args);
+    expect(code).toBe(1);
+    expect(stdout).toContain('blog.shop.test · pending');
+    expect(stderr).toMatch(/signpost: the time to wait is over; the checks go on by themselves\n$/);
+  });
+
+  it('lists them, all or some, for people and for programs', async () => {
+    const { code, stdout, stderr } = await domains('list');
+    expect([code, stderr]).toEqual([0, '']);
+    const [head = '', ...rows] = stdout.trimEnd().split('\n');
+    expect(head.trim().split(/ {2,}/)).toEqual([
+      'HOSTNAME',
+      'STATUS',
+      'PROJECT',
+      'WHERE IT STANDS',
+    ]);
+    expect(rows.map((row) => row.split(/ {2,}/).slice(1, 4))).toEqual([
+      ['docs.shop.test', 'live', 'docs'],
+      ['blog.shop.test', 'pending', 'docs'],
+    ]);
+    const live = await domains('list', '--status', 'live,failed', '--project', docs, '--json');
+    const api = await service.client.call('GET', `/v1/projects/${docs}/domains/docs.shop.test`);
+    expect(JSON.parse(live.stdout)).toEqual([api.body]);
+  });
+});
+
+describe('several projects', () => {
+  it('that have the same name are told apart by --project', async () => {
+    await addProject('shop');
+    const which = await domains('add', 'blog.shop.test');
+    expect([which.code, which.stdout]).toEqual([2, '']);
+    expect(which.stderr).toMatch(
+      /signpost: to which project\? Say so with --project: docs, shop\n$/,
+    );
+    expect((await domains('add', 'blog.shop.test', '--project', 'shop')).code).toBe(0);
+    for (const command of ['show', 'verify', 'remove']) {
+      const { code, stderr } = await domains(command, 'blog.shop.test');
+      expect(code).toBe(2);
+      expect(stderr).toContain(
+        'is attached to several projects; say which with --project: docs, shop',
+      );
+    }
+    const removed = await domains('remove', 'blog.shop.test', '--project', 'shop');
+    const stderr = 'blog.shop.test is removed from shop; its traffic has stopped.\n';
+    expect(removed).toEqual({ code: 0, stdout: '', stderr });
+    const again = await domains('remove', 'blog.shop.test', '--project', 'shop');
+    expect(again.stderr).toMatch(/^signpost: project shop does not have blog\.shop\.test: /);
+    expect((await domains('show', 'blog.shop.test')).stdout).toContain('project docs\n');
+  });
+
+  it('do not hide that a primary domain is not removed just so', async () => {
+    const settings = { domains: { primary: 'docs.shop.test', redirects: [] } };
+    await service.client.call('PUT', `/v1/projects/${docs}/domain-settings`, settings);
+    const { code, stderr } = await domains('remove', 'docs.shop.test');
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/remove it with --orphans drop, .*\(domain_in_use\)\n$/);
+    expect((await domains('remove', 'docs.shop.test', '--orphans', 'drop')).code).toBe(0);
+  });
+});
+
+describe('what does not work is said in one line, with a remedy', () => {
+  it.each([
+    [['domains:read'], ['verify', 'blog.shop.test', '--wait'], 'scope domains:write.'],
+    [['pets:read'], ['list'], 'scope domains:read.'],
+  ])('a key for %j that is used to %j', async (scopes, args, needed) => {
+    const key = await keyFor(...scopes);
+    const ran = await signpost(['domains', ...args], { ...env, SIGNPOST_API_KEY: key });
+    expect([ran.code, ran.stdout]).toEqual([2, '']);
+    expect(ran.stderr).toContain(needed);
+    expect(ran.stderr).toMatch(
+      /an administrator makes one that has: signpost keys create\. \(in\S+\)\n$/,
+    );
+  });
+
+  it.each([
+    [['show', 'no name'], /contains a space\. Give a public host name .*\(invalid_hostname\)$/],
+    [['show', '\u001b[31m.test'], /^signpost: \P{Cc}*\(invalid_hostname\)$/u],
+    [['list', '--project', 'nowhere'], /there is no project nowhere; there are docs, shop$/],
+    [['list', '--status', 'alive'], /--status alive: must be one of pending, verified, live, /],
+    [['verify', 'blog.shop.test', '--timeout', '3s'], /--timeout goes with --wait$/],
+    [['verify', 'a.test', '--wait', '--timeout', 'long'], /--timeout long: must be such as 10m/],
+    [['remove', 'a.test', '--orphans', 'keep'], /--orphans takes one value, drop/],
+    [['show'], /a host name is missing; signpost domains list shows which there are$/],
+    [['verfy', 'a.test'], /there is no command domains verfy; did you mean domains verify\?$/],
+  ])('%j', async (args, problem) => {
+    const { code, stdout, stderr } = await domains(...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr.trimEnd().split('\n').at(-1)).toMatch(problem);
+  });
+});

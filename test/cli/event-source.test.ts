@@ -1,0 +1,81 @@
+/** How the command line reads a stream that breaks off, ends or is refused: against a server that does so. */
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { connect } from '../../src/cli/client.ts';
+import { type Heard, listen } from '../../src/cli/event-source.ts';
+
+/** Answers each request with the next of `answers`; gives what is heard of it, and the numbers it was asked after. */
+async function hear(answers: readonly ((response: ServerResponse) => void)[], count: number) {
+  const after: (string | undefined)[] = [];
+  const server = createServer(({ headers }, response) => {
+    const answer = answers[after.length];
+    after.push(headers['last-event-id'] as string | undefined); // sent once, if at all
+    answer?.(response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const connection = connect(`http://127.0.0.1:${port}`, { API_KEY: 'a key' });
+  if (!connection.ok) throw new Error('the address is right');
+  const heard: Heard[] = [];
+  for await (const one of listen(connection.open, '/v1/x', new AbortController().signal)) {
+    heard.push(one);
+    if (heard.length === count) break;
+  }
+  return { heard, after };
+}
+
+const says =
+  (...texts: readonly string[]) =>
+  (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+    for (const text of texts) response.write(text);
+  };
+const opening = 'retry: 1\nid: 41\n\n';
+
+test('an event is heard, in however many pieces it comes', async () => {
+  const pieces = [
+    opening,
+    'id: 42\nevent: domain.li',
+    've\ndata: {"n":1}\n',
+    '\n: heartbeat\r\n\r\n',
+  ];
+  const { heard } = await hear([says(...pieces)], 4);
+  expect(heard).toEqual([
+    { kind: 'opened' },
+    { kind: 'alive' },
+    { kind: 'event', type: 'domain.live', data: { n: 1n } },
+    { kind: 'alive' },
+  ]);
+});
+
+test('after an interruption it goes on with the last number', async () => {
+  const breaksOff = (response: ServerResponse) => {
+    says(opening)(response);
+    response.end('id: 43\nevent: a\ndata: 1\n\nid: 44\nevent: b\nda');
+  };
+  const away = (response: ServerResponse) => {
+    response.writeHead(503).end('{"code":"unavailable","message":"Shortly.","status":503}');
+  };
+  const { heard, after } = await hear([breaksOff, away, says(': heartbeat\n\n')], 7);
+  const kinds = ['opened', 'alive', 'event', 'away', 'away', 'opened', 'alive'];
+  expect(heard.map(({ kind }) => kind)).toEqual(kinds);
+  expect(after).toEqual([undefined, '43', '43']);
+});
+
+test.each([
+  [403, '{"code":"insufficient_scope","message":"No.","status":403}', /^No\. .*insufficient_scope/],
+  [200, '[]', /does not answer as Signpost does/],
+])('a refusal that would come again ends it: %i %s', async (status, text, problem) => {
+  const refuses = (response: ServerResponse) => void response.writeHead(status).end(text);
+  const { heard } = await hear([refuses], 2);
+  const problems = heard.map((one) =>
+    'refusal' in one && 'problem' in one.refusal ? one.refusal.problem : '',
+  );
+  expect(problems).toEqual([expect.stringMatching(problem)]);
+});

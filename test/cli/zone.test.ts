@@ -1,0 +1,171 @@
+/** `signpost zone`: what it prints, and what it asks for. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Io } from '../../src/cli/command.ts';
+import { runZone } from '../../src/cli/zone/zone.ts';
+
+const page = readFileSync(new URL('../../docs/platform-zone.md', import.meta.url), 'utf8');
+
+const settings = {
+  PLATFORM_DOMAIN: 'edge.example.net',
+  PLATFORM_ADDRESSES: '203.0.113.10, 2001:db8::10',
+};
+
+async function zone(args: readonly string[], env: Io['env'] = settings) {
+  const said = { out: '', err: '' };
+  const outcome = await runZone(args, {
+    env,
+    now: () => new Date(0),
+    out: (text) => {
+      said.out += text;
+    },
+    err: (text) => {
+      said.err += text;
+    },
+    screen: { out: false, err: false, columns: 80 },
+  });
+  return { ...said, outcome };
+}
+
+/** The commands of the page, with their variables, and what the page has them print. */
+const shown = [
+  ...page.matchAll(/^\$ ((?:[A-Z_]+=\S+ (?:\\\n {4})?)*)npx signpost zone(.*)\n([^`$]+)/gm),
+];
+
+describe('signpost zone', () => {
+  it('is shown by its page as it is', async () => {
+    expect(shown.length).toBe(2);
+    for (const [, variables = '', args = '', printed] of shown) {
+      const env = Object.fromEntries(
+        [...variables.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+      );
+      const { out, outcome } = await zone(args.split(' ').filter(Boolean), env);
+      expect([outcome.kind, out.trimEnd()]).toEqual(['done', printed?.trimEnd()]);
+    }
+  });
+
+  it('says of itself what it does, and asks for nothing then', async () => {
+    for (const word of ['--help', '-h', 'help']) {
+      const { out, err, outcome } = await zone([word], {});
+      expect([outcome.kind, err]).toEqual(['done', '']);
+      expect(out).toMatch(/^Usage: signpost zone /);
+      for (const option of out.match(/--\w+/g) ?? []) expect(page).toContain(`\`${option}`);
+    }
+  });
+
+  it('keeps doubts apart from what is to be published', async () => {
+    const { out, err } = await zone([], { ...settings, PLATFORM_ADDRESSES: '10.0.0.5' });
+    expect(out).toContain('  IN  A     10.0.0.5\n');
+    expect(err).toBe(
+      'signpost: 10.0.0.5 is no public address (private): visitors and certificate authorities cannot reach it.\n',
+    );
+  });
+
+  it('has all of it for programs, too', async () => {
+    const { out, err } = await zone(['--json', '--ttl', '60'], {
+      ...settings,
+      PLATFORM_ADDRESSES: '1.1.1.1',
+      ACME_ISSUER_DOMAINS: 'ca.example',
+    });
+    const name = '*.edge.example.net.';
+    expect(JSON.parse(out)).toEqual({
+      platformDomain: 'edge.example.net',
+      records: [
+        { name, ttl: 60, type: 'A', data: '1.1.1.1' },
+        { name, ttl: 60, type: 'CAA', data: '0 issue "ca.example"' },
+        { name, ttl: 60, type: 'CAA', data: '0 issuewild ";"' },
+      ],
+      doubts: [],
+    });
+    expect(err).toBe('');
+  });
+
+  it('lets the certificate authority that stands in issue, too, whose account is another one', async () => {
+    const account = 'https://ca.example/acct/1';
+    const { out } = await zone(['--accounturi', account], {
+      ...settings,
+      ACME_DIRECTORY_URL: 'https://ca.example/dir',
+      ACME_ISSUER_DOMAINS: 'ca.example',
+      ACME_FALLBACK_DIRECTORY_URL: 'https://second.example/dir',
+      ACME_FALLBACK_ISSUER_DOMAINS: 'second.example',
+    });
+    expect(out).toContain(`  IN  CAA   0 issue "ca.example; accounturi=${account}"\n`);
+    expect(out).toContain('  IN  CAA   0 issue "second.example"\n');
+  });
+
+  it('reads nothing of the environment that has nothing to do with it', async () => {
+    const { outcome } = await zone([], { ...settings, PORT: 'none', REDIS_URL: 'redis://r' });
+    expect(outcome).toEqual({ kind: 'done' });
+  });
+
+  const domainNeeded =
+    'PLATFORM_DOMAIN is needed: the name that customers’ records point below, such as edge.example.net';
+  const addressesNeeded =
+    'PLATFORM_ADDRESSES is needed: the edge’s public addresses, comma separated';
+  type Row = readonly [args: string, env: Record<string, string>, problem: string];
+  const wrong: readonly Row[] = [
+    ['', { PLATFORM_DOMAIN: '' }, domainNeeded],
+    ['', { PLATFORM_ADDRESSES: '' }, addressesNeeded],
+    ['', { PLATFORM_DOMAIN: '', PLATFORM_ADDRESSES: '' }, `${domainNeeded}; ${addressesNeeded}`],
+    [
+      '',
+      { PLATFORM_DOMAIN: 'Edge.' },
+      'PLATFORM_DOMAIN must be a host name in lower case, without a trailing dot',
+    ],
+    [
+      '',
+      { PLATFORM_DOMAIN: Array(4).fill('a'.repeat(59)).join('.') },
+      'PLATFORM_DOMAIN must have 236 characters or fewer, as a target has 17 more',
+    ],
+    [
+      '',
+      { PLATFORM_ADDRESSES: '203.0.113.10 2001:db8::10' },
+      'PLATFORM_ADDRESSES must be IP addresses, comma separated',
+    ],
+    [
+      '',
+      { ACME_ISSUER_DOMAINS: 'https://ca.example' },
+      'ACME_ISSUER_DOMAINS must be a host name in lower case, without a trailing dot',
+    ],
+    [
+      '',
+      { ACME_DIRECTORY_URL: 'https://acme.ca.example/directory' },
+      'ACME_ISSUER_DOMAINS is needed: how CAA records name the certificate authority of ACME_DIRECTORY_URL',
+    ],
+    ['--ttl 5m', {}, '--ttl 5m: must be seconds, 1 to 86400'],
+    ['--ttl 0', {}, '--ttl 0: must be seconds, 1 to 86400'],
+    ['--ttl 86401', {}, '--ttl 86401: must be seconds, 1 to 86400'],
+    [
+      '--accounturi https://ca.example/1;x',
+      {},
+      '--accounturi https://ca.example/1;x: must be the account’s URL to the letter, such as https://acme-v02.api.letsencrypt.org/acme/acct/123',
+    ],
+    [
+      '--validationmethods dns-01',
+      {},
+      '--validationmethods dns-01: must be http-01, by which certificates are ordered, or http-01,tls-alpn-01',
+    ],
+    [
+      '--validationmethods http-01',
+      { ACME_CHALLENGE: 'tls-alpn-01' },
+      '--validationmethods http-01: must be tls-alpn-01, by which certificates are ordered, or http-01,tls-alpn-01',
+    ],
+    ['--colour', {}, "Unknown option '--colour'"],
+    ['edge.example.net', {}, '“edge.example.net” is too much'],
+  ];
+  it.each(wrong)('%s with %j says what is missing or wrong', async (args, env, problem) => {
+    const { out, err, outcome } = await zone(args.split(' ').filter(Boolean), {
+      ...settings,
+      ...env,
+    });
+    expect(outcome).toEqual({ kind: 'wrong_usage', problem });
+    expect([out, err.startsWith('Usage: signpost zone ')]).toEqual(['', true]);
+  });
+
+  it('takes the identity of Let’s Encrypt for granted only where it is the authority', async () => {
+    const ACME_DIRECTORY_URL = 'https://acme-v02.api.letsencrypt.org/directory';
+    for (const env of [settings, { ...settings, ACME_DIRECTORY_URL }]) {
+      expect((await zone([], env)).out).toContain('0 issue "letsencrypt.org"');
+    }
+  });
+});
