@@ -101,7 +101,7 @@ function isAwaited({ type, data }: EventShown, until: Awaited): boolean {
 function describe({ type, data }: EventShown): string[] {
   if (type !== 'domain.findings_changed') {
     return [
-      `  ${styleText('green', '●')} ${styleText('bold', type)}${data.issuer ? ` by ${data.issuer}` : ''}`,
+      `  ${styleText('green', '●')} ${styleText('bold', type)}${type === 'certificate.issued' ? ` by ${data.issuer}` : ''}`,
     ];
   }
   return [

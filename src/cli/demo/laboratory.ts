@@ -10,8 +10,8 @@ export type Laboratory = {
   readonly dnsPort: number;
   /** The project's deploy: an HTTP server that greets. */
   readonly upstream: string;
-  /** Replaces the records of the customer's zone, in the words of a zone file. */
-  publish(records: readonly string[]): Promise<void>;
+  /** Replaces the records of a zone, the customer's where none is named, in the words of a zone file. */
+  publish(records: readonly string[], zone?: string): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -26,7 +26,7 @@ export async function startLaboratory(): Promise<Laboratory> {
   return {
     dnsPort: dns.port,
     upstream: `http://127.0.0.1:${portOf(upstream)}`,
-    publish: (records) => dns.setZone(ZONE, records),
+    publish: (records, zone = ZONE) => dns.setZone(zone, records),
     async close() {
       await new Promise((resolve) => upstream.close(resolve));
       await dns.close();
