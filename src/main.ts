@@ -4,6 +4,7 @@ import { resolve, sep } from 'node:path';
 import { inspect } from 'node:util';
 import { destination, type Logger, pino } from 'pino';
 import { type Config, type ConfigProblem, loadConfig } from './config.ts';
+import { logOptions } from './ops/log.ts';
 import { type Signpost, startSignpost } from './start.ts';
 import { welcome } from './welcome.ts';
 
@@ -58,7 +59,10 @@ async function run(config: Config): Promise<void> {
  * a second and when the process ends; SIGKILL loses that second.
  */
 function openLog(level: Config['logLevel']): Logger {
-  const log = pino({ level }, destination({ dest: 2, sync: false, minLength: LOG_CHUNK_BYTES }));
+  const log = pino(
+    logOptions(level),
+    destination({ dest: 2, sync: false, minLength: LOG_CHUNK_BYTES }),
+  );
   setInterval(() => log.flush(), LOG_FLUSH_MS).unref();
   return log;
 }
@@ -86,8 +90,16 @@ function systemFault(fault: unknown): SystemFault | undefined {
 }
 
 /** Who listens names its own variable; that it met another one of ours is known only here. */
-function portProblem({ syscall, port }: SystemFault, { http, edge }: Config): string | undefined {
-  const ports = { PORT: http.port, EDGE_HTTP_PORT: edge.httpPort, EDGE_HTTPS_PORT: edge.httpsPort };
+function portProblem(
+  { syscall, port }: SystemFault,
+  { http, edge, metrics }: Config,
+): string | undefined {
+  const ports = {
+    PORT: http.port,
+    EDGE_HTTP_PORT: edge.httpPort,
+    EDGE_HTTPS_PORT: edge.httpsPort,
+    METRICS_PORT: metrics.port,
+  };
   const [first, ...others] = Object.entries(ports).filter(([, one]) => one === port);
   if (syscall !== 'listen' || first === undefined || others.length === 0) return undefined;
   const names = [first, ...others].map(([name]) => name).join(' and ');

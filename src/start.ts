@@ -2,22 +2,34 @@
 import type { Logger } from 'pino';
 import { startWorkers } from '../workers/start.ts';
 import { createSignpostApi } from './api.ts';
-import { type Clock, compose, composeWorkers, type Parts, sealOf } from './compose.ts';
+import { createProofCertificates } from './certificates/proof-certificate.ts';
+import { type Clock, compose, type Parts, sealOf } from './compose.ts';
+import { composeWorkers } from './compose-workers.ts';
 import type { Config } from './config.ts';
 import { createApiKeyStore } from './db/api-keys.ts';
+import { createAwayProbe } from './db/away.ts';
 import { openDatabase } from './db/client.ts';
 import { migrate } from './db/migrate.ts';
+import { listenForRouteNews } from './db/route-news.ts';
+import { requireUtc } from './db/session-zone.ts';
+import { isUnavailable } from './db/unavailable.ts';
 import { createEdge } from './edge/edge.ts';
+import { keepCertificates } from './edge/kept-certificates.ts';
+import { upstreamReach } from './edge/upstream-reach.ts';
 import type { Api } from './http/api.ts';
 import { ensureApiKey } from './http/keys/first-key.ts';
+import { trustedProxies as membersOf } from './http/limits/client-address.ts';
 import { listen } from './http/socket/server.ts';
-import { loadKeyEncryptionKey } from './key-encryption-key.ts';
+import { openVault } from './open-vault.ts';
+import { type Ops, openOps } from './ops/open.ts';
 import { openQueueBackend } from './queue/backend.ts';
 
 export type Addresses = {
   /** The API's base, without a trailing slash. */
   readonly http: string | null;
   readonly edge: { readonly httpPort: number; readonly httpsPort: number } | null;
+  /** Of METRICS_PORT; null where there is none. */
+  readonly metricsPort: number | null;
 };
 
 export type Signpost = {
@@ -43,11 +55,15 @@ export async function startSignpost(
 ): Promise<Signpost> {
   const closings: Closing[] = [];
   try {
-    const parts = await openParts(config, log, now, closings);
-    const { api, addresses } = await startRoles(parts, closings);
+    const ops = await openOps(config, log);
+    closings.push((deadlineMs) => ops.close(deadlineMs));
+    const parts = await openParts({ config, log, now, ops }, closings);
+    ops.watch(parts);
+    const { api, addresses: played } = await startRoles(parts, closings);
     // Last: a key made by a start that fails would never be shown.
-    const firstKey = addresses.http === null ? null : await makeFirstKey(parts);
+    const firstKey = played.http === null ? null : await makeFirstKey(parts);
     const close = (deadlineMs: number) => closeAll(closings, deadlineMs);
+    const addresses = { ...played, metricsPort: ops.port };
     return { addresses, firstKey, api, parts, close };
   } catch (fault) {
     await closeAll(closings, FAILED_START_DEADLINE_MS);
@@ -58,12 +74,13 @@ export async function startSignpost(
 async function startRoles(
   parts: Parts,
   closings: Closing[],
-): Promise<{ api: Api | null; addresses: Addresses }> {
-  const { role } = parts.config;
+): Promise<{ api: Api | null; addresses: Omit<Addresses, 'metricsPort'> }> {
+  const { certificates, role } = parts.config;
   const plays = (one: Config['role']) => role === 'all' || role === one;
   // The edge first, so that no challenge is published before somebody answers it.
-  const edge = plays('edge') ? await startEdge(parts, closings) : null;
-  const dropTraffic = (hostname: string) => edge?.drop(hostname);
+  const isOwn = certificates.source === 'own';
+  const edge = isOwn && plays('edge') ? await startEdge(parts, closings) : null;
+  const dropTraffic = (hostname: string) => edge?.hear({ kind: 'gone', hostname });
   const http = plays('api') ? await startApi(parts, dropTraffic, closings) : null;
   if (plays('worker')) {
     const workers = startWorkers(composeWorkers(parts));
@@ -79,59 +96,49 @@ async function closeAll(closings: readonly Closing[], deadlineMs: number): Promi
   for (const closing of closings.toReversed()) await closing(Math.max(0, end - Date.now()));
 }
 
-/** With another key nothing stored could be opened; better not to start than to fail at every order and handshake. */
-async function refuseForeignKey({ keys, vault }: Parts): Promise<void> {
-  const sealed = await keys.anySealedKey();
-  if (sealed === null || vault.knows(sealed)) return;
-  throw new Error(
-    'KEY_ENCRYPTION_KEY is not the one that the stored private keys were encrypted with',
-  );
-}
-
 async function makeFirstKey({ config, database, now }: Parts): Promise<string | null> {
   const keys = createApiKeyStore(database.prisma);
   const { created } = await ensureApiKey(keys, { configured: config.apiKey, now: now() });
   return created;
 }
 
-async function openParts(
-  config: Config,
-  log: Logger,
-  now: Clock,
-  closings: Closing[],
-): Promise<Parts> {
-  const keyEncryptionKey = await loadKeyEncryptionKey(config);
-  const database = await openDatabase(config.storage, log);
+type Starting = {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly now: Clock;
+  readonly ops: Ops;
+};
+
+async function openParts(starting: Starting, closings: Closing[]): Promise<Parts> {
+  const { config, log, now, ops } = starting;
+  const { metrics, opened } = ops;
+  const database = await openDatabase(config.storage, log, metrics.process.poolWait);
   closings.push(() => database.close());
+  opened.database = database;
+  await untilUp(log, () => requireUtc(database.pool));
   await untilUp(log, () => migrate(database.pool));
+  const { vault, loadSecrets } = await openVault(config, database);
+  const secrets = await loadSecrets();
   const backend = await openQueueBackend(config.storage, database, log);
   closings.push(() => backend.close());
-  const parts = compose({ config, database, backend, keyEncryptionKey, log, now });
+  opened.backend = backend;
+  const parts = compose({ config, database, backend, vault, secrets, log, now, metrics });
   closings.push(() => parts.close());
-  await refuseForeignKey(parts);
   return parts;
 }
 
-/** A database server may start after us; an embedded one that fails is broken for good. */
+/** A database server may start after us, and one that is busy may take long to answer. */
 async function untilUp(log: Logger, act: () => Promise<unknown>): Promise<void> {
   for (let waitMs = 500; ; waitMs = Math.min(10_000, 2 * waitMs)) {
     try {
       await act();
       return;
     } catch (err) {
-      if (!isConnectionFault(err)) throw err;
+      if (!isUnavailable(err)) throw err;
       log.warn({ err, waitMs }, 'the database server does not answer yet');
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   }
-}
-
-function isConnectionFault(fault: unknown): boolean {
-  const code = fault instanceof Error && 'code' in fault ? String(fault.code) : '';
-  // 57P03: the server is starting up (PostgreSQL, appendix A).
-  return ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', '57P03'].includes(
-    code,
-  );
 }
 
 async function startApi(
@@ -150,19 +157,33 @@ async function startApi(
 }
 
 async function startEdge(parts: Parts, closings: Closing[]) {
-  const { config, lookups, vault, log } = parts;
+  const { config, database, lookups, vault, log, metrics, now } = parts;
+  const loadSealed = keepCertificates(lookups.loadCertificate);
   const edge = createEdge({
     log,
+    ...(metrics && { count: metrics.edge }),
+    reach: upstreamReach(config, parts.ownAddresses),
+    visitors: {
+      perAddress: config.edge.connectionsPerAddress,
+      isTrusted: membersOf(config.api.trustedProxies),
+    },
     findChallenge: lookups.findChallenge,
+    findChallengeCertificate:
+      config.acme.challenge === 'tls-alpn-01'
+        ? createProofCertificates(lookups.findProof, now)
+        : null,
     findRoute: lookups.findRoute,
+    isDatabaseAway: createAwayProbe(database),
     async loadCertificate(id) {
-      const stored = await lookups.loadCertificate(id);
+      const stored = await loadSealed(id);
       if (stored === null) return null;
-      const key = Buffer.from(vault.open(stored.sealedKey, sealOf(id))).toString();
-      return { chain: stored.chain, key };
+      return { chain: stored.chain, key: vault.open(stored.sealedKey, sealOf(id)) };
     },
   });
   closings.push((deadlineMs) => edge.close(deadlineMs));
   const ports = await edge.listen({ host: config.http.host, ...config.edge });
-  return { ports, drop: edge.drop };
+  const beating = { pool: parts.edgePool, openPool: database.openPool };
+  const news = listenForRouteNews({ database: beating, log, hear: edge.hear });
+  closings.push(() => news.close());
+  return { ports, hear: edge.hear };
 }

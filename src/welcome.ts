@@ -11,6 +11,9 @@ export function welcome(config: Config, { addresses, firstKey }: Signpost): stri
           `  Edge        http on port ${addresses.edge.httpPort}, https on port ${addresses.edge.httpsPort}`,
         ]
       : []),
+    ...(addresses.metricsPort === null
+      ? []
+      : [`  Metrics     port ${addresses.metricsPort}: /metrics, /healthz, /readyz`]),
     ...(firstKey === null ? [] : [`\n  Your first key, shown only now:\n\n    ${firstKey}\n`]),
     ...(addresses.http ? [thingsToTry(addresses.http, firstKey)] : []),
   ];
@@ -24,7 +27,7 @@ const storageWords = {
 } as const;
 
 function placesOf(url: string): string {
-  return [`  Start page  ${url}/`, `  API         ${url}/v1`, `  Reference   ${url}/docs`].join(
+  return [`  Dashboard   ${url}/`, `  API         ${url}/v1`, `  Reference   ${url}/docs`].join(
     '\n',
   );
 }

@@ -2,16 +2,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { variableNames } from '../src/config.ts';
-import { attemptWaitsMs } from '../src/core/certificate-plan.ts';
+import { authorityLimits } from '../src/core/authority-budget.ts';
+import { attemptWaitsMs, renewAt, renewal } from '../src/core/certificate-plan.ts';
 import { explain } from '../src/core/diagnosis/explain.ts';
 import { extendedErrorWords } from '../src/core/diagnosis/extended-errors.ts';
 import { actors, type FindingCode, severities } from '../src/core/diagnosis/findings.ts';
 import { providerNamed } from '../src/core/diagnosis/providers.ts';
 import { caaHintWords, hintWords } from '../src/core/diagnosis/words-hints.ts';
-import { nextActions } from '../src/core/escalation.ts';
-import { nextWaitMs, VERIFY_WINDOW_MS } from '../src/core/ladder.ts';
+import { nextActions } from '../src/core/escalation-words.ts';
+import { nextWaitMs, recheckWaits, VERIFY_WINDOW_MS } from '../src/core/ladder.ts';
+import { type DomainState, type Occurrence, transition } from '../src/core/lifecycle.ts';
+import type { ProofSeen } from '../src/core/proof.ts';
+import { REDIRECTS_MAX, redirectStatuses } from '../src/core/redirects.ts';
 import { docsDomain } from '../src/http/schemas/domain-examples.ts';
-import { noon } from './support/builders.ts';
+import { later, noon } from './support/builders.ts';
 
 const MINUTE = 60_000;
 const root = new URL('../', import.meta.url);
@@ -95,6 +99,36 @@ describe('the documents', () => {
     );
   });
 
+  it('draw every way from one state to another, and no other', () => {
+    const long = later(noon, -VERIFY_WINDOW_MS);
+    const states: readonly DomainState[] = [
+      { status: 'pending', pendingSince: noon },
+      { status: 'pending', pendingSince: long },
+      { status: 'verified', verifiedAt: noon },
+      { status: 'live', missedAt: null },
+      { status: 'live', missedAt: long },
+      { status: 'drifted', driftedAt: noon },
+      { status: 'failed', failedAt: noon },
+    ];
+    const occurrences: readonly Occurrence[] = [
+      ...(['right', 'wrong', 'unknown'] as const).map(
+        (verdict) => ({ kind: 'checked', verdict }) as const,
+      ),
+      { kind: 'certificate_stored' },
+      { kind: 'certificate_ended' },
+      { kind: 'verify_requested' },
+      { kind: 'claimed_elsewhere' },
+    ];
+    const rules = { now: noon, windowMs: VERIFY_WINDOW_MS };
+    const ways = states.flatMap((state) =>
+      occurrences.flatMap((occurrence) => {
+        const step = transition(state, occurrence, rules);
+        return step.kind === 'moved' ? [`${state.status} --> ${step.to.status}`] : [];
+      }),
+    );
+    same(file('docs/lifecycle.md').match(/\b\w+ --> \w+/g) ?? [], ways);
+  });
+
   it('list every state, event and cause, and no other', () => {
     const page = file('docs/lifecycle.md');
     const lifecycle = file('src/core/lifecycle.ts');
@@ -105,7 +139,7 @@ describe('the documents', () => {
     const sources = [
       'src/core/lifecycle.ts',
       'src/core/findings-changed.ts',
-      'src/db/events.ts',
+      'src/core/events.ts',
     ].map(file);
     const events = [...sources.join().matchAll(/'((?:domain|certificate|escalation)\.\w+)'/g)];
     same(
@@ -113,6 +147,26 @@ describe('the documents', () => {
       events.map(([, name = '']) => name),
     );
     same(firstCells(section(page, 'Certificates')), Object.keys(nextActions));
+  });
+
+  it('say in which order domain settings are refused, and with which statuses', () => {
+    const api = file('docs/api.md');
+    const text = api.slice(api.indexOf('### Domain settings')).replace(/\s+/g, ' ');
+    const [, order = ''] = /refused in this order[^:]*: ([^.]+)\./.exec(text) ?? [];
+    const named = [...order.matchAll(/`(\w+)`/g)].map(([, code = '']) => code);
+    const source = file('src/core/redirects.ts');
+    const union = /SettingsRefusalCode =([^;]+);/.exec(source)?.[1] ?? '';
+    const codes = [...union.matchAll(/'(\w+)'/g)].map(([, code = '']) => code);
+    expect(named).toEqual(codes);
+    const statuses = `${redirectStatuses.slice(0, -1).join(', ')} or ${redirectStatuses.at(-1)}`;
+    expect(text).toContain(`\`status\` is ${statuses}.`);
+    expect(text).toContain(`\`too_many_redirects\` (${REDIRECTS_MAX})`);
+  });
+
+  it('say what the evidence of a held name may be', () => {
+    const text = section(findings, 'held_elsewhere\n');
+    const seen = ['missing', 'both', 'partial', 'unknown'] satisfies readonly ProofSeen[];
+    for (const one of seen) expect(text).toContain(`\`${one}\``);
   });
 
   it('list every variable, and no other', () => {
@@ -155,11 +209,65 @@ describe('the documents', () => {
     expect(file('docs/lifecycle.md')).toContain(row);
   });
 
+  it('show when settled domains are checked', () => {
+    const minutes = (ms: number) => `${ms / MINUTE} min`;
+    const { liveMs, missedMs, unsureMs, driftedShare, driftedMsMin, driftedMsMax } = recheckWaits;
+    const { failedMs, failedForMs, notShownMs } = recheckWaits;
+    const hours = (ms: number) => ms / (60 * MINUTE);
+    const checks = section(file('docs/lifecycle.md'), 'Checks of live');
+    expect(checks.match(/^\| `.*$/gm)).toEqual([
+      `| \`live\` | ${minutes(liveMs)}, ± 10 % |`,
+      `| \`live\`, after a first miss | ${minutes(missedMs)} after it |`,
+      `| \`live\`, where that check could not tell | ${minutes(unsureMs)} |`,
+      `| \`live\`, where an address does not show its certificate | ${minutes(notShownMs)} |`,
+      `| \`drifted\` | ${100 * driftedShare} % of the time since, from ${minutes(driftedMsMin)} to ${minutes(driftedMsMax)}, ± 10 % |`,
+      `| \`failed\` | ${hours(failedMs)} h, for ${hours(failedForMs) / 24} days; then no more |`,
+    ]);
+  });
+
+  it('show when certificates are renewed', () => {
+    const DAY = 24 * 60 * MINUTE;
+    const daysUntil = (days: number, jitter: number) => {
+      const life = { issuedAt: noon, expiresAt: new Date(noon.getTime() + days * DAY) };
+      return Number(((Number(renewAt(life, jitter)) - Number(noon)) / DAY).toFixed(3));
+    };
+    const text = section(file('docs/lifecycle.md'), 'Renewals');
+    const rows = [...text.matchAll(/^\| (\d+) days \| ([\d.]+) to ([\d.]+) days \|$/gm)];
+    expect(rows.length).toBe(3);
+    for (const [, days, first, last] of rows) {
+      const planned = [daysUntil(Number(days), 1), daysUntil(Number(days), 0)];
+      expect([days, Number(first), Number(last)]).toEqual([days, ...planned]);
+    }
+    expect(text).toContain(`up to ${100 * renewal.spreadShare} % of its life earlier`);
+    expect(text).toContain(`tried again after ${renewal.lookAgainMs / (60 * MINUTE)} h`);
+  });
+
   it('show the tries for a certificate', () => {
     const times = attemptWaitsMs.map((_, index) =>
       attemptWaitsMs.slice(0, index + 1).reduce((sum, wait) => sum + wait / MINUTE, 0),
     );
     expect(times).toEqual([1, 11, 100]);
     expect(file('docs/lifecycle.md')).toContain('Tries at 0, 1, 11 and 100 minutes, then daily');
+  });
+
+  it.each(Object.entries(authorityLimits))('show the limit of %s', (_limit, limit) => {
+    const { tokens, windowMs } = limit;
+    const HOUR = 60 * MINUTE;
+    const inWords =
+      windowMs === HOUR
+        ? 'an hour'
+        : windowMs < 48 * HOUR
+          ? '3 hours'
+          : `${windowMs / (24 * HOUR)} days`;
+    const refill = windowMs / tokens;
+    const every =
+      refill < 5 * MINUTE
+        ? `${refill / 1_000} s`
+        : refill < 24 * HOUR
+          ? `${Math.round(refill / MINUTE)} min`
+          : `${Math.round(refill / HOUR)} h`;
+    for (const page of ['docs/lifecycle.md', 'docs/decisions/0015-budget.md']) {
+      expect(file(page)).toContain(`| ${tokens} in ${inWords} | ${every} |`);
+    }
   });
 });

@@ -27,7 +27,9 @@ describe('starting', () => {
       KEY_ENCRYPTION_KEY: Buffer.alloc(32, 2).toString('base64'),
     });
     if (!result.ok) throw new Error(JSON.stringify(result.problems));
-    await expect(startSignpost(result.config, log)).rejects.toThrow(/KEY_ENCRYPTION_KEY/);
+    await expect(startSignpost(result.config, log)).rejects.toThrow(
+      'no key of KEY_ENCRYPTION_KEY opens 1 account key of the database. Add the key of before behind the others',
+    );
     await close();
   });
 });

@@ -1,0 +1,91 @@
+/** Whoever follows a path or a link of the documents arrives somewhere. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = new URL('../', import.meta.url);
+const isThere = (path: string) => existsSync(new URL(path, root));
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+
+const documents = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+/** From the top of the repository; what has a blank, a `*` or a `<` in it is a command or a pattern. */
+const fromTheTop = /^(?:src|workers|test|docs|bench|scripts|prisma|bin)\/[\w./-]*$/;
+/** By its bare name: at the top, or beside a path that the same lines name. */
+const bareName =
+  /^(?:[\w-]+\/|\.?[\w.-]+\.(?:ts|mjs|json|ya?ml|md|grit|prisma|example)|Dockerfile)$/;
+
+/** Paragraphs, list items and table rows, without what programs print. */
+const blocks = (text: string) =>
+  text.replace(/^```[\s\S]*?^```$/gm, '').split(/\n\s*\n|\n(?=\|)|\n(?=\s*(?:[-*]|\d+\.) )/);
+
+function wrongPathsIn(text: string): string[] {
+  return blocks(text).flatMap((block) => {
+    const quoted = [...block.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
+    const paths = quoted.filter((code) => fromTheTop.test(code));
+    const folders = ['', ...paths.map((path) => path.slice(0, path.lastIndexOf('/') + 1))];
+    const bare = quoted.filter((code) => bareName.test(code) && !fromTheTop.test(code));
+    return [
+      ...paths.filter((path) => !isThere(path)),
+      ...bare.filter((name) => !folders.some((folder) => isThere(folder + name))),
+    ];
+  });
+}
+
+/** A heading's anchor, as GitHub makes it. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-');
+
+function wrongLinksIn(document: string, text: string): string[] {
+  const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+  return targets.filter((target) => {
+    if (/^https?:/.test(target)) return false;
+    const [file = '', anchor] = target.split('#');
+    const path = file === '' ? document : posix.join(posix.dirname(document), file);
+    if (!isThere(path)) return true;
+    if (anchor === undefined) return false;
+    const headings = [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, words = '']) => words);
+    return !headings.map(anchorOf).includes(anchor);
+  });
+}
+
+describe('the documents', () => {
+  it.each(documents)('%s names only paths that there are', (document) => {
+    expect(wrongPathsIn(read(document))).toEqual([]);
+  });
+
+  it.each(documents)('%s links only to what is there', (document) => {
+    expect(wrongLinksIn(document, read(document))).toEqual([]);
+  });
+
+  it.each([
+    ['`src/config.ts` and `workers/`', []],
+    ['`src/nowhere.ts`', ['src/nowhere.ts']],
+    ['| `src/http/` | `routes/` and `api.ts` |', []],
+    ['| `src/http/` | `lanes/` |', ['lanes/']],
+    ['- `src/http/`\n- `api.ts`', ['api.ts']],
+    ['`package.json`, `parcel.json`', ['parcel.json']],
+    ['`GET /v1/pets`, `docs/*.md`, `.data`', []],
+  ] as const)('in %j, what is wrong is %j', (text, wrong) => {
+    expect(wrongPathsIn(text)).toEqual(wrong);
+  });
+
+  it.each([
+    ['docs/api.md', '[a](findings.md#hints)', []],
+    ['docs/api.md', '[a](../README.md)', []],
+    ['README.md', '[a](findings.md)', ['findings.md']],
+    ['docs/api.md', '[a](findings.md#guesses)', ['findings.md#guesses']],
+  ] as const)('in %s, %j has what is wrong: %j', (document, text, wrong) => {
+    expect(wrongLinksIn(document, text)).toEqual(wrong);
+  });
+});
