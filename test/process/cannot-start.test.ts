@@ -2,20 +2,21 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { closeAfterEach } from '../support/closings.ts';
 import { launchProcess, startProcess } from '../support/process.ts';
 import { freePort } from '../support/servers.ts';
-import { anyPorts, quickStorage, takenPort } from './support.ts';
+import { anyPorts, storageOf, takenPort } from './support.ts';
 
-const closings: (() => Promise<unknown>)[] = [];
+/** Processes start in seconds, and take longer on a machine that does much else meanwhile. */
+vi.setConfig({ testTimeout: 120_000 });
+
+const closings = closeAfterEach();
 let folder: string;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'signpost-start-'));
   closings.push(() => rm(folder, { recursive: true, force: true }));
-});
-afterEach(async () => {
-  for (const close of closings.splice(0).reverse()) await close();
 });
 
 /** Starts with a data directory that is not there yet, and waits until the process ends by itself. */
@@ -53,7 +54,7 @@ describe('wrong variables', () => {
 describe('a port that cannot be had', () => {
   let storage: Readonly<Record<string, string>>;
   beforeEach(async () => {
-    const fresh = await quickStorage();
+    const fresh = await storageOf();
     closings.push(fresh.close);
     storage = fresh.env;
   });
@@ -121,9 +122,9 @@ describe('a folder that cannot be used', () => {
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^Signpost cannot start: .*\n$/);
     expect(stderr).toContain(`${DATA_DIR} is in use by process ${first.pid}`);
-    const [, startPage = ''] = /Start page +(\S+)/.exec(first.stdout()) ?? [];
-    expect((await fetch(startPage)).status).toBe(200);
+    const [, dashboard = ''] = /Dashboard +(\S+)/.exec(first.stdout()) ?? [];
+    expect((await fetch(dashboard)).status).toBe(200);
     expect(await first.stop()).toBe(0);
     expect(await readdir(DATA_DIR)).not.toContain('signpost.lock');
-  }, 60_000);
+  });
 });

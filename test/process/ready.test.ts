@@ -41,9 +41,9 @@ describe('the first start', () => {
     expect(printed().match(/Signpost is ready/g)).toHaveLength(1);
   });
 
-  it('prints where the start page and the API are', async () => {
-    const startPage = await fetch(found(/Start page +(\S+)/));
-    expect([startPage.status, startPage.headers.get('content-type')]).toEqual([
+  it('prints where the dashboard and the API are', async () => {
+    const dashboard = await fetch(found(/Dashboard +(\S+)/));
+    expect([dashboard.status, dashboard.headers.get('content-type')]).toEqual([
       200,
       expect.stringContaining('text/html'),
     ]);

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
+import { type FreshStorage, freshStorage, type StorageName } from '../support/storage.ts';
 
 /** Any free ports; the process prints which. */
 export const anyPorts = { PORT: '0', EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' } as const;
@@ -13,18 +13,18 @@ export function dataDirOf({ storage }: FreshStorage): string {
   return storage.dataDir;
 }
 
-/** PostgreSQL where it is installed, because a process starts on it sooner, and the embedded storage elsewhere. */
-export async function quickStorage() {
-  const installed = storages.some(({ name, available }) => name === 'postgres' && available);
-  const fresh = await freshStorage(installed ? 'postgres' : 'embedded');
+/** The variables that name a fresh storage. */
+export async function storageOf(name?: StorageName) {
+  const { storage, close } = await freshStorage(name);
   const env: Readonly<Record<string, string>> =
-    fresh.storage.kind === 'embedded'
-      ? { DATA_DIR: fresh.storage.dataDir }
+    storage.kind === 'embedded'
+      ? { DATA_DIR: storage.dataDir }
       : {
-          DATABASE_URL: fresh.storage.databaseUrl,
+          DATABASE_URL: storage.databaseUrl,
+          ...(storage.kind === 'postgres_redis' && { REDIS_URL: storage.redisUrl }),
           KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
         };
-  return { env, close: fresh.close };
+  return { env, close };
 }
 
 /** A port that another program listens on until `close`. */

@@ -1,7 +1,8 @@
 /** Values that are valid and boring, so that a test shows only what matters to it. */
-import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
 import type { Observation, ServerView } from '../../src/core/observation.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { AuthorityRefusal } from '../../src/db/issue-work.ts';
 
 export const noon = new Date('2026-11-20T12:00:00.000Z');
 
@@ -20,8 +21,24 @@ export function aDomain(parts: Partial<LoadedDomain> = {}): LoadedDomain {
     state: { status: 'pending', pendingSince: noon },
     findings: [],
     observation: null,
+    lastCheckedAt: null,
     nextCheckAt: noon,
+    recheckAt: null,
     escalateAt: null,
+    certificateEndsAt: null,
+    watchedUntil: null,
+    ...parts,
+  };
+}
+
+/** Of an order at the first authority, in this life. */
+export function aRefusal(parts: Partial<AuthorityRefusal> = {}): AuthorityRefusal {
+  return {
+    at: noon,
+    retryAfter: null,
+    authority: null,
+    type: 'unauthorized',
+    isOfThisLife: true,
     ...parts,
   };
 }
@@ -57,17 +74,24 @@ export function anObservation(view: Partial<ServerView> = {}): Observation {
   };
 }
 
-export const right: Diagnosis = { verdict: 'right', findings: [], provider: null };
-export const missing: Diagnosis = {
+export const right: DiagnosisForAny = {
+  verdict: 'right',
+  findings: [],
+  provider: null,
+  forbidden: [],
+};
+export const missing: DiagnosisForAny = {
   verdict: 'wrong',
   provider: null,
+  forbidden: [],
   findings: [
     { code: 'record_missing', hostname: 'docs.shop.test', target: 'x.edge.test', seen: 'nxdomain' },
   ],
 };
-export const unknown: Diagnosis = {
+export const unknown: DiagnosisForAny = {
   verdict: 'unknown',
   provider: null,
+  forbidden: [],
   findings: [
     {
       code: 'dns_unknown',

@@ -13,14 +13,30 @@ export type Shown = {
     action: string;
     actor: string;
   }[];
-  readonly checks: { attempts: number; nextCheckAt: string | null; windowEndsAt: string | null };
+  readonly checks: {
+    attempts: number;
+    lastCheckedAt: string | null;
+    nextCheckAt: string | null;
+    windowEndsAt: string | null;
+  };
   readonly certificate: {
     status: string;
     issuer: string | null;
     expiresAt: string | null;
+    nextAttemptAt: string | null;
     problem: unknown;
+    renewal: {
+      plannedAt: string;
+      window: { start: string; end: string } | null;
+      explanationUrl: string | null;
+    } | null;
+    browser: {
+      state: string;
+      summary: string;
+      shown: { addresses: { address: string; outcome: string; issuer: string | null }[] } | null;
+    };
   };
-  readonly escalation: { cause: string; nextAction: string } | null;
+  readonly escalation: { cause: string; summary: string; nextAction: string } | null;
 };
 
 export type EventShown = {
@@ -37,6 +53,8 @@ export type Client = {
   ): Promise<{ status: number; body: unknown; headers: Headers }>;
   /** Makes a publishable project and adds the world's domain to it. */
   addDomain(): Promise<Shown>;
+  /** Adds the world's domain to the same project once more. */
+  addAgain(): Promise<Shown>;
   domain(): Promise<Shown>;
   /** The types of the domain's events, oldest first; findings as `+code` and `-code`. */
   story(): Promise<string[]>;
@@ -79,6 +97,8 @@ export function createClient({ apiUrl, apiKey, hostname, upstream }: World): Cli
       domainPath = `/v1/projects/${id}/domains/${hostname}`;
       return expectOk<Shown>('POST', `/v1/projects/${id}/domains`, { hostname });
     },
+    addAgain: () =>
+      expectOk<Shown>('POST', domainPath.slice(0, domainPath.lastIndexOf('/')), { hostname }),
     domain: () => expectOk<Shown>('GET', domainPath),
     async story() {
       const events = await expectOk<EventShown[]>('GET', `${domainPath}/timeline`);

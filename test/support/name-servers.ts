@@ -1,9 +1,7 @@
 /** Private copies of NSD, BIND and Unbound, on loopback addresses and in folders of their own. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -39,19 +37,11 @@ export type UnboundOptions = {
 /** Nobody is there: the port of RFC 863. */
 const NOWHERE: SocketAddress = { address: '127.0.0.1', port: 9 };
 /** What even a loaded machine needs far less of. */
-const START_MS_MAX = 20_000;
+const START_MS_MAX = 60_000;
 /** How often a server that has just been started is asked whether it is there. */
 const ASK_EVERY_MS = 20;
-/** Below the range that systems draw ports from, so that nobody takes one between looking and using it. */
-const PORTS = { from: 10_000, count: 20_000 } as const;
-
-/** A port that is free on every loopback address, over UDP and TCP. */
-export async function freeDnsPort(): Promise<number> {
-  for (;;) {
-    const port = PORTS.from + Math.floor(Math.random() * PORTS.count);
-    if (await isFree(port)) return port;
-  }
-}
+/** How long each question waits: a server that is there may have to wait for the machine. */
+const ANSWER_MS = 150;
 
 /** Starts an NSD that serves the zones. Throws where it is not installed, or ends. */
 export async function startNsd(
@@ -259,22 +249,12 @@ async function hear(
   type: 'A' | 'SOA',
   awaited: (message: Message) => boolean,
 ): Promise<boolean> {
-  const wire = createWire({ timeoutMs: ASK_EVERY_MS });
+  const wire = createWire({ timeoutMs: ANSWER_MS });
   const answer = await wire.ask({ name, type, recursionDesired: false }, at);
   wire.close();
   if (answer.kind === 'response' && awaited(answer.message)) return true;
   await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
   return false;
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const [udp, tcp] = [createSocket('udp4').bind(port), createServer().listen(port, '0.0.0.0')];
-  const bound = await Promise.allSettled([once(udp, 'listening'), once(tcp, 'listening')]);
-  await Promise.all([
-    new Promise((resolve) => udp.close(() => resolve(null))),
-    new Promise((resolve) => tcp.close(resolve)),
-  ]);
-  return bound.every(({ status }) => status === 'fulfilled');
 }
 
 function filesOf(zones: readonly ServedZone[]): Record<string, string> {

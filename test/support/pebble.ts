@@ -3,22 +3,27 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
-import { createLocalAuthority } from '../../src/certificates/local-authority.ts';
+import { localhostCertificate } from './localhost-certificate.ts';
 import { findProgram, missing } from './programs.ts';
+import { freePort } from './servers.ts';
 
 export type PebbleOptions = {
   /** Where Pebble looks for http-01 challenges: the edge's HTTP port. */
   readonly httpPort: number;
+  /** Where it looks for tls-alpn-01 challenges, where that is used. */
+  readonly tlsPort?: number;
   /** `ip:port` of the only name server it asks. */
   readonly dnsServer: string;
   /** Per cent of good nonces that are refused; Pebble's own default is 5. */
   readonly nonceReject?: number;
+  /** Per cent of valid authorizations that a later order may use again; none unless told. */
+  readonly authzReuse?: number;
+  /** Accounts must be bound to one of these: HMAC keys in base64url, by key identifier. */
+  readonly externalAccounts?: Readonly<Record<string, string>>;
   /** It waits a random time of less than this many seconds before it validates; not at all unless told. */
   readonly sleepSeconds?: number;
   /** The port of an earlier one that is closed by now: a restart, as its clients see it. */
@@ -31,6 +36,8 @@ export type Pebble = {
   readonly caFile: string;
   /** PEM of the roots that its certificates lead to. */
   readonly rootCertificates: () => Promise<string>;
+  /** Ends when it gets SIGKILL; `close` all the same. */
+  readonly signal: (name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL') => void;
   readonly close: () => Promise<void>;
 };
 
@@ -42,9 +49,9 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
   const program = findProgram('pebble');
   if (program === undefined) throw new Error(missing('pebble') ?? 'pebble is missing');
   const directory = await mkdtemp(join(tmpdir(), 'pebble-'));
-  const [freePort, managementPort] = await freePorts();
-  const port = options.port ?? freePort;
-  const root = await writeFiles(directory, port, managementPort, options.httpPort);
+  // Pebble cannot choose its own.
+  const [port, managementPort] = [options.port ?? (await freePort()), await freePort()];
+  const root = await writeFiles(directory, port, managementPort, options);
   const child = spawn(program, ['-config', 'pebble.json', '-dnsserver', options.dnsServer], {
     cwd: directory,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -52,7 +59,7 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
       ...(options.sleepSeconds === undefined
         ? { PEBBLE_VA_NOSLEEP: '1' }
         : { PEBBLE_VA_SLEEPTIME: String(options.sleepSeconds) }),
-      PEBBLE_AUTHZREUSE: '0',
+      PEBBLE_AUTHZREUSE: String(options.authzReuse ?? 0),
       PEBBLE_WFE_NONCEREJECT: String(options.nonceReject ?? 5),
     },
   });
@@ -69,6 +76,7 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
       directoryUrl,
       caFile: join(directory, 'ca.pem'),
       rootCertificates: () => fetchText(rootsUrl, root),
+      signal: (name) => void child.kill(name),
       close,
     };
   } catch (error) {
@@ -77,56 +85,29 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
   }
 }
 
-/** Two different ports that were free a moment ago: Pebble cannot choose its own. */
-async function freePorts(): Promise<[number, number]> {
-  const servers = [createServer(), createServer()] as const;
-  const ports = await Promise.all(
-    servers.map(async (server) => {
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      const address = server.address();
-      return typeof address === 'object' && address !== null ? address.port : 0;
-    }),
-  );
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return [ports[0] ?? 0, ports[1] ?? 0];
-}
-
 /** The configuration, and a certificate for `localhost` from a root of its own, which it returns. */
 async function writeFiles(
   directory: string,
   port: number,
   managementPort: number,
-  httpPort: number,
+  { httpPort, tlsPort = 1, externalAccounts }: PebbleOptions,
 ): Promise<string> {
-  const authority = createLocalAuthority({
-    loadRoot: async () => null,
-    keepRoot: async (root) => root,
-    isHeld: async (hostname) => hostname === 'localhost',
-    now: () => new Date(),
-  });
-  const privateKey = generateCertificateKey();
-  const order = { hostname: 'localhost', orderUrl: 'local:pebble', privateKey };
-  const nothing = async () => {};
-  const issued = await authority.advance(order, {
-    orderPlaced: nothing,
-    publishChallenge: nothing,
-  });
-  if (issued.kind !== 'issued') throw new Error('no certificate for localhost');
-  const root = await authority.rootCertificate();
+  const { chain, key, root } = await localhostCertificate();
   const pebble = {
     listenAddress: `127.0.0.1:${port}`,
     managementListenAddress: `127.0.0.1:${managementPort}`,
     certificate: 'cert.pem',
     privateKey: 'key.pem',
     httpPort,
-    tlsPort: 1, // tls-alpn-01 is not used
+    tlsPort,
     ocspResponderURL: '',
-    externalAccountBindingRequired: false,
+    externalAccountBindingRequired: externalAccounts !== undefined,
+    externalAccountMACKeys: externalAccounts ?? {},
   };
   await Promise.all([
     writeFile(join(directory, 'ca.pem'), root),
-    writeFile(join(directory, 'cert.pem'), issued.chain),
-    writeFile(join(directory, 'key.pem'), privateKeyToPem(privateKey)),
+    writeFile(join(directory, 'cert.pem'), chain),
+    writeFile(join(directory, 'key.pem'), key),
     writeFile(join(directory, 'pebble.json'), JSON.stringify({ pebble })),
   ]);
   return root;
@@ -146,7 +127,7 @@ async function untilListening(child: ChildProcess): Promise<void> {
 }
 
 /** Retried while the port is being opened, which Pebble announces a moment early. */
-async function fetchText(url: string, ca: string, triesLeft = 50): Promise<string> {
+async function fetchText(url: string, ca: string, triesLeft = 1_000): Promise<string> {
   try {
     return await new Promise<string>((resolve, reject) => {
       get(url, { ca, agent: false }, (response) => text(response).then(resolve, reject)).on(
@@ -165,5 +146,6 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
   child.kill('SIGTERM');
+  child.kill('SIGCONT'); // one that was stopped hears nothing else
   await exit;
 }

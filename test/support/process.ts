@@ -12,7 +12,7 @@ export const command = [
 ] as const;
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 80_000; // less than a test has, whose failure would say less
 
 export type SignpostProcess = {
   readonly pid: number | undefined;
@@ -31,11 +31,15 @@ export type SignpostProcess = {
   output(): string;
 };
 
-/** Starts a process with nothing in its environment but `env`, and waits until it says that it is ready. */
+/**
+ * Starts a process with nothing in its environment but `env`, and waits until it says that it is ready. `root`: where the
+ * project lies; ends with a slash.
+ */
 export async function startProcess(
   env: Readonly<Record<string, string>>,
+  root = projectRoot,
 ): Promise<SignpostProcess> {
-  const started = launchProcess(env);
+  const started = launchProcess(env, root);
   try {
     await started.printed('Signpost is ready');
     return started;
@@ -45,10 +49,25 @@ export async function startProcess(
   }
 }
 
+/** A process that is killed as often as `replace` is called, and has another one in its place when that is done. */
+export async function startMortalProcess(env: Readonly<Record<string, string>>) {
+  let running = await startProcess(env);
+  return {
+    async replace() {
+      await running.kill();
+      running = await startProcess(env);
+    },
+    stop: () => running.stop(),
+  };
+}
+
 /** Starts a process as `startProcess` does, without waiting for anything. It does not outlive this one. */
-export function launchProcess(env: Readonly<Record<string, string>>): SignpostProcess {
-  const [, ...args] = command;
-  const child = spawn(process.execPath, args.map(inProject), {
+export function launchProcess(
+  env: Readonly<Record<string, string>>,
+  root = projectRoot,
+): SignpostProcess {
+  const args = command.slice(1).map((argument) => below(root, argument));
+  const child = spawn(process.execPath, args, {
     cwd: tmpdir(), // not the project, where a developer may have an .env
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -81,8 +100,8 @@ export function launchProcess(env: Readonly<Record<string, string>>): SignpostPr
   };
 }
 
-function inProject(argument: string): string {
-  return argument.startsWith('-') ? argument : `${projectRoot}${argument}`;
+function below(root: string, argument: string): string {
+  return argument.startsWith('-') ? argument : `${root}${argument}`;
 }
 
 function collect(stream: NodeJS.ReadableStream): () => string {

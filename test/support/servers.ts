@@ -1,9 +1,10 @@
 /** Private copies of redis-server and PostgreSQL, on free ports and in folders of their own. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { chownSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -97,15 +98,35 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
   };
 }
 
-/** A port that nobody listens on this moment. */
+/**
+ * Below the range that systems draw ports from, and each process of Vitest's has its own share, so that nobody takes one
+ * between looking and using it, nor while its server is down.
+ */
+const SHARE = 2_500;
+const SHARES = 8;
+/** Vitest numbers its processes from 1; whatever has no number has the first share. */
+const share = Number(process.env['VITEST_POOL_ID'] ?? 0) % SHARES;
+const PORTS = { from: 10_000 + share * SHARE, count: SHARE } as const;
+const given = new Set<number>();
+
+/** A port that is free on every loopback address, over UDP and TCP; never the same one twice. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = PORTS.from + Math.floor(Math.random() * PORTS.count);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const [udp, tcp] = [createSocket('udp4').bind(port), createServer().listen(port, '0.0.0.0')];
+  const bound = await Promise.allSettled([once(udp, 'listening'), once(tcp, 'listening')]);
+  await Promise.all([
+    new Promise((resolve) => udp.close(() => resolve(null))),
+    new Promise((resolve) => tcp.close(resolve)),
+  ]);
+  return bound.every(({ status }) => status === 'fulfilled');
 }
 
 type Running = { end(signal: NodeJS.Signals): Promise<void> };

@@ -1,8 +1,10 @@
 /** Signpost in the test's own process, every role of it, in a world of its own. */
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { loadConfig } from '../../src/config.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { type Client, createClient } from './client.ts';
+import type { Closings } from './closings.ts';
+import { startPostgres, startRedis } from './servers.ts';
 import { startWorld, type World, type WorldOptions } from './world.ts';
 
 export type Service = {
@@ -12,11 +14,28 @@ export type Service = {
   close(): Promise<void>;
 };
 
-export async function startService(options: WorldOptions): Promise<Service> {
+/** A service, and servers of its own that a test may stop; what `closings` closes. */
+export async function startServiceOnOwnServers(closings: Closings) {
+  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+  closings.push(postgres.close, redis.close);
+  const storage = {
+    kind: 'postgres_redis',
+    databaseUrl: postgres.url,
+    redisUrl: redis.url,
+  } as const;
+  const service = await startService({ storage, ca: 'local authority' });
+  closings.push(service.close);
+  return { postgres, redis, ...service };
+}
+
+export async function startService(
+  options: WorldOptions,
+  log: Logger = pino({ level: 'silent' }),
+): Promise<Service> {
   const world = await startWorld(options);
   const result = loadConfig(world.env);
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
-  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
+  const signpost = await startSignpost(result.config, log);
   return {
     world,
     client: createClient(world),

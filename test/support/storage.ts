@@ -26,6 +26,9 @@ export const storages: readonly StorageCase[] = [
   storageCase('postgres_redis', missing('postgres') ?? missing('redis-server')),
 ];
 
+/** For tests to which it is nothing what they run on: PostgreSQL where it is installed takes the least of the machine. */
+export const anyStorage: StorageName = missing('postgres') === null ? 'postgres' : 'embedded';
+
 export type FreshStorage = {
   readonly storage: Storage;
   /** The caller's own Redis, to be killed or emptied; null where the storage has none. */
@@ -36,7 +39,7 @@ export type FreshStorage = {
 
 /** A database of the caller's own with all tables in it, or with none where `empty` is set. */
 export async function freshStorage(
-  name: StorageName,
+  name: StorageName = anyStorage,
   { empty = false }: { empty?: boolean } = {},
 ): Promise<FreshStorage> {
   if (name === 'embedded') return freshEmbedded(empty);

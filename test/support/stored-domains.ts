@@ -25,17 +25,18 @@ export type StoredDomains = {
     domain: LoadedDomain,
     look: Diagnosis,
     at?: Date,
+    provenAgainst?: string,
   ): ReturnType<ReturnType<typeof createCheckStore>['save']>;
   /** The types of its events, oldest first. */
   events(domain: LoadedDomain): Promise<string[]>;
   close(): Promise<void>;
 };
 
-export async function openStoredDomains(name: StorageName): Promise<StoredDomains> {
+export async function openStoredDomains(name?: StorageName): Promise<StoredDomains> {
   const fresh = await freshStorage(name);
   const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
   const { prisma } = database;
-  const checks = createCheckStore(prisma);
+  const checks = createCheckStore(database);
 
   async function load(id: string): Promise<LoadedDomain> {
     const domain = await checks.load(id);
@@ -52,16 +53,22 @@ export async function openStoredDomains(name: StorageName): Promise<StoredDomain
     return load(added?.id ?? '');
   }
 
-  const look: StoredDomains['look'] = (domain, { verdict, findings }, at = noon) => {
+  const look: StoredDomains['look'] = (domain, { verdict, findings }, at = noon, provenAgainst) => {
     const rules = {
       now: at,
       windowMs: 48 * HOUR,
       escalateAfterMs: HOUR,
       jitter: 0.5,
-      eager: false,
     };
     const outcome = judgeCheck(domain, { verdict, findings }, rules);
-    return checks.save({ domain, observation: anObservation(), outcome, at });
+    const observation = anObservation();
+    return checks.save({
+      domain,
+      observation,
+      outcome,
+      at,
+      ...(provenAgainst !== undefined && { provenAgainst }),
+    });
   };
 
   return {

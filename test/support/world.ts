@@ -1,7 +1,5 @@
 /** A customer's world around a real service: their DNS, their deploy, and a certificate authority. */
 import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import {
   type Laboratory,
   PLATFORM_DOMAIN,
@@ -11,6 +9,7 @@ import {
 import { visit } from '../../src/cli/demo/visit.ts';
 import type { Storage } from '../../src/config.ts';
 import { type Pebble, startPebble } from './pebble.ts';
+import { freePort } from './servers.ts';
 
 export type CaKind = 'local authority' | 'Pebble';
 
@@ -34,7 +33,7 @@ export type WorldOptions = {
   readonly storage: Storage;
   readonly ca: CaKind;
   readonly env?: Readonly<Record<string, string>>;
-  /** Where Pebble looks for challenges instead of at the edge; for tests in which they cannot be reached. */
+  /** Where Pebble looks for http-01 challenges instead of at the edge; for tests in which they cannot be reached. */
   readonly challengePort?: number;
   /** Seconds that Pebble takes before it validates; for tests that kill a worker meanwhile. */
   readonly pebbleSleepSeconds?: number;
@@ -43,10 +42,20 @@ export type WorldOptions = {
 export async function startWorld(options: WorldOptions): Promise<World> {
   const { storage, ca, env = {} } = options;
   const laboratory = await startLaboratory();
-  const [port, edgeHttpPort, edgeHttpsPort] = await freePorts();
+  const [port, edgeHttpPort, edgeHttpsPort] = [
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ];
   const challengePort = options.challengePort ?? edgeHttpPort;
   const pebble =
-    ca === 'Pebble' ? await pebbleFor(challengePort, laboratory, options.pebbleSleepSeconds) : null;
+    ca === 'Pebble'
+      ? await pebbleFor(
+          { httpPort: challengePort, tlsPort: edgeHttpsPort },
+          laboratory,
+          options.pebbleSleepSeconds,
+        )
+      : null;
   const apiKey = `test-${randomBytes(16).toString('hex')}`;
   return {
     hostname: `docs.${ZONE}`,
@@ -63,11 +72,15 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       PORT: String(port),
       EDGE_HTTP_PORT: String(edgeHttpPort),
       EDGE_HTTPS_PORT: String(edgeHttpsPort),
+      ACME_HTTP_PORT: String(challengePort),
+      ACME_TLS_PORT: String(edgeHttpsPort),
+      PUBLIC_HTTPS_PORT: String(edgeHttpsPort),
       API_KEY: apiKey,
       PLATFORM_DOMAIN,
       DNS_SERVERS: `127.0.0.1:${laboratory.dnsPort}`,
       DNS_AUTHORITY_PORT: String(laboratory.dnsPort),
       DNS_ALLOW_PRIVATE: 'true',
+      UPSTREAM_NETWORKS: '127.0.0.0/8',
       KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       // The ladder's steps shrink with the window: a look every quarter of a second.
       VERIFY_WINDOW: '10m',
@@ -92,7 +105,7 @@ export function visitDomain({ hostname, edgeHttpsPort }: World, roots: string) {
 export async function until<T>(
   what: string,
   found: () => Promise<T | null | undefined | false>,
-  deadlineMs = 60_000,
+  deadlineMs = 80_000,
 ): Promise<T> {
   const deadline = Date.now() + deadlineMs;
   for (;;) {
@@ -104,12 +117,12 @@ export async function until<T>(
 }
 
 function pebbleFor(
-  httpPort: number,
+  ports: { readonly httpPort: number; readonly tlsPort: number },
   { dnsPort }: Laboratory,
   sleepSeconds: number | undefined,
 ): Promise<Pebble> {
   return startPebble({
-    httpPort,
+    ...ports,
     dnsServer: `127.0.0.1:${dnsPort}`,
     ...(sleepSeconds !== undefined && { sleepSeconds }),
   });
@@ -124,16 +137,4 @@ function storageEnv(storage: Storage): Record<string, string> {
     case 'postgres_redis':
       return { DATABASE_URL: storage.databaseUrl, REDIS_URL: storage.redisUrl };
   }
-}
-
-async function freePorts(): Promise<[number, number, number]> {
-  // All three at once, so that no two are the same.
-  const servers = [createServer(), createServer(), createServer()] as const;
-  const ports = servers.map(async (server) => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return (server.address() as AddressInfo).port; // it listens on TCP, so it has one
-  });
-  const [a = 0, b = 0, c = 0] = await Promise.all(ports);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return [a, b, c];
 }

@@ -1,0 +1,149 @@
+/** A real HTTPS server before Pebble: it passes everything on, keeps what it heard, and meddles where a test wants it to. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, request as httpsRequest } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { localhostCertificate } from './localhost-certificate.ts';
+import type { Pebble } from './pebble.ts';
+
+/** Pebble's own paths. */
+const steps = {
+  directory: '/dir',
+  newNonce: '/nonce-plz',
+  newAccount: '/sign-me-up',
+  account: '/my-account/',
+  orders: '/list-orderz/',
+  newOrder: '/order-plz',
+  order: '/my-order/',
+  authorization: '/authZ/',
+  challenge: '/chalZ/',
+  finalize: '/finalize-order/',
+  certificate: '/certZ/',
+  renewalInfo: '/renewal-info/', // Pebble 2.4 has none
+} as const;
+export type AcmeStep = keyof typeof steps;
+const stepNames = Object.keys(steps) as AcmeStep[]; // the object has no others
+
+export type Heard = {
+  readonly step: AcmeStep;
+  readonly path: string;
+  /** What was signed; null for a POST-as-GET and for what is not signed. */
+  readonly payload: unknown;
+  /** What was answered; null while it was not. */
+  status: number | null;
+};
+
+export type Said = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+type Meddled = Said | 'hang up' | undefined;
+export type Meddling = {
+  /** Pebble never hears what is answered here. */
+  readonly before?: (heard: Heard) => Meddled | Promise<Meddled>;
+  /** Pebble has heard it; undefined leaves its answer as it is. */
+  readonly after?: (heard: Heard, said: Said) => Meddled;
+};
+
+type Leading = Pick<Pebble, 'directoryUrl' | 'caFile'>;
+export type AcmeFront = Awaited<ReturnType<typeof startAcmeFront>>;
+
+export async function startAcmeFront(pebble: Leading) {
+  const directory = await mkdtemp(join(tmpdir(), 'acme-front-'));
+  const { chain, key, root } = await localhostCertificate();
+  const caFile = join(directory, 'ca.pem');
+  await writeFile(caFile, root);
+  const heard: Heard[] = [];
+  let [behind, meddling]: [Leading, Meddling] = [pebble, {}];
+
+  async function answer(request: IncomingMessage, body: string): Promise<Meddled> {
+    const one = hear(request.url ?? '', body);
+    heard.push(one);
+    const said = (await meddling.before?.(one)) ?? (await passOn(behind, request, body));
+    if (said === 'hang up') return said;
+    const final = meddling.after?.(one, said) ?? said;
+    if (final !== 'hang up') one.status = final.status;
+    return final;
+  }
+
+  const server = createServer({ cert: chain, key }, (request, response) => {
+    text(request)
+      .then((body) => answer(request, body))
+      .catch(() => 'hang up' as const)
+      .then((said) => say(response, said));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    base: `https://localhost:${port}`,
+    directoryUrl: `https://localhost:${port}/dir`,
+    caFile,
+    /** Everything since the start or `forget`, oldest first. */
+    heard: heard as readonly Heard[],
+    /** The orders that were placed, whether their answers arrived or not. */
+    placed: () => heard.filter(({ step, status }) => step === 'newOrder' && status === 201),
+    forget: () => void heard.splice(0),
+    meddle(next: Meddling) {
+      meddling = next;
+    },
+    /** Leads to another Pebble from now on: one that was started anew. */
+    leadTo(next: Leading) {
+      behind = next;
+    },
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function hear(path: string, body: string): Heard {
+  const step = stepNames.find((name) => path.startsWith(steps[name]));
+  if (step === undefined) throw new Error(`Pebble has no ${path}`);
+  const { payload } = body === '' ? { payload: '' } : (JSON.parse(body) as { payload: string }); // a JWS
+  const signed = Buffer.from(payload, 'base64url').toString();
+  return { step, path, payload: signed === '' ? null : JSON.parse(signed), status: null };
+}
+
+/** The name that the client asked for goes along: Pebble makes its URLs, and checks those that are signed, by it. */
+function passOn({ directoryUrl, caFile }: Leading, asked: IncomingMessage, body: string) {
+  return new Promise<Said>((resolve, reject) => {
+    const { host = '', 'content-type': type = 'text/plain' } = asked.headers;
+    const request = httpsRequest(
+      new URL(asked.url ?? '', directoryUrl),
+      {
+        method: asked.method,
+        ca: readFileSync(caFile),
+        agent: false,
+        headers: { host, 'content-type': type, 'user-agent': 'front' },
+      },
+      (response) => {
+        const names = ['content-type', 'location', 'replay-nonce', 'retry-after'];
+        const headers = names.flatMap((name) => {
+          const value = response.headers[name];
+          return typeof value === 'string' ? [[name, value] as const] : [];
+        });
+        text(response).then((said) => {
+          const status = response.statusCode ?? 0;
+          resolve({ status, headers: Object.fromEntries(headers), body: said });
+        }, reject);
+      },
+    );
+    request.on('error', reject).end(body);
+  });
+}
+
+function say(response: ServerResponse, said: Meddled): void {
+  if (said === undefined || said === 'hang up') response.destroy();
+  else response.writeHead(said.status, said.headers).end(said.body);
+}

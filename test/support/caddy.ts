@@ -1,0 +1,84 @@
+/** A real Caddy that obtains certificates on demand, on free ports, from the `caddy` on PATH. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { findProgram, missing } from './programs.ts';
+
+export type CaddyOptions = {
+  readonly httpPort: number;
+  readonly httpsPort: number;
+  /** Who is asked whether a name may have a certificate: Signpost's API, without a path. */
+  readonly apiUrl: string;
+  readonly upstream: string;
+  readonly acme: { readonly directoryUrl: string; readonly caFile: string };
+};
+
+export type Caddy = { readonly close: () => Promise<void> };
+
+/** What docs/operations.md shows, on other ports and with a certificate authority of the laboratory's. */
+function caddyfile({ httpPort, httpsPort, apiUrl, upstream, acme }: CaddyOptions, folder: string) {
+  return `{
+	admin off
+	skip_install_trust
+	http_port ${httpPort}
+	https_port ${httpsPort}
+	default_bind 127.0.0.1
+	storage file_system ${folder}
+	acme_ca ${acme.directoryUrl}
+	acme_ca_root ${acme.caFile}
+	on_demand_tls {
+		ask ${apiUrl}/internal/tls/ask
+	}
+}
+https:// {
+	tls {
+		on_demand
+	}
+	forward_auth ${apiUrl} {
+		uri /internal/tls/ask?domain={host}
+		header_up -X-Forwarded-For
+	}
+	reverse_proxy ${upstream}
+}
+`;
+}
+
+/** Starts a Caddy without any certificate, and waits until it serves. Throws where it is not installed. */
+export async function startCaddy(options: CaddyOptions): Promise<Caddy> {
+  const program = findProgram('caddy');
+  if (program === undefined) throw new Error(missing('caddy') ?? 'caddy is missing');
+  const folder = await mkdtemp(join(tmpdir(), 'caddy-'));
+  const config = join(folder, 'Caddyfile');
+  await writeFile(config, caddyfile(options, folder));
+  const child = spawn(program, ['run', '--config', config, '--adapter', 'caddyfile'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder },
+  });
+  const exited = once(child, 'exit');
+  const killAtExit = () => child.kill('SIGKILL');
+  process.once('exit', killAtExit);
+  const lines: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) =>
+      reject(new Error(`caddy ended with ${code}: ${lines.join('\n')}`)),
+    );
+    // Read to the end, or Caddy would stop at a full pipe.
+    createInterface(child.stderr).on('line', (line) => {
+      if (lines.length < 100) lines.push(line);
+      if (line.includes('serving initial configuration')) resolve();
+    });
+  });
+  return {
+    async close() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+      await exited;
+      process.off('exit', killAtExit);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,255 @@
+/**
+ * A domain's life under a clock of the test's own: the real functions of the workers and a real database, each function
+ * run when its time has come; the DNS and the authority are what the test says they are.
+ */
+import { randomUUID } from 'node:crypto';
+import type { OrderResult, RenewalInformation } from '../../src/certificates/authority.ts';
+import type { Silence } from '../../src/certificates/renewals.ts';
+import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import { createCertificateStore } from '../../src/db/certificates.ts';
+import { createCheckStore } from '../../src/db/checks.ts';
+import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import {
+  loadOpenEscalation,
+  openEscalation,
+  openRenewalEscalation,
+  postponeRenewalEscalation,
+} from '../../src/db/escalations.ts';
+import type { Certificate, Domain } from '../../src/db/generated/client.ts';
+import { createRenewalStore } from '../../src/db/renewals.ts';
+import { createDueDomains } from '../../src/db/sweeps.ts';
+import type { DomainJob } from '../../src/queue/names.ts';
+import { askRenewals } from '../../workers/ask-renewals.ts';
+import { checkDns } from '../../workers/check-dns.ts';
+import { escalateCertificate } from '../../workers/escalate-certificate.ts';
+import {
+  caseAtEnd,
+  type EscalateRenewalDeps,
+  escalateRenewals,
+} from '../../workers/escalate-renewal.ts';
+import { issueCertificate, type Unavailable } from '../../workers/issue-certificate.ts';
+import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
+import { renewCertificate } from '../../workers/renew-certificate.ts';
+import type { JobResult } from '../../workers/running/job.ts';
+import { anObservation, later, missing, noon } from './builders.ts';
+import type { StoredDomains } from './stored-domains.ts';
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+const windowMs = 48 * HOUR;
+
+export type FakeTime = {
+  readonly id: string;
+  now(): Date;
+  /** What looks find from now on; at first the record is missing. */
+  dns(shows: Diagnosis): void;
+  /** What orders come to from now on; at first certificates of 90 days. */
+  authority(answers: (now: Date) => OrderResult | Unavailable): void;
+  /** When it wants a certificate renewed, from now on; at first it has no opinion. */
+  wantsRenewal(asked: Opinion): void;
+  /** Lets time pass. Everything is done when it is due, or, where `everyMs` is given, by workers that wake so seldom. */
+  pass(ms: number, everyMs?: number): Promise<void>;
+  row(): Promise<Domain>;
+  /** What was told since `since` (missing: all), with its time in hours since the start. */
+  story(since?: Date): Promise<readonly { readonly type: string; readonly hours: number }[]>;
+  /** How many orders were opened, ever. */
+  orders(): Promise<number>;
+  /** When each domain was looked at, by its id: its own, and those beside it. */
+  looks(): ReadonlyMap<string, readonly Date[]>;
+  /** Escalates once more at this moment, as a job that is run twice does. */
+  escalateAgain(): Promise<JobResult>;
+};
+
+type Opinion = (certificate: Certificate, now: Date) => RenewalInformation | Silence | null;
+
+export type LifeOptions = {
+  /** Drawn for every look; without it, always the middle. */
+  readonly jitter?: () => number;
+  /** How many domains of other projects live beside it, in the same world. */
+  readonly others?: number;
+};
+
+/** A certificate of so many days, from now on. */
+export function certificateOf(days: number): (now: Date) => OrderResult {
+  return (now) => ({
+    kind: 'issued',
+    chain: 'PEM',
+    issuer: 'Test CA',
+    notBefore: now,
+    notAfter: later(now, days * DAY),
+  });
+}
+
+/** A domain that is added at noon, in a project of its own. Those of before are removed: a sweep would take them, too. */
+export async function startLife(
+  stored: StoredDomains,
+  { jitter = () => 0.5, others = 0 }: LifeOptions = {},
+): Promise<FakeTime> {
+  const { prisma } = stored.database;
+  await prisma.domain.updateMany({ where: { removedAt: null }, data: { removedAt: noon } });
+  const { id } = await stored.pending(`${randomUUID()}.example.com`);
+  for (let nth = 0; nth < others; nth += 1) await stored.pending(`${randomUUID()}.example.com`);
+  const looks = new Map<string, Date[]>();
+  const authority: Authority = certificateOf(90);
+  const opinion: Opinion = () => null;
+  const world: World = { now: noon, dns: missing, authority, opinion, jitter, looks };
+  const workers = composeWorkers(stored, world);
+  const row = () => prisma.domain.findUniqueOrThrow({ where: { id } });
+
+  /** The domain for which something is to be done first. */
+  async function firstDue(): Promise<{ domain: Domain; at: number } | undefined> {
+    const domains = await prisma.domain.findMany({ where: { removedAt: null } });
+    const due = domains.map((domain) => ({ domain, at: Math.min(...timesOf(domain)) }));
+    return due.sort((one, other) => one.at - other.at)[0];
+  }
+
+  async function workUntil(end: Date, everyMs: number): Promise<void> {
+    for (let due = await firstDue(); due && due.at <= Number(end); due = await firstDue()) {
+      const woken = Math.ceil((due.at - Number(noon)) / everyMs) * everyMs;
+      world.now = new Date(Math.max(Number(world.now), Number(noon) + woken));
+      if (world.now > end) break;
+      await workers.run(due.domain);
+    }
+    world.now = end;
+  }
+
+  return {
+    id,
+    now: () => world.now,
+    dns: (shows) => {
+      world.dns = shows;
+    },
+    authority: (answers) => {
+      world.authority = answers;
+    },
+    wantsRenewal: (asked) => {
+      world.opinion = asked;
+    },
+    pass: (ms, everyMs = 1) => workUntil(later(world.now, ms), everyMs),
+    row,
+    async story(since = new Date(0)) {
+      const where = { domainId: id, at: { gte: since } };
+      const rows = await prisma.event.findMany({ where, orderBy: { id: 'asc' } });
+      return rows.map(({ type, at }) => ({ type, hours: (Number(at) - Number(noon)) / HOUR }));
+    },
+    orders: () => prisma.certificate.count({ where: { domainId: id } }),
+    looks: () => looks,
+    escalateAgain: async () => workers.escalate({ domainId: id, epoch: (await row()).epoch }),
+  };
+}
+
+type Authority = (now: Date) => OrderResult | Unavailable;
+type World = {
+  now: Date;
+  dns: Diagnosis;
+  authority: Authority;
+  opinion: Opinion;
+  readonly jitter: () => number;
+  readonly looks: Map<string, Date[]>;
+};
+
+/** When something is to be done for a domain, in milliseconds. */
+function timesOf(domain: Domain): number[] {
+  const { status, nextCheckAt, escalateAt, recheckAt, renewAt, renewalInfoAt } = domain;
+  const waits = status === 'pending' || status === 'verified';
+  const times = [
+    waits ? nextCheckAt : recheckAt,
+    status === 'verified' || status === 'live' || status === 'drifted' ? escalateAt : null,
+    status === 'live' ? renewAt : null,
+    status === 'live' ? renewalInfoAt : null,
+  ];
+  return times.flatMap((time) => (time === null ? [] : [Number(time)]));
+}
+
+function composeWorkers({ database }: StoredDomains, world: World) {
+  const { prisma } = database;
+  const checks = createCheckStore(database);
+  const shared = {
+    certificates: createCertificateStore(prisma, { verifyWindowMs: windowMs }),
+    load: checks.load,
+    save: checks.save,
+    observe: async ({ id }: LoadedDomain) => {
+      world.looks.set(id, [...(world.looks.get(id) ?? []), world.now]);
+      return { ...anObservation(), at: world.now.toISOString() };
+    },
+    diagnose: async () => ({ ...world.dns, forbidden: [] }),
+    authorities: [null],
+    probe: async () => [],
+    downForMs: () => 0,
+    answeredAt: () => null,
+    ask: async () => undefined,
+    judgeClaim: () => Promise.reject(new Error('nobody else holds the name')),
+    enqueueFollowUps: async () => undefined,
+    noteShown: async () => undefined,
+    forgetEscalation: async () => undefined,
+    newKey: async () => ({ id: randomUUID(), sealedKey: new Uint8Array(4) }),
+    advance: async () => world.authority(world.now),
+    rules: (now: Date) => ({ now, windowMs, escalateAfterMs: HOUR / 2, jitter: world.jitter() }),
+    now: () => world.now,
+    onFault: (fault: unknown) => {
+      throw fault;
+    },
+    atOnce: 4,
+  };
+  const running = new AbortController().signal;
+  const due = {
+    rechecks: createDueDomains(prisma, 'recheck-live'),
+    renewals: createDueDomains(prisma, 'renew-certificate'),
+    escalations: createDueDomains(prisma, 'escalate-renewals'),
+    questions: createDueDomains(prisma, 'ask-renewals'),
+  };
+  const cases = {
+    ...shared,
+    loadWork: shared.certificates.loadWork,
+    loadOpen: (domainId: string) => loadOpenEscalation(prisma, domainId),
+    findQuarantine: async () => null,
+    tellOperator: () => undefined,
+  };
+  const settled = {
+    ...shared,
+    observeInFull: shared.observe,
+    caseAtEnd: (...asked: Parameters<RecheckLiveDeps['caseAtEnd']>) => caseAtEnd(cases, ...asked),
+  };
+  const overdue: EscalateRenewalDeps = {
+    ...cases,
+    due: due.escalations,
+    openEscalation: (...given) => openRenewalEscalation(prisma, ...given),
+    postponeEscalation: (...given) => postponeRenewalEscalation(prisma, ...given),
+  };
+  const asked = {
+    ...cases,
+    due: due.questions,
+    plan: createRenewalStore(prisma).plan,
+    ask: async (certificate: Certificate) => world.opinion(certificate, world.now),
+  };
+  /** Its job wakes the order's, which has ended when this does. */
+  const escalate = (job: DomainJob) =>
+    escalateCertificate(
+      {
+        ...cases,
+        openEscalation: (...given) => openEscalation(prisma, ...given),
+        attemptNow: async (order) => void (await issueCertificate(shared, order)),
+      },
+      job,
+    );
+  const sweepsOf = ({ recheckAt, renewAt, escalateAt, renewalInfoAt }: Domain) => [
+    { at: recheckAt, sweep: () => recheckLive({ ...settled, due: due.rechecks }, running) },
+    { at: renewAt, sweep: () => renewCertificate({ ...settled, due: due.renewals }, running) },
+    { at: escalateAt, sweep: () => escalateRenewals(overdue, running) },
+    { at: renewalInfoAt, sweep: () => askRenewals(asked, running) },
+  ];
+  return {
+    escalate,
+    async run(domain: Domain): Promise<void> {
+      const { id: domainId, epoch, status, escalateAt } = domain;
+      const job = { domainId, epoch };
+      const isDue = (at: Date | null) => at !== null && at <= world.now;
+      if (status === 'pending') return void (await checkDns(shared, job));
+      if (status === 'verified') {
+        return void (await (isDue(escalateAt) ? escalate(job) : issueCertificate(shared, job)));
+      }
+      for (const { at, sweep } of sweepsOf(domain)) if (isDue(at)) await sweep();
+    },
+  };
+}

@@ -1,0 +1,134 @@
+/** How somebody works a page: by pointing, by the keyboard alone, or without a script, where they reload to see. */
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { until } from './world.ts';
+
+export type Hands = {
+  readonly page: Page;
+  /**
+   * A button, a link or a menu, by what is written on it or told of it. A menu opens; any other leads to another page, which
+   * is there afterwards: the old one may show the same, and a reload of it would call off what was sent.
+   */
+  readonly press: (name: string) => Promise<void>;
+  /** A field, by its label. */
+  readonly type: (label: string, text: string) => Promise<void>;
+  readonly choose: (label: string, option: string) => Promise<void>;
+  /** Waits until it is shown, and all of its page is there. */
+  readonly see: (selector: string) => Promise<void>;
+  /** What is marked is gone with the next load; where pages stand still, neither says anything. */
+  readonly mark: () => Promise<void>;
+  readonly expectMarked: () => Promise<void>;
+};
+
+/** Some of what is to be seen is there once a record was found, and a certificate ordered: a busy machine takes a minute. */
+const PATIENCE_MS = 120_000;
+
+export function pointing(page: Page): Hands {
+  const control = (name: string) =>
+    page
+      .locator(
+        `:is(a, button, summary)[aria-label="${name}"], :is(a, button, summary):text-is("${name}")`,
+      )
+      .locator('visible=true')
+      .first();
+  return {
+    page,
+    async press(name) {
+      const wanted = control(name);
+      await wanted.waitFor();
+      const isMenu = (await wanted.and(page.locator('summary')).count()) > 0;
+      await (isMenu ? wanted.click() : leaving(page, () => wanted.click()));
+    },
+    type: (label, text) => page.getByLabel(label, { exact: true }).fill(text),
+    async choose(label, option) {
+      await page.getByLabel(label, { exact: true }).selectOption({ label: option });
+    },
+    async see(selector) {
+      await page.waitForSelector(selector, { timeout: PATIENCE_MS });
+      await page.waitForLoadState();
+    },
+    async mark() {
+      await page.evaluate('globalThis.isMarked = true');
+    },
+    async expectMarked() {
+      expect(await page.evaluate('globalThis.isMarked === true')).toBe(true);
+    },
+  };
+}
+
+/** Does what leads to another page, and waits for that. */
+async function leaving(page: Page, act: () => Promise<void>): Promise<void> {
+  await Promise.all([page.waitForEvent('load'), act()]);
+}
+
+/** Pages that stand still: what is to be seen comes with one of the next loads. */
+export function withoutScript(page: Page): Hands {
+  return {
+    ...pointing(page),
+    async see(selector) {
+      await until(
+        selector,
+        async () => {
+          if ((await page.locator(selector).locator('visible=true').count()) > 0) return true;
+          await page.reload();
+          return false;
+        },
+        PATIENCE_MS,
+      );
+    },
+    mark: async () => {},
+    expectMarked: async () => {},
+  };
+}
+
+/** More than any page of ours has controls. */
+const TABS_MAX = 80;
+/** More than any list of choices has in these tests. */
+const OPTIONS_MAX = 20;
+
+export function byKeyboard(page: Page): Hands {
+  const { keyboard } = page;
+  async function tabTo(name: string): Promise<void> {
+    for (let tabs = 0; (await focusedName(page)) !== name; tabs += 1) {
+      if (tabs > TABS_MAX) throw new Error(`no way to “${name}” by the keyboard`);
+      await keyboard.press('Tab');
+    }
+  }
+  return {
+    ...pointing(page),
+    async press(name) {
+      await tabTo(name);
+      const isMenu = await page.evaluate('document.activeElement.matches("summary")');
+      const enter = () => keyboard.press('Enter');
+      await (isMenu ? enter() : leaving(page, enter));
+    },
+    async type(label, text) {
+      await tabTo(label);
+      await keyboard.press('Control+A');
+      await keyboard.type(text);
+    },
+    async choose(label, option) {
+      await tabTo(label);
+      // Not by its letters: the browser takes those as one word only if they come within a second of each other.
+      await keyboard.press('Home');
+      for (let presses = 0; (await chosenOption(page)) !== option; presses += 1) {
+        if (presses > OPTIONS_MAX) throw new Error(`no way to “${option}” by the keyboard`);
+        await keyboard.press('ArrowDown');
+      }
+    },
+  };
+}
+
+/** As it is told to who does not see it; no name where nothing has the focus. */
+export function focusedName(page: Page): Promise<string> {
+  return page.evaluate(`(() => {
+    const one = document.activeElement;
+    if (one === null || one === document.body) return '';
+    return (one.getAttribute('aria-label') ?? one.labels?.[0]?.textContent ?? one.textContent).trim();
+  })()`);
+}
+
+/** What is chosen in the list that has the focus. */
+function chosenOption(page: Page): Promise<string | undefined> {
+  return page.evaluate('document.activeElement?.selectedOptions?.[0]?.label');
+}

@@ -1,0 +1,27 @@
+/** A certificate for `localhost` from a root of its own, for a server on loopback. All three in PEM. */
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
+import { createLocalAuthority } from '../../src/certificates/local-authority.ts';
+
+export async function localhostCertificate(): Promise<{
+  chain: string;
+  key: string;
+  root: string;
+}> {
+  const authority = createLocalAuthority({
+    loadRoot: async () => null,
+    keepRoot: async (root) => root,
+    isHeld: async (hostname) => hostname === 'localhost',
+    now: () => new Date(),
+  });
+  const privateKey = generateCertificateKey();
+  const order = { hostname: 'localhost', orderUrl: 'local:1', privateKey };
+  const nothing = async () => {};
+  const issued = await authority.advance(order, {
+    beforePlacing: nothing,
+    orderPlaced: nothing,
+    publishChallenge: nothing,
+  });
+  if (issued.kind !== 'issued') throw new Error('no certificate for localhost');
+  const root = await authority.rootCertificate();
+  return { chain: issued.chain, key: privateKeyToPem(privateKey), root };
+}

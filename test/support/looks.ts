@@ -1,0 +1,35 @@
+/** Looks without rows or DNS, for tests of what the queue does with a domain's job: each is put off to a time in the past. */
+import { randomUUID } from 'node:crypto';
+import type { Parts } from '../../src/compose.ts';
+import { jobId } from '../../src/queue/names.ts';
+import type { CheckDnsDeps } from '../../workers/check-dns.ts';
+import { aDomain, anObservation, missing } from './builders.ts';
+
+/** By this clock it is always the first moment of a window, and every next look is overdue. */
+export const longAgo = new Date('2020-01-01T12:00:00Z');
+
+/** A check-dns that never finds the record and comes again at once; `begin` is told of each look. */
+export function endlessLooks(composed: CheckDnsDeps, begin: () => void): CheckDnsDeps {
+  return {
+    ...composed,
+    load: async (id) => aDomain({ id, state: { status: 'pending', pendingSince: longAgo } }),
+    async observe() {
+      begin();
+      return anObservation();
+    },
+    diagnose: async () => missing,
+    save: async ({ domain }) => ({ kind: 'saved', epoch: domain.epoch }),
+    now: () => longAgo,
+  };
+}
+
+/** Gives the queue so many jobs for them; answers their ids. */
+export async function enqueueLooks({ queues }: Parts, count: number): Promise<readonly string[]> {
+  const runAt = new Date();
+  const jobs = Array.from({ length: count }, () => ({ domainId: randomUUID(), epoch: 1 }));
+  await queues.enqueue(
+    'check-dns',
+    jobs.map((job) => ({ job, runAt })),
+  );
+  return jobs.map(jobId);
+}

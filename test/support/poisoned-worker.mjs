@@ -1,0 +1,36 @@
+/**
+ * A worker process, as dist/src/main.js starts one, in which the look at one domain kills the process and the look at
+ * another throws, whoever looks. Without them it is a worker like any other, but stalled jobs are noticed sooner than in
+ * production, or tests that kill it would take minutes.
+ */
+import { pino } from 'pino';
+import { composeWorkers } from '../../dist/src/compose-workers.js';
+import { loadConfig } from '../../dist/src/config.js';
+import { startSignpost } from '../../dist/src/start.js';
+import { startWorkers } from '../../dist/workers/start.js';
+
+const { DEADLY_DOMAIN, FAULTY_DOMAIN, ...env } = process.env;
+const result = loadConfig({ ...env, ROLE: 'edge' });
+if (!result.ok) throw new Error(JSON.stringify(result.problems));
+const { parts } = await startSignpost(result.config, pino({ level: 'silent' }));
+const { checks } = parts;
+const deps = composeWorkers({
+  ...parts,
+  checks: {
+    ...checks,
+    load(id) {
+      if (id === DEADLY_DOMAIN) process.kill(process.pid, 'SIGKILL');
+      if (id === FAULTY_DOMAIN) throw new TypeError('this domain is a mistake of ours');
+      return checks.load(id);
+    },
+  },
+});
+const { backend } = deps;
+
+startWorkers({
+  ...deps,
+  backend: {
+    ...backend,
+    workerOptions: { ...backend.workerOptions, lockDuration: 2_000, stalledInterval: 500 },
+  },
+});

@@ -1,0 +1,92 @@
+/** Server-sent events as a client reads them (HTML Living Standard, 9.2.6), from any source of text. */
+
+export type Received = {
+  readonly event: string;
+  readonly id: string;
+  readonly data: Readonly<Record<string, unknown>>;
+};
+
+export type Reading = {
+  /** The next event, or null where the stream has ended. */
+  next(): Promise<Received | null>;
+  /** So many events. Rejects where the stream ends before. */
+  take(count: number): Promise<readonly Received[]>;
+  /** Their numbers. */
+  numbers(count: number): Promise<readonly number[]>;
+  /** Comments that were read so far. */
+  readonly comments: string[];
+  /** What the client would name as Last-Event-ID now; empty at first. */
+  lastEventId(): string;
+};
+
+export function readEvents(text: AsyncIterable<string>): Reading {
+  const chunks = text[Symbol.asyncIterator]();
+  const comments: string[] = [];
+  let [rest, lastEventId] = ['', ''];
+
+  /** A block is what stands before an empty line. */
+  async function block(): Promise<readonly string[] | null> {
+    for (;;) {
+      const end = rest.indexOf('\n\n');
+      if (end >= 0) {
+        const lines = rest.slice(0, end).split('\n');
+        rest = rest.slice(end + 2);
+        return lines;
+      }
+      const chunk = await chunks.next();
+      if (chunk.done) return null;
+      rest += chunk.value;
+    }
+  }
+
+  /** The event that a block makes, if any. */
+  function eventOf(lines: readonly string[]): Received | null {
+    const fields = new Map<string, string>();
+    for (const line of lines) {
+      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      if (name === '') comments.push(value);
+      else fields.set(name, value);
+    }
+    lastEventId = fields.get('id') ?? lastEventId;
+    const data = fields.get('data');
+    if (data === undefined) return null;
+    const parsed = JSON.parse(data) as Received['data']; // ours are always objects
+    return { event: fields.get('event') ?? 'message', id: lastEventId, data: parsed };
+  }
+
+  async function next(): Promise<Received | null> {
+    for (;;) {
+      const lines = await block();
+      const event = lines === null ? null : eventOf(lines);
+      if (lines === null || event !== null) return event;
+    }
+  }
+
+  async function take(count: number): Promise<readonly Received[]> {
+    const taken: Received[] = [];
+    while (taken.length < count) {
+      const one = await next();
+      if (one === null)
+        throw new Error(`the stream ended after ${taken.length} of ${count} events`);
+      taken.push(one);
+    }
+    return taken;
+  }
+
+  return {
+    next,
+    take,
+    numbers: async (count) => (await take(count)).map(({ id }) => Number(id)),
+    comments,
+    lastEventId: () => lastEventId,
+  };
+}
+
+/** The text of a body as it comes. */
+export async function* textOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  const reader = body?.getReader();
+  for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+    yield decoder.decode(read.value, { stream: true });
+  }
+}
