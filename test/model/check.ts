@@ -1,0 +1,105 @@
+/** Runs many histories, several beside each other, and says how to see a failing one again. */
+import fc from 'fast-check';
+import type { Command } from './command.ts';
+import { histories } from './commands.ts';
+import { compareAll, nothingSeen, type Seen } from './compare.ts';
+import { SECOND } from './entry.ts';
+import { begin, type History } from './history.ts';
+import { type Lane, type LaneOptions, openLane } from './lane.ts';
+import { pass } from './time.ts';
+
+export type Checked = {
+  readonly runs: number;
+  /** How often each event was told, all histories together. */
+  readonly told: Readonly<Record<string, number>>;
+  /** How to see it again, and what happened; null where nothing failed. */
+  readonly failure: string | null;
+};
+
+export type CheckOptions = LaneOptions & {
+  readonly runs: number;
+  readonly seed: number;
+  /** So many histories beside each other, each in a database of its own. */
+  readonly lanes: number;
+  readonly shrinks?: boolean;
+  /** No history begins later than this. */
+  readonly limitMs?: number;
+};
+
+export async function checkHistories(options: CheckOptions): Promise<Checked> {
+  const { lanes, runs, seed } = options;
+  const each = Math.ceil(runs / lanes);
+  const results = await Promise.all(
+    Array.from({ length: lanes }, (_, lane) => checkInLane(options, each, seed + lane)),
+  );
+  const told: Record<string, number> = {};
+  for (const one of results) count(told, one.told);
+  return {
+    told,
+    runs: results.reduce((sum, one) => sum + one.runs, 0),
+    failure: results.find(({ failure }) => failure !== null)?.failure ?? null,
+  };
+}
+
+function count(into: Record<string, number>, more: Readonly<Record<string, number>>): void {
+  for (const [type, times] of Object.entries(more)) into[type] = (into[type] ?? 0) + times;
+}
+
+async function checkInLane(options: CheckOptions, runs: number, seed: number): Promise<Checked> {
+  const lane = await openLane(options);
+  let last: History | undefined;
+  const told: Record<string, number> = {};
+  const property = fc.asyncProperty(histories, async (commands) => {
+    last = await begin(lane);
+    const real = { history: last, seen: nothingSeen() };
+    await fc.asyncModelRun(() => ({ model: {}, real }), commands);
+    await calm(last, real.seen);
+    for (const { type } of last.model.told) count(told, { [type]: 1 });
+  });
+  try {
+    const details = await fc.check(property, {
+      seed,
+      numRuns: runs,
+      endOnFailure: options.shrinks === false,
+      ...(options.limitMs !== undefined && { interruptAfterTimeLimit: options.limitMs }),
+    });
+    // Time that ran out before the first history had ended has shown nothing to be wrong.
+    const isCutShort = details.interrupted && details.counterexample === null;
+    if (!details.failed || isCutShort) return { runs: details.numRuns, told, failure: null };
+    const shrunk = options.shrinks === false ? '' : await replay(lane, details);
+    const failure = [
+      `MODEL_SEED=${seed} MODEL_RUNS=${details.numRuns} MODEL_LANES=1 shows it again`,
+      fc.defaultReportMessage(details) ?? '',
+      String(details.errorInstance ?? ''),
+      shrunk,
+    ].join('\n');
+    return { runs: details.numRuns, told, failure };
+  } finally {
+    await lane.close();
+  }
+}
+
+/** What happened in the shrunk history, step by step. */
+async function replay(
+  lane: Lane,
+  { counterexample }: { readonly counterexample: [Iterable<Command>] | null },
+): Promise<string> {
+  const [commands] = counterexample ?? [];
+  if (commands === undefined) return '';
+  const history = await begin(lane);
+  const real = { history, seen: nothingSeen() };
+  try {
+    await fc.asyncModelRun(() => ({ model: {}, real }), commands);
+    await calm(history, real.seen);
+  } catch (fault) {
+    history.log.push(String(fault));
+  }
+  return history.log.join('\n');
+}
+
+/** At the end nothing goes wrong any more for a while: everything that waits has its job again, and its look. */
+async function calm(history: History, seen: Seen): Promise<void> {
+  history.log.push('calm');
+  await pass(history, history.lostAt === null ? 20 * SECOND : 75 * SECOND, 2);
+  await compareAll(history, seen);
+}

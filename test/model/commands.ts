@@ -1,0 +1,221 @@
+/** What can happen in a history, as fast-check commands; each can happen at any time. */
+import fc from 'fast-check';
+import type { Alarm } from './alarm-clock.ts';
+import { authorities, command, type NoModel, place, project, type Real, shows } from './command.ts';
+import { customer, type Doing, publish, settle, someDomain } from './customer.ts';
+import { DAY, HOUR, MINUTE, SECOND } from './entry.ts';
+import type { History } from './history.ts';
+import { drifts, ends, waitsForCertificate } from './lives.ts';
+import { outsideRuns } from './mortal.ts';
+import { work } from './runs.ts';
+import { nothingShown, type Shown } from './shown.ts';
+import { pass, repair } from './time.ts';
+
+const doing = fc.constantFrom<Doing>('add', 'remove', 'verify');
+const dies = fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true));
+
+const adds = fc
+  .tuple(project, place, dies)
+  .map(([of, at, dead]) =>
+    command(`project ${of} adds ${at}${dead ? ', API dies' : ''}`, (history) =>
+      customer(history, 'add', [of, at], dead),
+    ),
+  );
+
+/** Adds a name; removes or verifies one that there is. */
+async function does(
+  history: History,
+  what: Doing,
+  which: readonly [number, number],
+  dead: boolean,
+): Promise<void> {
+  await customer(history, what, what === 'add' ? which : someDomain(history, which), dead);
+}
+
+const asks = fc
+  .tuple(doing, project, place, dies)
+  .map(([what, of, at, dead]) =>
+    command(`${what} (${of}, ${at})${dead ? ', API dies' : ''}`, (history) =>
+      does(history, what, [of, at], dead),
+    ),
+  );
+
+const publishes = fc
+  .tuple(place, shows)
+  .map(([at, shown]) =>
+    command(`DNS of ${at}: ${JSON.stringify(shown)}`, async (history) =>
+      publish(history, at, shown),
+    ),
+  );
+
+/** What most customers do: add the domain, create the record they are shown, and wait. */
+const settles = fc
+  .tuple(project, place, fc.boolean())
+  .map(([of, at, proves]) =>
+    command(
+      `project ${of} adds ${at} and creates the record${proves ? ', and the TXT' : ''}`,
+      (history) => settle(history, [of, at], proves),
+    ),
+  );
+
+const answers = authorities.map((authority) =>
+  command(`the authority: ${JSON.stringify(authority)}`, async (history) => {
+    history.authority = authority;
+  }),
+);
+
+const steps = fc.constantFrom(
+  5 * SECOND,
+  25 * SECOND,
+  2 * MINUTE,
+  11 * MINUTE,
+  31 * MINUTE,
+  2 * HOUR,
+  11 * HOUR,
+  49 * HOUR,
+  8 * DAY,
+  31 * DAY,
+  70 * DAY,
+);
+
+const passes = steps.map((ms) =>
+  command(`${ms / MINUTE} minutes pass`, (history) => pass(history, ms, 3)),
+);
+
+const sleeps = steps.map((ms) =>
+  command(`${ms / MINUTE} minutes pass without workers`, async (history) => {
+    const { lane } = history;
+    lane.setTime(lane.now() + ms);
+    // A minute from now, as after a restart.
+    history.lostAt = lane.now();
+    await pass(history, 0, 3);
+  }),
+);
+
+const kills = fc.integer({ min: 1, max: 9 }).map((after) =>
+  command(`the next run is killed after ${after} answers`, async (history) => {
+    history.killAfter = after;
+    await pass(history, 21 * SECOND, 8);
+  }),
+);
+
+const empties = fc.constant(
+  command('Redis is emptied', async (history) => {
+    history.lane.alarms.empty();
+    history.lostAt = history.lane.now();
+  }),
+);
+
+type Meanwhile =
+  | 'the same job, once more'
+  | { readonly customer: Doing; readonly of: number; readonly at: number }
+  | { readonly shows: Shown; readonly at: number }
+  /** Another project adds the name, proves that it is its own, and its domain is looked at. */
+  | { readonly claims: number; readonly at: number };
+
+const meanwhiles: fc.Arbitrary<Meanwhile> = fc.oneof(
+  fc.constant('the same job, once more' as const),
+  fc.record({ customer: doing, of: project, at: place }),
+  fc.record({ shows, at: place }),
+  fc.record({ claims: project, at: place }),
+);
+
+/** What happens while a run is at work, by others. */
+function happening(history: History, what: Meanwhile, alarm: Alarm | null): () => Promise<void> {
+  const happens = async () => {
+    history.log.push('meanwhile:');
+    await act(history, what, alarm);
+    // It may have woken a job that was at work.
+    history.woken = null;
+    history.log.push('so much for that.');
+  };
+  return () => outsideRuns(() => history.witnesses.exit(happens));
+}
+
+async function act(history: History, what: Meanwhile, alarm: Alarm | null): Promise<void> {
+  if (what === 'the same job, once more') await (alarm && work(history, alarm));
+  else if ('shows' in what) publish(history, what.at, what.shows);
+  else if ('claims' in what) await claim(history, what.claims, what.at);
+  else await does(history, what.customer, [what.of, what.at], false);
+}
+
+async function claim(history: History, of: number, at: number): Promise<void> {
+  const { alarms, now } = history.lane;
+  await customer(history, 'add', [of, at], false);
+  publish(history, at, { ...nothingShown, record: of, proofs: [of] });
+  for (let looks = 0; looks < 4; looks += 1) {
+    const alarm = alarms.take(now());
+    if (alarm !== undefined) await work(history, alarm);
+  }
+}
+
+/** The next job runs, and while it looks at the DNS somebody is quicker. */
+const races = meanwhiles.map((what) =>
+  command(`meanwhile, at the next look: ${JSON.stringify(what)}`, async (history) => {
+    const { lane } = history;
+    const at = lane.alarms.nextAt();
+    if (at === undefined || at > lane.now() + HOUR) return;
+    lane.setTime(Math.max(lane.now(), at));
+    const alarm = lane.alarms.take(lane.now());
+    if (alarm === undefined) return;
+    await work(history, alarm, happening(history, what, alarm));
+    await pass(history, 2 * SECOND, 8);
+  }),
+);
+
+/** A domain is settled or renewed, and while the authority works on its order somebody else does something. */
+const racesAtOrder = fc
+  .tuple(meanwhiles, project, place, fc.constantFrom(30 * SECOND, 2 * HOUR, 70 * DAY))
+  .map(([what, of, at, ms]) =>
+    command(
+      `project ${of} adds ${at}, ${ms / MINUTE} minutes pass; at the next order: ${JSON.stringify(what)}`,
+      async (history) => {
+        history.atOrder = happening(history, what, null);
+        await settle(history, [of, at], true);
+        if (history.atOrder !== null) await pass(history, ms, 4);
+        history.atOrder = null;
+        await pass(history, 2 * SECOND, 8);
+      },
+    ),
+  );
+
+/** Wherever an order then is, it is continued and never doubled. */
+const killsAtOrder = fc
+  .tuple(fc.integer({ min: 1, max: 5 }), project, place)
+  .map(([after, of, at]) =>
+    command(
+      `project ${of} adds ${at}; the run at the next order is killed after ${after} answers`,
+      async (history) => {
+        history.killAtOrder = after;
+        await settle(history, [of, at], true);
+        history.killAtOrder = null;
+        await pass(history, 21 * SECOND, 8);
+      },
+    ),
+  );
+
+/** It has nothing to do unless something was lost; said often enough to be seen. */
+const reconciles = fc.constant(command('a turn of the reconciler', repair));
+
+/** A history: customers come first, or nothing would happen. */
+export const histories = fc.commands<NoModel, Real, boolean>(
+  [
+    adds,
+    ...[settles, settles, settles],
+    ...[asks, asks, asks],
+    publishes,
+    answers,
+    passes,
+    sleeps,
+    kills,
+    killsAtOrder,
+    empties,
+    ...[races, races],
+    ...[racesAtOrder, racesAtOrder],
+    ...[drifts, drifts, drifts],
+    waitsForCertificate,
+    ends,
+    reconciles,
+  ],
+  { maxCommands: 9, size: 'max' },
+);

@@ -1,0 +1,81 @@
+/** Whatever waits is worked on in time, and has the jobs that wake it. */
+import type { DomainStatus } from '../../src/core/lifecycle.ts';
+import type { QueueName } from '../../src/queue/names.ts';
+import { DAY, type Entry, HOUR, isLate, MINUTE } from './entry.ts';
+import { type History, REPAIRED_WITHIN_MS } from './history.ts';
+import type { Row } from './row.ts';
+
+/** A sweep that the reconciler gave its job again comes a minute later; it is early enough by a third of a life. */
+const RENEWED_WITHIN_MS = 3 * MINUTE;
+
+export function compareRenewal({ lane, lostAt, calmAt }: History, entry: Entry, row: Row): void {
+  if (entry.status !== 'live') return;
+  const isCalm = lostAt === null && lane.now() > calmAt + MINUTE;
+  const overdueMs = row.renewAt === null ? Infinity : lane.now() - Date.parse(row.renewAt);
+  if (isCalm && overdueMs > RENEWED_WITHIN_MS) {
+    throw new Error(`the renewal of ${entry.hostname} of ${entry.project} is overdue`);
+  }
+}
+
+/** Nobody's certificate comes to its end without an operator being called for; and for nobody else's, who is served. */
+export function compareRenewalCase({ lane, lostAt, calmAt }: History, entry: Entry): void {
+  const { status, escalation, hostname } = entry;
+  if (status !== 'live' && status !== 'drifted') return;
+  if (escalation !== null && !isLate(entry, lane.now())) {
+    throw new Error(`${hostname} of ${entry.project} has a case, and needs none`);
+  }
+  const isCalm = lostAt === null && lane.now() > calmAt + MINUTE;
+  if (isCalm && escalation === null && isLate(entry, lane.now() - RENEWED_WITHIN_MS)) {
+    throw new Error(`the certificate of ${hostname} of ${entry.project} ends without a case`);
+  }
+}
+
+/** The longest that a domain of each state waits for its next look, with jitter (docs/lifecycle.md). */
+const waitsMax = {
+  pending: 5.5 * MINUTE,
+  verified: 25 * HOUR,
+  live: HOUR,
+  drifted: 16.5 * MINUTE,
+  failed: DAY + MINUTE,
+} as const;
+
+const jobsOf: { readonly [S in DomainStatus]: readonly QueueName[] } = {
+  pending: ['check-dns'],
+  verified: ['issue-certificate', 'escalate-certificate'],
+  live: [],
+  drifted: [],
+  failed: [],
+};
+
+/** No accepted domain without a next look, or a final state; and a job to wake it, if it has one of its own. */
+export function compareWaiting(history: History, entry: Entry, row: Row): void {
+  const { lane, lostAt, calmAt } = history;
+  const { status, hostname } = entry;
+  const ownJob = status === 'pending' || status === 'verified';
+  const next = ownJob ? row.nextCheckAt : row.recheckAt;
+  if (next === null) {
+    if (status === 'failed' && lane.now() > entry.since + 29 * DAY) return;
+    throw new Error(`${hostname} of ${entry.project}, ${status}, waits for nothing`);
+  }
+  const inMs = Date.parse(next) - lane.now();
+  if (inMs > waitsMax[status]) throw new Error(`${hostname}, ${status}, waits ${inMs} ms`);
+  const isCalm = lostAt === null && lane.now() > calmAt;
+  if (isCalm && inMs < -REPAIRED_WITHIN_MS) {
+    throw new Error(`${hostname} of ${entry.project}, ${status}, is ${-inMs} ms overdue`);
+  }
+  compareJobs(history, entry, row);
+}
+
+function compareJobs(history: History, entry: Entry, { id, epoch }: Row): void {
+  const { lane, lostAt, woken } = history;
+  const { status, hostname } = entry;
+  const name = `${hostname} of ${entry.project}, ${status},`;
+  const job = { domainId: id, epoch };
+  const missing = jobsOf[status].filter((queue) => !lane.alarms.holds(queue, job));
+  if (missing.length > 0 && lostAt === null) throw new Error(`${name} has no job in ${missing}`);
+  if (woken !== entry) return;
+  history.woken = null;
+  if (missing.length === 0 && !lane.alarms.isDue(jobsOf[status], job)) {
+    throw new Error(`${name} was not woken`);
+  }
+}

@@ -1,0 +1,228 @@
+/** The service beside the model: what must be true after every step of a history. */
+import { isDeepStrictEqual } from 'node:util';
+import { compareRenewal, compareRenewalCase, compareWaiting } from './compare-waiting.ts';
+import type { Entry } from './entry.ts';
+import { type History, type SweepTimes, targetOf } from './history.ts';
+import { type EventRow, type Row, type Snapshot, snapshotOf } from './row.ts';
+
+/** What the comparison has seen so far of a history. */
+export type Seen = {
+  /** As they were last read. */
+  domains: readonly Row[];
+  /** Of the model's. */
+  told: number;
+  readonly numbers: Map<string, number>;
+  readonly codes: Map<string, readonly string[]>;
+};
+
+export const nothingSeen = (): Seen => ({
+  domains: [],
+  told: 0,
+  numbers: new Map(),
+  codes: new Map(),
+});
+
+/**
+ * Throws where the service is not as the model says. What the database has is read where something ran since it was read;
+ * that nothing is overdue is looked at every time.
+ */
+export async function compare(history: History, seen: Seen): Promise<void> {
+  const { model, projects } = history;
+  const hasRun = history.hasRun;
+  history.hasRun = false;
+  const events = hasRun ? await read(history, seen) : [];
+  const rowOf = (entry: Entry) =>
+    seen.domains.find(
+      ({ project, hostname }) => project === projects[entry.project] && hostname === entry.hostname,
+    );
+  adopt(history, rowOf);
+  for (const entry of model.entries) compareDomain(history, entry, rowOf(entry));
+  if (!hasRun) return;
+  compareEvents(history, seen, events);
+  for (const entry of model.entries) {
+    if (entry.attached) compareFindings(entry, seen, rowOf(entry));
+  }
+}
+
+/** At the end of a history also what visitors see, which is told by nothing but the rows. */
+export async function compareAll(history: History, seen: Seen): Promise<void> {
+  history.hasRun = true;
+  await compare(history, seen);
+  const known = history.places.filter(({ hostname }) =>
+    history.model.entries.some((entry) => entry.hostname === hostname && entry.life > 0),
+  );
+  await compareEdge(history, known);
+}
+
+/** Everything of a history in one statement; gives the events since the last time. */
+async function read(history: History, seen: Seen): Promise<readonly EventRow[]> {
+  const { lane, projects } = history;
+  const numbers = projects.map((project) => seen.numbers.get(project) ?? 0);
+  const { rows } = await lane.parts.database.pool.query<{ snapshot: Snapshot }>({
+    name: 'snapshot',
+    text: snapshotOf,
+    values: [projects, numbers],
+  });
+  const [{ snapshot } = { snapshot: { domains: [], events: [] } }] = rows;
+  seen.domains = snapshot.domains;
+  history.sweepTimes = sweepTimesOf(snapshot.domains);
+  return snapshot.events;
+}
+
+/** When each sweep next has something to do, by the rows. */
+function sweepTimesOf(domains: readonly Row[]): SweepTimes {
+  const first = (times: readonly (string | null)[]) =>
+    Math.min(...times.map((time) => (time === null ? Infinity : Date.parse(time))));
+  const attached = domains.filter((row) => row.attached);
+  const settled = attached.filter(({ status }) => ['live', 'drifted', 'failed'].includes(status));
+  return {
+    'recheck-live': first(settled.map(({ recheckAt }) => recheckAt)),
+    'renew-certificate': first(
+      attached.map(({ status, renewAt }) => (status === 'live' ? renewAt : null)),
+    ),
+    'escalate-renewals': first(
+      attached.map(({ status, escalateAt }) =>
+        status === 'live' || status === 'drifted' ? escalateAt : null,
+      ),
+    ),
+  };
+}
+
+/** A run that was killed may have opened its cases, or not: the database knows. */
+function adopt(history: History, rowOf: (entry: Entry) => Row | undefined): void {
+  const { maybe, model } = history;
+  history.maybe = [];
+  for (const { entry, cause } of maybe) {
+    const row = rowOf(entry);
+    if (row === undefined) continue;
+    const isOpen = row.openCauses.includes(cause);
+    // Its look may also have been the second of two that agree, or the first.
+    if (isOpen) entry.doubt = cause;
+    if (isOpen) model.escalated(entry, cause);
+    entry.doubt = row.candidate;
+  }
+}
+
+function compareDomain(history: History, entry: Entry, row: Row | undefined): void {
+  const name = `${entry.hostname} of ${entry.project}`;
+  if (row === undefined) {
+    if (entry.life > 0) throw new Error(`${name} is gone`);
+    return;
+  }
+  const is = {
+    attached: row.attached,
+    status: row.attached ? row.status : null,
+    life: row.epoch,
+    record: row.target,
+    orders: row.orders,
+    openOrders: row.openOrders,
+    certificateUntil: row.until === null ? null : Date.parse(row.until),
+    escalations: row.openCauses,
+  };
+  const shouldBe = {
+    attached: entry.attached,
+    status: entry.attached ? entry.status : null,
+    life: entry.life,
+    record: targetOf(history, entry),
+    orders: entry.ordersOpened,
+    openOrders: entry.order === null ? 0 : 1,
+    certificateUntil: lastEnd(entry),
+    escalations: entry.escalation === null ? [] : [entry.escalation],
+  };
+  if (!isDeepStrictEqual(is, shouldBe)) {
+    throw new Error(`${name} is ${JSON.stringify(is)}, should be ${JSON.stringify(shouldBe)}`);
+  }
+  if (!entry.attached) return;
+  compareWaiting(history, entry, row);
+  compareRenewal(history, entry, row);
+  compareRenewalCase(history, entry);
+}
+
+function lastEnd({ certificates }: Entry): number | null {
+  return certificates.length === 0 ? null : Math.max(...certificates.map(({ until }) => until));
+}
+
+function compareEvents(
+  { model, projects, places }: History,
+  seen: Seen,
+  events: readonly EventRow[],
+) {
+  for (const event of events) follow(seen, event);
+  const fresh = model.told.slice(seen.told);
+  seen.told = model.told.length;
+  for (const [index, project] of projects.entries()) {
+    const was = events
+      .filter((event) => event.project === project && event.type !== 'domain.findings_changed')
+      .map(inOrder);
+    const should = fresh.filter((event) => event.project === index).map(inOrder);
+    expectSame(`project ${index} was told`, was.toSorted(), should.toSorted());
+    // A case is opened and closed beside what happens; the rest has an order.
+    for (const { hostname } of places) {
+      const of = (list: readonly string[]) =>
+        list.filter((one) => one.startsWith(`${hostname} domain`));
+      expectSame(`project ${index} was told, in this order,`, of(was), of(should));
+    }
+  }
+}
+
+function expectSame(what: string, was: readonly string[], should: readonly string[]): void {
+  if (!isDeepStrictEqual(was, should)) {
+    throw new Error(`${what} [${was.join(', ')}], should be [${should.join(', ')}]`);
+  }
+}
+
+/** Numbers without a gap, and findings that add up. */
+function follow(seen: Seen, { project, number, hostname, type, data }: EventRow): void {
+  const expected = (seen.numbers.get(project) ?? 0) + 1;
+  if (number !== expected) throw new Error(`event ${number} of ${project} is not ${expected}`);
+  seen.numbers.set(project, number);
+  const key = `${project} ${hostname}`;
+  if (type === 'domain.added') seen.codes.set(key, []);
+  if (type === 'domain.findings_changed') seen.codes.set(key, changed(seen, key, data));
+}
+
+function inOrder({ hostname, type }: { hostname: string; type: string }): string {
+  return `${hostname} ${type}`;
+}
+
+/** What is told about findings adds up: nothing appears twice, and nothing is cleared that was not there. */
+function changed(seen: Seen, key: string, data: EventRow['data']): readonly string[] {
+  const before = seen.codes.get(key) ?? [];
+  const codes = (list: readonly { readonly code: string }[] = []) => list.map(({ code }) => code);
+  const [cleared, appeared] = [codes(data.cleared), codes(data.appeared)];
+  const rest = before.filter((code) => !cleared.includes(code));
+  if (rest.length + cleared.length !== before.length) {
+    throw new Error(`[${cleared}] cleared, of [${before}]`);
+  }
+  return [...rest, ...appeared];
+}
+
+function compareFindings({ hostname }: Entry, seen: Seen, row: Row | undefined): void {
+  if (row === undefined) return;
+  const told = seen.codes.get(`${row.project} ${hostname}`) ?? [];
+  if (!isDeepStrictEqual([...row.codes].sort(), [...told].sort())) {
+    throw new Error(`${hostname} has findings [${row.codes}], told were [${told}]`);
+  }
+}
+
+/** Visitors are led to whom the model says holds the name, and to nobody where nobody does. */
+async function compareEdge(
+  history: History,
+  places: readonly { readonly hostname: string }[],
+): Promise<void> {
+  await history.lane.tellTime();
+  await Promise.all(places.map(({ hostname }) => compareRoute(history, hostname)));
+}
+
+async function compareRoute({ lane, model }: History, hostname: string): Promise<void> {
+  const route = await lane.parts.lookups.findRoute(hostname);
+  const holder = model.holder(hostname);
+  if ((route === null) !== (holder === null)) {
+    throw new Error(`the edge serves ${hostname}: ${route !== null}; held: ${holder !== null}`);
+  }
+  const hasCertificate = route !== null && route.certificateId !== null;
+  const mayServe = holder?.certificates.some(({ until }) => until > lane.now()) ?? false;
+  if (hasCertificate !== mayServe) {
+    throw new Error(`a certificate of ${hostname} is served: ${hasCertificate}`);
+  }
+}

@@ -1,0 +1,74 @@
+/** What customers do, over the API and at their DNS. */
+import { type Entry, SECOND } from './entry.ts';
+import type { History } from './history.ts';
+import { nothingShown, type Shown } from './shown.ts';
+import { pass } from './time.ts';
+
+export function entryAt({ model, places }: History, of: number, at: number): Entry {
+  return model.find(of, places[at]?.hostname ?? '');
+}
+
+export type Doing = 'add' | 'remove' | 'verify';
+
+/** What a customer does over the API. `dies`: the API's process is killed before it could tell the queue. */
+export async function customer(
+  history: History,
+  doing: Doing,
+  [of, at]: readonly [number, number],
+  dies: boolean,
+): Promise<void> {
+  const { lane, model, projects } = history;
+  history.hasRun = true;
+  history.sweepTimes = null;
+  const entry = entryAt(history, of, at);
+  const { hostname } = entry;
+  const params = { projectId: projects[of] ?? '' };
+  const operation = { add: 'addDomain', remove: 'removeDomain', verify: 'verifyDomain' }[doing];
+  const answer =
+    doing === 'add'
+      ? await lane.call(operation, params, { hostname })
+      : await lane.call(operation, { ...params, hostname });
+  const expected = expectedStatus(history, doing, entry);
+  if (answer.status !== expected) {
+    throw new Error(`${doing} answered ${answer.status}, not ${expected}`);
+  }
+  if (doing === 'remove') model.remove(entry);
+  if (dies) history.lostAt = lane.now();
+  else await answer.afterCommit?.();
+  const { attached, status } = entry;
+  history.woken = doing === 'verify' && attached && status === 'verified' && !dies ? entry : null;
+}
+
+function expectedStatus({ model, lane }: History, doing: Doing, entry: Entry): number {
+  if (doing === 'remove') return 204;
+  if (doing === 'add') return model.add(entry, lane.now()) ? 201 : 409;
+  return model.verify(entry, lane.now()) ? 202 : 404;
+}
+
+/** Of the domains that there are one, or a name that was never added: where there are some, little is asked of others. */
+export function someDomain(
+  { model, places }: History,
+  [of, at]: readonly [number, number],
+): readonly [number, number] {
+  const attached = model.entries.filter((entry) => entry.attached);
+  const chosen = attached[(of * places.length + at) % Math.max(1, attached.length)];
+  if (chosen === undefined) return [of, at];
+  return [chosen.project, places.findIndex(({ hostname }) => hostname === chosen.hostname)];
+}
+
+/** What the DNS shows at a name from now on. */
+export function publish({ places, shown }: History, at: number, next: Shown): void {
+  shown.set(places[at]?.hostname ?? '', next);
+}
+
+/** What most customers do: add the domain, create the record they are shown, and wait. */
+export async function settle(
+  history: History,
+  [of, at]: readonly [number, number],
+  proves: boolean,
+): Promise<void> {
+  await customer(history, 'add', [of, at], false);
+  publish(history, at, { ...nothingShown, record: of, proofs: proves ? [of] : [] });
+  // Right at the first look, and its order follows at once.
+  await pass(history, 2 * SECOND, 6);
+}

@@ -1,0 +1,79 @@
+/** What a run that was not killed must have done, by the documents. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Alarm } from './alarm-clock.ts';
+import { type Entry, isLate } from './entry.ts';
+import type { History, Witness } from './history.ts';
+import type { Shown } from './shown.ts';
+import { causeOf, verdictOf } from './verdict.ts';
+import type { Ended } from './witness.ts';
+
+export function expectOfRun(history: History, alarm: Alarm, ended: Ended): void {
+  const { result, witness } = ended;
+  const [entry] = witness.fences.keys();
+  if (entry === undefined || result === 'fault') return;
+  if (alarm.name === 'escalate-certificate') expectOfEscalation(history, entry, ended);
+  else if (result !== 'killed') expectOfLooks(history, alarm, entry, ended);
+}
+
+function expectOfLooks(history: History, alarm: Alarm, entry: Entry, { witness }: Ended): void {
+  expectLooksSaved(history, witness);
+  if (witness.disturbed || alarm.name !== 'check-dns' || witness.looks.length > 0) return;
+  const isItsJob = 'epoch' in alarm.job && alarm.job.epoch === entry.life;
+  if (isItsJob && entry.attached && entry.status === 'pending') {
+    throw new Error(`nobody looked at ${entry.hostname} of ${entry.project}`);
+  }
+}
+
+/** Whatever a look saw is saved, unless somebody was quicker, or it is as good as none. */
+export function expectLooksSaved(history: History, witness: Witness): void {
+  for (const look of witness.looks) {
+    const { entry, counted } = look;
+    if (counted || !isNews(history, witness, look)) continue;
+    throw new Error(`a look at ${entry.hostname} of ${entry.project} was not saved`);
+  }
+}
+
+function isNews(
+  { model }: History,
+  { fences, of }: Witness,
+  { entry, seen }: Witness['looks'][number],
+): boolean {
+  const fence = fences.get(entry);
+  if (!entry.attached || !isDeepStrictEqual(fence, model.fence(entry))) return false;
+  // A look before an order that is right is as good as none.
+  const verdict = verdictOf(entry, seen);
+  // Two were right at once while nobody held the name: the other one has it, and this one is looked at again.
+  const waits = entry.status === 'pending' || entry.status === 'failed';
+  if (waits && verdict === 'right' && model.holder(entry.hostname) !== null) return false;
+  if (entry.status === 'verified') return verdict === 'wrong';
+  return of !== 'renew-certificate' || verdict !== 'right';
+}
+
+/** Thirty minutes without a certificate: a case, with the likeliest cause. */
+function expectOfEscalation(history: History, entry: Entry, { result, witness }: Ended): void {
+  const [look] = witness.looks;
+  if (look === undefined || look.counted) return;
+  const fence = witness.fences.get(entry);
+  if (!entry.attached || entry.status !== 'verified' || fence?.life !== entry.life) return;
+  settleCase(history, entry, look.seen, result);
+}
+
+/** A fifth of a life left and no new certificate: a case for each that is served; those of a killed run may be open, or not. */
+export function expectOfRenewalCases(history: History, { result, witness }: Ended): void {
+  const { lane } = history;
+  for (const { entry, seen } of witness.looks) {
+    if (!isLate(entry, lane.now())) throw new Error(`${entry.hostname} needs no case yet`);
+    settleCase(history, entry, seen, result);
+  }
+}
+
+function settleCase(
+  { model, maybe, lane }: History,
+  entry: Entry,
+  seen: Shown,
+  result: Ended['result'],
+): void {
+  const cause = causeOf(entry, seen, lane.now());
+  if (result === 'killed') maybe.push({ entry, cause });
+  else model.escalated(entry, cause);
+}

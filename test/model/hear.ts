@@ -1,0 +1,99 @@
+/** What the stores answered a worker, told to the model: it judges by itself what came of it. */
+
+import type { MoveResult } from '../../src/db/transitions.ts';
+import type { Entry } from './entry.ts';
+import type { History, Witness } from './history.ts';
+import type { Heard } from './lane.ts';
+import { causeOf } from './verdict.ts';
+
+type Named = { readonly projectId: string; readonly hostname: string };
+
+export function hear(
+  history: History,
+  what: Heard,
+  args: readonly unknown[],
+  answer: unknown,
+): void {
+  const witness = history.witnesses.getStore();
+  if (witness === undefined) return;
+  // The arguments and answers of the stores, as src/db/checks.ts and certificates.ts have them.
+  if (what === 'load') hasRead(history, witness, answer as Named | undefined);
+  else if (what === 'loadWork') {
+    hasRead(history, witness, (answer as { domain: Named } | undefined)?.domain);
+  } else if (what === 'save') {
+    hasSaved(history, witness, (args[0] as { domain: Named }).domain, answer as MoveResult);
+  } else if (what === 'setBack') hasSetBack(witness);
+  else hasOrdered(history, witness, what, args);
+}
+
+function hasRead({ model, ...history }: History, witness: Witness, read: Named | undefined): void {
+  if (read === undefined) return;
+  const entry = entryOf({ ...history, model }, read);
+  witness.fences.set(entry, model.fence(entry));
+}
+
+function hasSaved(history: History, witness: Witness, saved: Named, answer: MoveResult): void {
+  const { kind } = answer;
+  const entry = entryOf(history, saved);
+  const look = witness.looks.findLast((one) => one.entry === entry);
+  if (answer.kind === 'held_elsewhere' && look !== undefined) {
+    look.heldBy = rivalOf(history, entry, answer.holderProjectId);
+  }
+  if (kind !== 'saved') return;
+  const fence = witness.fences.get(entry);
+  if (look === undefined || fence === undefined) throw new Error('saved without a look');
+  const { model, lane } = history;
+  const before = entry.status;
+  const cause = causeOf(entry, look.seen, lane.now());
+  look.counted = model.looked(entry, look, lane.now(), fence);
+  if (entry.status !== 'pending' || before !== 'pending') history.sweepTimes = null;
+  // The case and the way back to pending are one.
+  if (look.counted && witness.of === 'escalate-certificate') model.escalated(entry, cause);
+  // Nobody's certificate ends without one.
+  const ended = before === 'live' && entry.status === 'verified';
+  if (look.counted && ended) model.escalated(entry, cause);
+}
+
+/** The service says who is in the way; the model says who may be. */
+function rivalOf({ model, projects }: History, entry: Entry, projectId: string): Entry {
+  const rival = model.find(projects.indexOf(projectId), entry.hostname);
+  if (model.rivals(entry).includes(rival)) return rival;
+  throw new Error(`${rival.project} is not in the way of ${entry.hostname} of ${entry.project}`);
+}
+
+function hasOrdered(
+  history: History,
+  witness: Witness,
+  what: Heard,
+  args: readonly unknown[],
+): void {
+  const { model, lane } = history;
+  const entry = entryOf(history, args[0] as Named);
+  const fence = witness.fences.get(entry);
+  if (fence === undefined) throw new Error('ordered without having read');
+  const at = lane.now();
+  history.sweepTimes = null;
+  if (what === 'openOrder') model.openedOrder(entry, at, fence);
+  if (what === 'reuse') model.reused(entry, fence, at);
+  if (what === 'store') {
+    const { issuedAt, expiresAt } = args[2] as { issuedAt: Date; expiresAt: Date };
+    const certificate = { from: issuedAt.getTime(), until: expiresAt.getTime() };
+    model.issued(entry, certificate, fence, at);
+  }
+  if (what === 'refuse') {
+    const { problem } = args[2] as { problem: { type: string; retryAfter?: string } };
+    const retryAfter =
+      problem.retryAfter === undefined ? null : new Date(problem.retryAfter).getTime();
+    model.refused(entry, { type: problem.type, retryAfter }, at);
+  }
+}
+
+/** The authority did not answer: of the order that it was asked about last. */
+function hasSetBack({ asked }: Witness): void {
+  const entry = asked.at(-1);
+  if (entry !== undefined && entry.order !== null) entry.setBack = true;
+}
+
+function entryOf({ model, projects }: Pick<History, 'model' | 'projects'>, named: Named): Entry {
+  return model.find(projects.indexOf(named.projectId), named.hostname);
+}

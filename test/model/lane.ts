@@ -1,0 +1,279 @@
+/**
+ * A service for one history after another: the real stores, routes and workers over a real database. Only four things are
+ * not the real ones: the clock, what the DNS shows, what the authority answers, and the queue.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { type RoutesDeps, routesOf } from '../../src/api.ts';
+import type { CertificateAuthority } from '../../src/certificates/authority.ts';
+import { createVault } from '../../src/certificates/vault.ts';
+import { compose, type Parts } from '../../src/compose.ts';
+import { composeWorkers } from '../../src/compose-workers.ts';
+import { loadConfig, type Storage } from '../../src/config.ts';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import { deriveSecrets } from '../../src/derived-secrets.ts';
+import type { Observer } from '../../src/dns/observe.ts';
+import type { ApiResponse, Route } from '../../src/http/route.ts';
+import type { QueueBackend } from '../../src/queue/backend.ts';
+import type { WorkerDeps } from '../../workers/start.ts';
+import { freshStorage, type StorageName } from '../support/storage.ts';
+import { type AlarmClock, createAlarmClock } from './alarm-clock.ts';
+import { guardAll } from './mortal.ts';
+
+/** What the history decides: the world around the service. */
+export type Outside = {
+  /** A store has answered a worker: `what` it was asked, with its arguments and its answer. */
+  readonly heard: (what: Heard, args: readonly unknown[], answer: unknown) => void;
+  readonly observe: Observer['observe'];
+  readonly lookupTexts: Observer['lookupTexts'];
+  readonly advance: CertificateAuthority['advance'];
+};
+
+/** What the model hears of what workers ask the stores. */
+export type Heard =
+  | 'load'
+  | 'save'
+  | 'loadWork'
+  | 'openOrder'
+  | 'store'
+  | 'reuse'
+  | 'refuse'
+  | 'setBack';
+
+export type LaneOptions = {
+  readonly storage: StorageName;
+  /** Breaks a part on purpose, before anything is built upon it. */
+  readonly sabotage?: (parts: Parts) => void;
+  /** The same, once the workers are built. */
+  readonly sabotageWorkers?: (workers: WorkerDeps, parts: Parts) => void;
+};
+
+export type Lane = {
+  readonly parts: Parts;
+  readonly workers: WorkerDeps;
+  readonly alarms: AlarmClock;
+  /** The time of the history, in milliseconds. */
+  now(): number;
+  /** What the service has complained of since the last time that this was asked. */
+  takeFaults(): readonly string[];
+  setTime(at: number): void;
+  /** Tells the database what time it is, which few of its statements ask. */
+  tellTime(): Promise<void>;
+  setOutside(outside: Outside): void;
+  /** Calls an operation as the API does once it knows who asks; `committed` is what is left to do then. */
+  call(
+    operationId: string,
+    params: Readonly<Record<string, string>>,
+    body?: unknown,
+  ): Promise<ApiResponse>;
+  /** Takes everything of the history before out of the way; gives the new one's projects. */
+  begin(projects: number): Promise<readonly string[]>;
+  close(): Promise<void>;
+};
+
+/** The queue is in memory; nobody may open another. */
+const noBackend: QueueBackend = {
+  queueOptions: { connection: {} },
+  workerOptions: { connection: {} },
+  factory: () => {
+    throw new Error('the model has a queue of its own');
+  },
+  probe: async () => true,
+  reportError: () => undefined,
+  close: async () => undefined,
+};
+
+export async function openLane(options: LaneOptions): Promise<Lane> {
+  const { storage: name, sabotage, sabotageWorkers } = options;
+  const fresh = await freshStorage(name);
+  const faults: string[] = [];
+  const log = pino({ level: 'error' }, { write: (line) => void faults.push(line) });
+  const database = await openDatabase(fresh.storage, log);
+  const { pool } = database;
+  await setUpClock(database, name === 'embedded');
+  let at = Date.now();
+  let told: number | null = null;
+  let begun = 0;
+  let outside: Outside | undefined;
+  const around = () => {
+    if (outside === undefined) throw new Error('no history has begun');
+    return outside;
+  };
+  const now = () => new Date(at);
+  const vault = createVault(randomBytes(32));
+  const parts = compose({
+    config: configFor(fresh.storage),
+    database,
+    backend: noBackend,
+    vault,
+    secrets: deriveSecrets(vault),
+    log,
+    now,
+  });
+  const alarms = createAlarmClock(() => at);
+  sabotage?.(parts);
+  // In place, because parts were handed to each other already.
+  Object.assign(parts.queues, alarms.queues);
+  Object.assign(parts.observer, {
+    observe: (...asked: Parameters<Observer['observe']>) => around().observe(...asked),
+    lookupTexts: (...asked: Parameters<Observer['lookupTexts']>) => around().lookupTexts(...asked),
+    // No history has visitors.
+    lookupAddresses: async () => [],
+  });
+  const [{ authority }] = parts.authorities;
+  Object.assign(authority, {
+    accountUri: async () => null,
+    advance: (...asked: Parameters<CertificateAuthority['advance']>) => around().advance(...asked),
+  });
+  const hear = (part: object, what: Heard) =>
+    overhear(part, what, (...news) => around().heard(...news));
+  for (const what of ['load', 'save'] as const) hear(parts.checks, what);
+  for (const what of ofCertificates) hear(parts.certificates, what);
+  for (const part of [parts.queues, parts.observer, parts.checks, parts.certificates]) {
+    guardAll(part, { inner: true });
+  }
+  guardAll(authority, { inner: false });
+  const routes = new Map(
+    routesOf(routesDeps(parts)).map((one): [string, Route] => [one.operationId, one]),
+  );
+  const workers = composeWorkers(parts);
+  // Nothing happens between its two looks, so they need not be seconds apart.
+  Object.assign(workers.reconcile, { pause: async () => undefined });
+  askLess(parts, workers);
+  sabotageWorkers?.(workers, parts);
+  for (const deps of Object.values(workers)) {
+    if (isPlain(deps)) guardAll(deps, { inner: false });
+  }
+
+  const lane: Lane = {
+    parts,
+    workers,
+    alarms,
+    now: () => at,
+    takeFaults: () => faults.splice(0),
+    setTime(to) {
+      at = to;
+    },
+    async tellTime() {
+      if (told === at) return;
+      told = at;
+      const text = 'UPDATE model.clock SET at = $1';
+      await pool.query({ name: 'tell-time', text, values: [new Date(at)] });
+    },
+    setOutside(next) {
+      outside = next;
+    },
+    async call(operationId, params, body) {
+      const prepared = routes.get(operationId)?.prepare({
+        params,
+        body,
+        query: {},
+        headers: {},
+        key: null,
+        requestId: 'model',
+      });
+      if (prepared === undefined) throw new Error(`no such operation: ${operationId}`);
+      if (!prepared.ok) throw new Error(JSON.stringify(prepared.refusal));
+      return prepared.run();
+    },
+    async begin(count) {
+      alarms.empty();
+      await lane.tellTime();
+      const ids = Array.from({ length: count }, () => randomUUID());
+      begun += 1;
+      // Small tables stay quick, and emptying them takes as long as a history does.
+      await pool.query(begun % 100 === 0 ? 'TRUNCATE public.project CASCADE' : putAway);
+      await pool.query({ name: 'new-projects', text: newProjects, values: [ids] });
+      return ids;
+    },
+    async close() {
+      await parts.close();
+      await database.close();
+      await fresh.close();
+    },
+  };
+  return lane;
+}
+
+/** No history has a webhook or a poison job: what the reconciler asks about those is answered without the database. */
+function askLess({ waiting }: Parts, { reconcile }: WorkerDeps): void {
+  const { count, overdue } = waiting;
+  const isNone = (queue: string) => queue === 'deliver-webhook';
+  Object.assign(waiting, {
+    count: async (...asked: Parameters<typeof count>) => (isNone(asked[0]) ? 0 : count(...asked)),
+    overdue: async (...asked: Parameters<typeof overdue>) =>
+      isNone(asked[0]) ? [] : overdue(...asked),
+  });
+  Object.assign(reconcile.quarantine, { dropBefore: async () => undefined });
+}
+
+const ofCertificates = ['loadWork', 'openOrder', 'store', 'reuse', 'refuse', 'setBack'] as const;
+
+function overhear(part: object, what: Heard, heard: Outside['heard']): void {
+  const asked: unknown = Reflect.get(part, what);
+  if (typeof asked !== 'function') throw new Error(`there is no ${what}`);
+  const passedOn = async (...args: unknown[]) => {
+    const answer: unknown = await asked(...args);
+    heard(what, args, answer);
+    return answer;
+  };
+  Object.assign(part, { [what]: passedOn });
+}
+
+function configFor(storage: Storage) {
+  const result = loadConfig({
+    ...(storage.kind !== 'embedded' && { DATABASE_URL: storage.databaseUrl }),
+    KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    DNS_SERVERS: '127.0.0.1:9',
+    LOG_LEVEL: 'error',
+  });
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return result.config;
+}
+
+function routesDeps(parts: Parts): RoutesDeps {
+  return {
+    ...parts,
+    dropTraffic: () => undefined,
+    forgetKey: () => undefined,
+    openStream: () => {
+      throw new Error('nobody listens');
+    },
+  };
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && 'now' in value;
+}
+
+/** On connections of its own, because the new search path counts for those that are made after it. */
+async function setUpClock({ openPool, pool }: Database, isEmbedded: boolean): Promise<void> {
+  const setUp = openPool({ max: 1, statementTimeoutMs: 0 });
+  await setUp.query(modelClock);
+  await setUp.end();
+  // All connections to the embedded database are one session.
+  if (isEmbedded) await pool.query('SET search_path = model, pg_catalog, public');
+}
+
+/** `now()` of the database is the history's time: a schema before pg_catalog in the search path. */
+const modelClock = `
+  CREATE SCHEMA model;
+  CREATE TABLE model.clock (at timestamptz NOT NULL);
+  INSERT INTO model.clock VALUES (pg_catalog.now());
+  CREATE FUNCTION model.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM model.clock';
+  DO $$ BEGIN
+    EXECUTE 'ALTER DATABASE ' || quote_ident(current_database()) || ' SET search_path = model, pg_catalog, public';
+    EXECUTE 'ALTER DATABASE ' || quote_ident(current_database()) || ' SET synchronous_commit = off';
+  END $$`;
+
+const putAway = `
+  UPDATE public.domain SET removed_at = added_at, next_check_at = NULL, recheck_at = NULL, renew_at = NULL, escalate_at = NULL
+    WHERE removed_at IS NULL`;
+
+const newProjects = `
+  WITH made AS (
+    INSERT INTO public.project (id, name, slug, plan, deployed_at)
+    SELECT id, 'P', id::text, 'pro', model.now() FROM unnest($1::uuid[]) AS id RETURNING id
+  )
+  INSERT INTO public.deploy (id, project_id, status, upstream)
+  SELECT gen_random_uuid(), id, 'succeeded', 'http://upstream.test' FROM made`;

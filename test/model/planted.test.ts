@@ -1,0 +1,197 @@
+/** Faults planted on purpose: histories that would not notice them would prove nothing. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Parts } from '../../src/compose.ts';
+import type { CheckSave } from '../../src/db/checks.ts';
+import type { MoveResult } from '../../src/db/transitions.ts';
+import { storages } from '../support/storage.ts';
+import { checkHistories } from './check.ts';
+import type { LaneOptions } from './lane.ts';
+
+/** They take tens of seconds where the machine does much else meanwhile. */
+vi.setConfig({ testTimeout: 300_000 });
+
+type Save = (check: CheckSave) => Promise<MoveResult>;
+
+/** Puts another save in the place of the real one, which it is given. */
+const saving = (other: (parts: Parts, save: Save) => Save) => (parts: Parts) => {
+  const { save } = parts.checks;
+  Object.assign(parts.checks, { save: other(parts, save) });
+};
+
+type Plant = readonly [fault: string, plant: NonNullable<LaneOptions['sabotage']>, noticed: RegExp];
+type WorkersPlant = readonly [
+  fault: string,
+  plant: NonNullable<LaneOptions['sabotageWorkers']>,
+  noticed: RegExp,
+];
+
+const plants: readonly Plant[] = [
+  [
+    'a transition is told twice',
+    saving((parts, save) => async (check) => {
+      const saved = await save(check);
+      if (saved.kind === 'saved' && check.outcome.kind === 'moved') await tellAgain(parts, check);
+      return saved;
+    }),
+    /was told/,
+  ],
+  [
+    'a save does not ask whose life it is',
+    saving((parts, save) => async (check) => {
+      const domain = await parts.checks.load(check.domain.id);
+      const { epoch, attempts } = domain ?? check.domain;
+      return save({ ...check, domain: { ...check.domain, epoch, attempts } });
+    }),
+    /is \{|was told|has findings/,
+  ],
+  [
+    'an apex is taken without a proof',
+    saving((_parts, save) => async (check) => {
+      const saved = await save(check);
+      return saved.kind === 'held_elsewhere'
+        ? save({ ...check, provenAgainst: saved.holderProjectId })
+        : saved;
+    }),
+    // Without it two projects take the name from each other at every look.
+    /is \{|was told|never ends/,
+  ],
+  [
+    'a second miss is ignored',
+    saving((_parts, save) => async (check) => {
+      const { domain, outcome } = check;
+      const isSecond = domain.state.status === 'live' && outcome.to.status === 'drifted';
+      return isSecond ? { kind: 'saved', epoch: domain.epoch } : save(check);
+    }),
+    /"status":"live".*"status":"drifted"/,
+  ],
+  [
+    'the reconciler does nothing',
+    (parts) => void Object.assign(parts.waiting, { takeTurn: async () => false }),
+    /overdue|has no job/,
+  ],
+  [
+    'a removal leaves the order open',
+    (parts) => {
+      const { remove } = parts.domains;
+      Object.assign(parts.domains, {
+        remove: async (...[projectId, hostname, ...rest]: Parameters<typeof remove>) => {
+          const open = { status: 'ordering', hostname, domain: { projectId } } as const;
+          const { certificate } = parts.database.prisma;
+          const order = await certificate.findFirst({ where: open });
+          const removed = await remove(projectId, hostname, ...rest);
+          if (order !== null) {
+            await certificate.update({ where: { id: order.id }, data: { status: 'ordering' } });
+          }
+          return removed;
+        },
+      });
+    },
+    /"openOrders":1.*"openOrders":0/,
+  ],
+  [
+    'a certificate is issued and not stored',
+    (parts) => void Object.assign(parts.certificates, { store: async () => true }),
+    /"openOrders":1.*"openOrders":0/,
+  ],
+  [
+    'a renewal is told and serves nothing',
+    (parts) => {
+      const { store } = parts.certificates;
+      Object.assign(parts.certificates, {
+        store: async (...[domain, id, ...rest]: Parameters<typeof store>) => {
+          const stored = await store(domain, id, ...rest);
+          if (domain.state.status !== 'live') return stored;
+          const { certificate } = parts.database.prisma;
+          await certificate.update({ where: { id }, data: { status: 'failed' } });
+          return stored;
+        },
+      });
+    },
+    /"certificateUntil"/,
+  ],
+  [
+    'a refused order stays open',
+    (parts) => void Object.assign(parts.certificates, { refuse: async () => true }),
+    /"openOrders":1.*"openOrders":0/,
+  ],
+];
+
+const inWorkers: readonly WorkersPlant[] = [
+  [
+    'a case is opened anew at every look',
+    ({ escalateCertificate }, { database }) => {
+      const { openEscalation } = escalateCertificate;
+      Object.assign(escalateCertificate, {
+        openEscalation: async (...[domain, ...rest]: Parameters<typeof openEscalation>) => {
+          const where = { domainId: domain.id, closedAt: null };
+          await database.prisma.escalation.updateMany({ where, data: { closedAt: new Date(0) } });
+          return openEscalation(domain, ...rest);
+        },
+      });
+    },
+    /was told .*escalation/,
+  ],
+  [
+    'a case is not opened',
+    ({ escalateCertificate }) =>
+      void Object.assign(escalateCertificate, { openEscalation: async () => 'kept' }),
+    /"escalations"|was told .*escalation/,
+  ],
+  [
+    'nobody is to look whether the certificate comes',
+    (_workers, { queues }) => {
+      const { enqueue, ensure } = queues;
+      Object.assign(queues, {
+        enqueue: async (...asked: Parameters<typeof enqueue>) =>
+          asked[0] === 'escalate-certificate' ? undefined : enqueue(...asked),
+        ensure: async (...asked: Parameters<typeof ensure>) =>
+          asked[0] === 'escalate-certificate' ? { added: 0, woken: 0 } : ensure(...asked),
+      });
+    },
+    /has no job in escalate-certificate/,
+  ],
+  [
+    'no renewal is made',
+    (workers) => void Object.assign(workers, { renewCertificate: async () => ({ kind: 'done' }) }),
+    /the renewal of .* is overdue/,
+  ],
+];
+
+async function tellAgain({ database }: Parts, { domain, outcome, at }: CheckSave): Promise<void> {
+  const type = outcome.events.at(-1)?.type;
+  const told = JSON.stringify([{ domain_id: domain.id, type, data: {}, at }]);
+  await database.prisma.$executeRaw`SELECT record_events(${told}::jsonb)`;
+}
+
+const available = storages.find(({ name }) => name === 'postgres')?.available ?? false;
+
+beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0.5));
+afterEach(() => void vi.restoreAllMocks());
+
+const many = {
+  storage: 'postgres',
+  runs: 300,
+  seed: 20_261_121,
+  lanes: 1,
+  shrinks: false,
+} as const;
+
+describe.skipIf(!available)('a fault is noticed', () => {
+  it.each(plants)(
+    'where %s',
+    async (_fault, sabotage, noticed) => {
+      const { failure } = await checkHistories({ ...many, sabotage });
+      expect(failure).toMatch(noticed);
+    },
+    180_000,
+  );
+
+  it.each(inWorkers)(
+    'where %s',
+    async (_fault, sabotageWorkers, noticed) => {
+      const { failure } = await checkHistories({ ...many, sabotageWorkers });
+      expect(failure).toMatch(noticed);
+    },
+    180_000,
+  );
+});

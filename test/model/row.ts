@@ -1,0 +1,62 @@
+/** What the comparison reads of a history, in one statement. */
+import type { DomainStatus } from '../../src/core/lifecycle.ts';
+
+/** A domain as the database has it. */
+export type Row = {
+  readonly id: string;
+  readonly project: string;
+  readonly hostname: string;
+  readonly target: string;
+  readonly status: DomainStatus;
+  readonly epoch: number;
+  readonly attached: boolean;
+  readonly codes: readonly string[];
+  readonly nextCheckAt: string | null;
+  readonly recheckAt: string | null;
+  readonly escalateAt: string | null;
+  /** When a sweep renews it, where it is live. */
+  readonly renewAt: string | null;
+  /** When the last of its certificates ends. */
+  readonly until: string | null;
+  readonly orders: number;
+  readonly openOrders: number;
+  readonly openCauses: readonly string[];
+  /** Of the open case. */
+  readonly candidate: string | null;
+};
+
+export type EventRow = {
+  readonly project: string;
+  readonly number: number;
+  readonly hostname: string;
+  readonly type: string;
+  readonly data: {
+    readonly appeared?: readonly { readonly code: string }[];
+    readonly cleared?: readonly { readonly code: string }[];
+  };
+};
+
+export type Snapshot = { readonly domains: readonly Row[]; readonly events: readonly EventRow[] };
+
+/** Everything of some projects; of their events those after the numbers given. */
+export const snapshotOf = `
+  SELECT json_build_object(
+    'domains', COALESCE((SELECT json_agg(json_build_object(
+      'id', id, 'project', project_id, 'hostname', hostname, 'target', target, 'status', status, 'epoch', epoch,
+      'attached', removed_at IS NULL, 'nextCheckAt', next_check_at, 'recheckAt', recheck_at, 'escalateAt', escalate_at,
+      'renewAt', renew_at,
+      'until', (SELECT max(expires_at) FROM public.certificate WHERE domain_id = domain.id AND status = 'issued'),
+      'codes', COALESCE((SELECT json_agg(one ->> 'code') FROM jsonb_array_elements(findings) AS one), '[]'),
+      'orders', (SELECT count(*) FROM public.certificate WHERE domain_id = domain.id),
+      'openOrders', (SELECT count(*) FROM public.certificate WHERE domain_id = domain.id AND status = 'ordering'),
+      'openCauses', COALESCE((SELECT json_agg(cause) FROM public.escalation
+        WHERE domain_id = domain.id AND closed_at IS NULL), '[]'),
+      'candidate', (SELECT evidence ->> 'candidate' FROM public.escalation
+        WHERE domain_id = domain.id AND closed_at IS NULL LIMIT 1)))
+      FROM public.domain WHERE project_id = ANY ($1::uuid[])), '[]'),
+    'events', COALESCE((SELECT json_agg(json_build_object('project', event.project_id, 'number', event.number,
+      'hostname', hostname, 'type', type, 'data', CASE WHEN type = 'domain.findings_changed' THEN data ELSE '{}' END)
+      ORDER BY event.id)
+      FROM public.event JOIN public.domain ON domain.id = domain_id
+      JOIN unnest($1::uuid[], $2::bigint[]) AS seen (project, number)
+        ON event.project_id = seen.project AND event.number > seen.number), '[]')) AS snapshot`;

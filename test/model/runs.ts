@@ -1,0 +1,44 @@
+/** A domain's job, run by the real worker's function. */
+
+import type { AnyJob, DomainJob } from '../../src/queue/names.ts';
+import { checkDns } from '../../workers/check-dns.ts';
+import { escalateCertificate } from '../../workers/escalate-certificate.ts';
+import { issueCertificate } from '../../workers/issue-certificate.ts';
+import type { JobResult } from '../../workers/running/job.ts';
+import type { Alarm } from './alarm-clock.ts';
+import { expectOfRun } from './expect-of-run.ts';
+import type { History } from './history.ts';
+import type { Lane } from './lane.ts';
+import { witnessed } from './witness.ts';
+
+type Functions = {
+  readonly [name: string]: ((lane: Lane, job: DomainJob) => Promise<JobResult>) | undefined;
+};
+
+const functions: Functions = {
+  'check-dns': ({ workers }, job) => checkDns(workers.checkDns, job),
+  'issue-certificate': ({ workers }, job) => issueCertificate(workers.issueCertificate, job),
+  'escalate-certificate': ({ workers }, job) =>
+    escalateCertificate(workers.escalateCertificate, job),
+};
+
+/** Runs a job to its end, or to its worker's. `meanwhile` happens while it looks at the DNS. */
+export async function work(
+  history: History,
+  alarm: Alarm,
+  meanwhile: (() => Promise<void>) | null = null,
+): Promise<void> {
+  const { lane } = history;
+  const run = functions[alarm.name];
+  const job = domainJob(alarm.job);
+  if (run === undefined) throw new Error(`no worker for ${alarm.name}`);
+  const ended = await witnessed(history, alarm.name, meanwhile, () => run(lane, job));
+  lane.alarms.settle(alarm, ended.result);
+  if (ended.result === 'killed') history.lostAt = lane.now();
+  expectOfRun(history, alarm, ended);
+}
+
+export function domainJob(job: AnyJob): DomainJob {
+  if ('domainId' in job) return job;
+  throw new Error(`no job of a domain: ${JSON.stringify(job)}`);
+}

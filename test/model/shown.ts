@@ -1,0 +1,85 @@
+/** What the customers' DNS shows: a few words of a command, made into the observation of a look. */
+import type { Answer, CaaLevel, Observation, ServerView } from '../../src/core/observation.ts';
+
+/**
+ * `record`: whose target the name's record leads to, by number of the project; at an apex anybody's, because the addresses
+ * are the platform's. `servers_disagree`: one of two servers has it already.
+ */
+export type Shown = {
+  readonly record: number | 'missing' | 'silent';
+  readonly servers: 'agree' | 'disagree';
+  readonly caa: 'allows' | 'forbids' | 'silent';
+  /** The projects whose proof stands at `_signpost.<hostname>`. */
+  readonly proofs: readonly number[];
+};
+
+export const nothingShown: Shown = {
+  record: 'missing',
+  servers: 'agree',
+  caa: 'allows',
+  proofs: [],
+};
+
+/** Where the platform's edge is, for an apex. */
+const OURS = ['192.0.2.10', '192.0.2.11'] as const;
+const timeout = { kind: 'timeout' } as const;
+const nxdomain = { kind: 'nxdomain' } as const;
+const nodata = { kind: 'nodata' } as const;
+
+export type Place = { readonly hostname: string; readonly apex: boolean };
+
+/** One look at `place`; `target` is of the project whose record the name leads to, where there is one. */
+export function observed(
+  { hostname, apex }: Place,
+  shown: Shown,
+  target: string | null,
+  at: Date,
+): Observation {
+  const right = { ...serverView(apex, shown, target), server: 'ns1.dns.test' };
+  const behind = { ...serverView(apex, { ...shown, record: 'missing' }, null) };
+  const servers: [ServerView, ...ServerView[]] =
+    shown.servers === 'disagree' && target !== null
+      ? [right, { ...behind, server: 'ns2.dns.test', address: '192.0.2.54' }]
+      : [right];
+  return {
+    hostname,
+    at: at.toISOString(),
+    view: 'authoritative',
+    whyRecursive: null,
+    delegation: null,
+    servers,
+    world: [],
+    nearby: { sibling: null, doubled: null, wrongHosts: [], chain: null },
+    caa: climb(hostname, shown.caa),
+    targetAddresses: apex ? [...OURS] : [],
+    cost: { questions: 1, bytes: 100, ms: 1 },
+  };
+}
+
+function serverView(apex: boolean, { record }: Shown, target: string | null): ServerView {
+  const server = { server: 'ns1.dns.test', address: '192.0.2.53', mx: null, txt: null, soa: null };
+  if (record === 'silent') {
+    const told = { aa: null, rcode: null, rttMs: null, cname: timeout, a: timeout, aaaa: timeout };
+    return { ...server, ...told, state: 'timeout' };
+  }
+  const answers = { ...server, state: 'answers', aa: true, rttMs: 1 } as const;
+  if (target === null)
+    return { ...answers, rcode: 3, cname: nxdomain, a: nxdomain, aaaa: nxdomain };
+  const right = apex
+    ? { cname: nodata, a: records(OURS) }
+    : { cname: records([target]), a: nodata };
+  return { ...answers, rcode: 0, aaaa: nodata, ...right };
+}
+
+function climb(hostname: string, caa: Shown['caa']): readonly CaaLevel[] {
+  const forbids = records([{ flags: 0, tag: 'issue', value: 'other.example' }]);
+  const answers = { allows: nodata, forbids, silent: timeout } as const;
+  return [{ name: hostname, answer: answers[caa] }];
+}
+
+/** An answer with these records, or that there are none. */
+export function records<R>([first, ...rest]: readonly R[]): Answer<R> {
+  return first === undefined
+    ? nodata
+    : { kind: 'records', records: [first, ...rest], ttlSeconds: 60 };
+}

@@ -1,0 +1,47 @@
+/** What a look means to a domain, and what keeps its certificate back. */
+import type { Entry } from './entry.ts';
+import type { Shown } from './shown.ts';
+
+/** Right, wrong or could not tell; not everything that keeps a domain back takes back how far it has come. */
+export function verdictOf(entry: Entry, seen: Shown): 'right' | 'wrong' | 'unknown' {
+  if (seen.record === 'silent') return 'unknown';
+  if (!pointsHere(entry, seen)) return 'wrong';
+  const { servers, caa } = seen;
+  const { status } = entry;
+  const served = status === 'live' || status === 'drifted';
+  // A CAA set keeps the next certificate back, not visitors.
+  if (caa === 'forbids' && !served) return 'wrong';
+  if (servers === 'disagree') return served || status === 'verified' ? 'unknown' : 'wrong';
+  return served || caa === 'allows' ? 'right' : 'unknown';
+}
+
+/** The addresses of an apex are the platform's, whichever project is meant. */
+function pointsHere({ project, apex }: Entry, { record }: Shown): boolean {
+  return apex ? typeof record === 'number' : record === project;
+}
+
+/** Problems that say that the authority did not find its challenge. */
+const aboutTheChallenge = ['unauthorized', 'connection', 'incorrect_response', 'tls', 'dns'];
+
+/** The likeliest cause of a certificate that does not come, in the order in which they are looked for. */
+export function causeOf(entry: Entry, seen: Shown, now: number): string {
+  const { record, servers, caa } = seen;
+  const { refusals, setBack } = entry;
+  if (record === 'silent') return 'dns_unknown';
+  if (!pointsHere(entry, seen)) return 'dns_changed';
+  if (caa === 'forbids') return 'caa_blocks';
+  if (servers === 'disagree') return 'dns_unsettled';
+  if (caa === 'silent') return 'caa_unknown';
+  const last = refusals.findLast(({ at }) => at >= countedSince(entry, now));
+  if (last?.type === 'rate_limited') return 'authority_rate_limited';
+  if (last !== undefined) {
+    return aboutTheChallenge.includes(last.type) ? 'challenge_unreachable' : 'authority_refused';
+  }
+  return setBack ? 'authority_unreachable' : 'platform_fault';
+}
+
+/** Of a domain that is served what was refused since its certificate came; else since it was verified. */
+function countedSince({ certificates, verifiedAt }: Entry, now: number): number {
+  const stored = certificates.filter(({ until }) => until > now).map(({ from }) => from);
+  return Math.max(verifiedAt, ...stored);
+}
