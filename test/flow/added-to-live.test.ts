@@ -1,5 +1,6 @@
 /** The whole life, on each storage and with each authority: from the request that adds the domain to a verified handshake. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
 import { type Service, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storages } from '../support/storage.ts';
@@ -13,11 +14,7 @@ const codes = [
   'cname_mismatch',
   'caa_blocks',
 ] as const;
-const closings: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const close of closings.splice(0).reverse()) await close();
-});
+const closings = closeAfterEach();
 
 async function start(name: StorageName, ca: CaKind): Promise<Service> {
   const { storage, close } = await freshStorage(name);
@@ -43,6 +40,7 @@ for (const { name, available } of storages) {
   for (const ca of cas) {
     describe.skipIf(!available || (ca === 'Pebble' && withoutPebble))(
       `on ${name} with ${ca}`,
+      { timeout: 180_000 }, // seconds on a machine that is not busy
       () => {
         it('a domain goes live by itself, whatever the customer got wrong first', async () => {
           const running = await start(name, ca);

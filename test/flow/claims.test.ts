@@ -1,22 +1,32 @@
 /** Two projects, one name: the DNS decides, the loser is told, and visitors see who won. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { createClient } from '../support/client.ts';
-import { startService } from '../support/service.ts';
+import { describe, expect, it } from 'vitest';
+import { type Client, createClient } from '../support/client.ts';
+import { closeAfterEach } from '../support/closings.ts';
+import { type Service, startService } from '../support/service.ts';
 import { freshStorage } from '../support/storage.ts';
 import { until, visitDomain } from '../support/world.ts';
 
-const closings: (() => Promise<unknown>)[] = [];
+const closings = closeAfterEach();
+const address = '@ A 127.0.0.1';
 
-afterEach(async () => {
-  for (const close of closings.splice(0).reverse()) await close();
-});
+async function start(env: Readonly<Record<string, string>> = {}): Promise<Service> {
+  const { storage, close } = await freshStorage();
+  closings.push(close);
+  const service = await startService({ storage, ca: 'local authority', env });
+  closings.push(service.close);
+  return service;
+}
+
+/** An apex, whose address proves no project, and two projects that may add it. */
+async function startApex() {
+  const { world } = await start({ PLATFORM_ADDRESSES: '127.0.0.1' });
+  const apex = { ...world, hostname: world.zone };
+  return { apex, one: createClient(apex), other: createClient(apex) };
+}
 
 describe('a name that two projects add', () => {
   it('goes to the one that its record points to, and moves when the record does', async () => {
-    const { storage, close } = await freshStorage('embedded');
-    closings.push(close);
-    const service = await startService({ storage, ca: 'local authority' });
-    closings.push(service.close);
+    const service = await start();
     const { world, signpost } = service;
     const [one, other] = [service.client, createClient(world)];
     const first = await one.addDomain();
@@ -36,5 +46,97 @@ describe('a name that two projects add', () => {
     expect(await one.story()).toContain('domain.claimed_elsewhere');
     const roots = await world.rootCertificates(signpost.parts.rootCertificate);
     expect((await visitDomain(world, roots)).status).toBe(200);
-  });
+  }, 180_000);
 });
+
+describe('an apex that two projects add', () => {
+  it('goes to the one whose TXT record is there, and back again with the record', async () => {
+    const { apex, one, other } = await startApex();
+    await one.addDomain();
+    await apex.publish([address]);
+    await until('the first is live', async () => (await one.domain()).status === 'live');
+
+    await other.addDomain();
+    const proofOf = (client: Client, wanted = 'There is no TXT record') =>
+      until('the record is told', async () => {
+        const [finding] = (await client.domain()).findings;
+        if (finding?.code !== 'held_elsewhere' || !finding.found.includes(wanted)) return null;
+        expect(finding.actor).toBe('customer');
+        return /signpost-domain-verification=[a-z2-7]{32}/.exec(finding.expected)?.[0];
+      });
+    const theirs = await proofOf(other);
+    const txt = (...values: readonly string[]) => values.map((one) => `_signpost TXT "${one}"`);
+
+    await apex.publish([address, ...txt('v=of somebody else')]);
+    expect(await proofOf(other, 'v=of somebody else')).toBe(theirs);
+    // Removed and added again it asks for the same record.
+    await other.call('DELETE', other.domainPath);
+    const again = await other.addAgain();
+    expect(again.findings).toEqual([]);
+    expect(await proofOf(other, 'v=of somebody else')).toBe(theirs);
+
+    await apex.publish([address, ...txt(theirs)]);
+    await until('the second is live', async () => (await other.domain()).status === 'live');
+    const lost = await claimsIn(one);
+    const told = { proof: 'txt', found: `_signpost.${apex.hostname}` };
+    expect(lost).toEqual([told]);
+    const ours = await proofOf(one, theirs);
+
+    // Both at once: it stays where it is, and nobody takes it from anybody.
+    await apex.publish([address, ...txt(theirs, ours)]);
+    await until('the first is told', async () =>
+      (await one.domain()).findings.some(({ action }) => action.includes('Delete the other TXT')),
+    );
+    expect((await other.domain()).status).toBe('live');
+
+    await apex.publish([address, ...txt(ours)]);
+    await until('the first is live again', async () => (await one.domain()).status === 'live');
+    expect(await claimsIn(other)).toEqual([told]);
+    expect(await claimsIn(one)).toEqual(lost);
+  }, 180_000);
+});
+
+describe('an apex that a stranger has added, too, before it is live', () => {
+  it('is not had by whose check comes first: its owner adds the TXT record and has it', async () => {
+    const { apex, one: owner, other: stranger } = await startApex();
+    await owner.addDomain();
+    await stranger.addDomain();
+    await apex.publish([address]);
+    // The stranger presses first, so that his check is the first to see the address.
+    await stranger.call('POST', `${stranger.domainPath}/verify`);
+    const [, wanted] = [await heldIn(stranger), await heldIn(owner)];
+    expect(wanted.actor).toBe('customer');
+    expect(wanted.action).toContain('create a TXT record with the name “_signpost”');
+    const value = /signpost-domain-verification=[a-z2-7]{32}/.exec(wanted.expected)?.[0];
+    expect((await stranger.domain()).status).toBe('pending');
+
+    await apex.publish([address, `_signpost TXT "${value}"`]);
+    await until('the owner is live', async () => (await owner.domain()).status === 'live');
+    expect((await stranger.domain()).status).toBe('pending');
+    expect(await stranger.story()).not.toContain('domain.verified');
+    expect(await stranger.story()).not.toContain('domain.claimed_elsewhere');
+  }, 180_000);
+
+  it('is had by its address once the other one is removed', async () => {
+    const { apex, one: owner, other } = await startApex();
+    await owner.addDomain();
+    await other.addDomain();
+    await apex.publish([address]);
+    await heldIn(owner);
+    await other.call('DELETE', other.domainPath);
+    await until('the owner is live', async () => (await owner.domain()).status === 'live');
+  }, 180_000);
+});
+
+/** The finding that asks for the record, once it is there. */
+function heldIn(client: Client) {
+  return until('it is told which record decides', async () =>
+    (await client.domain()).findings.find(({ code }) => code === 'held_elsewhere'),
+  );
+}
+
+async function claimsIn(client: Client): Promise<unknown[]> {
+  const { body } = await client.call('GET', `${client.domainPath}/timeline`);
+  const events = body as { type: string; data: unknown }[]; // the documented shape
+  return events.filter(({ type }) => type === 'domain.claimed_elsewhere').map(({ data }) => data);
+}

@@ -1,7 +1,8 @@
 /** Requests that are sent again: after an answer that was lost, to another process, after a crash at the worst moment. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { closeAfterEach } from '../support/closings.ts';
 import { startProcess } from '../support/process.ts';
 import { lacks } from '../support/programs.ts';
 import { freePort } from '../support/servers.ts';
@@ -9,11 +10,7 @@ import { startService } from '../support/service.ts';
 import { freshStorage, storages } from '../support/storage.ts';
 import { startWorld, until, type World } from '../support/world.ts';
 
-const closings: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const close of closings.splice(0).reverse()) await close();
-});
+const closings = closeAfterEach();
 
 type Answer = {
   readonly status: number;
@@ -88,7 +85,7 @@ describe.each(storages)('on $name, every POST', ({ name, available }) => {
       const rotated = await twice(`/v1/keys/${idOf(key)}/rotate`, { graceSeconds: 60 });
       expect(rotated.status).toBe(201);
     },
-    90_000,
+    180_000,
   );
 });
 
@@ -134,7 +131,7 @@ describe.skipIf(without)('a POST that is sent again', () => {
     expect(again).toMatchObject({ status: 201, text, replayed: true });
     const other = await there.post('/v1/pets', { name: 'Max', categoryId: 1 }, key);
     expect(other.status).toBe(422);
-  }, 60_000);
+  }, 180_000);
 
   it.each([
     ['after its effect', 'has left nothing, and runs then', false],
@@ -170,7 +167,7 @@ describe.skipIf(without)('a POST that is sent again', () => {
       closings.push(worker.stop);
       await until('a look', () => count('domain', 'attempts > 0'));
     },
-    90_000,
+    180_000,
   );
 });
 
@@ -202,8 +199,7 @@ async function startTwo() {
       await database.query(prepare);
       await blocker.query(hold);
       return {
-        reached: () =>
-          until(moment, async () => (await database.query(isHeld)).rows.length > 0, 10_000),
+        reached: () => until(moment, async () => (await database.query(isHeld)).rows.length > 0),
         letGo: () => blocker.query(letGo),
       };
     },

@@ -1,43 +1,28 @@
 /** Servers that go away under a running service, and come back: nothing acknowledged is lost, nobody restarts anything. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
-import { startPostgres, startRedis } from '../support/servers.ts';
-import { startService } from '../support/service.ts';
+import { startServiceOnOwnServers } from '../support/service.ts';
 import { until } from '../support/world.ts';
 
-const closings: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const close of closings.splice(0).reverse()) await close();
-});
-
-async function start() {
-  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
-  closings.push(postgres.close, redis.close);
-  const service = await startService({
-    storage: { kind: 'postgres_redis', databaseUrl: postgres.url, redisUrl: redis.url },
-    ca: 'local authority',
-  });
-  closings.push(service.close);
-  return { postgres, redis, ...service };
-}
+const closings = closeAfterEach();
 
 const without =
   lacks('postgres', 'outages of PostgreSQL') || lacks('redis-server', 'outages of Redis');
 
 describe.skipIf(without)('a service whose servers go away', () => {
   it('takes a domain while Redis is gone, and goes on with it afterwards', async () => {
-    const { redis, world, client } = await start();
+    const { redis, world, client } = await startServiceOnOwnServers(closings);
     await redis.kill();
     const { record, status } = await client.addDomain();
     expect(status).toBe('pending');
     await world.publish([`docs CNAME ${record.value}.`]);
     await redis.restart();
     await until('live', async () => (await client.domain()).status === 'live');
-  }, 90_000);
+  }, 180_000);
 
   it('says 503 while PostgreSQL is gone, stays alive, and goes on afterwards', async () => {
-    const { postgres, world, client } = await start();
+    const { postgres, world, client } = await startServiceOnOwnServers(closings);
     const { record } = await client.addDomain();
     await until('the first finding', async () => (await client.domain()).findings.length > 0);
     await postgres.stop();
@@ -60,5 +45,5 @@ describe.skipIf(without)('a service whose servers go away', () => {
       'certificate.issued',
       'domain.live',
     ]);
-  }, 90_000);
+  }, 180_000);
 });

@@ -1,0 +1,157 @@
+/** Anybody may ask an edge for challenges. However many do, visitors are served, and a removal counts. */
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { connect } from 'node:tls';
+import pg from 'pg';
+import { pino } from 'pino';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { startSignpost } from '../../src/start.ts';
+import type { Shown } from '../support/client.ts';
+import { closeAfterAll } from '../support/closings.ts';
+import { lacks } from '../support/programs.ts';
+import { type PostgresServer, startPostgres } from '../support/servers.ts';
+import { type Service, startService } from '../support/service.ts';
+import { until } from '../support/world.ts';
+
+const FLOOD = 1_000;
+/** The edge's own connections wait no longer (src/db/client.ts): on a very busy machine some are told so meanwhile. */
+const STATEMENT_MS = 10_000;
+const greeting = 'Hello from the project’s deploy.\n';
+const closings = closeAfterAll();
+const without = lacks('postgres', 'a flood of challenges');
+let postgres: PostgresServer;
+let service: Service;
+/** An edge apart from the API and the workers. */
+let edge: { readonly httpPort: number; readonly httpsPort: number };
+let ca: string;
+
+beforeAll(async () => {
+  if (without) return;
+  postgres = await startPostgres();
+  closings.push(postgres.close);
+  const storage = { kind: 'postgres', databaseUrl: postgres.url } as const;
+  service = await startService({ storage, ca: 'local authority' });
+  closings.push(service.close);
+  const { client, world, signpost } = service;
+  const own = { ROLE: 'edge', EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' };
+  const config = loadConfig({ ...world.env, ...own, EDGE_CONNECTIONS_PER_ADDRESS: '5000' });
+  if (!config.ok) throw new Error(JSON.stringify(config.problems));
+  const alone = await startSignpost(config.config, pino({ level: 'silent' }));
+  closings.push(() => alone.close(1_000));
+  if (alone.addresses.edge === null) throw new Error('no edge');
+  edge = alone.addresses.edge;
+  await client.addDomain();
+  const path = client.domainPath.replace(/[^/]*$/, '');
+  const records = await Promise.all(
+    ['docs', 'told', 'untold'].map(async (label) => {
+      const hostname = `${label}.${world.zone}`;
+      if (label !== 'docs') await client.call('POST', path.slice(0, -1), { hostname });
+      const { body } = await client.call('GET', `${path}${hostname}`);
+      return `${label} CNAME ${(body as Shown).record.value}.`;
+    }),
+  );
+  await world.publish(records);
+  await until('live', async () => {
+    const { body } = await client.call('GET', path.slice(0, -1));
+    return (body as Shown[]).every(({ status }) => status === 'live');
+  });
+  ca = await world.rootCertificates(signpost.parts.rootCertificate);
+}, 120_000);
+const at = '127.0.0.1';
+
+/** One visit on a connection of its own; null where the handshake is refused. */
+async function visit(hostname: string): Promise<string | null> {
+  const options = { host: at, port: edge.httpsPort, servername: hostname, ca, agent: false };
+  const asked = secureRequest({ ...options, headers: { host: hostname } }).end();
+  const [answer] = await once(asked, 'response').catch(() => [null]);
+  return answer === null ? null : text(answer);
+}
+
+describe.skipIf(without)(
+  'While a thousand requests for challenges wait',
+  { timeout: 180_000 },
+  () => {
+    let lock: pg.Client;
+    let lockedAt: number;
+    let answered: number;
+    let flood: Promise<unknown>[];
+
+    /** The status; the token is a new one each time. */
+    async function ask(hostname: string, nth: number): Promise<number> {
+      const path = `/.well-known/acme-challenge/nobodys-${nth}`;
+      const headers = { host: hostname };
+      const asked = request({ host: at, port: edge.httpPort, path, headers, agent: false });
+      const [answer] = await once(asked.end(), 'response');
+      answered += 1;
+      return answer.resume().statusCode;
+    }
+
+    beforeEach(async () => {
+      const { signpost, world } = service;
+      answered = 0;
+      expect(await visit(`docs.${world.zone}`)).toBe(greeting);
+      // Nothing that looks at a challenge is answered.
+      lock = new pg.Client(postgres.url);
+      await lock.connect();
+      lockedAt = performance.now();
+      await lock.query('BEGIN; LOCK TABLE challenge IN ACCESS EXCLUSIVE MODE');
+      flood = Array.from({ length: FLOOD }, (_, nth) => ask(`docs.${world.zone}`, nth));
+      const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+      // Not over the connection that locks: within a transaction it would see the same again and again.
+      const { pool } = signpost.parts.database;
+      await until('one waits', async () => (await pool.query(waiting)).rowCount === 1);
+    });
+    afterEach(async () => {
+      await lock.query('COMMIT');
+      await lock.end();
+      await Promise.all(flood);
+    });
+
+    function expectAnswered(count: number): void {
+      expect(answered).toBeGreaterThanOrEqual(count);
+      if (performance.now() - lockedAt < STATEMENT_MS) expect(answered).toBe(count);
+    }
+
+    /** As an operator would by hand; to remove a domain is to end its challenges, and the table is locked. */
+    async function remove(hostname: string): Promise<void> {
+      const { prisma } = service.signpost.parts.database;
+      await prisma.domain.updateMany({ where: { hostname }, data: { removedAt: new Date() } });
+    }
+
+    /** A connection that waits for a request; gives what tells its end. */
+    async function openConnection(servername: string): Promise<() => Promise<unknown>> {
+      const socket = connect({ host: at, port: edge.httpsPort, ca, servername });
+      socket.on('error', () => {});
+      const closed = once(socket.resume(), 'close');
+      await once(socket, 'secureConnect');
+      return () => closed;
+    }
+
+    it('names are served, a removal counts, and no more than one connection is taken', async () => {
+      const { zone } = service.world;
+      const closed = await openConnection(`told.${zone}`);
+      await remove(`told.${zone}`);
+      await closed();
+      expect(await visit(`told.${zone}`)).toBeNull();
+      for (let nth = 0; nth < 20; nth += 1) expect(await visit(`docs.${zone}`)).toBe(greeting);
+      expect(await ask(`nobody.${zone}`, 0)).toBe(404);
+      expectAnswered(1); // nobody is asked for a name that is not held
+    });
+
+    it('a removal counts whose notification was lost', async () => {
+      const { zone } = service.world;
+      const closed = await openConnection(`untold.${zone}`);
+      await lock.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'`,
+      );
+      await remove(`untold.${zone}`);
+      await closed();
+      expect(await visit(`untold.${zone}`)).toBeNull();
+      expect(await visit(`docs.${zone}`)).toBe(greeting);
+      expectAnswered(0);
+    });
+  },
+);

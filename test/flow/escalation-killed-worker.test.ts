@@ -1,0 +1,60 @@
+/** A case that stays open while workers die around it: it is one case, told once, and somebody goes on looking at it. */
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/db/client.ts';
+import { createClient } from '../support/client.ts';
+import { closeAfterEach } from '../support/closings.ts';
+import { startMortalProcess, startProcess } from '../support/process.ts';
+import { freePort } from '../support/servers.ts';
+import { freshStorage, storages } from '../support/storage.ts';
+import { startWorld, until } from '../support/world.ts';
+
+const closings = closeAfterEach();
+
+const servers = storages.filter(({ name }) => name !== 'embedded');
+
+describe.each(servers)('on $name, while workers are killed', ({ name, available }) => {
+  it.skipIf(!available)(
+    'an open case is brought up to date, and never a second one',
+    async () => {
+      const { storage, close } = await freshStorage(name);
+      closings.push(close);
+      // Nobody listens where the authority should be.
+      const ACME_DIRECTORY_URL = `https://localhost:${await freePort()}/dir`;
+      const env = { ESCALATE_AFTER: '2s', ACME_DIRECTORY_URL };
+      const world = await startWorld({ storage, ca: 'local authority', env });
+      closings.push(world.close);
+      const api = await startProcess({ ...world.env, ROLE: 'api' });
+      closings.push(api.stop);
+      const worker = await startMortalProcess({ ...world.env, ROLE: 'worker' });
+      closings.push(worker.stop);
+      const { prisma, close: closeDatabase } = await openDatabase(
+        storage,
+        pino({ level: 'silent' }),
+      );
+      closings.push(closeDatabase);
+
+      const client = createClient(world);
+      const { record } = await client.addDomain();
+      await world.publish([`docs CNAME ${record.value}.`]);
+      const first = await until('a case', () => prisma.escalation.findFirst());
+      for (let kills = 0; kills < 3; kills += 1) {
+        const { escalateAt: before } = await prisma.domain.findFirstOrThrow();
+        await worker.replace();
+        await until('another look', async () => {
+          const { escalateAt } = await prisma.domain.findFirstOrThrow();
+          return escalateAt !== null && before !== null && escalateAt > before;
+        });
+      }
+      const [only, ...others] = await prisma.escalation.findMany();
+      expect(others).toEqual([]);
+      expect(only).toMatchObject({ id: first.id, openedAt: first.openedAt, closedAt: null });
+      expect(only?.evidence).not.toEqual(first.evidence);
+      const story = await client.story();
+      expect(story.filter((event) => event.startsWith('escalation.'))).toEqual([
+        'escalation.opened',
+      ]);
+    },
+    400_000,
+  );
+});

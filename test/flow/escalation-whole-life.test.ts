@@ -1,0 +1,145 @@
+/** A life that needs a person's help, or would: 30 minutes verified without a certificate, under the test's own clock. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDomainStore } from '../../src/db/domains.ts';
+import { closeForOperator, listEscalations } from '../../src/db/escalations.ts';
+import { createProjectStore } from '../../src/db/projects.ts';
+import { domainRoutes } from '../../src/http/routes/domains.ts';
+import { escalationRoutes } from '../../src/http/routes/escalations.ts';
+import { callApi, startTestApi, type TestApi } from '../http/support.ts';
+import { later, noon, right } from '../support/builders.ts';
+import {
+  certificateOf,
+  DAY,
+  type FakeTime,
+  HOUR,
+  MINUTE,
+  startLife,
+} from '../support/fake-time.ts';
+import { isAway, refuses } from '../support/live-domain.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+
+let stored: StoredDomains;
+let api: TestApi;
+let key: string;
+
+/** The API over the life's own database; its keys are in another. */
+beforeAll(async () => {
+  stored = await openStoredDomains();
+  const { prisma } = stored.database;
+  const never = () => Promise.reject(new Error('nobody presses verify here'));
+  api = await startTestApi((_, now) => [
+    ...escalationRoutes({
+      list: (query) => listEscalations(prisma, query),
+      close: (id) => closeForOperator(prisma, id, now()),
+    }),
+    ...domainRoutes({
+      projects: createProjectStore(prisma),
+      domains: createDomainStore(prisma),
+      platformDomain: 'edge.test',
+      windowMs: 48 * HOUR,
+      targetFor: () => 'x.edge.test',
+      wake: never,
+      orderNow: never,
+      forget: never,
+      dropTraffic: () => {},
+      now,
+    }),
+  ]);
+  key = await api.keyWith('ops:read', 'domains:read');
+});
+afterAll(async () => {
+  await api?.close();
+  await stored?.close();
+});
+
+async function get(path: string): Promise<unknown> {
+  const { status, body } = await callApi(api.api, `GET ${path}`, { key });
+  expect(status).toBe(200);
+  return body;
+}
+
+/** What the operator, the customer and the reader of the timeline see of it. */
+async function shown(life: FakeTime) {
+  const { projectId, hostname } = await life.row();
+  const domain = `/v1/projects/${projectId}/domains/${hostname}`;
+  const cases = (await get('/v1/escalations')) as Record<string, unknown>[]; // docs/api.md
+  const events = (await get(`${domain}/timeline`)) as { type: string; data: unknown }[];
+  return {
+    cases: cases.filter((one) => one['hostname'] === hostname),
+    customer: ((await get(domain)) as Record<string, unknown>)['escalation'],
+    told: events.filter(({ type }) => type.startsWith('escalation.')).reverse(),
+  };
+}
+
+const authorities = [
+  {
+    what: 'refuses',
+    answers: refuses,
+    cause: 'authority_refused',
+    summary:
+      'The certificate authority refused 3 orders (rejected_identifier). It says: “not this name”',
+    nextAction:
+      'A new order is placed at 2026-11-20 12:30 UTC; should it fail, the next one follows at 2026-11-21 12:30 UTC.',
+    evidence: {
+      refusals: 3n,
+      problem: { type: 'rejected_identifier', detail: 'not this name', retryAfter: null },
+      nextAttempt: { order: 'new', at: later(noon, 30 * MINUTE).toISOString() },
+    },
+  },
+  {
+    what: 'is away',
+    answers: isAway,
+    cause: 'authority_unreachable',
+    summary: expect.stringMatching(/^At 2026-11-20 12:2\d UTC .*: ca_unreachable: no answer\.$/),
+    nextAction:
+      'The open order is taken up again at 2026-11-20 12:30 UTC, and every few minutes after that.',
+    evidence: {
+      refusals: 0n,
+      setback: { detail: 'ca_unreachable: no answer' },
+      nextAttempt: { order: 'open', at: later(noon, 30 * MINUTE).toISOString() },
+    },
+  },
+] as const;
+
+describe.each(authorities)('a verified domain whose authority $what', (authority) => {
+  const { answers, cause, summary, nextAction, evidence } = authority;
+
+  it('gets one escalation after 30 minutes, in the same words for all, until its certificate comes', async () => {
+    const life = await startLife(stored);
+    life.dns(right);
+    life.authority(answers);
+    await life.pass(29 * MINUTE);
+    expect(await life.row()).toMatchObject({ status: 'verified', verifiedAt: noon });
+    expect(await shown(life)).toEqual({ cases: [], customer: null, told: [] });
+    await life.pass(MINUTE - 1);
+    expect((await shown(life)).cases).toEqual([]);
+
+    await life.pass(1);
+    const openedAt = later(noon, 30 * MINUTE).toISOString();
+    const words = { cause, summary, nextAction };
+    const opened = await shown(life);
+    expect(opened.cases).toMatchObject([{ ...words, evidence, openedAt, closedAt: null }]);
+    expect(opened.customer).toEqual({ openedAt, ...words });
+    expect(opened.told).toMatchObject([{ type: 'escalation.opened', data: words, at: openedAt }]);
+
+    expect(await life.escalateAgain()).toMatchObject({ note: `kept: ${cause}` });
+    await life.pass(HOUR);
+    const kept = await shown(life);
+    expect(kept.cases).toMatchObject([{ cause, openedAt, closedAt: null }]);
+    expect(kept.told).toHaveLength(1);
+
+    life.authority(certificateOf(90));
+    await life.pass(2 * DAY, HOUR);
+    const closed = await shown(life);
+    const [{ closedAt } = {}] = closed.cases;
+    expect(closed.cases).toMatchObject([{ cause, openedAt, nextAction: null }]);
+    expect(closed.customer).toBeNull();
+    const end = { cause, reason: 'certificate_issued' };
+    expect(closed.told[1]).toMatchObject({ type: 'escalation.closed', data: end, at: closedAt });
+    expect((await life.story()).slice(-3).map(({ type }) => type)).toEqual([
+      'certificate.issued',
+      'domain.live',
+      'escalation.closed',
+    ]);
+  });
+});

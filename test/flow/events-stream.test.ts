@@ -1,0 +1,169 @@
+/** A project's events as a stream: across processes that write, stop and die; and what somebody who watches is worth. */
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/db/client.ts';
+import { createClient } from '../support/client.ts';
+import { closeAfterEach } from '../support/closings.ts';
+import { type SignpostProcess, startProcess } from '../support/process.ts';
+import { startService } from '../support/service.ts';
+import { type Reading, readEvents, textOf } from '../support/sse.ts';
+import { freshStorage, storages } from '../support/storage.ts';
+import { startWorld, until, type World } from '../support/world.ts';
+
+const closings = closeAfterEach();
+
+type Stream = Reading & { readonly over: Promise<unknown>; close(): void };
+
+async function openStream({ apiKey }: World, url: string, lastEventId?: number): Promise<Stream> {
+  const stop = new AbortController();
+  const response = await fetch(url, {
+    signal: stop.signal,
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      ...(lastEventId !== undefined && { 'last-event-id': String(lastEventId) }),
+    },
+  });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  let ended = () => {};
+  const over = new Promise<void>((resolve) => {
+    ended = resolve;
+  });
+  async function* text() {
+    try {
+      yield* textOf(response.body);
+    } finally {
+      ended();
+    }
+  }
+  return { ...readEvents(text()), over, close: () => stop.abort() };
+}
+
+/** More than any step takes, on a busy machine too. */
+const PATIENCE_MS = 150_000;
+
+/** Reads until an event of this type, and gives the numbers and types up to it. Rejects with them where it does not come. */
+async function readTo(stream: Reading, type: string): Promise<(readonly [number, string])[]> {
+  const read: (readonly [number, string])[] = [];
+  const late = new Promise<never>((_, reject) => {
+    const give = () =>
+      reject(new Error(`waited in vain for ${type}; read ${JSON.stringify(read)}`));
+    setTimeout(give, PATIENCE_MS).unref();
+  });
+  for (;;) {
+    const event = await Promise.race([stream.next(), late]);
+    if (event === null) throw new Error(`the stream ended before ${type}`);
+    read.push([Number(event.id), event.event]);
+    if (event.event === type) return read;
+  }
+}
+
+const servers = storages.filter(({ name }) => name !== 'embedded');
+
+describe.each(servers)('two API processes and a worker on $name', ({ name, available }) => {
+  it.skipIf(!available)(
+    'stream every event once and in order, whoever writes it and whoever dies meanwhile',
+    { timeout: 400_000 },
+    async () => {
+      const fresh = await freshStorage(name);
+      closings.push(() => fresh.close());
+      const world = await startWorld({ storage: fresh.storage, ca: 'local authority' });
+      closings.push(() => world.close());
+      const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
+      closings.push(() => database.close());
+      const run = async (env: Readonly<Record<string, string>>): Promise<SignpostProcess> => {
+        const started = await startProcess({ ...world.env, ...env });
+        closings.push(() => started.kill());
+        return started;
+      };
+      // Nobody plays the edge here, so its port is free for the second one.
+      const port = String(world.edgeHttpPort);
+      const otherUrl = `http://127.0.0.1:${port}`;
+      const dying = await run({ ROLE: 'api' });
+      const [writing] = [await run({ ROLE: 'api', PORT: port }), await run({ ROLE: 'worker' })];
+
+      const client = createClient({ ...world, apiUrl: otherUrl });
+      const { record } = await client.addDomain();
+      const path = client.domainPath.replace(/\/domains\/.*/, '/events');
+      const first = await openStream(world, `${world.apiUrl}${path}`, 0);
+      const read = await readTo(first, 'domain.findings_changed');
+
+      // Every connection to the database is lost: the stream stays.
+      await database.prisma.$queryRaw`SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+      await world.publish([`docs CNAME ${record.value}.`]);
+      read.push(...(await readTo(first, 'domain.verified')));
+
+      await dying.kill();
+      expect(await first.next().catch(() => null)).toBeNull();
+      const second = await openStream(world, `${otherUrl}${path}`, read.at(-1)?.[0] ?? 0);
+      read.push(...(await readTo(second, 'domain.live')));
+
+      const again = await run({ ROLE: 'api' });
+      const third = await openStream(world, `${world.apiUrl}${path}`, read.at(-1)?.[0] ?? 0);
+      await client.call('DELETE', client.domainPath);
+      read.push(...(await readTo(third, 'domain.removed')));
+      expect(third.comments).toEqual([]); // nor has it waited for so long that a heartbeat came
+
+      const rows = await database.prisma.event.findMany({ orderBy: { number: 'asc' } });
+      expect(read).toEqual(rows.map(({ number, type }) => [Number(number), type]));
+      expect(read.map(([number]) => number)).toEqual(read.map((_, index) => index + 1));
+
+      expect((await second.next())?.event).toBe('domain.removed');
+
+      // Who stops lets nobody wait: neither the reader nor the operator.
+      const [thirdEnded, secondEnded] = [third.next(), second.next()];
+      expect(await again.stop()).toBe(0);
+      expect(await thirdEnded).toBeNull(); // at the deadline it would be cut off, and `next` reject
+      await writing.stop();
+      expect(await secondEnded).toBeNull();
+    },
+  );
+});
+
+// The queue in PostgreSQL is the embedded one's, too.
+describe.each(storages.filter(({ name }) => name !== 'postgres'))(
+  'a pending domain on $name',
+  { concurrent: true }, // both wait, and do little
+  ({ name, available }) => {
+    it.skipIf(!available)(
+      'is looked at every few seconds while somebody watches it, and rarely before and after',
+      // Seconds on a machine that is not busy. At the longest wait of its ladder three looks would take 100 s.
+      { timeout: 400_000 },
+      async ({ onTestFinished }) => {
+        const fresh = await freshStorage(name);
+        onTestFinished(() => fresh.close());
+        // An eighth of everything: 0.6 s between looks while it is watched, and 37 s at most while it is not.
+        const env = { VERIFY_WINDOW: '6h' };
+        const service = await startService({ storage: fresh.storage, ca: 'local authority', env });
+        onTestFinished(() => service.close());
+        const { world, client, signpost } = service;
+        const { prisma } = signpost.parts.database;
+        await client.addDomain();
+        const looks = async () => (await client.domain()).checks.attempts;
+        const waitMs = async () => {
+          const { nextCheckAt, lastCheckedAt } = await prisma.domain.findFirstOrThrow();
+          return (nextCheckAt?.getTime() ?? 0) - (lastCheckedAt?.getTime() ?? 0);
+        };
+        // As if it had been added hours ago: its ladder has come to its longest wait.
+        const hoursAgo = new Date(Date.now() - 3 * 3_600_000);
+        await prisma.domain.updateMany({ data: { pendingSince: hoursAgo } });
+        await until(
+          'its next look is more than half a minute away',
+          async () => (await waitMs()) > 30_000,
+        );
+        const before = await looks();
+
+        const path = client.domainPath.replace(/\/domains\/.*/, '/events');
+        const stream = await openStream(world, `${world.apiUrl}${path}?hostname=${world.hostname}`);
+        await until('three looks', async () => (await looks()) >= before + 3);
+        await until('its next look is near', async () => (await waitMs()) < 1_000);
+
+        stream.close();
+        // As half a minute later.
+        await prisma.domain.updateMany({ data: { watchedUntil: new Date() } });
+        await until('it is left alone again', async () => (await waitMs()) > 30_000);
+      },
+    );
+  },
+);

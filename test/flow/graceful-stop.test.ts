@@ -1,0 +1,87 @@
+/** SIGTERM under load, as at every deploy: the worker finishes what it has, and the next one goes on from there. */
+import { describe, expect, it } from 'vitest';
+import { domainQueues } from '../../src/queue/names.ts';
+import { closeAfterEach } from '../support/closings.ts';
+import { addMany, countLive, lifeStory, storedChecks, stories } from '../support/many-domains.ts';
+import { startProcess } from '../support/process.ts';
+import { type Service, startService } from '../support/service.ts';
+import { freshStorage, type StorageName, storages } from '../support/storage.ts';
+import { until } from '../support/world.ts';
+
+const closings = closeAfterEach();
+
+/** Long enough for a look (7 s at most), shorter than an orchestrator's patience. */
+const DEADLINE_MS = 20_000;
+
+async function start(name: StorageName): Promise<Service> {
+  const { storage, close } = await freshStorage(name);
+  closings.push(close);
+  const service = await startService({ storage, ca: 'local authority', env: { ROLE: 'api' } });
+  closings.push(service.close);
+  return service;
+}
+
+/** Each of these steps is as much as the machine can do, and takes longer where it has more to do. */
+const PATIENCE_MS = 180_000;
+
+/** How often the worker of each job in a queue died. */
+async function deaths({ signpost }: Service): Promise<number[]> {
+  return (await storedChecks(signpost.parts)).map(({ stalledCounter }) => stalledCounter);
+}
+
+const cases = [
+  { name: 'postgres_redis', count: 120 },
+  { name: 'postgres', count: 40 },
+] as const;
+
+describe.each(cases)('on $name, a worker that is stopped under load', ({ name, count }) => {
+  const available = storages.some((storage) => storage.name === name && storage.available);
+
+  it.skipIf(!available)(
+    'ends in time with nothing in its hands, and nothing is lost or done twice',
+    async () => {
+      const service = await start(name);
+      const { signpost, world } = service;
+      const { queues, database } = signpost.parts;
+      const domains = await addMany(signpost.parts, world, count);
+      const looks = async () =>
+        (await database.prisma.domain.aggregate({ _sum: { attempts: true } }))._sum.attempts ?? 0;
+      for (let round = 0; round < 2; round += 1) {
+        const before = await looks();
+        const worker = await startProcess({ ...world.env, ROLE: 'worker' });
+        closings.push(worker.stop);
+        await until('under load', async () => (await looks()) > before + 3 * count, PATIENCE_MS);
+
+        const begun = performance.now();
+        expect(await worker.stop()).toBe(0);
+        expect(performance.now() - begun).toBeLessThan(DEADLINE_MS);
+        for (const queue of domainQueues) {
+          expect(await queues.counts(queue)).toMatchObject({ active: 0, failed: 0 });
+        }
+        expect((await queues.aliveIds('check-dns')).size).toBe(count);
+        expect(await deaths(service)).toEqual(domains.map(() => 0));
+      }
+      // Once more while they move on, which is when something could happen twice.
+      await world.publish(domains.map(({ record }) => record));
+      const last = await startProcess({ ...world.env, ROLE: 'worker' });
+      closings.push(last.stop);
+      await until(
+        'some live',
+        async () => (await countLive(signpost.parts, domains)) > 10,
+        PATIENCE_MS,
+      );
+      expect(await last.stop()).toBe(0);
+      const heir = await startProcess({ ...world.env, ROLE: 'worker' });
+      closings.push(heir.stop);
+      await until(
+        'all live',
+        async () => (await countLive(signpost.parts, domains)) === count,
+        PATIENCE_MS,
+      );
+      expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: count });
+      expect(await database.prisma.certificate.count()).toBe(count);
+      expect(await database.prisma.repair.count()).toBe(0);
+    },
+    500_000,
+  );
+});

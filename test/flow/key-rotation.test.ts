@@ -1,0 +1,199 @@
+/**
+ * Another KEY_ENCRYPTION_KEY without downtime, as the runbook of docs/operations.md has it: two installations' worth of
+ * services on one PostgreSQL, which know the keys in different orders while everything is sealed anew.
+ */
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runRotateKeys } from '../../src/cli/rotate-keys/rotate-keys.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createSessions } from '../../src/http/dashboard/session.ts';
+import { type Signpost, startSignpost } from '../../src/start.ts';
+import { type Client, createClient, type Shown } from '../support/client.ts';
+import { closeAfterAll } from '../support/closings.ts';
+import { lacks } from '../support/programs.ts';
+import { type Receiver, startReceiver, verified } from '../support/receiver.ts';
+import { freshStorage } from '../support/storage.ts';
+import { startWorld, until, visitDomain, type World } from '../support/world.ts';
+
+const [old, newer] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64'));
+const without =
+  lacks('postgres', 'a new key encryption key') || lacks('pebble', 'a new key encryption key');
+const closings = closeAfterAll();
+const records: string[] = [];
+let world: World;
+let client: Client;
+let receiver: Receiver;
+let first: Signpost;
+let second: Signpost;
+let roots: string;
+let webhook: { readonly id: string; readonly secret: string };
+let cookie: string;
+
+type Keys = readonly (string | undefined)[];
+
+/** Starts the service on the world's storage with these keys; `ports`: its own, where another one has the world's. */
+async function start(keys: Keys, ports: 'the world’s' | 'others'): Promise<Signpost> {
+  const others = { PORT: '0', EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' };
+  const env = { ...world.env, KEY_ENCRYPTION_KEY: keys.join(',') };
+  const result = loadConfig(ports === 'others' ? { ...env, ...others } : env);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
+  closings.push(() => signpost.close(10_000));
+  return signpost;
+}
+
+/** `signpost rotate-keys` with these keys. */
+async function rotateKeys(keys: Keys, ...args: readonly string[]) {
+  const said = { out: '', err: '' };
+  const outcome = await runRotateKeys(args, {
+    env: { DATABASE_URL: world.env['DATABASE_URL'], KEY_ENCRYPTION_KEY: keys.join(',') },
+    now: () => new Date(),
+    out: (text) => {
+      said.out += text;
+    },
+    err: (text) => {
+      said.err += text;
+    },
+    screen: { out: false, err: false, columns: 80 },
+  });
+  return { ...said, outcome };
+}
+
+const projectPath = () => client.domainPath.replace(/\/domains\/.*/, '');
+
+async function add(label: string): Promise<Shown> {
+  const hostname = `${label}.${world.zone}`;
+  const answer = await client.call('POST', `${projectPath()}/domains`, { hostname });
+  const shown = answer.body as Shown; // our own API's documented shape
+  records.push(`${label} CNAME ${shown.record.value}.`);
+  await world.publish(records);
+  return shown;
+}
+
+async function goesLive(label: string): Promise<void> {
+  const path = `${projectPath()}/domains/${label}.${world.zone}`;
+  await until(`${label} live`, async () => {
+    return ((await client.call('GET', path)).body as Shown).status === 'live';
+  });
+}
+
+/** One visit at the edge of this service; rejects where the handshake fails. */
+function visit(label: string, { addresses }: Signpost) {
+  const edgeHttpsPort = addresses.edge?.httpsPort ?? 0;
+  return visitDomain({ ...world, hostname: `${label}.${world.zone}`, edgeHttpsPort }, roots);
+}
+
+/** Visits these edges until it is told to end; then gives how often each, or rejects with the first visit that failed. */
+function visitors(...signposts: readonly Signpost[]) {
+  let isOver = false;
+  const count = async (signpost: Signpost) => {
+    for (let visits = 0; ; visits += 1) {
+      if (isOver && visits > 0) return visits;
+      expect((await visit('docs', signpost)).status).toBe(200);
+    }
+  };
+  const all = Promise.all(signposts.map(count));
+  all.catch(() => {}); // until it is waited for
+  return async () => {
+    isOver = true;
+    return all;
+  };
+}
+
+async function page(path: string): Promise<number> {
+  const response = await fetch(world.apiUrl + path, { headers: { cookie }, redirect: 'manual' });
+  return response.status;
+}
+
+const account = () => first.parts.database.prisma.acmeAccount.findFirstOrThrow();
+
+async function prepare(): Promise<void> {
+  const { storage, close } = await freshStorage('postgres');
+  closings.push(close);
+  receiver = await startReceiver();
+  closings.push(receiver.close);
+  world = await startWorld({ storage, ca: 'Pebble', env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  closings.push(() => world.close());
+  first = await start([old], 'the world’s');
+  roots = await world.rootCertificates(first.parts.rootCertificate);
+  client = createClient(world);
+  const { record } = await client.addDomain();
+  records.push(`docs CNAME ${record.value}.`);
+  await world.publish(records);
+  await goesLive('docs');
+  const answer = await client.call('POST', `${projectPath()}/webhooks`, { url: receiver.url });
+  webhook = answer.body as typeof webhook; // our own API's documented shape
+  const sessions = createSessions(first.parts.secrets.session, () => new Date());
+  cookie = (await sessions.begin(world.apiKey, ['admin'])).split(';')[0] ?? '';
+  expect(await page('/projects')).toBe(200);
+}
+
+beforeAll(async () => {
+  if (!without) await prepare();
+}, 120_000);
+
+describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () => {
+  it('(a), (b): processes with both keys open what each other sealed', async () => {
+    await first.close(10_000);
+    first = await start([old, newer], 'the world’s');
+    second = await start([newer, old], 'others');
+    await add('early');
+    await goesLive('early');
+    for (const signpost of [first, second]) {
+      expect((await visit('docs', signpost)).status).toBe(200);
+      expect((await visit('early', signpost)).status).toBe(200);
+    }
+  });
+
+  it('(c): everything is sealed anew while orders and visitors go on', async () => {
+    const stopBoth = visitors(first, second);
+    await add('meanwhile');
+    const rotated = await rotateKeys([newer, old]);
+    expect(rotated.out).toMatch(
+      /^sealed anew: 4 derived secrets, 1 account key, 1 webhook secret and \d certificate keys?\n/,
+    );
+    await goesLive('meanwhile');
+    await stopBoth();
+    // The one whose first key is still the old one may have sealed something since.
+    const stopSecond = visitors(second);
+    await first.close(10_000);
+    first = await start([newer, old], 'the world’s');
+    expect((await rotateKeys([newer, old])).outcome).toEqual({ kind: 'done' });
+    const check = await rotateKeys([newer, old], '--check');
+    expect(check.outcome.kind).toBe('done');
+    expect(check.out).toContain('No other key is needed any more.');
+    await stopSecond();
+  });
+
+  it('(d): with the new key alone everything goes on as before', async () => {
+    const before = await account();
+    await Promise.all([first.close(10_000), second.close(10_000)]);
+    first = await start([newer], 'the world’s');
+    for (const label of ['docs', 'early', 'meanwhile']) {
+      expect((await visit(label, first)).status).toBe(200);
+    }
+    // Orders go on with the same account.
+    await add('later');
+    await goesLive('later');
+    expect(await account()).toEqual(before);
+    // Whoever was signed in still is.
+    expect(await page('/projects')).toBe(200);
+    // Webhooks are signed with the secret of before.
+    const told = () => receiver.received.map((one) => verified(webhook.secret, one));
+    await until('the webhook is told', async () =>
+      told().some(({ data }) => JSON.stringify(data).includes(`later.${world.zone}`)),
+    );
+    // The record that the customer has published is the one that is asked for.
+    expect((await client.call('DELETE', client.domainPath)).status).toBe(204);
+    const { record } = await client.addAgain();
+    expect(records[0]).toBe(`docs CNAME ${record.value}.`);
+    await goesLive('docs');
+  });
+
+  it('with the old key alone no process starts, and says what to do', async () => {
+    await expect(start([old], 'others')).rejects.toThrow(
+      /^no key of KEY_ENCRYPTION_KEY opens 4 derived secrets, 1 account key, 1 webhook secret and [4-6] certificate keys of the database\. Add the key of before behind the others/,
+    );
+  });
+});

@@ -1,0 +1,141 @@
+/**
+ * An authority is going to revoke certificates and says so by a window in the past (RFC 9773, 4.2): ours are renewed by
+ * themselves, while the old ones are served. Pebble 2.4 has no renewal information: a front before it answers for it.
+ */
+import { connect } from 'node:tls';
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { certificateIdOf } from '../../src/certificates/acme/certificate-id.ts';
+import { loadConfig } from '../../src/config.ts';
+import { startSignpost } from '../../src/start.ts';
+import { type AcmeFront, type Heard, type Said, startAcmeFront } from '../support/acme-front.ts';
+import { createClient } from '../support/client.ts';
+import { closeAfterEach } from '../support/closings.ts';
+import { lacks } from '../support/programs.ts';
+import { freshStorage } from '../support/storage.ts';
+import { startWorld, until, type World } from '../support/world.ts';
+
+const DAY = 86_400_000;
+const explanationURL = 'https://ca.test/incident';
+const closings = closeAfterEach();
+
+/** A whole service whose authority is a Pebble behind a front. */
+async function startService() {
+  const { storage, close } = await freshStorage();
+  closings.push(close);
+  const world = await startWorld({ storage, ca: 'Pebble' });
+  closings.push(world.close);
+  const { ACME_DIRECTORY_URL: directoryUrl = '', ACME_CA_FILE: caFile = '' } = world.env;
+  const front = await startAcmeFront({ directoryUrl, caFile });
+  closings.push(front.close);
+  const before = { ACME_DIRECTORY_URL: front.directoryUrl, ACME_CA_FILE: front.caFile };
+  const result = loadConfig({ ...world.env, ...before });
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
+  closings.push(() => signpost.close(10_000));
+  const client = createClient(world);
+  const { prisma } = signpost.parts.database;
+  return {
+    world,
+    front,
+    client,
+    prisma,
+    /** As if the time had come that the authority named: a minute at the least. */
+    askNow: () =>
+      prisma.domain.updateMany({
+        where: { hostname: world.hostname },
+        data: { renewalInfoAt: new Date() },
+      }),
+  };
+}
+
+/** What the front says of every certificate, and what it does before it passes something on. */
+function offer(
+  front: AcmeFront,
+  window: readonly [Date, Date],
+  passing: (heard: Heard) => Promise<void> = async () => undefined,
+): void {
+  const [start, end] = window;
+  const said: Said = {
+    status: 200,
+    headers: { 'content-type': 'application/json', 'retry-after': '3600' },
+    body: JSON.stringify({ suggestedWindow: { start, end }, explanationURL }),
+  };
+  front.meddle({
+    async before(heard) {
+      await passing(heard);
+      return heard.step === 'renewalInfo' ? said : undefined;
+    },
+    after: ({ step }, reply) => {
+      if (step !== 'directory') return undefined;
+      const renewalInfo = `${front.base}/renewal-info`;
+      return { ...reply, body: JSON.stringify({ ...JSON.parse(reply.body), renewalInfo }) };
+    },
+  });
+}
+
+const inDays = (days: number) => new Date(Date.now() + days * DAY);
+
+/** The certificate that a visitor is shown, in PEM. */
+function shown({ edgeHttpsPort: port, hostname }: World): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { port, host: '127.0.0.1', servername: hostname, rejectUnauthorized: false };
+    const socket = connect(options, () => {
+      resolve(socket.getPeerX509Certificate()?.toString() ?? '');
+      socket.destroy();
+    });
+    socket.once('error', reject);
+  });
+}
+
+describe.skipIf(lacks('pebble', 'renewals that the authority asks for'))(
+  'An authority that says when to renew',
+  { timeout: 180_000 },
+  () => {
+    it('has its certificates renewed at once when it moves the window into the past', async () => {
+      const { world, front, client, prisma, askNow } = await startService();
+      const usual = [inDays(50), inDays(52)] as const;
+      offer(front, usual);
+      const { record } = await client.addDomain();
+      await world.publish([`docs CNAME ${record.value}.`]);
+      await until('live', async () => (await client.domain()).status === 'live');
+      const first = await shown(world);
+      expect(front.heard.map(({ step }) => step)).not.toContain('renewalInfo');
+
+      await askNow();
+      const { renewal } = await until('the window', async () => {
+        const { certificate } = await client.domain();
+        const plannedAt = Date.parse(certificate.renewal?.plannedAt ?? '');
+        return plannedAt < Number(usual[1]) && certificate;
+      });
+      const [from, to] = usual.map((time) => time.toISOString());
+      expect(renewal).toMatchObject({
+        window: { start: from, end: to },
+        explanationUrl: explanationURL,
+      });
+      expect(Date.parse(renewal?.plannedAt ?? '')).toBeGreaterThanOrEqual(Number(usual[0]));
+      const { renewalInfoAt } = await prisma.domain.findFirstOrThrow({
+        where: { hostname: world.hostname },
+      });
+      expect(Number(renewalInfoAt)).toBeGreaterThan(Date.now() + 3_500_000);
+      expect(front.placed()).toHaveLength(1);
+
+      let servedMeanwhile: string | null = null;
+      offer(front, [inDays(-2), inDays(-1)], async ({ step }) => {
+        if (step === 'finalize') servedMeanwhile = await shown(world);
+      });
+      await askNow();
+      await until('the next certificate', async () => (await shown(world)) !== first);
+      expect(servedMeanwhile).toBe(first);
+      expect((await client.story()).filter((type) => type.startsWith('certificate.'))).toEqual([
+        'certificate.issued',
+        'certificate.renewed',
+      ]);
+      expect((await client.domain()).status).toBe('live');
+      const [firstOrder, secondOrder, ...others] = front.placed().map(({ payload }) => payload);
+      expect(firstOrder).not.toHaveProperty('replaces');
+      expect(secondOrder).toHaveProperty('replaces', await certificateIdOf(first));
+      expect(others).toEqual([]);
+    });
+  },
+);

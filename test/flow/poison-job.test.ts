@@ -1,0 +1,187 @@
+/** A job that kills its process, and one that always meets a fault: both are set aside, and everybody else goes live. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { forgetJobs } from '../../src/queue/queues.ts';
+import { closeAfterEach } from '../support/closings.ts';
+import { addMany, countLive, lifeStory, type OneOfMany, stories } from '../support/many-domains.ts';
+import { startProcess } from '../support/process.ts';
+import { type Service, startService } from '../support/service.ts';
+import { freshStorage, type StorageName, storages } from '../support/storage.ts';
+import { until } from '../support/world.ts';
+
+const closings = closeAfterEach();
+
+const program = fileURLToPath(new URL('../support/poisoned-worker.mjs', import.meta.url));
+
+/** Runs the poisoned worker, and again whenever it dies, as an orchestrator would. */
+function supervise(env: Readonly<Record<string, string>>) {
+  let child: ChildProcess;
+  let stopped = false;
+  let deaths = 0;
+  const errors: string[] = [];
+  const killAtExit = () => child.kill('SIGKILL');
+  process.once('exit', killAtExit);
+  const ended = (async () => {
+    while (!stopped) {
+      child = spawn(process.execPath, [program], {
+        env: { PATH: process.env['PATH'], ...env },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => void errors.push(text));
+      const [, signal] = await once(child, 'exit');
+      if (signal === 'SIGKILL' && !stopped) deaths += 1;
+      // Anything but the poison would make this a loop without an end.
+      if (signal === null) throw new Error(`the poisoned worker ended:\n${errors.join('')}`);
+    }
+  })();
+  ended.catch(() => {}); // told by stop()
+  return {
+    deaths: () => deaths,
+    async stop() {
+      stopped = true;
+      process.off('exit', killAtExit);
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function start(name: StorageName) {
+  const { storage, close } = await freshStorage(name);
+  closings.push(close);
+  const service = await startService({ storage, ca: 'local authority', env: { ROLE: 'api' } });
+  closings.push(service.close);
+  return service;
+}
+
+function setAside({ signpost }: Service) {
+  return signpost.parts.database.prisma.quarantine.findMany({ orderBy: { reason: 'asc' } });
+}
+
+const servers = storages.filter(({ name }) => name !== 'embedded');
+
+describe.each(servers)('on $name, poison', ({ name, available }) => {
+  it.skipIf(!available)(
+    'is set aside with its reason, harms nobody else, and comes back when it is cured',
+    async () => {
+      const service = await start(name);
+      const { signpost, world } = service;
+      const domains = await addMany(signpost.parts, world, 12);
+      const [deadly, faulty, ...others] = domains as readonly [
+        OneOfMany,
+        OneOfMany,
+        ...OneOfMany[],
+      ];
+      await world.publish(domains.map(({ record }) => record));
+      const poisoned = supervise({
+        ...world.env,
+        DEADLY_DOMAIN: deadly.id,
+        FAULTY_DOMAIN: faulty.id,
+      });
+      closings.push(poisoned.stop);
+
+      await until(
+        'both are set aside',
+        async () => (await setAside(service)).length === 2,
+        200_000,
+      );
+      await until('the others', async () => (await countLive(signpost.parts, others)) === 10);
+      const rows = await setAside(service);
+      expect(rows.map(({ domainId, reason }) => ({ domainId, reason }))).toEqual([
+        { domainId: faulty.id, reason: 'TypeError: this domain is a mistake of ours' },
+        { domainId: deadly.id, reason: expect.stringMatching(/^the worker died (once|\d+ times)/) },
+      ]);
+      expect(await countLive(signpost.parts, domains)).toBe(10);
+      await poisoned.stop();
+      closings.pop();
+
+      const cured = await startProcess({ ...world.env, ROLE: 'worker' });
+      closings.push(cured.stop);
+      await until(
+        'all live',
+        async () => (await countLive(signpost.parts, domains)) === 12,
+        180_000,
+      );
+      expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: 12 });
+      await until('forgotten', async () => (await setAside(service)).length === 0);
+    },
+    400_000,
+  );
+});
+
+// How often it is taken is the database's matter, and tested on each (test/db/sweep-leases.test.ts).
+describe.each(servers.slice(-1))('on $name, poison among live domains', ({ name, available }) => {
+  it.skipIf(!available)(
+    'is noted, and keeps no other from being looked at',
+    async () => {
+      const service = await start(name);
+      const { signpost, world } = service;
+      const { database, queues } = signpost.parts;
+      const { prisma } = database;
+      const domains = await addMany(signpost.parts, world, 8);
+      const [deadly, faulty, ...others] = domains as readonly [
+        OneOfMany,
+        OneOfMany,
+        ...OneOfMany[],
+      ];
+      for (const { id } of domains) await forgetJobs(queues, { domainId: id, epoch: 1 });
+      await world.publish(domains.map(({ record }) => record));
+      await prisma.domain.updateMany({
+        data: { status: 'live', nextCheckAt: null, recheckAt: new Date() },
+      });
+      /** As if the lease of what was taken had ended. */
+      const endLeases = () =>
+        prisma.domain.updateMany({
+          where: { leases: { gt: 0 } },
+          data: { recheckAt: new Date() },
+        });
+      const poisoned = supervise({
+        ...world.env,
+        DEADLY_DOMAIN: deadly.id,
+        FAULTY_DOMAIN: faulty.id,
+      });
+      closings.push(poisoned.stop);
+
+      // Twice with all the others, the third time alone.
+      for (const death of [1, 2, 3]) {
+        await until(`death ${death}`, async () => poisoned.deaths() >= death);
+        if (death < 3) await endLeases();
+      }
+      const due = { id: { in: [faulty.id, ...others.map(({ id }) => id)] }, leases: { gt: 0 } };
+      // An innocent one that was taken with the deadly one twice is noted, too, until its own look is saved.
+      const rows = await until('these two alone, and the reason of the faulty one', async () => {
+        await prisma.domain.updateMany({ where: due, data: { recheckAt: new Date() } });
+        const noted = await setAside(service);
+        const known = noted[0]?.reason === 'TypeError: this domain is a mistake of ours';
+        return known && noted.length === 2 && noted;
+      });
+      expect(rows.map(({ queue, jobId, reason }) => [queue, jobId, reason])).toEqual([
+        ['recheck-live', faulty.id, 'TypeError: this domain is a mistake of ours'],
+        ['recheck-live', deadly.id, expect.stringMatching(/^taken again and again/)],
+      ]);
+
+      // Their next looks are nobody's trouble.
+      const again = new Date();
+      const id = { in: others.map((other) => other.id) };
+      await prisma.domain.updateMany({ where: { id }, data: { recheckAt: again } });
+      await until('the others again', async () => {
+        return (
+          (await prisma.domain.count({
+            where: { id, lastCheckedAt: { gt: again }, leases: 0 },
+          })) === others.length
+        );
+      });
+      expect(poisoned.deaths()).toBe(3);
+      await poisoned.stop();
+      closings.pop();
+
+      const cured = await startProcess({ ...world.env, ROLE: 'worker' });
+      closings.push(cured.stop);
+      await endLeases();
+      await until('forgotten', async () => (await setAside(service)).length === 0);
+    },
+    200_000,
+  );
+});

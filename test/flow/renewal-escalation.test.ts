@@ -1,0 +1,202 @@
+/**
+ * A certificate that is not renewed: whole lives under the test's own clock. Nobody's certificate ends before an operator was
+ * called for, and nobody is called for while renewals go well (test/flow/whole-lives.test.ts has the good years).
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDomainStore } from '../../src/db/domains.ts';
+import type { Escalation } from '../../src/db/generated/client.ts';
+import { escalationInWords } from '../../src/http/escalation-view.ts';
+import { missing, right } from '../support/builders.ts';
+import { certificateOf, DAY, type FakeTime, HOUR, MINUTE } from '../support/fake-time.ts';
+import { forbidden, isAway, refuses, startLiveLife, typesOf } from '../support/live-domain.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+
+/** These lives last months: their workers wake once a day. */
+const EVERY = DAY;
+const MONTH = 30 * DAY;
+
+let stored: StoredDomains;
+beforeAll(async () => {
+  stored = await openStoredDomains();
+});
+afterAll(() => stored?.close());
+
+const live = (days: number) => startLiveLife(stored, days);
+
+const casesOf = ({ id }: FakeTime) =>
+  stored.database.prisma.escalation.findMany({
+    where: { domainId: id },
+    orderBy: { openedAt: 'asc' },
+  });
+const summaryOf = (one: Escalation | undefined) =>
+  one && escalationInWords(one, 'operator')?.summary;
+
+type Trouble = {
+  readonly what: string;
+  readonly begin: (life: FakeTime) => void;
+  readonly cause: string;
+  readonly nextAction: RegExp;
+  /** What the domain is while it is still served, and once it no longer is. */
+  readonly served: string;
+  readonly ended: { readonly type: string; readonly status: string; readonly isOpen: boolean };
+};
+
+const waits = { type: 'certificate.ended', status: 'verified', isOpen: true };
+const troubles: readonly Trouble[] = [
+  {
+    what: 'the authority refuses',
+    begin: (life) => life.authority(refuses),
+    cause: 'authority_refused',
+    nextAction: /^A new order is placed at \d{4}-\d\d-\d\d \d\d:\d\d UTC; should it fail, /,
+    served: 'live',
+    ended: waits,
+  },
+  {
+    what: 'the authority is away',
+    begin: (life) => life.authority(isAway),
+    cause: 'authority_unreachable',
+    nextAction: /^The open order is taken up again at \d{4}-\d\d-\d\d \d\d:\d\d UTC, /,
+    served: 'live',
+    ended: waits,
+  },
+  {
+    what: 'a CAA record forbids it',
+    begin: (life) => life.dns(forbidden),
+    cause: 'caa_blocks',
+    nextAction:
+      /^The CAA records are looked at once an hour at least, next at .* UTC; the certificate is renewed as soon as they allow it\.$/,
+    served: 'live',
+    // CAA keeps a domain that waits from going on, as it does before the first certificate.
+    ended: { type: 'certificate.ended', status: 'pending', isOpen: true },
+  },
+  {
+    what: 'the record leads elsewhere',
+    begin: (life) => life.dns(missing),
+    cause: 'dns_changed',
+    nextAction:
+      /^The DNS is looked at once an hour at least; the certificate is renewed as soon as the record is right\.$/,
+    served: 'drifted',
+    ended: { type: 'domain.failed', status: 'failed', isOpen: false },
+  },
+];
+
+/** Brings a life to the moment at which its operator is called for; answers when that was. */
+async function untilCalled(life: FakeTime, stepMs: number, steps: number): Promise<Date> {
+  for (let step = 0; step < steps; step += 1) {
+    const [one] = await casesOf(life);
+    if (one !== undefined) return one.openedAt;
+    await life.pass(stepMs, EVERY);
+  }
+  throw new Error('nobody was called for');
+}
+
+describe.each(troubles)('renewals in which $what', { timeout: 300_000 }, (trouble) => {
+  const { begin, cause, nextAction, served, ended } = trouble;
+
+  it('from the fifth month on call for an operator once, days before the end, and the old one is served until then', async () => {
+    const life = await live(90);
+    await life.pass(5 * MONTH, EVERY);
+    expect((await typesOf(life)).filter((type) => type === 'certificate.renewed')).toHaveLength(2);
+    expect(await casesOf(life)).toEqual([]);
+
+    begin(life);
+    const openedAt = await untilCalled(life, DAY, 90);
+    const { status, certificateEndsAt } = await life.row();
+    const endsAt = certificateEndsAt ?? openedAt;
+    const daysLeft = (Number(endsAt) - Number(openedAt)) / DAY;
+    expect(daysLeft).toBeLessThanOrEqual(18);
+    expect(daysLeft).toBeGreaterThan(17);
+    expect(status).toBe(served);
+    const [opened] = await casesOf(life);
+    const until = `${endsAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+    expect(opened).toMatchObject({ cause, closedAt: null });
+    expect(opened?.nextAction).toMatch(nextAction);
+    expect(summaryOf(opened)).toContain(
+      `The certificate ends on ${until} and has not been renewed; the old one is served until then. `,
+    );
+
+    // To the last hour it is served, and the case is the same one.
+    await life.pass(Number(endsAt) - Number(life.now()) - HOUR, EVERY);
+    expect((await life.row()).status).toBe(served);
+    expect(await casesOf(life)).toMatchObject([{ cause, openedAt, closedAt: null }]);
+
+    await life.pass(DAY, HOUR);
+    const told = await typesOf(life);
+    expect(told.indexOf('escalation.opened')).toBeLessThan(told.lastIndexOf(ended.type));
+    expect(told.filter((type) => type === 'escalation.opened')).toHaveLength(1);
+    expect((await life.row()).status).toBe(ended.status);
+    const [after, ...more] = await casesOf(life);
+    expect(more).toEqual([]);
+    expect(after?.closedAt === null).toBe(ended.isOpen);
+    if (ended.isOpen) expect(summaryOf(after)).not.toContain('served until then');
+  });
+
+  it('close the case when the renewed certificate is stored, and open none in the months after', async () => {
+    const life = await live(90);
+    begin(life);
+    await untilCalled(life, DAY, 90);
+    life.dns(right);
+    life.authority(certificateOf(90));
+    await life.pass(2 * DAY, HOUR);
+    expect((await typesOf(life)).slice(-2)).toEqual(['certificate.renewed', 'escalation.closed']);
+    await life.pass(7 * MONTH, EVERY);
+    expect(await casesOf(life)).toMatchObject([{ cause, closedAt: expect.any(Date) }]);
+    expect((await life.row()).status).toBe('live');
+  });
+});
+
+describe('the operator is called for', { timeout: 300_000 }, () => {
+  const lives: readonly (readonly [days: number, leftDays: number])[] = [
+    [90, 18],
+    [45, 9],
+    [6, 1.2],
+  ];
+  it.each(lives)('of a certificate of %d days with %d days left', async (days, leftDays) => {
+    const life = await live(days);
+    life.authority(refuses);
+    await life.pass((days - leftDays - 1) * DAY, EVERY);
+    await life.pass(DAY - 2 * MINUTE, HOUR);
+    expect(await casesOf(life)).toEqual([]);
+    await life.pass(2 * MINUTE);
+    expect(await casesOf(life)).toHaveLength(1);
+    expect((await life.row()).status).toBe('live');
+  });
+
+  it('by the end of the certificate itself where no worker ran before it', async () => {
+    const life = await live(90);
+    life.authority(refuses);
+    await life.pass(91 * DAY, 200 * DAY);
+    const sleptAt = life.now();
+    expect(await casesOf(life)).toEqual([]);
+    await life.pass(110 * DAY, 200 * DAY); // the workers are back on the 200th day
+    const [ended, ...others] = await casesOf(life);
+    expect(others).toEqual([]);
+    expect(ended).toMatchObject({ closedAt: null });
+    const told = await life.story(sleptAt);
+    const at = (type: string) => told.find((one) => one.type === type)?.hours;
+    expect(at('certificate.ended')).toBe(200 * 24);
+    expect(at('escalation.opened')).toBe(200 * 24);
+  });
+});
+
+describe('a case of a served domain', { timeout: 300_000 }, () => {
+  it('changes its cause when two looks agree, and is closed by the removal', async () => {
+    const life = await live(90);
+    life.authority(refuses);
+    await untilCalled(life, DAY, 90);
+    life.dns(forbidden);
+    await life.pass(31 * MINUTE);
+    expect(await casesOf(life)).toMatchObject([{ cause: 'authority_refused', closedAt: null }]);
+    await life.pass(31 * MINUTE);
+    expect(await casesOf(life)).toMatchObject([
+      { cause: 'authority_refused', closedAt: expect.any(Date) },
+      { cause: 'caa_blocks', closedAt: null },
+    ]);
+    const { projectId, hostname } = await life.row();
+    await createDomainStore(stored.database.prisma).remove(projectId, hostname, life.now());
+    expect((await casesOf(life)).map(({ closedAt }) => closedAt)).not.toContain(null);
+    const at = life.now();
+    await life.pass(30 * DAY, EVERY);
+    expect(await typesOf(life, at)).toEqual(['domain.removed', 'escalation.closed']);
+  });
+});

@@ -1,0 +1,205 @@
+/** Webhooks of a running service: real deliveries to real receivers, which check them with the library of Standard Webhooks. */
+import { Redis } from 'ioredis';
+import { describe, expect, it, vi } from 'vitest';
+import { closeAfterEach } from '../support/closings.ts';
+import { hang, type Receiver, startReceiver, status, verified } from '../support/receiver.ts';
+import { type Service, startService } from '../support/service.ts';
+import { freshStorage, type StorageName, storages } from '../support/storage.ts';
+import { until } from '../support/world.ts';
+
+/** What takes seconds takes longer on a machine that does much else meanwhile. */
+vi.setConfig({ testTimeout: 120_000 });
+
+const closings = closeAfterEach();
+/** How many attempts at one receiver are under way at once (src/webhooks/compose.ts). */
+const PLACES = 4;
+
+type Made = { readonly id: string; readonly secret: string };
+type Delivery = { readonly event: number; readonly status: string; readonly lastError: string };
+
+async function start(name: StorageName) {
+  const { storage, redis, close } = await freshStorage(name);
+  closings.push(close);
+  const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
+  const service = await startService({ storage, ca: 'local authority', env });
+  closings.push(service.close);
+  return { service, redis };
+}
+
+async function receiverIn(closing = closings): Promise<Receiver> {
+  const receiver = await startReceiver();
+  closing.push(receiver.close);
+  return receiver;
+}
+
+async function post<T>({ client }: Service, path: string, body: object): Promise<T> {
+  const answer = await client.call('POST', path, body);
+  if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body as T; // our own API's documented shapes
+}
+
+const deliveries = async ({ client }: Service, path: string) =>
+  (await client.call('GET', `${path}/deliveries`)).body as readonly Delivery[];
+
+/** The path of the webhooks of the project that the client's domain is in. */
+const webhooksOf = ({ client }: Service) => client.domainPath.replace(/\/domains\/.*/, '/webhooks');
+
+async function goLive(service: Service) {
+  const { record } = await service.client.addDomain();
+  await until('a finding', async () => (await service.client.domain()).findings.length > 0);
+  await service.world.publish([`docs CNAME ${record.value}.`]);
+  await until('live', async () => (await service.client.domain()).status === 'live');
+}
+
+for (const { name, available } of storages.filter(({ name }) => name !== 'postgres')) {
+  describe.skipIf(!available)(`on ${name}`, () => {
+    it('a receiver is told everything that happens to a domain, in numbers without a gap', async () => {
+      const { service } = await start(name);
+      const receiver = await receiverIn();
+      // It is down at first, and once more later on.
+      let requests = 0;
+      receiver.respond = (request, response) => {
+        requests += 1;
+        status([1, 2, 5].includes(requests) ? 500 : 204)(request, response);
+      };
+      const { id, secret } = await post<Made>(service, '/v1/webhooks', { url: receiver.url });
+      await goLive(service);
+      const told = await until('every event was delivered', async () => {
+        const all = await deliveries(service, `/v1/webhooks/${id}`);
+        const types = await service.client.story();
+        return all.length >= types.length && all.every((one) => one.status === 'delivered') && all;
+      });
+      const messages = receiver.received.map((one) => verified(secret, one));
+      const numbers = [...new Set(messages.map(({ data }) => data.id))].sort((a, b) => a - b);
+      expect(numbers).toEqual(told.map((_, index) => index + 1));
+      const types = new Set(messages.map(({ type }) => type));
+      for (const type of ['domain.added', 'domain.verified', 'certificate.issued', 'domain.live']) {
+        expect(types).toContain(type);
+      }
+      // What was found is said in words, as the API says it.
+      const words = expect.stringMatching(/\w+ \w+/);
+      const shown = expect.objectContaining({ summary: words, action: words });
+      expect(messages.map(({ data }) => data.data)).toContainEqual(
+        expect.objectContaining({ appeared: expect.arrayContaining([shown]) }),
+      );
+      // One event, one id, however often it came; what failed came again.
+      const pairs = receiver.received.map(
+        ({ headers }, index) => `${headers['webhook-id']} ${messages[index]?.data.id}`,
+      );
+      expect(new Set(pairs).size).toBe(numbers.length);
+      expect(receiver.received.length).toBeGreaterThan(numbers.length);
+    }, 120_000);
+
+    it('a rotated secret signs beside the one of before, and neither is stored in clear', async () => {
+      const { service } = await start(name);
+      const receiver = await receiverIn();
+      await service.client.addDomain();
+      const path = webhooksOf(service);
+      const events = ['domain.added'];
+      const { id, secret } = await post<Made>(service, path, { url: receiver.url, events });
+      const rotated = await post<Made>(service, `${path}/${id}/rotate-secret`, {});
+      await post(service, `${path}/${id}/replay`, { event: 1 });
+      await until('the replayed event', async () => receiver.received.length > 0);
+      for (const received of receiver.received) {
+        expect(verified(secret, received).type).toBe('domain.added');
+        expect(verified(rotated.secret, received).type).toBe('domain.added');
+      }
+      const { prisma } = service.signpost.parts.database;
+      const rows = await prisma.$queryRaw<{ text: string }[]>`
+        SELECT w::text AS text FROM webhook AS w UNION ALL SELECT d::text FROM webhook_delivery AS d`;
+      const stored = rows.map(({ text }) => text).join('\n');
+      for (const one of [secret, rotated.secret]) {
+        const bytes = Buffer.from(one.slice(6), 'base64');
+        expect(stored).not.toContain(one.slice(6));
+        expect(stored).not.toContain(bytes.toString('hex'));
+      }
+    });
+
+    it('a receiver that hangs does not keep another one waiting', async () => {
+      const { service } = await start(name);
+      const [hanging, quick] = [await receiverIn(), await receiverIn()];
+      hanging.respond = hang;
+      await service.client.addDomain();
+      const path = webhooksOf(service);
+      // Another host name for the same address, as two customers would have two.
+      const url = hanging.url.replace('127.0.0.1', 'localhost');
+      const slow = await post<Made>(service, path, { url, events: ['domain.removed'] });
+      const { prisma } = service.signpost.parts.database;
+      const { id: eventId } = await prisma.event.findFirstOrThrow();
+      const now = new Date();
+      const waiting = { webhookId: slow.id, eventId, createdAt: now, nextAttemptAt: now };
+      const begunAt = performance.now();
+      // More than a process has under way.
+      await prisma.webhookDelivery.createMany({ data: Array(120).fill(waiting) });
+      await until('some hang', async () => hanging.received.length >= PLACES);
+      const { id } = await post<Made>(service, path, { url: quick.url });
+      await post(service, `${path}/${id}/replay`, { event: 1 });
+      await until('the quick one', async () => quick.received.length > 0);
+      // None of those that hang gives its place to the next one before its end comes, after 10 s.
+      const ends = Math.floor((performance.now() - begunAt) / 10_000);
+      expect(hanging.received.length).toBeGreaterThanOrEqual(PLACES);
+      expect(hanging.received.length).toBeLessThanOrEqual(PLACES * (1 + ends));
+      await hanging.close();
+    });
+
+    it('a receiver that answers 410 is left alone, one that redirects is told so', async () => {
+      const { service } = await start(name);
+      const [gone, moved, elsewhere] = [await receiverIn(), await receiverIn(), await receiverIn()];
+      gone.respond = status(410);
+      moved.respond = status(308, { location: elsewhere.url });
+      await service.client.addDomain();
+      const path = webhooksOf(service);
+      // Told nothing but what is replayed.
+      const events = ['domain.removed'];
+      const left = await post<Made>(service, path, { url: gone.url, events });
+      const { id } = await post<Made>(service, path, { url: moved.url, events });
+      for (const one of [left.id, id]) {
+        await post(service, `${path}/${one}/replay`, { event: 1 });
+      }
+      const off = await until('it is switched off', async () => {
+        const { body } = await service.client.call('GET', `${path}/${left.id}`);
+        return (body as { enabled: boolean }).enabled ? null : body;
+      });
+      expect(off).toMatchObject({ disabledReason: 'gone' });
+      expect(await deliveries(service, `${path}/${left.id}`)).toMatchObject([
+        { status: 'failed', lastError: 'gone', lastStatus: 410, attempts: 1 },
+      ]);
+      const redirected = await until('the redirect', async () => {
+        const [one] = await deliveries(service, `${path}/${id}`);
+        return one?.lastError === 'redirected' && one;
+      });
+      expect(redirected).toMatchObject({ lastStatus: 308, status: 'pending' });
+      expect(elsewhere.received).toEqual([]);
+    });
+  });
+}
+
+const onRedis = storages.find(({ name }) => name === 'postgres_redis');
+
+describe.skipIf(!onRedis?.available)('Redis emptied while a delivery waits', () => {
+  it('costs nothing: it is sent a moment after its time', async () => {
+    const { service, redis } = await start('postgres_redis');
+    const receiver = await receiverIn();
+    const operator = new Redis(redis?.url ?? '');
+    closings.push(() => operator.quit());
+    receiver.respond = status(503, { 'retry-after': '1' });
+    const { id, secret } = await post<Made>(service, '/v1/webhooks', {
+      url: receiver.url,
+      events: ['domain.added'],
+    });
+    await service.client.addDomain();
+    await until('the first attempt', async () => {
+      const [one] = await deliveries(service, `/v1/webhooks/${id}`);
+      return one?.lastError === 'not_accepted';
+    });
+    await operator.flushall();
+    receiver.respond = status(204);
+    await until('it arrived', async () => {
+      const [one] = await deliveries(service, `/v1/webhooks/${id}`);
+      return one?.status === 'delivered';
+    });
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+    expect(new Set(ids).size).toBe(1);
+    for (const one of receiver.received) expect(verified(secret, one).data.id).toBe(1);
+  });
+});

@@ -1,0 +1,253 @@
+/** Whole lives under a clock that the test advances: 48 hours, 30 days, a year. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDomainStore } from '../../src/db/domains.ts';
+import { later, missing, right } from '../support/builders.ts';
+import { certificateOf, DAY, HOUR, MINUTE, startLife } from '../support/fake-time.ts';
+import { forbidden, isAway, refuses, startLiveLife, typesOf } from '../support/live-domain.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+
+/** How often a worker asks what is due for a look (src/compose-workers.ts). */
+const SWEEP = 10_000;
+
+let stored: StoredDomains;
+beforeAll(async () => {
+  stored = await openStoredDomains();
+});
+afterAll(() => stored?.close());
+
+const live = (days?: number) => startLiveLife(stored, days);
+
+describe('a domain whose record never comes', { timeout: 300_000 }, () => {
+  it('fails at 48 hours, is looked at for 30 days more, and may begin anew', async () => {
+    const life = await startLife(stored);
+    await life.pass(48 * HOUR);
+    expect(await life.story()).toEqual([
+      { type: 'domain.added', hours: 0 },
+      { type: 'domain.findings_changed', hours: 0 },
+      { type: 'domain.failed', hours: 48 },
+    ]);
+    const { attempts: inTheWindow } = await life.row();
+    expect(inTheWindow).toBe(639); // docs/lifecycle.md: about 640
+
+    await life.pass(60 * DAY);
+    const { status, attempts, recheckAt } = await life.row();
+    expect({ status, looks: attempts - inTheWindow, recheckAt }).toEqual({
+      status: 'failed',
+      looks: 30,
+      recheckAt: null,
+    });
+    expect(await life.story()).toHaveLength(3);
+
+    const { projectId, hostname } = await life.row();
+    const domains = createDomainStore(stored.database.prisma);
+    await domains.requestVerify(projectId, hostname, life.now(), 48 * HOUR);
+    life.dns(right);
+    await life.pass(MINUTE);
+    expect((await typesOf(life)).slice(3)).toEqual([
+      'domain.reverify_requested',
+      'domain.findings_changed',
+      'domain.verified',
+      'certificate.issued',
+      'domain.live',
+    ]);
+  });
+
+  it('goes live by itself when the record comes on the 20th day', async () => {
+    const life = await startLife(stored);
+    await life.pass(20 * DAY, HOUR);
+    life.dns(right);
+    await life.pass(DAY);
+    const [, , failed, , verified, , alive] = await life.story();
+    expect(failed).toEqual({ type: 'domain.failed', hours: 48 });
+    expect(verified?.type).toBe('domain.verified');
+    expect(verified?.hours).toBeGreaterThan(20 * 24);
+    expect(verified?.hours).toBeLessThanOrEqual(21 * 24);
+    expect(alive).toEqual({ type: 'domain.live', hours: verified?.hours });
+  });
+});
+
+describe('a live domain', { timeout: 300_000 }, () => {
+  const underOne = 1 - Number.EPSILON;
+  const draws: readonly (readonly [string, readonly number[]])[] = [
+    ['the shortest waits', [0]],
+    ['the usual ones', [0.5]],
+    ['the longest', [underOne]],
+    ['all of them in turns', [0, 0.5, underOne, underOne]],
+  ];
+  it.each(draws)('is looked at once an hour at least, and so are others: %s', async (_, drawn) => {
+    let draw = 0;
+    const jitter = () => drawn[draw++ % drawn.length] ?? 0;
+    const life = await startLife(stored, { others: 4, jitter });
+    life.dns(right);
+    await life.pass(MINUTE);
+    const from = life.now();
+    await life.pass(DAY, SWEEP);
+    expect(life.looks().size).toBe(5);
+    for (const looks of life.looks().values()) {
+      const times = [from, ...looks.filter((at) => at > from), life.now()].map(Number);
+      const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+      expect(Math.max(...gaps)).toBeLessThanOrEqual(HOUR);
+      expect(gaps.length).toBeLessThan(36);
+    }
+  });
+
+  it('drifts within 70 minutes of a change, once, and recovers within minutes', async () => {
+    const life = await live();
+    const changedAt = life.now();
+    life.dns(missing);
+    await life.pass(3 * HOUR);
+    const [found, drifted, ...more] = await life.story(changedAt);
+    expect([found?.type, drifted?.type, more]).toEqual([
+      'domain.findings_changed',
+      'domain.drifted',
+      [],
+    ]);
+    const changedHours = (Number(changedAt) - Number((await life.row()).addedAt)) / HOUR;
+    expect((found?.hours ?? 0) - changedHours).toBeLessThanOrEqual(1);
+    const between = ((drifted?.hours ?? 0) - (found?.hours ?? 0)) * 60;
+    expect(between).toBeCloseTo(10, 6);
+
+    const repairedAt = life.now();
+    life.dns(right);
+    await life.pass(16 * MINUTE);
+    expect(await typesOf(life, repairedAt)).toEqual([
+      'domain.findings_changed',
+      'domain.recovered',
+    ]);
+  });
+
+  it('does not drift for one look that missed', async () => {
+    const life = await live();
+    const since = life.now();
+    life.dns(missing);
+    while ((await life.row()).missedAt === null) await life.pass(MINUTE);
+    life.dns(right);
+    await life.pass(3 * HOUR);
+    expect(await typesOf(life, since)).toEqual([
+      'domain.findings_changed',
+      'domain.findings_changed',
+    ]);
+    expect(await life.row()).toMatchObject({ status: 'live', missedAt: null });
+  });
+
+  it('that drifted and stays so fails when its certificate ends, and comes back with its record', async () => {
+    const life = await live();
+    const { certificateEndsAt } = await life.row();
+    life.dns(missing);
+    await life.pass(89 * DAY, DAY / 4);
+    expect((await life.row()).status).toBe('drifted');
+    expect(await life.orders()).toBe(1); // nothing is ordered for a domain that is not right
+    await life.pass(2 * DAY);
+    const ended = await life.row();
+    expect(ended).toMatchObject({ status: 'failed', renewAt: null, failedAt: certificateEndsAt });
+    expect((await typesOf(life)).slice(-4)).toEqual([
+      'domain.drifted',
+      'escalation.opened', // test/flow/renewal-escalation.test.ts
+      'domain.failed',
+      'escalation.closed',
+    ]);
+
+    life.dns(right);
+    await life.pass(DAY);
+    expect((await typesOf(life)).slice(-4)).toEqual([
+      'domain.findings_changed',
+      'domain.verified',
+      'certificate.issued',
+      'domain.live',
+    ]);
+    expect((await life.row()).certificateEndsAt).toEqual(expect.any(Date));
+  });
+});
+
+describe('renewals', { timeout: 300_000 }, () => {
+  const lives: readonly (readonly [
+    days: number,
+    overDays: number,
+    everyMs: number,
+    times: number,
+  ])[] = [
+    [90, 365, DAY, 6],
+    [45, 365, DAY, 12],
+    [6, 60, 6 * HOUR, 15],
+  ];
+  it.each(lives)(
+    'of certificates of %d days keep a domain live for %d days',
+    async (days, overDays, everyMs, times) => {
+      const life = await live(days);
+      for (let passed = 0; passed < overDays; passed += days / 6) {
+        await life.pass((days / 6) * DAY, everyMs);
+        const { status, certificateEndsAt } = await life.row();
+        expect(status).toBe('live');
+        expect(Number(certificateEndsAt)).toBeGreaterThan(
+          Number(later(life.now(), (days / 5) * DAY)),
+        );
+      }
+      const renewals = (await typesOf(life)).filter((type) => type === 'certificate.renewed');
+      expect(renewals.length).toBeGreaterThanOrEqual(times - 1);
+      expect(renewals.length).toBeLessThanOrEqual(times + 1);
+      expect(await life.orders()).toBe(renewals.length + 1);
+      expect(await typesOf(life)).not.toContain('escalation.opened');
+    },
+  );
+
+  it('wait for an authority that is away, with one order, and come when it is back', async () => {
+    const life = await live();
+    life.authority(isAway);
+    await life.pass(80 * DAY, 6 * HOUR);
+    expect((await life.row()).status).toBe('live');
+    expect(await life.orders()).toBe(2);
+    const backAt = life.now();
+    life.authority(certificateOf(90));
+    await life.pass(5 * MINUTE);
+    expect(await typesOf(life, backAt)).toEqual(['certificate.renewed', 'escalation.closed']);
+    expect(await life.orders()).toBe(2);
+  });
+
+  it('that are refused are tried at 0, 1, 11 and 100 minutes and then daily, each refusal told', async () => {
+    const life = await live();
+    await life.pass(55 * DAY, DAY);
+    life.authority(refuses);
+    const since = life.now();
+    while (!(await typesOf(life, since)).includes('certificate.failed')) await life.pass(HOUR);
+    await life.pass(3 * DAY);
+    const times = (await life.story(since)).map(({ hours }) => hours * 60);
+    const [first = 0] = times;
+    const DAY_MIN = 24 * 60;
+    expect(times.slice(0, 6).map((time) => Math.round(time - first))).toEqual([
+      0,
+      1,
+      11,
+      100,
+      100 + DAY_MIN,
+      100 + 2 * DAY_MIN,
+    ]);
+    // Nothing comes: with the end of the certificate the domain waits for another.
+    await life.pass(40 * DAY, 6 * HOUR);
+    expect(await typesOf(life)).toContain('certificate.ended');
+    expect(await typesOf(life)).not.toContain('domain.unverified');
+    expect((await life.row()).status).toBe('verified');
+    life.authority(certificateOf(90));
+    await life.pass(2 * DAY, HOUR);
+    expect((await typesOf(life)).slice(-3)).toEqual([
+      'certificate.issued',
+      'domain.live',
+      'escalation.closed', // opened long before the end
+    ]);
+  });
+
+  it('that CAA forbids cost no order: it is told long before, and they come when it is gone', async () => {
+    const life = await live();
+    const forbiddenAt = life.now();
+    life.dns(forbidden);
+    await life.pass(80 * DAY, 6 * HOUR);
+    expect(await typesOf(life, forbiddenAt)).toEqual([
+      'domain.findings_changed',
+      'escalation.opened',
+    ]);
+    expect((await life.row()).status).toBe('live');
+    expect(await life.orders()).toBe(1);
+    life.dns(right);
+    await life.pass(2 * HOUR);
+    expect((await typesOf(life)).slice(-2)).toEqual(['certificate.renewed', 'escalation.closed']);
+  });
+});
