@@ -72,6 +72,16 @@ function readFields(lines: readonly string[]): ReadonlyMap<string, string> | str
   return fields;
 }
 
+/** A stream has no length to tell, and none of its text goes to HEAD. */
+function mayLackLength(
+  status: number,
+  fields: ReadonlyMap<string, string>,
+  isToHead: boolean,
+): number | string {
+  const isStream = fields.get('content-type')?.startsWith('text/event-stream') === true;
+  return status === 304 || (isStream && isToHead) ? 0 : `${status} without Content-Length`;
+}
+
 /** RFC 9112, 6.3; the service frames all its answers by their length. */
 function bodyLength(
   status: number,
@@ -83,7 +93,7 @@ function bodyLength(
   const isBodiless = status < 200 || status === 204;
   // RFC 9110, 8.6
   if (isBodiless) return length === undefined ? 0 : `${status} with Content-Length`;
-  if (length === undefined) return status === 304 ? 0 : `${status} without Content-Length`;
+  if (length === undefined) return mayLackLength(status, fields, isToHead);
   if (!/^(0|[1-9]\d{0,7})$/.test(length)) return `Content-Length: ${length}`;
   return isToHead || status === 304 ? 0 : Number(length);
 }

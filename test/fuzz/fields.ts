@@ -123,6 +123,7 @@ export function fields(known: Known): Lines {
       authorization(known),
       seldom('Idempotency-Key', idempotencyKey),
       seldom('If-None-Match', ifNoneMatch),
+      seldom('Last-Event-ID', fc.constantFrom('0', '7', '', '-1', '1, 2', 'x', '9'.repeat(50))),
       seldom('traceparent', traceparent),
       seldom('X-Forwarded-For', forwardedFor),
       seldom('Origin', origin),

@@ -1,4 +1,5 @@
 /** What every answer has to look like by itself: on the wire or not. */
+import { PAGE_POLICY } from '../../src/http/dashboard/layout.ts';
 import { errors } from '../../src/http/errors.ts';
 
 /** The part of an answer that has a form. */
@@ -23,8 +24,18 @@ export function formProblem(answer: Formed, isToHead: boolean): string | null {
   if (status >= 500) return `${status} ${body}`;
   const problem = traceProblem(answer);
   if (problem !== null) return problem;
+  if (isPage(answer)) return pageProblem(answer, isToHead);
   if (status < 400) return successes.has(status) ? null : `${status}`;
   return errorProblem(answer, isToHead);
+}
+
+/** The dashboard answers people, and is no part of the document: known by what its pages may load. */
+export function isPage({ fields }: Pick<Formed, 'fields'>): boolean {
+  return fields.get('content-security-policy') === PAGE_POLICY;
+}
+
+function pageProblem({ status, body }: Formed, isToHead: boolean): string | null {
+  return isToHead && body !== '' ? `${status} to HEAD with a body` : null;
 }
 
 const successes: ReadonlySet<number> = new Set([200, 201, 202, 204, 304]); // docs/api.md

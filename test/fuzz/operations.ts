@@ -105,7 +105,12 @@ function domains({ projectIds }: Known) {
   const list = projectPath(projectIds).map((project) => `${project}/domains`);
   const one = fc.tuple(list, hostname).map(([path, host]) => `${path}/${encodeURIComponent(host)}`);
   const added = bodiesLike(json(fc.record({ hostname })), ['hostname']);
+  // A GET that fits would have no end, so that one is always of a domain that is not there.
+  const events = projectPath(projectIds).map((project) => `${project}/events`);
+  const noEvents = events.map((path) => `${path}?hostname=nobody.example.org`);
   return fc.oneof(
+    operation(fc.constant('HEAD'), events, none),
+    operation(read, noEvents, none),
     operation(read, list, none),
     operation(fc.constant('POST'), list, added),
     operation(fc.constantFrom('GET', 'HEAD', 'DELETE'), one, none),

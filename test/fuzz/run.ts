@@ -103,9 +103,9 @@ async function findingOf(
   const tookMs = slowest.to - slowest.from;
   if (problem === null && tookMs <= ANSWER_MS) return null;
   const stallMs = await service.stalledWithin(problem === null ? slowest : span).catch(() => 0); // it is dead
+  // A machine that is busy makes an answer slow without standing still: what is slow by itself is so again.
   // A connection that ends behind what is no HTTP may take answers along that had not been read (RFC 9112, 9.6).
-  const isItsOwn =
-    problem === null ? tookMs - stallMs > ANSWER_MS : fault === null && stallMs < ANSWER_MS;
+  const isItsOwn = problem !== null && fault === null && stallMs < ANSWER_MS;
   const words =
     problem ?? `an answer took ${tookMs} ms, ${stallMs} ms of which the machine stood still`;
   return { problem: fault === null ? words : `${words} (${fault})`, isItsOwn };

@@ -6,7 +6,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { quickStorage } from '../process/support.ts';
+import { storageOf } from '../process/support.ts';
 import type { Call } from './known.ts';
 import { createStalls, type Span } from './stalls.ts';
 
@@ -38,7 +38,7 @@ const nodeOptions = ['--enable-source-maps', '--max-semi-space-size=64', '--expo
 
 /** Starts it over a fresh database, with limits that the run does not reach; settings are otherwise those of production. */
 export async function startFuzzedService(): Promise<FuzzedService> {
-  const storage = await quickStorage();
+  const storage = await storageOf();
   const adminKey = `fuzz-${randomBytes(16).toString('hex')}`;
   const child = fork(fileURLToPath(new URL('service.mjs', import.meta.url)), [], {
     cwd: tmpdir(),

@@ -12,9 +12,9 @@ import type { RawResponse } from '../../src/http/render.ts';
 import type { Route } from '../../src/http/route.ts';
 import { createRouter, type Router } from '../../src/http/router.ts';
 import { startSignpost } from '../../src/start.ts';
-import { quickStorage } from '../process/support.ts';
+import { storageOf } from '../process/support.ts';
 import { bodyFields, fields } from './fields.ts';
-import { formProblem } from './form.ts';
+import { formProblem, isPage } from './form.ts';
 import { type Known, makeKnown } from './known.ts';
 import { utf8 } from './octets.ts';
 import { operations } from './operations.ts';
@@ -28,23 +28,26 @@ export type SocketlessApi = {
 
 /** Starts it over a fresh database. */
 export async function startSocketlessApi(): Promise<SocketlessApi> {
-  const storage = await quickStorage();
+  const storage = await storageOf();
   const limits = { RATE_LIMIT_PER_KEY: '100000000', RATE_LIMIT_PER_ADDRESS: '100000000' };
   const admin = `fuzz-${randomBytes(16).toString('hex')}`;
   const result = loadConfig({ ...storage.env, ...limits, ROLE: 'api', PORT: '0', API_KEY: admin });
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   const { api, parts, close } = await startSignpost(result.config, pino({ level: 'silent' }));
   if (api === null) throw new Error('this process has no API');
-  const find = createRouter(routesOf({ ...parts, dropTraffic: () => {}, forgetKey: () => {} }));
+  const openStream = () => Promise.reject(new Error('these routes are not asked'));
+  const unused = { dropTraffic: () => {}, forgetKey: () => {}, openStream };
+  const find = createRouter(routesOf({ ...parts, ...unused }));
   return {
     known: await makeKnown(admin, (method, path, body) => call(api, admin, method, path, body)),
     async problemWith(raw) {
       const answer = await api.handle(raw);
+      answer.stream?.discard();
       const form = { ...answer, fields: new Map(Object.entries(answer.headers)) };
       const isToHead = raw.method === 'HEAD';
       return (
         formProblem({ ...form, body: utf8(answer.body ?? '') }, isToHead) ??
-        documentedProblem(find, raw, answer)
+        (isPage(form) ? null : documentedProblem(find, raw, answer))
       );
     },
     async close() {
