@@ -1,7 +1,8 @@
 /** The ceiling: BullMQ taking a job and putting it back, and nothing else. */
 import { DelayedError, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { DOMAINS, measure, setting, WAIT_MS } from './settings.ts';
+import { setting } from '../support/processes.ts';
+import { DOMAINS, measure, WAIT_MS } from './settings.ts';
 
 const connection = new Redis(setting('REDIS_URL'), { maxRetriesPerRequest: null });
 const queue = new Queue('no-op', { connection });
@@ -24,5 +25,5 @@ const worker = new Worker(
   { connection, concurrency: 200 },
 );
 worker.on('error', () => undefined);
-process.stdout.write(`${await measure(async () => looks)}\n`);
+process.stdout.write(`${JSON.stringify(await measure(async () => looks))}\n`);
 process.exit(0);

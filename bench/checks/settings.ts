@@ -1,4 +1,6 @@
-/** What all contenders share: the same domains, the same queue, the same time until the next look. */
+/** What all contenders of the rate share: the same domains, the same queue, the same time until the next look. */
+import { numberFrom } from '../support/figures.ts';
+import { cpuUsOf, sleep } from '../support/processes.ts';
 
 /** Domains that wait, each with its job. Together they ask for 24,000 looks a second, more than anybody gives. */
 export const DOMAINS = 6_000;
@@ -9,8 +11,8 @@ export const WAIT_MS = 250;
  * (src/dns/throttle.ts), and customers are not all at one provider either.
  */
 export const ZONES = 200;
-export const WARM_UP_MS = 4_000;
-export const MEASURE_MS = 8_000;
+const WARM_UP_MS = 1_000 * numberFrom('WARM_UP', 4);
+const MEASURE_MS = 1_000 * numberFrom('SECONDS', 8);
 
 export function hostnameOf(index: number): string {
   return `docs-${index}.${zoneOf(index % ZONES)}`;
@@ -20,22 +22,18 @@ export function zoneOf(index: number): string {
   return `shop-${index}.test`;
 }
 
-/** Rates over MEASURE_MS, after the warm-up, from a counter that only grows. */
-export async function measure(count: () => Promise<number>): Promise<number> {
+/** Looks a second, and the microseconds of CPU that this process takes for one: those vary less on a shared machine. */
+export type Rate = { readonly rate: number; readonly cpuUs: number };
+
+/** Over MEASURE_MS, after the warm-up, from a counter that only grows. */
+export async function measure(count: () => Promise<number>): Promise<Rate> {
   await sleep(WARM_UP_MS);
-  const [from, start] = [await count(), performance.now()];
+  const [from, start, cpu] = [await count(), performance.now(), cpuUsOf(process.pid)];
   await sleep(MEASURE_MS);
   const [to, end] = [await count(), performance.now()];
-  return Math.round(((to - from) / (end - start)) * 1_000);
-}
-
-/** A variable that the parent process has set. */
-export function setting(name: string): string {
-  const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set; run bench/checks/main.ts`);
-  return value;
-}
-
-export function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+  const looks = to - from;
+  return {
+    rate: Math.round((looks / (end - start)) * 1_000),
+    cpuUs: Math.round((cpuUsOf(process.pid) - cpu) / looks),
+  };
 }

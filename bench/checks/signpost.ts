@@ -1,8 +1,9 @@
 /** Signpost's own worker, as production runs it, on domains whose record is missing. Counts committed rows. */
-import { pino } from 'pino';
+import { destination, pino } from 'pino';
 import { loadConfig } from '../../src/config.ts';
 import { startSignpost } from '../../src/start.ts';
-import { measure, setting, sleep } from './settings.ts';
+import { setting, sleep } from '../support/processes.ts';
+import { measure } from './settings.ts';
 
 const dnsPort = setting('DNS_PORT');
 const result = loadConfig({
@@ -18,7 +19,7 @@ const result = loadConfig({
   VERIFY_WINDOW: '10m',
 });
 if (!result.ok) throw new Error(JSON.stringify(result.problems));
-const { parts } = await startSignpost(result.config, pino({ level: 'error' }));
+const { parts } = await startSignpost(result.config, pino({ level: 'error' }, destination(2)));
 const { prisma } = parts.database;
 
 const now = new Date();
@@ -36,5 +37,5 @@ const rate = await measure(async () => {
   const { _sum } = await prisma.domain.aggregate({ _sum: { attempts: true } });
   return _sum.attempts ?? 0;
 });
-process.stdout.write(`${rate}\n`);
+process.stdout.write(`${JSON.stringify(rate)}\n`);
 process.exit(0);

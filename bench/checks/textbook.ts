@@ -4,7 +4,8 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { PrismaClient } from '../../src/db/generated/client.ts';
-import { measure, setting, WAIT_MS } from './settings.ts';
+import { setting } from '../support/processes.ts';
+import { measure, WAIT_MS } from './settings.ts';
 
 const prisma = new PrismaClient({
   adapter: new PrismaPg({ connectionString: setting('DATABASE_URL'), max: 20 }),
@@ -47,5 +48,5 @@ const rate = await measure(async () => {
   const { _sum } = await prisma.domain.aggregate({ _sum: { attempts: true } });
   return _sum.attempts ?? 0;
 });
-process.stdout.write(`${rate}\n`);
+process.stdout.write(`${JSON.stringify(rate)}\n`);
 process.exit(0);

@@ -1,12 +1,11 @@
 /** Starts contenders and the load, each as a process of its own. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '../../test/support/servers.ts';
-import { type Load, type Measured, nodeFlags, type Operation } from './settings.ts';
+import { cpuUsOf, ended, run, saidUntil, stop } from '../support/processes.ts';
+import type { Load, Measured, Operation } from './settings.ts';
 
 export const contenders = ['signpost', 'signpost, no Redis', 'textbook', 'plain'] as const;
 export type Contender = (typeof contenders)[number];
@@ -39,8 +38,7 @@ export async function startContender(name: Contender, servers: Servers): Promise
     key,
     cpuUs: () => cpuUsOf(child.pid),
     async stop() {
-      child.kill();
-      await ended(child);
+      await stop(child);
       rmSync(logFile, { force: true });
     },
   };
@@ -49,14 +47,16 @@ export async function startContender(name: Contender, servers: Servers): Promise
 function runSignpost(name: Contender, port: string, servers: Servers): ChildProcess {
   const log = openSync(logFile, 'w');
   try {
-    return run('../../src/main.js', { PORT: port, ...signpostEnv(name, servers) }, log);
+    const env = { PORT: port, ...signpostEnv(name, servers) };
+    return run('../../src/main.js', import.meta.url, { env, stderr: log });
   } finally {
     closeSync(log); // the process has its own
   }
 }
 
 function runPeer(name: Contender, port: string, { databaseUrl }: Servers): ChildProcess {
-  return run(`./${name}.js`, { PORT: port, DATABASE_URL: databaseUrl, KEY: PEER_KEY });
+  const env = { PORT: port, DATABASE_URL: databaseUrl, KEY: PEER_KEY };
+  return run(`./${name}.js`, import.meta.url, { env });
 }
 
 /** From its first transaction on, which production has soon, Node keeps contexts for every request: 2 µs each. */
@@ -93,59 +93,16 @@ export async function runLoad(
   seconds: number,
 ): Promise<Measured> {
   const before = cpuUs();
-  const child = run('./load.js', {
+  const env = {
     CONTENDER: contender,
     OPERATION: operation,
     URL: url,
     KEY: key,
     SECONDS: String(seconds),
-  });
+  };
+  const child = run('./load.js', import.meta.url, { env });
   const load = JSON.parse(await saidUntil(child, /\n/)) as Load; // load.ts prints nothing else
   const used = cpuUs() - before;
   await ended(child);
   return { ...load, cpuUs: Math.round(used / load.answered) };
-}
-
-function cpuUsOf(pid: number | undefined): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // proc(5): after the name in parentheses, utime and stime are the 12th and 13th field, in ticks of 10 ms.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * 10_000;
-  } catch {
-    return Number.NaN;
-  }
-}
-
-function run(
-  path: string,
-  env: Readonly<Record<string, string>>,
-  stderr: number | 'inherit' = 'inherit',
-): ChildProcess {
-  const file = fileURLToPath(new URL(path, import.meta.url));
-  const child = spawn(process.execPath, [...nodeFlags, file], {
-    cwd: tmpdir(), // not the project, where a developer may have an .env
-    env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
-    stdio: ['ignore', 'pipe', stderr],
-  });
-  const killAtExit = () => child.kill('SIGKILL');
-  process.once('exit', killAtExit);
-  child.once('exit', () => process.off('exit', killAtExit));
-  return child;
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-}
-
-/** What a process has printed when `pattern` matches it. Rejects where it ends before that. */
-async function saidUntil({ stdout }: ChildProcess, pattern: RegExp): Promise<string> {
-  let said = '';
-  // Left open behind: a process whose pipe is closed would end.
-  for await (const chunk of stdout?.setEncoding('utf8').iterator({ destroyOnReturn: false }) ??
-    []) {
-    said += String(chunk);
-    if (pattern.test(said)) return said;
-  }
-  throw new Error(`a process ended early; it said: ${said}`);
 }

@@ -4,15 +4,8 @@
  */
 import autocannon, { type Client, type Request } from 'autocannon';
 import { cursorAfter } from '../../src/http/cursor.ts';
-import {
-  CONNECTIONS,
-  type Load,
-  type Operation,
-  type Page,
-  PETS,
-  setting,
-  statuses,
-} from './settings.ts';
+import { setting } from '../support/processes.ts';
+import { CONNECTIONS, type Load, type Operation, type Page, PETS, statuses } from './settings.ts';
 
 const REQUESTS = 500; // of one connection, again and again
 

@@ -2,16 +2,16 @@
  * `npm run bench:pets`: requests a second of the pets API, beside a textbook service and beside the least that
  * node:http and pg can do, in one run. ROUNDS, SECONDS and WARM_UP shorten it (`ROUNDS=1 SECONDS=3`).
  */
-import { cpus } from 'node:os';
 import pg from 'pg';
 import { migrate } from '../../src/db/migrate.ts';
 import { startPostgres, startRedis } from '../../test/support/servers.ts';
+import { machine, median, numberFrom } from '../support/figures.ts';
 import { type Contender, contenders, runLoad, startContender } from './contenders.ts';
-import { type Measured, median, type Operation, operations, PETS } from './settings.ts';
+import { type Measured, type Operation, operations, PETS } from './settings.ts';
 
-const rounds = Number(process.env['ROUNDS'] ?? 3);
-const seconds = Number(process.env['SECONDS'] ?? 8);
-const warmUp = Number(process.env['WARM_UP'] ?? 4);
+const rounds = numberFrom('ROUNDS', 3);
+const seconds = numberFrom('SECONDS', 8);
+const warmUp = numberFrom('WARM_UP', 4);
 
 const redis = await startRedis();
 const postgres = await startPostgres({ durable: true });
@@ -76,9 +76,9 @@ function rateOf(contender: Contender, operation: Operation): number {
 
 async function report(): Promise<void> {
   const { rows } = await pool.query<{ server_version: string }>('SHOW server_version');
-  const machine = `${cpus().length} cores, ${cpus()[0]?.model}, Node ${process.version}, PostgreSQL ${rows[0]?.server_version}`;
+  const postgresVersion = rows[0]?.server_version;
   const lines = [
-    `${machine}; ${rounds} rounds of ${seconds} s, medians`,
+    `${machine()}, PostgreSQL ${postgresVersion}; ${rounds} rounds of ${seconds} s, medians`,
     '',
     '| operation | contender | requests/s | p50 ms | p99 ms | CPU µs | rounds |',
     '|---|---|---|---|---|---|---|',

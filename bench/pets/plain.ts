@@ -5,7 +5,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
-import { POOL_SIZE, setting } from './settings.ts';
+import { setting } from '../support/processes.ts';
+import { POOL_SIZE } from './settings.ts';
 
 const pool = new pg.Pool({ connectionString: setting('DATABASE_URL'), max: POOL_SIZE });
 

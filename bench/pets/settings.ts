@@ -5,8 +5,6 @@ export const PETS = 100_000;
 export const CONNECTIONS = 64;
 /** The contenders' pools; src/db/client.ts has as many. */
 export const POOL_SIZE = 10;
-/** Those of `npm start` and of the image (Dockerfile). */
-export const nodeFlags = ['--enable-source-maps', '--max-semi-space-size=64'] as const;
 
 export const operations = ['list', 'same list', 'get', 'create'] as const;
 export type Operation = (typeof operations)[number];
@@ -30,14 +28,3 @@ export type Load = {
 };
 /** `cpuUs`: microseconds of CPU that the contender's process took for a request; it varies less than a rate does. */
 export type Measured = Load & { readonly cpuUs: number };
-
-/** A variable that the parent process has set. */
-export function setting(name: string): string {
-  const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set; run bench/pets/main.ts`);
-  return value;
-}
-
-export function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}

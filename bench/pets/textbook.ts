@@ -2,7 +2,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import Fastify from 'fastify';
 import { type PetStatus, PrismaClient } from '../../src/db/generated/client.ts';
-import { POOL_SIZE, setting, statuses } from './settings.ts';
+import { setting } from '../support/processes.ts';
+import { POOL_SIZE, statuses } from './settings.ts';
 
 type NewPet = { name: string; categoryId: number; status: PetStatus };
 type ListQuery = { limit: number; status?: PetStatus; cursor?: string };

@@ -1,6 +1,7 @@
 /** Node's own resolver (c-ares), as everybody uses it. */
 import { Resolver } from 'node:dns/promises';
-import { measure, setting } from './settings.ts';
+import { setting } from '../support/processes.ts';
+import { measure } from './settings.ts';
 
 const resolver = new Resolver();
 resolver.setServers([`127.0.0.1:${setting('DNS_PORT')}`]);

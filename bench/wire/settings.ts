@@ -1,9 +1,12 @@
 /** What both contenders share: the same names of one type, the same number in flight, the same name server. */
 
-export const IN_FLIGHT = Number(process.env['IN_FLIGHT'] ?? 200);
+import { numberFrom } from '../support/figures.ts';
+import { sleep } from '../support/processes.ts';
+
+export const IN_FLIGHT = numberFrom('IN_FLIGHT', 200);
 const NAMES = 10_000;
-const WARM_UP_MS = Number(process.env['WARM_UP'] ?? 1) * 1_000;
-const MEASURE_MS = Number(process.env['SECONDS'] ?? 3) * 1_000;
+const WARM_UP_MS = numberFrom('WARM_UP', 1) * 1_000;
+const MEASURE_MS = numberFrom('SECONDS', 3) * 1_000;
 
 /** What one run of a contender found: answers a second of its own CPU time (user and system), and of the clock. */
 export type Rates = { readonly perCpuSecond: number; readonly perSecond: number };
@@ -30,15 +33,4 @@ export async function measure(ask: (name: string) => Promise<void>): Promise<Rat
     perCpuSecond: Math.round((count * 1e6) / (user + system)),
     perSecond: Math.round(count / seconds),
   };
-}
-
-/** A variable that the parent process has set. */
-export function setting(name: string): string {
-  const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set; run bench/wire/main.ts`);
-  return value;
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

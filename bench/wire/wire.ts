@@ -1,6 +1,7 @@
 /** Signpost's own wire: EDNS, random case, ids and ports, every answer decoded. */
 import { createWire } from '../../src/dns/wire/wire.ts';
-import { measure, setting } from './settings.ts';
+import { setting } from '../support/processes.ts';
+import { measure } from './settings.ts';
 
 const server = { address: '127.0.0.1', port: Number(setting('DNS_PORT')) };
 const wire = createWire();

@@ -1,0 +1,85 @@
+/** What every section runs on: a Redis and a PostgreSQL (fsync on) of its own, the customers' name servers, and rows. */
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { migrate } from '../../src/db/migrate.ts';
+import { startPostgres, startRedis } from '../../test/support/servers.ts';
+import { run, saidUntil, stop } from '../support/processes.ts';
+import { hostnameOf } from './settings.ts';
+
+export const PROJECT_ID = '00000000-0000-4000-8000-00000000000a';
+
+export type Servers = Awaited<ReturnType<typeof openServers>>;
+
+export async function openServers() {
+  const [redisServer, postgres] = await Promise.all([
+    startRedis(),
+    startPostgres({ durable: true }),
+  ]);
+  const nameServer = run('./name-server.js', import.meta.url, { env: {} });
+  const dnsPort = (await saidUntil(nameServer, /\n/)).trim();
+  const pool = new pg.Pool({ connectionString: postgres.url });
+  const redis = new Redis(redisServer.url);
+  await migrate(pool);
+  return {
+    pool,
+    redis,
+    redisUrl: redisServer.url,
+    databaseUrl: postgres.url,
+    dnsPort,
+    async close() {
+      redis.disconnect();
+      await pool.end();
+      await stop(nameServer);
+      await Promise.all([redisServer.close(), postgres.close()]);
+    },
+  };
+}
+
+/** Every section and contender begins with nothing but these pending domains, and no dead rows. */
+export async function fill(
+  { pool, redis }: Servers,
+  count: number,
+  dueInMs: number,
+): Promise<void> {
+  await redis.flushall();
+  await pool.query('TRUNCATE project, repair, turn, api_key CASCADE');
+  await pool.query('INSERT INTO project (id, name, slug) VALUES ($1, $2, $2)', [
+    PROJECT_ID,
+    'bench',
+  ]);
+  const hostnames = Array.from({ length: count }, (_, index) => hostnameOf(index));
+  await pool.query(
+    `INSERT INTO domain (id, project_id, hostname, target, status, added_at, pending_since, next_check_at)
+     SELECT ('00000000-0000-4000-8000-' || lpad((place - 1)::text, 12, '0'))::uuid, $1, hostname,
+       'x.edge.signpost.test', 'pending', now(), now(), now() + make_interval(secs => $3::float8 * place / $4)
+     FROM unnest($2::text[]) WITH ORDINALITY AS domain (hostname, place)`,
+    [PROJECT_ID, hostnames, dueInMs / 1_000, count],
+  );
+  await pool.query('VACUUM FULL ANALYZE');
+  await pool.query('CHECKPOINT');
+}
+
+/** Jobs that the queue of looks holds, in whatever state before their end. */
+export async function jobsIn(queue: Queue): Promise<number> {
+  const counts = await queue.getJobCounts('waiting', 'delayed', 'active', 'prioritized');
+  return Object.values(counts).reduce((sum, some) => sum + some, 0);
+}
+
+/** The queue as the service names it (src/queue/backend.ts has the prefix). */
+export function queueOfLooks({ redisUrl }: Servers): Queue {
+  return new Queue('check-dns', { connection: { url: redisUrl }, prefix: 'signpost' });
+}
+
+/** The domain with the fewest looks, and how many have had none; of one project, or of all. */
+export async function looksSoFar(
+  { pool }: Servers,
+  projectId: string | null = null,
+): Promise<{ least: number; zeros: number }> {
+  const { rows } = await pool.query<{ least: number; zeros: number }>(
+    `SELECT min(attempts) AS least, count(*) FILTER (WHERE attempts = 0)::int AS zeros
+     FROM domain WHERE $1::uuid IS NULL OR project_id = $1`,
+    [projectId],
+  );
+  return rows[0] ?? { least: 0, zeros: 0 };
+}

@@ -1,0 +1,41 @@
+/** Caddy, as one process on one processor, with certificates from files that it reads at its start. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { launch, type Program } from './programs.ts';
+import type { PeerOptions, Sites } from './sites.ts';
+
+export async function startCaddyPeer(
+  { hostnames, files, deploy }: Sites,
+  { folder, port }: PeerOptions,
+): Promise<Program> {
+  await mkdir(folder, { recursive: true });
+  const upstreams = [{ dial: new URL(deploy).host }];
+  const server = {
+    listen: [`127.0.0.1:${port}`],
+    protocols: ['h1'],
+    automatic_https: { disable: true },
+    tls_connection_policies: [{}],
+    routes: [{ handle: [{ handler: 'reverse_proxy', upstreams }] }],
+  };
+  const tls = {
+    // As Signpost's edge, which has no resumption.
+    session_tickets: { disabled: true },
+    // By default it holds 10,000 and lets go of what it pleases.
+    cache: { capacity: hostnames.length + 1 },
+    certificates: {
+      load_files: hostnames.map((hostname) => ({
+        certificate: join(files, `${hostname}.crt`),
+        key: join(files, `${hostname}.key`),
+      })),
+    },
+  };
+  const config = join(folder, 'caddy.json');
+  const apps = { http: { servers: { edge: server } }, tls };
+  const logging = { logs: { default: { level: 'ERROR' } } };
+  await writeFile(config, JSON.stringify({ admin: { disabled: true }, logging, apps }));
+  return launch('caddy', ['run', '--config', config], {
+    cwd: folder,
+    port,
+    env: { GOMAXPROCS: '1', XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder },
+  });
+}

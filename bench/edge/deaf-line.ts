@@ -1,0 +1,76 @@
+/**
+ * A way to PostgreSQL on which notifications can be lost without anybody noticing: a connection that has said LISTEN stays open,
+ * and nothing that the server says on it arrives any more.
+ */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { sleep } from '../support/processes.ts';
+
+export type DeafLine = {
+  readonly url: string;
+  /** Resolves when so many connections listen, and have been told something; rejects after half a minute. */
+  untilHeard(count: number): Promise<void>;
+  /** From now on, those that come later too. */
+  deafen(): void;
+  /** Ends those connections, so that whoever listens does so anew. */
+  heal(): void;
+  close(): Promise<void>;
+};
+
+type Line = { readonly client: Socket; isListener: boolean; chunks: number };
+
+/** The answer to LISTEN, and two of what each edge has itself told once a second. */
+const HEARD_CHUNKS = 3;
+const GIVE_UP_MS = 30_000;
+
+export async function openDeafLine(databaseUrl: string): Promise<DeafLine> {
+  const to = new URL(databaseUrl);
+  const lines = new Set<Line>();
+  let isDeaf = false;
+  const server = createServer((client) => {
+    const onward = connect(Number(to.port), to.hostname);
+    const line: Line = { client, isListener: false, chunks: 0 };
+    lines.add(line);
+    client.on('data', (chunk) => {
+      line.isListener ||= /\blisten\b/i.test(chunk.toString('latin1'));
+      onward.write(chunk);
+    });
+    onward.on('data', (chunk) => {
+      if (line.isListener && isDeaf) return;
+      if (line.isListener) line.chunks += 1;
+      client.write(chunk);
+    });
+    const end = () => {
+      lines.delete(line);
+      client.destroy();
+      onward.destroy();
+    };
+    for (const socket of [client, onward]) socket.setNoDelay().on('error', end).on('close', end);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = new URL(databaseUrl);
+  url.port = String((server.address() as AddressInfo).port); // it listens on TCP
+  const listeners = () => [...lines].filter(({ isListener }) => isListener);
+  return {
+    url: url.href,
+    async untilHeard(count) {
+      const deadline = Date.now() + GIVE_UP_MS;
+      while (listeners().filter(({ chunks }) => chunks >= HEARD_CHUNKS).length < count) {
+        if (Date.now() > deadline) throw new Error('the edges do not listen to PostgreSQL');
+        await sleep(20);
+      }
+    },
+    deafen() {
+      isDeaf = true;
+    },
+    heal() {
+      isDeaf = false;
+      for (const { client } of listeners()) client.destroy();
+    },
+    async close() {
+      server.close();
+      for (const { client } of lines) client.destroy();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * Memory for a thousand certificates: what a contender holds after a handshake with each name, beyond what it holds after
+ * many with one. It is started anew for each; those that read certificates at their start get one only for the second.
+ */
+
+import { median } from '../support/figures.ts';
+import { bytesOfTree } from '../support/processes.ts';
+import { type Contender, contenders, type Started, startContender } from './contenders.ts';
+import type { Servers } from './servers.ts';
+import { CERTIFICATES, ROUNDS } from './settings.ts';
+import { openSites, type Sites } from './sites.ts';
+import { shakeHands } from './visitors.ts';
+
+type Measured = { readonly one: number; readonly all: number };
+
+/** With a `server` for each of fifty thousand names nginx reads for minutes, and takes gigabytes. */
+const SERVERS_MAX = 10_000;
+/** With one name, where there are more than so many: its heap grows no more. */
+const HANDSHAKES_MAX = 5_000;
+
+export async function memory(servers: Servers): Promise<readonly string[]> {
+  const sites = await openSites(servers);
+  const measured = new Map<Contender, Measured[]>();
+  const asked = contenders.filter(
+    (name) => name !== 'nginx, server each' || CERTIFICATES <= SERVERS_MAX,
+  );
+  try {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const name of asked) {
+        const one = await measureOne(name, sites);
+        measured.set(name, [...(measured.get(name) ?? []), one]);
+        process.stderr.write(`round ${round + 1}: ${name} ${mega(one.one)}, ${mega(one.all)}\n`);
+      }
+    }
+  } finally {
+    await sites.close();
+  }
+  return report(asked, (name) => measured.get(name) ?? []);
+}
+
+async function measureOne(name: Contender, sites: Sites): Promise<Measured> {
+  return {
+    one: await bytesAfter(name, { ...sites, hostnames: sites.hostnames.slice(0, 1) }),
+    all: await bytesAfter(name, sites),
+  };
+}
+
+async function bytesAfter(name: Contender, sites: Sites): Promise<number> {
+  const started = await startContender(name, sites);
+  try {
+    await visited(started, sites);
+    return bytesOfTree(started.pid);
+  } finally {
+    await started.stop();
+  }
+}
+
+async function visited(
+  { port }: Started,
+  { rootFile, hostnames: { length: names } }: Sites,
+): Promise<void> {
+  const until = names === CERTIFICATES ? 'each' : { count: Math.min(CERTIFICATES, HANDSHAKES_MAX) };
+  await shakeHands({ port, rootFile, names, until });
+}
+
+function report(
+  asked: readonly Contender[],
+  of: (name: Contender) => readonly Measured[],
+): readonly string[] {
+  const perThousand = (name: Contender) =>
+    median(of(name).map(({ one, all }) => (1_000 * (all - one)) / CERTIFICATES));
+  return [
+    `| ${CERTIFICATES} certificates | one name visited | every name visited | for a thousand | rounds |`,
+    '|---|---|---|---|---|',
+    ...asked.map((name) => {
+      const [one, all] = [median(of(name).map((m) => m.one)), median(of(name).map((m) => m.all))];
+      const rounds = of(name).map((m) => mega((1_000 * (m.all - m.one)) / CERTIFICATES));
+      return `| ${name} | ${mega(one)} | ${mega(all)} | ${mega(perThousand(name))} | ${rounds.join(' · ')} |`;
+    }),
+  ];
+}
+
+function mega(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,16 @@
+/** What all sections and contenders share. */
+import { numberFrom } from '../support/figures.ts';
+
+/** Names with a certificate each. */
+export const CERTIFICATES = numberFrom('CERTIFICATES', 1_000);
+export const ROUNDS = numberFrom('ROUNDS', 3);
+export const SECONDS = numberFrom('SECONDS', 5);
+export const WARM_UP = numberFrom('WARM_UP', 2);
+
+/** All of one length. */
+export function hostnameOf(index: number): string {
+  return `site-${String(index).padStart(6, '0')}.bench.test`;
+}
+
+/** TLS as every visitor here speaks it, so that no server can choose something cheaper. */
+export const visitorsTls = { minVersion: 'TLSv1.3', ciphers: 'TLS_AES_128_GCM_SHA256' } as const;

@@ -1,0 +1,45 @@
+/** The same sites for everybody: the same certificates, as rows and as files, and the same deploy behind them. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Certificates, makeCertificates } from './certificates.ts';
+import { startDeploy } from './nginx.ts';
+import type { Servers } from './servers.ts';
+import { CERTIFICATES } from './settings.ts';
+import { store } from './stored.ts';
+
+export type Sites = {
+  readonly hostnames: readonly string[];
+  /** A folder with `<hostname>.crt` and `<hostname>.key`. */
+  readonly files: string;
+  /** File of the root in PEM. */
+  readonly rootFile: string;
+  /** URL of the deploy. */
+  readonly deploy: string;
+  readonly servers: Servers;
+};
+
+/** Where a peer is to have its configuration, and the port where it is to serve. */
+export type PeerOptions = { readonly folder: string; readonly port: number };
+
+export async function openSites(
+  servers: Servers,
+  count = CERTIFICATES,
+): Promise<Sites & { close(): Promise<void> }> {
+  const certificates = await makeCertificates(count);
+  const files = join(servers.folder, 'certificates');
+  const rootFile = join(servers.folder, 'root.pem');
+  await mkdir(files);
+  await writeFile(rootFile, certificates.root);
+  await writeAll(files, certificates);
+  const { url, program } = await startDeploy(servers.folder);
+  await store(servers.pool, certificates, url);
+  const hostnames = certificates.sites.map(({ hostname }) => hostname);
+  return { hostnames, files, rootFile, deploy: url, servers, close: program.stop };
+}
+
+async function writeAll(files: string, { sites }: Certificates): Promise<void> {
+  for (const { hostname, chain, key } of sites) {
+    await writeFile(join(files, `${hostname}.crt`), chain);
+    await writeFile(join(files, `${hostname}.key`), key);
+  }
+}

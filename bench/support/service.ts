@@ -1,0 +1,72 @@
+/** The service's own program on servers of the bench's own, and what its customers do over HTTP. */
+import type { ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../test/support/servers.ts';
+import { run, saidUntil } from './processes.ts';
+
+export const KEY = 'the only key of this bench, long enough to be accepted';
+/** What private keys at rest are encrypted with, and targets are derived from. */
+export const KEY_ENCRYPTION_KEY = Buffer.alloc(32, 1);
+
+export const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+
+export type Backing = {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  /** Of the only resolver, and of every name server. */
+  readonly dnsPort: string;
+};
+
+export type Service = { readonly child: ChildProcess; readonly url: string };
+
+/** As production runs it; only its limits are higher than one address could reach. */
+export async function startService(
+  { databaseUrl, redisUrl, dnsPort }: Backing,
+  env: Readonly<Record<string, string>>,
+): Promise<Service> {
+  const port = String(await freePort());
+  // Its log goes to a file, as a machine's would.
+  const log = openSync(join(tmpdir(), 'signpost-bench.log'), 'a');
+  const child = run('../../src/main.js', import.meta.url, {
+    env: {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      PORT: port,
+      EDGE_HTTP_PORT: String(await freePort()),
+      EDGE_HTTPS_PORT: String(await freePort()),
+      KEY_ENCRYPTION_KEY: KEY_ENCRYPTION_KEY.toString('base64'),
+      API_KEY: KEY,
+      DNS_SERVERS: `127.0.0.1:${dnsPort}`,
+      DNS_AUTHORITY_PORT: dnsPort,
+      DNS_ALLOW_PRIVATE: 'true',
+      RATE_LIMIT_PER_KEY: '900000000',
+      RATE_LIMIT_PER_ADDRESS: '900000000',
+      ...env,
+    },
+    stderr: log,
+  });
+  closeSync(log); // the process has its own
+  await saidUntil(child, /\n/);
+  return { child, url: `http://127.0.0.1:${port}` };
+}
+
+/** The id of a new project with a successful deploy. */
+export async function addProject(
+  url: string,
+  name: string,
+  upstream = 'http://127.0.0.1:9',
+): Promise<string> {
+  const { id } = await post(`${url}/v1/projects`, { name, slug: name, plan: 'pro' });
+  await post(`${url}/v1/projects/${id}/deploys`, { status: 'succeeded', upstream });
+  return String(id);
+}
+
+/** What the API answers; rejects where that is no 2xx. */
+export async function post(url: string, body: object): Promise<Readonly<Record<string, unknown>>> {
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  const said = await response.text();
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${said}`);
+  return JSON.parse(said);
+}
