@@ -1,0 +1,112 @@
+/**
+ * `npm run screenshots`: the pictures of the dashboard in the README. The real service beside a laboratory, on free ports:
+ * a shop whose old address redirects, whose new one is live, and whose documentation points to the wrong host.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pino } from 'pino';
+import { chromium } from 'playwright-core';
+import { PLATFORM_DOMAIN, startLaboratory, ZONE } from '../dist/src/cli/demo/laboratory.js';
+import { loadConfig } from '../dist/src/config.js';
+import { startSignpost } from '../dist/src/start.js';
+
+const images = fileURLToPath(new URL('../docs/images/', import.meta.url));
+const apiKey = randomBytes(16).toString('hex');
+const closings = [];
+
+try {
+  await takePictures();
+} finally {
+  for (const close of closings.reverse()) await close();
+}
+
+async function takePictures() {
+  const laboratory = await startLaboratory();
+  closings.push(laboratory.close);
+  const url = await startService(laboratory);
+  const path = await playShop(laboratory, url);
+  const browser = await chromium.launch({
+    executablePath: findChromium(),
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
+  closings.push(() => browser.close());
+  const page = await browser.newPage({ viewport: { width: 1280, height: 930 } });
+  await page.goto(`${url}/?then=${encodeURIComponent(path)}`);
+  await page.fill('#key', apiKey);
+  await page.click('button:text-is("Sign in")');
+  await page.waitForSelector('[data-state="live"]');
+  for (const text of ['Pending', 'Live', 'Redirects to', 'Primary', 'old-host.example']) {
+    await page.waitForSelector(`#domains :text("${text}")`);
+  }
+  await mkdir(images, { recursive: true });
+  for (const [name, colorScheme] of [
+    ['dashboard', 'light'],
+    ['dashboard-dark', 'dark'],
+  ]) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: `${images}${name}.png`, animations: 'disabled' });
+    console.log(`docs/images/${name}.png`);
+  }
+}
+
+async function startService({ dnsPort }) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'signpost-screenshots-'));
+  closings.push(() => rm(dataDir, { recursive: true, force: true }));
+  const loaded = loadConfig({
+    PORT: '0',
+    EDGE_HTTP_PORT: '0',
+    EDGE_HTTPS_PORT: '0',
+    DATA_DIR: dataDir,
+    API_KEY: apiKey,
+    PLATFORM_DOMAIN,
+    DNS_SERVERS: `127.0.0.1:${dnsPort}`,
+    DNS_AUTHORITY_PORT: String(dnsPort),
+    DNS_ALLOW_PRIVATE: 'true',
+  });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  const signpost = await startSignpost(loaded.config, pino({ level: 'silent' }));
+  closings.push(() => signpost.close(5_000));
+  return signpost.addresses.http;
+}
+
+/** Gives the path of the project's domains, once each of them is where it should be. */
+async function playShop({ publish, upstream }, url) {
+  const api = async (method, path, body) => {
+    const response = await fetch(`${url}/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${text}`);
+    return text === '' ? null : JSON.parse(text);
+  };
+  const shop = { name: 'Toy shop', slug: 'toy-shop', plan: 'pro' };
+  const { id } = await api('POST', '/projects', shop);
+  await api('POST', `/projects/${id}/deploys`, { status: 'succeeded', upstream });
+  const domains = `/projects/${id}/domains`;
+  const records = [];
+  for (const owner of ['docs', 'www', 'old']) {
+    const { record } = await api('POST', domains, { hostname: `${owner}.${ZONE}` });
+    records.push(`${owner} CNAME ${owner === 'docs' ? 'old-host.example' : record.value}.`);
+  }
+  await publish(records);
+  for (const owner of ['docs', 'www', 'old']) {
+    await api('POST', `${domains}/${owner}.${ZONE}/verify`);
+  }
+  const [old, www] = [`old.${ZONE}`, `www.${ZONE}`];
+  const redirects = [{ from: old, to: www, status: 301 }];
+  await api('PUT', `/projects/${id}/domain-settings`, { domains: { primary: www, redirects } });
+  return domains;
+}
+
+function findChromium() {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const found = folders.map((folder) => join(folder, 'chromium')).find(existsSync);
+  if (found === undefined) throw new Error('chromium is not installed (Debian: chromium)');
+  return found;
+}
