@@ -34,11 +34,11 @@ describe.skipIf(!onRedis?.available)('renewals', () => {
       },
       escalateRenewals: () => did('escalate'),
       askRenewals: () => did('ask'),
-      // What wakes the job for the second time is its own answer: the reconciler has one turn, at once.
+      // What wakes the job for the second time is its own answer: the reconciler has no turn.
       sweepEveryMs: { 'recheck-live': HOUR, 'renew-certificate': HOUR },
-      reconcileEveryMs: HOUR,
       reconcile: {
         ...composed.reconcile,
+        waiting: { ...composed.reconcile.waiting, takeTurn: async () => false },
         sweepEveryMs: { 'recheck-live': HOUR, 'renew-certificate': 1 },
       },
     });
