@@ -1,10 +1,7 @@
 /** Opens the storage, brings it up to date and starts the roles that the configuration names. */
 import type { Logger } from 'pino';
-import { startWorkers } from '../workers/start.ts';
-import { createSignpostApi } from './api.ts';
 import { createProofCertificates } from './certificates/proof-certificate.ts';
 import { type Clock, compose, type Parts, sealOf } from './compose.ts';
-import { composeWorkers } from './compose-workers.ts';
 import type { Config } from './config.ts';
 import { createApiKeyStore } from './db/api-keys.ts';
 import { createAwayProbe } from './db/away.ts';
@@ -13,7 +10,6 @@ import { migrate } from './db/migrate.ts';
 import { listenForRouteNews } from './db/route-news.ts';
 import { requireUtc } from './db/session-zone.ts';
 import { isUnavailable } from './db/unavailable.ts';
-import { createEdge } from './edge/edge.ts';
 import { keepCertificates } from './edge/kept-certificates.ts';
 import { upstreamReach } from './edge/upstream-reach.ts';
 import type { Api } from './http/api.ts';
@@ -71,6 +67,7 @@ export async function startSignpost(
   }
 }
 
+/** What a role alone needs is loaded where it is played: a process of one role loads up to a quarter less. */
 async function startRoles(
   parts: Parts,
   closings: Closing[],
@@ -82,10 +79,7 @@ async function startRoles(
   const edge = isOwn && plays('edge') ? await startEdge(parts, closings) : null;
   const dropTraffic = (hostname: string) => edge?.hear({ kind: 'gone', hostname });
   const http = plays('api') ? await startApi(parts, dropTraffic, closings) : null;
-  if (plays('worker')) {
-    const workers = startWorkers(composeWorkers(parts));
-    closings.push((deadlineMs) => workers.close(deadlineMs));
-  }
+  if (plays('worker')) await startWork(parts, closings);
   const addresses = { http: http?.address ?? null, edge: edge?.ports ?? null };
   return { api: http?.api ?? null, addresses };
 }
@@ -141,11 +135,19 @@ async function untilUp(log: Logger, act: () => Promise<unknown>): Promise<void> 
   }
 }
 
+async function startWork(parts: Parts, closings: Closing[]): Promise<void> {
+  const { composeWorkers } = await import('./compose-workers.ts');
+  const { startWorkers } = await import('../workers/start.ts');
+  const workers = startWorkers(composeWorkers(parts));
+  closings.push((deadlineMs) => workers.close(deadlineMs));
+}
+
 async function startApi(
   parts: Parts,
   dropTraffic: (hostname: string) => void,
   closings: Closing[],
 ): Promise<{ api: Api; address: string }> {
+  const { createSignpostApi } = await import('./api.ts');
   const { api, close } = createSignpostApi(parts, dropTraffic);
   closings.push(close);
   const { host, port } = parts.config.http;
@@ -157,6 +159,7 @@ async function startApi(
 }
 
 async function startEdge(parts: Parts, closings: Closing[]) {
+  const { createEdge } = await import('./edge/edge.ts');
   const { config, database, lookups, vault, log, metrics, now } = parts;
   const loadSealed = keepCertificates(lookups.loadCertificate);
   const edge = createEdge({
