@@ -1,14 +1,18 @@
 /** Every storage that Signpost runs on, fresh for each caller. */
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { inject } from 'vitest';
 import type { Storage } from '../../src/config.ts';
 import { TEMPLATE } from './global-setup.ts';
 import { missing, noteNotRun } from './programs.ts';
 import { type RedisServer, startRedis } from './servers.ts';
+
+const run = promisify(execFile);
 
 export type StorageName = Storage['kind'];
 
@@ -59,11 +63,12 @@ export async function freshStorage(
 
 async function freshEmbedded(empty: boolean): Promise<FreshStorage> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signpost-embedded-'));
-  if (!empty) await cp(inject('embeddedTemplate'), dataDir, { recursive: true });
+  // A thousand files: the program takes a tenth of the processor's time that node:fs does.
+  if (!empty) await run('cp', ['-R', `${inject('embeddedTemplate')}/.`, dataDir]);
   return {
     storage: { kind: 'embedded', dataDir },
     redis: null,
-    close: () => rm(dataDir, { recursive: true, force: true }),
+    close: async () => void (await run('rm', ['-rf', dataDir])),
   };
 }
 
