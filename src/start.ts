@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import { createProofCertificates } from './certificates/proof-certificate.ts';
 import { type Clock, compose, type Parts, sealOf } from './compose.ts';
-import type { Config } from './config.ts';
+import type { Config, Storage } from './config.ts';
 import { createApiKeyStore } from './db/api-keys.ts';
 import { createAwayProbe } from './db/away.ts';
 import { openDatabase } from './db/client.ts';
@@ -109,8 +109,8 @@ async function openParts(starting: Starting, closings: Closing[]): Promise<Parts
   const database = await openDatabase(config.storage, log, metrics.process.poolWait);
   closings.push(() => database.close());
   opened.database = database;
-  await untilUp(log, () => requireUtc(database.pool));
-  await untilUp(log, () => migrate(database.pool));
+  await untilUp(config.storage, log, () => requireUtc(database.pool));
+  await untilUp(config.storage, log, () => migrate(database.pool));
   const { vault, loadSecrets } = await openVault(config, database);
   const secrets = await loadSecrets();
   const backend = await openQueueBackend(config.storage, database, log);
@@ -121,14 +121,17 @@ async function openParts(starting: Starting, closings: Closing[]): Promise<Parts
   return parts;
 }
 
-/** A database server may start after us, and one that is busy may take long to answer. */
-async function untilUp(log: Logger, act: () => Promise<unknown>): Promise<void> {
+/**
+ * A database server may start after us, and one that is busy may take long to answer; an embedded one that fails is broken
+ * for good.
+ */
+async function untilUp(storage: Storage, log: Logger, act: () => Promise<unknown>): Promise<void> {
   for (let waitMs = 500; ; waitMs = Math.min(10_000, 2 * waitMs)) {
     try {
       await act();
       return;
     } catch (err) {
-      if (!isUnavailable(err)) throw err;
+      if (storage.kind === 'embedded' || !isUnavailable(err)) throw err;
       log.warn({ err, waitMs }, 'the database server does not answer yet');
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }

@@ -1,5 +1,7 @@
 /** An operator, an orchestrator or Ctrl-C ends the process, and it ends well. */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { launchProcess, startProcess } from '../support/process.ts';
@@ -52,6 +54,23 @@ describe('a process that still waits for its database', () => {
     closings.push(waiting.kill);
     await waiting.printed('does not answer yet');
     waiting.signal(signal);
+    expect(await waiting.ended).toBe(0);
+  });
+
+  it('waits for one that takes connections and says nothing, too', async () => {
+    const mute = createServer();
+    closings.push(async () => void mute.close());
+    mute.listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const { port } = mute.address() as AddressInfo; // it listens on TCP
+    const waiting = launchProcess({
+      ...anyPorts,
+      DATABASE_URL: `postgres://127.0.0.1:${port}/signpost`,
+      KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    });
+    closings.push(waiting.kill);
+    await waiting.printed('does not answer yet');
+    waiting.signal('SIGTERM');
     expect(await waiting.ended).toBe(0);
   });
 });
