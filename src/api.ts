@@ -49,13 +49,20 @@ import { createReadBudget } from './ops/budget-left.ts';
 import { createIsMetricsToken } from './ops/metrics-token.ts';
 import { createReadOverview } from './ops/overview.ts';
 import { createQueueBoard } from './ops/queue-dashboard.ts';
-import { readReadiness } from './ops/readiness.ts';
-import { rolesOf } from './ops/roles.ts';
+import type { ReadReadiness } from './ops/readiness.ts';
 import { forgetJobs } from './queue/queues.ts';
 
-/** What the process's edge and the API have to tell each other. */
-export type RoutesDeps = Parts & {
+/** What the role is handed when its process starts. */
+export type Served = {
+  readonly parts: Parts;
+  readonly readiness: ReadReadiness;
   /** Ends what an edge in this process serves under a name. */
+  readonly dropTraffic: (hostname: string) => void;
+};
+
+/** What routes are made of. */
+export type RoutesDeps = Parts & {
+  readonly readiness: ReadReadiness;
   readonly dropTraffic: (hostname: string) => void;
   /** Has a key looked up again at its next use. */
   readonly forgetKey: (keyId: string) => void;
@@ -69,10 +76,7 @@ export type SignpostApi = {
   close(): Promise<void>;
 };
 
-export function createSignpostApi(
-  parts: Parts,
-  dropTraffic: (hostname: string) => void,
-): SignpostApi {
+export function createSignpostApi({ parts, readiness, dropTraffic }: Served): SignpostApi {
   const { config, database, log, now } = parts;
   const { prisma } = database;
   const authenticate = createAuthenticate({ findKey: createApiKeyStore(prisma).find, now });
@@ -90,6 +94,7 @@ export function createSignpostApi(
   const api = createApi({
     routes: routesOf({
       ...parts,
+      readiness,
       dropTraffic,
       forgetKey: authenticate.forget,
       openStream: streams.open,
@@ -228,9 +233,8 @@ function operatorsRoutes(deps: RoutesDeps): readonly Route[] {
 /** What is asked by those who watch the process. */
 function watchedRoutes(deps: RoutesDeps): readonly Route[] {
   const { config, metrics } = deps;
-  const roles = rolesOf(config);
   return [
-    ...healthRoutes({ readiness: () => readReadiness(roles, deps) }),
+    ...healthRoutes(deps),
     ...metricsRoutes({
       metrics: async () => metrics?.text() ?? '',
       isMetricsToken: createIsMetricsToken(config.metrics.token),

@@ -1,5 +1,6 @@
 /** Opens the storage, brings it up to date and starts the roles that the configuration names. */
 import type { Logger } from 'pino';
+import type { Served } from './api.ts';
 import { createProofCertificates } from './certificates/proof-certificate.ts';
 import { type Clock, compose, type Parts, sealOf } from './compose.ts';
 import type { Config, Storage } from './config.ts';
@@ -18,6 +19,7 @@ import { trustedProxies as membersOf } from './http/limits/client-address.ts';
 import { listen } from './http/socket/server.ts';
 import { openVault } from './open-vault.ts';
 import { type Ops, openOps } from './ops/open.ts';
+import type { ReadReadiness } from './ops/readiness.ts';
 import { openQueueBackend } from './queue/backend.ts';
 
 export type Addresses = {
@@ -55,9 +57,10 @@ export async function startSignpost(
     closings.push((deadlineMs) => ops.close(deadlineMs));
     const parts = await openParts({ config, log, now, ops }, closings);
     ops.watch(parts);
-    const { api, addresses: played } = await startRoles(parts, closings);
+    const { api, addresses: played } = await startRoles(parts, ops.readiness, closings);
     // Last: a key made by a start that fails would never be shown.
     const firstKey = played.http === null ? null : await makeFirstKey(parts);
+    ops.opened.isStarted = true;
     const close = (deadlineMs: number) => closeAll(closings, deadlineMs);
     const addresses = { ...played, metricsPort: ops.port };
     return { addresses, firstKey, api, parts, close };
@@ -70,6 +73,7 @@ export async function startSignpost(
 /** What a role alone needs is loaded where it is played: a process of one role loads up to a quarter less. */
 async function startRoles(
   parts: Parts,
+  readiness: ReadReadiness,
   closings: Closing[],
 ): Promise<{ api: Api | null; addresses: Omit<Addresses, 'metricsPort'> }> {
   const { certificates, role } = parts.config;
@@ -78,7 +82,7 @@ async function startRoles(
   const isOwn = certificates.source === 'own';
   const edge = isOwn && plays('edge') ? await startEdge(parts, closings) : null;
   const dropTraffic = (hostname: string) => edge?.hear({ kind: 'gone', hostname });
-  const http = plays('api') ? await startApi(parts, dropTraffic, closings) : null;
+  const http = plays('api') ? await startApi({ parts, readiness, dropTraffic }, closings) : null;
   if (plays('worker')) await startWork(parts, closings);
   const addresses = { http: http?.address ?? null, edge: edge?.ports ?? null };
   return { api: http?.api ?? null, addresses };
@@ -146,15 +150,14 @@ async function startWork(parts: Parts, closings: Closing[]): Promise<void> {
 }
 
 async function startApi(
-  parts: Parts,
-  dropTraffic: (hostname: string) => void,
+  served: Served,
   closings: Closing[],
 ): Promise<{ api: Api; address: string }> {
   const { createSignpostApi } = await import('./api.ts');
-  const { api, close } = createSignpostApi(parts, dropTraffic);
+  const { api, close } = createSignpostApi(served);
   closings.push(close);
-  const { host, port } = parts.config.http;
-  const { trustedProxies } = parts.config.api;
+  const { host, port } = served.parts.config.http;
+  const { trustedProxies } = served.parts.config.api;
   const server = await listen(api, { host, port, trustedProxies });
   closings.push((deadlineMs) => server.close(deadlineMs));
   const name = host.includes(':') ? `[${host}]` : host;

@@ -9,16 +9,22 @@ import { queueNames } from '../queue/names.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { createOpsApi } from './listener.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
-import { readReadiness } from './readiness.ts';
+import { type ReadReadiness, readReadiness } from './readiness.ts';
 import { rolesOf } from './roles.ts';
 
 /** What the process has opened so far. */
-export type OpenedSoFar = { database: Database | null; backend: QueueBackend | null };
+export type OpenedSoFar = {
+  isStarted: boolean;
+  database: Database | null;
+  backend: QueueBackend | null;
+};
 
 export type Ops = {
   readonly metrics: Metrics;
   /** Filled while the process starts. */
   readonly opened: OpenedSoFar;
+  /** The same on METRICS_PORT and on the API's port. */
+  readonly readiness: ReadReadiness;
   /** Of METRICS_PORT; null where there is none. */
   readonly port: number | null;
   /** Has the state of the installation shown, where the process plays the role that tells it. */
@@ -36,7 +42,7 @@ function isOpenToAll({ http: { host }, metrics: { port, token } }: Config): bool
 export async function openOps(config: Config, log: Pick<Logger, 'warn'>): Promise<Ops> {
   const roles = rolesOf(config);
   const metrics = createMetrics(roles);
-  const opened: OpenedSoFar = { database: null, backend: null };
+  const opened: OpenedSoFar = { isStarted: false, database: null, backend: null };
   const { port, token } = config.metrics;
   const readiness = () => readReadiness(roles, opened);
   const api = createOpsApi({ metrics: metrics.text, readiness, token });
@@ -49,6 +55,7 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn'>): Promis
   return {
     metrics,
     opened,
+    readiness,
     port: server?.address.port ?? null,
     watch({ database, queues }) {
       metrics.process.watchPool(database.pool);

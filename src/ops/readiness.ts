@@ -6,22 +6,24 @@ import { answersInTime } from './answers-in-time.ts';
 import type { Role } from './metrics/process.ts';
 
 export type Dependency = 'database' | 'migrations' | 'queue';
-/** `unknown`: could not be asked, because the database does not answer or the process is starting. */
+/** `unknown`: could not be asked, because the database does not answer or is not opened yet. */
 export type DependencyState = 'up' | 'down' | 'unknown';
 
 export type Readiness = {
   /** `degraded`: it does its work, and less than all of it is done; what is missing says what waits. */
-  readonly status: 'ready' | 'degraded' | 'not_ready';
+  readonly status: 'ready' | 'degraded' | 'starting' | 'not_ready';
   /** Those that the process's roles need, wholly or in part. */
   readonly dependencies: { readonly [D in Dependency]?: DependencyState };
-  /** Those that are not up. */
+  /** Those that are not up; a process that is `starting` may miss none. */
   readonly missing: readonly Dependency[];
 };
 
 export type ReadReadiness = () => Promise<Readiness>;
 
-/** Null: the process has not got so far yet. */
+/** Null: the process has not opened it yet. */
 type Asked = {
+  /** Every role is at work, and API_KEY or the first key is accepted. */
+  readonly isStarted: boolean;
   readonly database: Pick<Database, 'probe' | 'pool'> | null;
   readonly backend: Pick<QueueBackend, 'probe'> | null;
 };
@@ -29,14 +31,17 @@ type Asked = {
 /** Never rejects. */
 export async function readReadiness(
   roles: readonly Role[],
-  { database, backend }: Asked,
+  { isStarted, database, backend }: Asked,
 ): Promise<Readiness> {
   const [isUp, queue] = await Promise.all([probe(database), probe(backend)]);
   const migrations = isUp === 'up' ? await readMigrations(database) : 'unknown';
-  return judge(roles, { database: isUp, migrations, queue });
+  const readiness = judge(roles, { database: isUp, migrations, queue });
+  return isStarted || readiness.status === 'not_ready'
+    ? readiness
+    : { ...readiness, status: 'starting' };
 }
 
-async function probe(asked: Asked[keyof Asked]): Promise<DependencyState> {
+async function probe(asked: Asked['database' | 'backend']): Promise<DependencyState> {
   if (asked === null) return 'unknown';
   return (await asked.probe()) ? 'up' : 'down';
 }
@@ -66,7 +71,10 @@ export function judge(
   return { status: statusOf(roles, missing), dependencies, missing };
 }
 
-function statusOf(roles: readonly Role[], missing: readonly Dependency[]): Readiness['status'] {
+function statusOf(
+  roles: readonly Role[],
+  missing: readonly Dependency[],
+): 'ready' | 'degraded' | 'not_ready' {
   if (missing.length === 0) return 'ready';
   const onlyQueue = missing.every((name) => name === 'queue');
   return onlyQueue && roles.includes('api') ? 'degraded' : 'not_ready';

@@ -35,8 +35,13 @@ export async function startSocketlessApi(): Promise<SocketlessApi> {
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   const { api, parts, close } = await startSignpost(result.config, pino({ level: 'silent' }));
   if (api === null) throw new Error('this process has no API');
-  const openStream = () => Promise.reject(new Error('these routes are not asked'));
-  const unused = { dropTraffic: () => {}, forgetKey: () => {}, openStream };
+  const notAsked = () => Promise.reject(new Error('these routes are not asked'));
+  const unused = {
+    readiness: notAsked,
+    dropTraffic: () => {},
+    forgetKey: () => {},
+    openStream: notAsked,
+  };
   const find = createRouter(routesOf({ ...parts, ...unused }));
   return {
     known: await makeKnown(admin, (method, path, body) => call(api, admin, method, path, body)),

@@ -33,11 +33,13 @@ beforeAll(async () => {
   signpost = await startSignpost(result.config, pino({ level: 'silent' }));
   if (signpost.api === null) throw new Error('this process has no API');
   api = signpost.api;
+  const notAsked = () => Promise.reject(new Error('these routes are not asked'));
   routes = routesOf({
     ...signpost.parts,
     dropTraffic: () => {},
     forgetKey: () => {},
-    openStream: () => Promise.reject(new Error('these routes are not asked')),
+    readiness: notAsked,
+    openStream: notAsked,
   });
   const store = createApiKeyStore(signpost.parts.database.prisma);
   for (const scope of scopes) {

@@ -231,14 +231,15 @@ function configFor(storage: Storage) {
   return result.config;
 }
 
+const notAsked = () => Promise.reject(new Error('the model asks neither'));
+
 function routesDeps(parts: Parts): RoutesDeps {
   return {
     ...parts,
     dropTraffic: () => undefined,
     forgetKey: () => undefined,
-    openStream: () => {
-      throw new Error('nobody listens');
-    },
+    readiness: notAsked,
+    openStream: notAsked,
   };
 }
 

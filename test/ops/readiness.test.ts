@@ -56,7 +56,8 @@ it.skipIf(lacks('postgres', 'readiness behind a lock'))(
     const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
     const holder = await database.pool.connect();
     const backend = { probe: async () => true };
-    const read = async () => (await readReadiness(['api'], { database, backend })).dependencies;
+    const read = async () =>
+      (await readReadiness(['api'], { isStarted: true, database, backend })).dependencies;
     try {
       expect(await read()).toEqual(well);
       await holder.query('BEGIN');

@@ -21,8 +21,13 @@ const words = {
   queue: { down: 'does not answer', unknown: 'not asked yet' },
 } as const;
 
+const RETRY_SOON = { 'retry-after': '5' };
+
 /** 503 names what is missing in its message: every error is the interface document's. */
 export function readinessAnswer({ status, dependencies, missing }: Readiness): ApiResponse {
+  if (status === 'starting') {
+    return refuse('unavailable', 'Not ready: the process is still starting.', RETRY_SOON);
+  }
   if (status !== 'not_ready') {
     return {
       status: 200,
@@ -32,7 +37,7 @@ export function readinessAnswer({ status, dependencies, missing }: Readiness): A
   }
   const why = (name: Dependency) => words[name][dependencies[name] === 'down' ? 'down' : 'unknown'];
   const said = missing.map((name) => `${name} (${why(name)})`).join(', ');
-  return refuse('unavailable', `Not ready, missing: ${said}.`, { 'retry-after': '5' });
+  return refuse('unavailable', `Not ready, missing: ${said}.`, RETRY_SOON);
 }
 
 export function healthRoutes({
@@ -61,7 +66,7 @@ export function healthRoutes({
       operationId: 'getReadiness',
       summary: 'Whether the process is ready for work',
       description:
-        'Asks what the process depends on. Without the queue it is `degraded` and ready all the same: what is stored now is worked on later. Without the database, or with one that is older than this version, this is 503, and its message names what is missing.',
+        'Asks what the process depends on. Without the queue it is `degraded` and ready all the same: what is stored now is worked on later. Without the database, or with one that is older than this version, this is 503, and its message names what is missing. So it is until the start has ended: the API key that the process was given is accepted once this is 200.',
       refusals: ['unavailable'],
       momentary: true,
       success: {
