@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: process.env['TEST_COSTS'] ? ['test/support/costs.ts'] : [],
     reporters: ['default', notRunReporter()],
     // Processes, not threads: tests kill, and what they start is theirs alone.
     pool: 'forks',

@@ -10,6 +10,7 @@ import { inject } from 'vitest';
 import type { Storage } from '../../src/config.ts';
 import { TEMPLATE } from './global-setup.ts';
 import { missing, noteNotRun } from './programs.ts';
+import { rowsOfRun } from './run.ts';
 import { type RedisServer, startRedis } from './servers.ts';
 
 const run = promisify(execFile);
@@ -23,7 +24,10 @@ export type StorageCase = {
   readonly reason: string | null;
 };
 
-/** For `describe.each(storages)`-like loops; use `describe.skipIf(!available)`. What is not available is reported. */
+/**
+ * In every run, for what the storages could do differently: transactions, notifications, migrations, locks, whole lives.
+ * For `describe.each(storages)`-like loops; use `describe.skipIf(!available)`. What is not available is reported.
+ */
 export const storages: readonly StorageCase[] = [
   storageCase('embedded', null),
   storageCase('postgres', missing('postgres')),
@@ -32,6 +36,12 @@ export const storages: readonly StorageCase[] = [
 
 /** For tests to which it is nothing what they run on: PostgreSQL where it is installed takes the least of the machine. */
 export const anyStorage: StorageName = missing('postgres') === null ? 'postgres' : 'embedded';
+
+/** For what is the same SQL on all of them: `quick` alone, and every storage in the long run. */
+export function storagesOfRun(...quick: readonly StorageName[]): readonly StorageCase[] {
+  const wanted = quick.length === 0 ? [anyStorage] : quick;
+  return rowsOfRun(storages, ({ name }) => wanted.includes(name));
+}
 
 export type FreshStorage = {
   readonly storage: Storage;
