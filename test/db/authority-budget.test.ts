@@ -9,7 +9,7 @@ import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
 import { isWait } from '../../src/db/orders.ts';
 import { later, noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
 const MINUTE = 60_000;
@@ -25,7 +25,7 @@ const budgets: AuthorityBudgets = [
   { directoryUrl: second, budget: 'letsencrypt' },
 ];
 
-describe.each(storages)('the budget on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => {
   let db: StoredOrders;
   let store: CertificateStore;
   let names = 0;

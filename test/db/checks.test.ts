@@ -7,7 +7,7 @@ import { type CheckStore, createCheckStore } from '../../src/db/checks.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import { transact } from '../../src/db/transaction.ts';
 import { anObservation, later, missing, noon, right, unknown } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databases } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 const HOUR = 3_600_000;
@@ -28,7 +28,7 @@ function saveOf(
   return { domain, observation, outcome, at };
 }
 
-describe.each(storages.filter(({ available }) => available))('looks on $name', ({ name }) => {
+describe.each(databases.filter(({ available }) => available))('looks on $name', ({ name }) => {
   let stored: StoredDomains;
   /** Two processes on one database: each has its own memory. */
   let one: CheckStore;

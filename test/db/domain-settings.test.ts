@@ -5,10 +5,10 @@ import { createDomainSettingsStore } from '../../src/db/domain-settings.ts';
 import { createDomainStore } from '../../src/db/domains.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-describe.each(storages)('domain settings on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('domain settings on $name', ({ name, available }) => {
   let stored: StoredDomains;
 
   beforeAll(async () => {

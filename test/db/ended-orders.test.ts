@@ -9,7 +9,7 @@ import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
 import { isWait } from '../../src/db/orders.ts';
 import { later, noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
 const MINUTE = 60_000;
@@ -22,7 +22,7 @@ const budgets: AuthorityBudgets = [
   { directoryUrl: second, budget: 'letsencrypt' },
 ];
 
-describe.each(storages)('an order on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
   let db: StoredOrders;
   let store: CertificateStore;
 

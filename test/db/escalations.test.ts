@@ -13,7 +13,7 @@ import {
   openEscalation,
 } from '../../src/db/escalations.ts';
 import { anObservation, later, missing, noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 const HOUR = 3_600_000;
@@ -23,7 +23,7 @@ function aCase(cause: EscalationCause, refusals = 0): NewEscalation {
   return { cause, ...escalationWords(cause, evidence), evidence };
 }
 
-describe.each(storages)('cases on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
   let stored: StoredDomains;
 
   beforeAll(async () => {

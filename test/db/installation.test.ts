@@ -5,14 +5,14 @@ import { createQuarantineStore } from '../../src/db/quarantine.ts';
 import { createRepairStore } from '../../src/db/repairs.ts';
 import { createWaitingStore } from '../../src/db/waiting.ts';
 import { nothing } from '../ops/support.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 const DAY = 86_400_000;
 /** By the database's clock, which is the machine's here. */
 const inDays = (days: number) => new Date(Date.now() + days * DAY);
 
-for (const { name, available } of storages) {
+for (const { name, available } of databasesOfRun()) {
   describe.skipIf(!available)(`the state of an installation on ${name}`, () => {
     let stored: StoredDomains;
     beforeAll(async () => {

@@ -6,11 +6,11 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { migrate, readMigrations } from '../../src/db/migrate.ts';
-import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
+import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 const log = pino({ level: 'silent' });
 
-const servers = storages.filter(({ name }) => name !== 'postgres_redis');
+const servers = databases;
 
 for (const { name, available } of servers) {
   describe.skipIf(!available)(`migrating ${name} storage`, () => {

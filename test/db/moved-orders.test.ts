@@ -5,13 +5,13 @@ import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/edge-lookups.ts';
 import { isWait } from '../../src/db/orders.ts';
 import { later, noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
 const second = 'https://second.example/dir';
 const at = later(noon, 60_000);
 
-describe.each(storages)(
+describe.each(databasesOfRun())(
   'an order that moves to another authority, on $name,',
   ({ name, available }) => {
     let db: StoredOrders;

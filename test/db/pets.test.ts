@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { createPetStore, type NewPet, type PetPage, type PetStore } from '../../src/db/pets.ts';
 import { transact } from '../../src/db/transaction.ts';
-import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
+import { databasesOfRun, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 type StoredPet = NewPet & { readonly id: bigint };
 
@@ -52,193 +52,186 @@ function textOf({ id, name, categoryId, status }: StoredPet): string {
   return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
 
-describe.each(storages.filter(({ name }) => name !== 'postgres_redis'))(
-  'animals on $name',
-  ({ name, available }) => {
-    let fresh: FreshStorage;
-    let database: Database;
-    let pets: PetStore;
+describe.each(databasesOfRun())('animals on $name', ({ name, available }) => {
+  let fresh: FreshStorage;
+  let database: Database;
+  let pets: PetStore;
 
-    beforeAll(async () => {
-      if (!available) return;
-      fresh = await freshStorage(name);
-      database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
-      pets = createPetStore(database, { concurrency: name === 'embedded' ? 1 : 2 });
-    });
-    beforeEach(async () => {
-      if (available) await database.prisma.pet.deleteMany();
-    });
-    afterAll(async () => {
-      await database?.close();
-      await fresh?.close();
-    });
+  beforeAll(async () => {
+    if (!available) return;
+    fresh = await freshStorage(name);
+    database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
+    pets = createPetStore(database, { concurrency: name === 'embedded' ? 1 : 2 });
+  });
+  beforeEach(async () => {
+    if (available) await database.prisma.pet.deleteMany();
+  });
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.close();
+  });
 
-    const page = (parts: Partial<PetPage> = {}): PetPage => ({
-      after: null,
-      status: null,
-      limit: 100,
-      ...parts,
-    });
+  const page = (parts: Partial<PetPage> = {}): PetPage => ({
+    after: null,
+    status: null,
+    limit: 100,
+    ...parts,
+  });
 
-    it.skipIf(!available)('are stored and shown exactly as they were given', async () => {
-      const property = fc.asyncProperty(
-        fc.array(anyPet, { minLength: 1, maxLength: 20 }),
-        async (given) => {
-          const created = await Promise.all(given.map(pets.create));
-          const expected = given.map((pet, place) =>
-            textOf({ id: created[place]?.id ?? 0n, ...pet }),
-          );
-          expect(created.map(({ json }) => json)).toEqual(expected);
-          expect(await Promise.all(created.map(({ id }) => pets.get(id)))).toEqual(expected);
-          const stored = await database.prisma.pet.findMany({
-            where: { id: { in: created.map(({ id }) => id) } },
-          });
-          expect(stored.map(textOf).sort()).toEqual(expected.sort());
-        },
-      );
-      await fc.assert(property, { numRuns: 60 });
-    });
-
-    it.skipIf(!available)(
-      'come in the order of their ids, page by page, each once, from the least int64 to the greatest',
-      async () => {
-        const anyStored = fc.uniqueArray(
-          fc.record({ id: anyInt64, name: anyName, categoryId: anyInt64, status: anyStatus }),
-          { selector: ({ id }) => id, maxLength: 30 },
-        );
-        const property = fc.asyncProperty(
-          anyStored,
-          fc.integer({ min: 1, max: 12 }),
-          fc.option(anyStatus, { nil: null }),
-          fc.option(anyInt64, { nil: null }),
-          async (stored, limit, status, after) => {
-            await database.prisma.pet.deleteMany();
-            await database.prisma.pet.createMany({ data: stored });
-            const wanted = stored
-              .filter(
-                (pet) =>
-                  (after === null || pet.id > after) && pet.status === (status ?? pet.status),
-              )
-              .sort((a, b) => (a.id < b.id ? -1 : 1))
-              .map(textOf);
-            for (let from = after, start = 0; ; start += limit) {
-              const { json, next } = await pets.list({ after: from, status, limit });
-              expect(json).toBe(`[${wanted.slice(start, start + limit).join()}]`);
-              expect(next !== null).toBe(start + limit < wanted.length);
-              if (next === null) return;
-              from = next;
-            }
-          },
-        );
-        await fc.assert(property, { numRuns: 60 });
-      },
-    );
-
-    it.skipIf(!available)('that are asked for together each come to who asked', async () => {
-      const created = await Promise.all(
-        Array.from({ length: 40 }, (_, n) =>
-          pets.create({
-            name: `pet ${n}`,
-            categoryId: BigInt(n),
-            status: n % 2 ? 'sold' : 'pending',
-          }),
-        ),
-      );
-      const ids = created.map(({ id }) => id);
-      const [some, none, first, sold, rest] = await Promise.all([
-        Promise.all([...ids, ...ids].map(pets.get)),
-        pets.get(INT64_MAX),
-        pets.list(page({ limit: 3 })),
-        pets.list(page({ status: 'sold', limit: 2 })),
-        pets.list(page({ after: ids[37] ?? 0n })),
-      ]);
-      const json = created.map((pet) => pet.json);
-      expect(some).toEqual([...json, ...json]);
-      expect(none).toBeNull();
-      expect(first).toEqual({ json: `[${json.slice(0, 3).join()}]`, next: ids[2] });
-      expect(sold).toEqual({ json: `[${json[1]},${json[3]}]`, next: ids[3] });
-      expect(rest).toEqual({ json: `[${json.slice(38).join()}]`, next: null });
-    });
-
-    it.skipIf(!available)(
-      'that are added in a burst cost a few statements, not one each',
-      async () => {
-        const query = vi.spyOn(database.pool, 'query');
-        try {
-          const names = Array.from({ length: 300 }, (_, n) => `pet ${n}`);
-          const created = await Promise.all(
-            names.map((each) => pets.create({ name: each, categoryId: 1n, status: 'sold' })),
-          );
-          expect(new Set(created.map(({ id }) => id)).size).toBe(300);
-          expect(created.map(({ json }) => JSON.parse(json).name)).toEqual(names);
-          expect(await database.prisma.pet.count()).toBe(300);
-          const ofPets = query.mock.calls.filter(
-            ([asked]) => (asked as { readonly name?: string }).name === 'pets_create',
-          );
-          expect(ofPets).toHaveLength(1);
-        } finally {
-          query.mockRestore();
-        }
-      },
-    );
-
-    it.skipIf(!available)('that are added in a transaction are gone when it fails', async () => {
-      const rex: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
-      const failing = transact(database.prisma, async () => {
-        const { id, json } = await pets.create({ ...rex, status: 'pending' });
-        expect(await pets.get(id)).toBe(json);
-        expect((await pets.list(page())).json).toContain(json);
-        const pending = await pets.list(page({ status: 'pending' }));
-        expect(pending).toEqual({ json: `[${json}]`, next: null });
-        throw new Error('on purpose');
-      });
-      // Beside it, not in it: these are not undone with it.
-      const beside = Promise.all([pets.create(rex), pets.create(rex)]);
-      await expect(failing).rejects.toThrow('on purpose');
-      const json = (await beside).map((pet) => pet.json).sort();
-      expect((await pets.list(page())).json).toBe(`[${json.join()}]`);
-    });
-
-    it.skipIf(!available)(
-      'that are added in a transaction are as exact as the others',
-      async () => {
-        const created = await transact(database.prisma, () =>
-          Promise.all(
-            awkwardNames.map((each) =>
-              pets.create({ name: each, categoryId: INT64_MIN, status: 'sold' }),
-            ),
-          ),
-        );
-        const expected = created.map(({ id }, place) =>
-          textOf({ id, name: awkwardNames[place] ?? '', categoryId: INT64_MIN, status: 'sold' }),
+  it.skipIf(!available)('are stored and shown exactly as they were given', async () => {
+    const property = fc.asyncProperty(
+      fc.array(anyPet, { minLength: 1, maxLength: 20 }),
+      async (given) => {
+        const created = await Promise.all(given.map(pets.create));
+        const expected = given.map((pet, place) =>
+          textOf({ id: created[place]?.id ?? 0n, ...pet }),
         );
         expect(created.map(({ json }) => json)).toEqual(expected);
         expect(await Promise.all(created.map(({ id }) => pets.get(id)))).toEqual(expected);
-      },
-    );
-
-    it.skipIf(!available)(
-      'are never read as they were before a write that was answered',
-      async () => {
-        const { id } = await pets.create({ name: 'version 0', categoryId: 1n, status: 'sold' });
-        const watched = {
-          get: () => pets.get(id),
-          list: async () => (await pets.list(page())).json,
-        };
-        let writing = true;
-        // A constant stream of the same reads, so that one of them is always under way.
-        const stream = Array.from({ length: 12 }, async (_, n) => {
-          while (writing) await (n % 2 ? watched.get() : watched.list());
+        const stored = await database.prisma.pet.findMany({
+          where: { id: { in: created.map(({ id }) => id) } },
         });
-        for (let version = 1; version <= 150; version += 1) {
-          await database.prisma.pet.update({ where: { id }, data: { name: `version ${version}` } });
-          const [one, list] = await Promise.all([watched.get(), watched.list()]);
-          expect(one).toContain(`"version ${version}"`);
-          expect(list).toContain(`"version ${version}"`);
-        }
-        writing = false;
-        await Promise.all(stream);
+        expect(stored.map(textOf).sort()).toEqual(expected.sort());
       },
     );
-  },
-);
+    await fc.assert(property, { numRuns: 60 });
+  });
+
+  it.skipIf(!available)(
+    'come in the order of their ids, page by page, each once, from the least int64 to the greatest',
+    async () => {
+      const anyStored = fc.uniqueArray(
+        fc.record({ id: anyInt64, name: anyName, categoryId: anyInt64, status: anyStatus }),
+        { selector: ({ id }) => id, maxLength: 30 },
+      );
+      const property = fc.asyncProperty(
+        anyStored,
+        fc.integer({ min: 1, max: 12 }),
+        fc.option(anyStatus, { nil: null }),
+        fc.option(anyInt64, { nil: null }),
+        async (stored, limit, status, after) => {
+          await database.prisma.pet.deleteMany();
+          await database.prisma.pet.createMany({ data: stored });
+          const wanted = stored
+            .filter(
+              (pet) => (after === null || pet.id > after) && pet.status === (status ?? pet.status),
+            )
+            .sort((a, b) => (a.id < b.id ? -1 : 1))
+            .map(textOf);
+          for (let from = after, start = 0; ; start += limit) {
+            const { json, next } = await pets.list({ after: from, status, limit });
+            expect(json).toBe(`[${wanted.slice(start, start + limit).join()}]`);
+            expect(next !== null).toBe(start + limit < wanted.length);
+            if (next === null) return;
+            from = next;
+          }
+        },
+      );
+      await fc.assert(property, { numRuns: 60 });
+    },
+  );
+
+  it.skipIf(!available)('that are asked for together each come to who asked', async () => {
+    const created = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        pets.create({
+          name: `pet ${n}`,
+          categoryId: BigInt(n),
+          status: n % 2 ? 'sold' : 'pending',
+        }),
+      ),
+    );
+    const ids = created.map(({ id }) => id);
+    const [some, none, first, sold, rest] = await Promise.all([
+      Promise.all([...ids, ...ids].map(pets.get)),
+      pets.get(INT64_MAX),
+      pets.list(page({ limit: 3 })),
+      pets.list(page({ status: 'sold', limit: 2 })),
+      pets.list(page({ after: ids[37] ?? 0n })),
+    ]);
+    const json = created.map((pet) => pet.json);
+    expect(some).toEqual([...json, ...json]);
+    expect(none).toBeNull();
+    expect(first).toEqual({ json: `[${json.slice(0, 3).join()}]`, next: ids[2] });
+    expect(sold).toEqual({ json: `[${json[1]},${json[3]}]`, next: ids[3] });
+    expect(rest).toEqual({ json: `[${json.slice(38).join()}]`, next: null });
+  });
+
+  it.skipIf(!available)(
+    'that are added in a burst cost a few statements, not one each',
+    async () => {
+      const query = vi.spyOn(database.pool, 'query');
+      try {
+        const names = Array.from({ length: 300 }, (_, n) => `pet ${n}`);
+        const created = await Promise.all(
+          names.map((each) => pets.create({ name: each, categoryId: 1n, status: 'sold' })),
+        );
+        expect(new Set(created.map(({ id }) => id)).size).toBe(300);
+        expect(created.map(({ json }) => JSON.parse(json).name)).toEqual(names);
+        expect(await database.prisma.pet.count()).toBe(300);
+        const ofPets = query.mock.calls.filter(
+          ([asked]) => (asked as { readonly name?: string }).name === 'pets_create',
+        );
+        expect(ofPets).toHaveLength(1);
+      } finally {
+        query.mockRestore();
+      }
+    },
+  );
+
+  it.skipIf(!available)('that are added in a transaction are gone when it fails', async () => {
+    const rex: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
+    const failing = transact(database.prisma, async () => {
+      const { id, json } = await pets.create({ ...rex, status: 'pending' });
+      expect(await pets.get(id)).toBe(json);
+      expect((await pets.list(page())).json).toContain(json);
+      const pending = await pets.list(page({ status: 'pending' }));
+      expect(pending).toEqual({ json: `[${json}]`, next: null });
+      throw new Error('on purpose');
+    });
+    // Beside it, not in it: these are not undone with it.
+    const beside = Promise.all([pets.create(rex), pets.create(rex)]);
+    await expect(failing).rejects.toThrow('on purpose');
+    const json = (await beside).map((pet) => pet.json).sort();
+    expect((await pets.list(page())).json).toBe(`[${json.join()}]`);
+  });
+
+  it.skipIf(!available)('that are added in a transaction are as exact as the others', async () => {
+    const created = await transact(database.prisma, () =>
+      Promise.all(
+        awkwardNames.map((each) =>
+          pets.create({ name: each, categoryId: INT64_MIN, status: 'sold' }),
+        ),
+      ),
+    );
+    const expected = created.map(({ id }, place) =>
+      textOf({ id, name: awkwardNames[place] ?? '', categoryId: INT64_MIN, status: 'sold' }),
+    );
+    expect(created.map(({ json }) => json)).toEqual(expected);
+    expect(await Promise.all(created.map(({ id }) => pets.get(id)))).toEqual(expected);
+  });
+
+  it.skipIf(!available)(
+    'are never read as they were before a write that was answered',
+    async () => {
+      const { id } = await pets.create({ name: 'version 0', categoryId: 1n, status: 'sold' });
+      const watched = {
+        get: () => pets.get(id),
+        list: async () => (await pets.list(page())).json,
+      };
+      let writing = true;
+      // A constant stream of the same reads, so that one of them is always under way.
+      const stream = Array.from({ length: 12 }, async (_, n) => {
+        while (writing) await (n % 2 ? watched.get() : watched.list());
+      });
+      for (let version = 1; version <= 150; version += 1) {
+        await database.prisma.pet.update({ where: { id }, data: { name: `version ${version}` } });
+        const [one, list] = await Promise.all([watched.get(), watched.list()]);
+        expect(one).toContain(`"version ${version}"`);
+        expect(list).toContain(`"version ${version}"`);
+      }
+      writing = false;
+      await Promise.all(stream);
+    },
+  );
+});

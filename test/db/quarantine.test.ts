@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createQuarantineStore, type QuarantineStore } from '../../src/db/quarantine.ts';
 import { later, noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 const HOUR = 3_600_000;
 const queue = 'issue-certificate';
 
-describe.each(storages)('a job that is set aside on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('a job that is set aside on $name', ({ name, available }) => {
   let stored: StoredDomains;
   let quarantine: QuarantineStore;
 

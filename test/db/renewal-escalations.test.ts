@@ -12,7 +12,7 @@ import {
 } from '../../src/db/escalations.ts';
 import { createDueDomains } from '../../src/db/sweeps.ts';
 import { later, missing, noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 import { openAt } from './stored-orders.ts';
 
@@ -27,7 +27,7 @@ const aCase: NewEscalation = {
   evidence,
 };
 
-describe.each(storages)('cases of served domains on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('cases of served domains on $name', ({ name, available }) => {
   let stored: StoredDomains;
 
   beforeAll(async () => {

@@ -13,7 +13,7 @@ import {
 } from '../../src/db/renewals.ts';
 import { createDueDomains } from '../../src/db/sweeps.ts';
 import { later, missing, noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
 const HOUR = 3_600_000;
@@ -28,7 +28,7 @@ const plan: RenewalPlan = {
   },
 };
 
-describe.each(storages)('renewals by their authority on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('renewals by their authority on $name', ({ name, available }) => {
   let db: StoredOrders;
   beforeAll(async () => {
     if (available) db = await openStoredOrders(name);

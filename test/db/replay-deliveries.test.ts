@@ -6,7 +6,7 @@ import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import { about, tell } from '../../src/db/events.ts';
 import { messageIdOf } from '../../src/webhooks/message.ts';
 import { later, noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
 
@@ -21,7 +21,7 @@ const ends: Readonly<Record<string, Verdict>> = {
 };
 const muchLater = later(noon, 60_000);
 
-describe.each(storages)('a replay on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
   let db: StoredDeliveries;
   let domain: LoadedDomain;
   let webhook: Awaited<ReturnType<StoredDeliveries['makeWebhook']>>;

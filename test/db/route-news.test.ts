@@ -7,7 +7,7 @@ import { listenForRouteNews, type RouteNewsDeps } from '../../src/db/route-news.
 import type { RouteNews } from '../../src/edge/route-news.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { closeAfterEach } from '../support/closings.ts';
-import { storages } from '../support/storage.ts';
+import { databases, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 import { openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
@@ -38,8 +38,6 @@ function inWords(news: RouteNews): string[] {
 }
 
 // Redis makes no difference here.
-const databases = storages.filter(({ name }) => name !== 'postgres_redis');
-
 describe.each(databases)('on $name, edges', ({ name, available }) => {
   let db: StoredOrders;
   let count = 0;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
 const MINUTE = 60_000;
@@ -14,7 +14,7 @@ const refusal = {
   nextAttemptAt: later(at, MINUTE),
 };
 
-describe.each(storages)('an order on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
   let db: StoredOrders;
 
   beforeAll(async () => {

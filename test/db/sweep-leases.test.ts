@@ -6,10 +6,10 @@ import { createCertificateStore } from '../../src/db/certificates.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
 import { createDueDomains, type DueDomains } from '../../src/db/sweeps.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databases } from '../support/storage.ts';
 import { lease, leasesMs, MINUTE, openDueDomains, type StoredDueDomains } from './due-domains.ts';
 
-const available = storages.filter((storage) => storage.available);
+const available = databases.filter((storage) => storage.available);
 
 describe.each(available)('on $name, a domain', ({ name }) => {
   let db: StoredDueDomains;

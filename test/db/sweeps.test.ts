@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDomainStore } from '../../src/db/domains.ts';
 import { later, noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { lease, MINUTE, openDueDomains, type StoredDueDomains } from './due-domains.ts';
 
 const ago = (minutes: number) => later(noon, -minutes * MINUTE);
 
-const available = storages.filter(({ available }) => available);
+const available = databasesOfRun().filter(({ available }) => available);
 
 describe.each(available)('what is due on $name', ({ name }) => {
   let db: StoredDueDomains;

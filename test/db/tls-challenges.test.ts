@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEdgeLookups, type EdgeLookups } from '../../src/db/edge-lookups.ts';
 import { later, noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
 const keyAuthorization = 'token.thumbprint';
 const expiresAt = later(new Date(), 90 * 86_400_000);
 const issued = { chain: 'PEM', issuer: 'Test CA', issuedAt: new Date(), expiresAt };
 
-describe.each(storages)('a tls-alpn-01 challenge on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('a tls-alpn-01 challenge on $name', ({ name, available }) => {
   let db: StoredOrders;
   let edge: EdgeLookups;
   beforeAll(async () => {

@@ -7,11 +7,11 @@ import { PrismaClient } from '../../src/db/generated/client.ts';
 import { createProjectStore, type NewProject, type ProjectStore } from '../../src/db/projects.ts';
 import { inTransaction, transact } from '../../src/db/transaction.ts';
 import { noon } from '../support/builders.ts';
-import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
+import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 const silent = pino({ level: 'silent' });
 
-describe.each(storages.filter(({ name }) => name !== 'postgres_redis'))(
+describe.each(databases)(
   'one transaction around several stores, on $name',
   ({ name, available }) => {
     let fresh: FreshStorage;

@@ -4,12 +4,12 @@ import { createDomainStore } from '../../src/db/domains.ts';
 import { evidenceOf, openEscalation } from '../../src/db/escalations.ts';
 import { moveDomain } from '../../src/db/transitions.ts';
 import { anObservation, later, missing, noon, right } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 const HOUR = 3_600_000;
 
-describe.each(storages)('saving looks on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) => {
   let stored: StoredDomains;
 
   beforeAll(async () => {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { migrate, readMigrations } from '../../src/db/migrate.ts';
 import { projectRoot } from '../../src/db/project-root.ts';
-import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
+import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -48,7 +48,7 @@ const before = `
     ('${domains.live}', 'domain.live', '{}', now()),
     ('${domains.failed}', 'domain.failed', '{}', now());`;
 
-const servers = storages.filter(({ name, available }) => name !== 'postgres_redis' && available);
+const servers = databases.filter(({ available }) => available);
 
 describe.each(servers)('a $name database of before', ({ name }) => {
   let fresh: FreshStorage;

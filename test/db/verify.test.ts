@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDomainStore, type DomainStore } from '../../src/db/domains.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 const HOUR = 3_600_000;
 const at = later(noon, HOUR);
 
-describe.each(storages)('verify on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
   let stored: StoredDomains;
   let domains: DomainStore;
 

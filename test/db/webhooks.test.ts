@@ -6,7 +6,7 @@ import type { DeliveryOutcome } from '../../src/db/deliveries.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import { about, tell } from '../../src/db/events.ts';
 import { later, noon } from '../support/builders.ts';
-import { storages } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
 
 const DAY = 24 * 3_600_000;
@@ -21,7 +21,7 @@ const events = {
   'domain.added': { type: 'domain.added', record },
 } as const;
 
-describe.each(storages)('deliveries on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => {
   let db: StoredDeliveries;
   let domain: LoadedDomain;
 

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { callApi, databases, errorBody, startTestApi, type TestApi } from './support.ts';
+import { databases } from '../support/storage.ts';
+import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
-describe.each(databases)('on %s storage', (storage) => {
+describe.each(databases.filter(({ available }) => available))('on $name storage', ({ name }) => {
   let t: TestApi;
   let key: string;
   beforeAll(async () => {
-    t = await startTestApi([], storage);
+    t = await startTestApi([], name);
     key = await t.keyWith('pets:read', 'pets:write');
   });
   beforeEach(() => t.prisma.pet.deleteMany());

@@ -19,17 +19,17 @@ import type { Headers, Route, Scope } from '../../src/http/route.ts';
 import { createRouter } from '../../src/http/router.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
 import { expectDocumented } from '../support/contract.ts';
-import { freshStorage, type StorageName, storages } from '../support/storage.ts';
+import { databasesOfRun, freshStorage, type StorageName } from '../support/storage.ts';
 import { isPlain } from './plain-route.ts';
 
 export type TestDatabase = Pick<Database, 'prisma' | 'pool'> & {
   readonly close: () => Promise<void>;
 };
 
-/** The databases at hand. */
-export const databases: readonly StorageName[] = (['postgres', 'embedded'] as const).filter(
-  (wanted) => storages.some(({ name, available }) => name === wanted && available),
-);
+/** The databases at hand: the quickest in the quick run, both in the long one. */
+export const databases: readonly StorageName[] = databasesOfRun()
+  .filter(({ available }) => available)
+  .map(({ name }) => name);
 
 /** A fresh database with all tables; `close` drops it. */
 export async function openTestDatabase(storage?: StorageName): Promise<TestDatabase> {

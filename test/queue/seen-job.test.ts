@@ -6,11 +6,11 @@ import { type Database, openDatabase } from '../../src/db/client.ts';
 import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts';
 import { jobId } from '../../src/queue/names.ts';
 import { openQueues, type SeenQueues } from '../../src/queue/queues.ts';
-import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
+import { type FreshStorage, freshStorage, storagesOfRun } from '../support/storage.ts';
 
 const log = pino({ level: 'silent' });
 
-for (const { name, available } of storages) {
+for (const { name, available } of storagesOfRun('postgres', 'postgres_redis')) {
   describe.skipIf(!available)(`on ${name} storage`, () => {
     let fresh: FreshStorage;
     let database: Database;

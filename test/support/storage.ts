@@ -37,10 +37,20 @@ export const storages: readonly StorageCase[] = [
 /** For tests to which it is nothing what they run on: PostgreSQL where it is installed takes the least of the machine. */
 export const anyStorage: StorageName = missing('postgres') === null ? 'postgres' : 'embedded';
 
-/** For what is the same SQL on all of them: `quick` alone, and every storage in the long run. */
+/** Those that src/db can tell apart: Redis holds the queue only. In every run, as `storages` is. */
+export const databases: readonly StorageCase[] = storages.filter(
+  ({ name }) => name !== 'postgres_redis',
+);
+
+/** For what is the same on all of them: `quick` alone (PostgreSQL unless told), and every storage in the long run. */
 export function storagesOfRun(...quick: readonly StorageName[]): readonly StorageCase[] {
   const wanted = quick.length === 0 ? [anyStorage] : quick;
   return rowsOfRun(storages, ({ name }) => wanted.includes(name));
+}
+
+/** The same for what never sees the queue. */
+export function databasesOfRun(): readonly StorageCase[] {
+  return rowsOfRun(databases, ({ name }) => name === anyStorage);
 }
 
 export type FreshStorage = {

@@ -1,10 +1,10 @@
 /** Several people change the domain settings of one project at once: nothing that was answered as stored is lost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { storages } from '../../support/storage.ts';
+import { storagesOfRun } from '../../support/storage.ts';
 import { callApi } from '../support.ts';
 import { type Pages, startPages } from './support/pages.ts';
 
-describe.each(storages)('settings changed at once on $name', ({ name, available }) => {
+describe.each(storagesOfRun())('settings changed at once on $name', ({ name, available }) => {
   let pages: Pages;
   let key: string;
   let project: string;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { refuse } from '../../../src/http/errors.ts';
 import type { Attempt } from '../../../src/http/idempotency.ts';
 import type { ApiResponse } from '../../../src/http/route.ts';
-import { storages } from '../../support/storage.ts';
+import { databasesOfRun } from '../../support/storage.ts';
 import { anAttempt, type Fixture, openFixture } from './fixture.ts';
 
 /** A request: which process it is sent to, and how its run ends, if it comes to run at all. */
@@ -20,41 +20,33 @@ type Round = {
   readonly name: string;
 };
 
-describe.each(storages.filter(({ name }) => name !== 'postgres_redis'))(
-  'equal requests at once, on $name',
-  ({ name, available }) => {
-    let processes: Fixture[] = [];
+describe.each(databasesOfRun())('equal requests at once, on $name', ({ name, available }) => {
+  let processes: Fixture[] = [];
 
-    beforeAll(async () => {
-      if (!available) return;
-      const first = await openFixture(name);
-      // Embedded storage belongs to one process.
-      processes = name === 'embedded' ? [first] : [first, await first.another()];
-    });
-    afterAll(() => processes[0]?.close());
+  beforeAll(async () => {
+    if (!available) return;
+    const first = await openFixture(name);
+    // Embedded storage belongs to one process.
+    processes = name === 'embedded' ? [first] : [first, await first.another()];
+  });
+  afterAll(() => processes[0]?.close());
 
-    const processOf = ({ process }: Request) => processes[process % processes.length] as Fixture; // one at least
+  const processOf = ({ process }: Request) => processes[process % processes.length] as Fixture; // one at least
 
-    it.skipIf(!available)(
-      'have one effect and one answer, in whatever order they run',
-      async () => {
-        let rounds = 0;
-        const requests = fc.array(request, { minLength: 2, maxLength: 8 });
-        await fc.assert(
-          fc.asyncProperty(fc.scheduler(), requests, async (scheduler, wanted) => {
-            const round = { scheduler, attempt: anAttempt(), name: `round-${++rounds}` };
-            const sent = wanted.map((each, index) =>
-              send(processOf(each), round, each, `${index}`),
-            );
-            const outcomes = await scheduler.waitFor(Promise.allSettled(sent));
-            await expectOneEffect(processOf({ process: 0, ending: 'answers' }), round, outcomes);
-          }),
-          { numRuns: 60 },
-        );
-      },
+  it.skipIf(!available)('have one effect and one answer, in whatever order they run', async () => {
+    let rounds = 0;
+    const requests = fc.array(request, { minLength: 2, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), requests, async (scheduler, wanted) => {
+        const round = { scheduler, attempt: anAttempt(), name: `round-${++rounds}` };
+        const sent = wanted.map((each, index) => send(processOf(each), round, each, `${index}`));
+        const outcomes = await scheduler.waitFor(Promise.allSettled(sent));
+        await expectOneEffect(processOf({ process: 0, ending: 'answers' }), round, outcomes);
+      }),
+      { numRuns: 60 },
     );
-  },
-);
+  });
+});
 
 async function send(
   fixture: Fixture,

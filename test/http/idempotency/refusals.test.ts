@@ -4,10 +4,10 @@ import { isUnavailable } from '../../../src/db/unavailable.ts';
 import { refuse } from '../../../src/http/errors.ts';
 import type { ApiResponse } from '../../../src/http/route.ts';
 import { noon } from '../../support/builders.ts';
-import { storages } from '../../support/storage.ts';
+import { databasesOfRun, storages } from '../../support/storage.ts';
 import { anAttempt, type Fixture, made, making, openFixture } from './fixture.ts';
 
-describe.each(storages.filter(({ name }) => name !== 'postgres_redis'))(
+describe.each(databasesOfRun())(
   'a POST with an Idempotency-Key that does not succeed, on $name',
   ({ name, available }) => {
     let fixture: Fixture;
