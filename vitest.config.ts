@@ -5,7 +5,10 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: process.env['TEST_COSTS'] ? ['test/support/costs.ts'] : [],
+    setupFiles: [
+      'test/support/end-with-the-runner.ts',
+      ...(process.env['TEST_COSTS'] ? ['test/support/costs.ts'] : []),
+    ],
     reporters: ['default', notRunReporter()],
     // Processes, not threads: tests kill, and what they start is theirs alone.
     pool: 'forks',

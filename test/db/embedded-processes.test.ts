@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
+import { endWithThisProcess } from '../support/children.ts';
 import { type FreshStorage, freshStorage } from '../support/storage.ts';
 
 const log = pino({ level: 'silent' });
@@ -40,6 +41,7 @@ function startWriter() {
   const started = spawn(process.execPath, ['--input-type=module', '-e', writer(dataDir)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  endWithThisProcess(started);
   child = started;
   return { child: started, lines: createInterface(started.stdout) };
 }

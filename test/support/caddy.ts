@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { endWithThisProcess } from './children.ts';
 import { findProgram, missing } from './programs.ts';
 
 export type CaddyOptions = {
@@ -59,8 +60,7 @@ export async function startCaddy(options: CaddyOptions): Promise<Caddy> {
     env: { HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder },
   });
   const exited = once(child, 'exit');
-  const killAtExit = () => child.kill('SIGKILL');
-  process.once('exit', killAtExit);
+  endWithThisProcess(child);
   const lines: string[] = [];
   await new Promise<void>((resolve, reject) => {
     child.once('error', reject);
@@ -77,7 +77,6 @@ export async function startCaddy(options: CaddyOptions): Promise<Caddy> {
     async close() {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
       await exited;
-      process.off('exit', killAtExit);
       await rm(folder, { recursive: true, force: true });
     },
   };

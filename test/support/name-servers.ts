@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import type { SocketAddress } from '../../src/config.ts';
 import type { Message } from '../../src/dns/wire/message.ts';
 import { createWire } from '../../src/dns/wire/wire.ts';
+import { endWithThisProcess } from './children.ts';
 import { findProgram, missing, type ProgramName } from './programs.ts';
 
 /** `text`: a master file (RFC 1035, 5); null: a zone of somebody else's that never arrives, so the server fails for it. */
@@ -187,12 +188,10 @@ async function run(
   const printed = collectOutput(child);
   const exited = once(child, 'exit');
   // NSD is several processes; on SIGTERM the first one ends the others.
-  const endAtExit = () => child.kill('SIGTERM');
-  process.once('exit', endAtExit);
+  endWithThisProcess(child, 'SIGTERM');
   const close = async () => {
     if (!hasEnded(child)) child.kill('SIGTERM');
     await exited;
-    process.off('exit', endAtExit);
     await rm(cwd, { recursive: true, force: true });
   };
   return {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { endWithThisProcess } from './children.ts';
 import { localhostCertificate } from './localhost-certificate.ts';
 import { findProgram, missing } from './programs.ts';
 import { freePort } from './servers.ts';
@@ -63,6 +64,7 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
       PEBBLE_WFE_NONCEREJECT: String(options.nonceReject ?? 5),
     },
   });
+  endWithThisProcess(child);
   const close = async () => {
     await stop(child);
     await rm(directory, { recursive: true, force: true });

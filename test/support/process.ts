@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { endWithThisProcess } from './children.ts';
 
 export const command = [
   'node',
@@ -74,12 +75,8 @@ export function launchProcess(
   });
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   const output = () => stdout() + stderr();
-  const killAtExit = () => child.kill('SIGKILL');
-  process.once('exit', killAtExit);
-  const ended = once(child, 'close').then(() => {
-    process.off('exit', killAtExit);
-    return child.exitCode;
-  });
+  endWithThisProcess(child);
+  const ended = once(child, 'close').then(() => child.exitCode);
   const signal = (name: NodeJS.Signals) => void child.kill(name);
   return {
     pid: child.pid,

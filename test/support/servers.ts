@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
+import { endWithThisProcess } from './children.ts';
 import { findProgram, missing, type ProgramName } from './programs.ts';
 
 export type RedisServer = {
@@ -140,9 +141,7 @@ async function startServer(
 ): Promise<Running> {
   const child = spawn(program, args, { ...user, env: { LC_ALL: 'C' }, cwd: '/' });
   const exited = once(child, 'exit');
-  const killAtExit = () => child.kill('SIGKILL');
-  process.once('exit', killAtExit);
-  void exited.then(() => process.off('exit', killAtExit));
+  endWithThisProcess(child);
   await printed(child, ready, program);
   return {
     async end(signal) {
