@@ -1,8 +1,5 @@
-/** Once a run: one PostgreSQL for everybody, and databases with all tables in them to copy from. */
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/** Once a run: one PostgreSQL for everybody. Its data and the embedded one's, with all tables, are made once and kept. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import { pino } from 'pino';
 import type { TestProject } from 'vitest/node';
@@ -10,6 +7,7 @@ import type { Storage } from '../../src/config.ts';
 import { openDatabase } from '../../src/db/client.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openQueueBackend } from '../../src/queue/backend.ts';
+import { copyInto, prepared } from './prepared.ts';
 import { findProgram } from './programs.ts';
 import { type PostgresServer, startPostgres } from './servers.ts';
 
@@ -34,20 +32,36 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       'the tests need the compiled project: run `npm test`, or node scripts/setup.mjs',
     );
   }
-  const directory = await mkdtemp(join(tmpdir(), 'signpost-embedded-'));
-  const [server] = await Promise.all([
+  const [embedded, server] = await Promise.all([
+    embeddedTemplate(),
     findProgram('postgres') === undefined ? null : startTemplateServer(),
-    fill({ kind: 'embedded', dataDir: directory }),
   ]);
   project.provide('postgresUrl', server?.url ?? null);
-  project.provide('embeddedTemplate', directory);
-  return async () => {
-    await server?.close();
-    await rm(directory, { recursive: true, force: true });
-  };
+  project.provide('embeddedTemplate', embedded);
+  return async () => server?.close();
+}
+
+/** What the tables depend on: ours, and the queue's. */
+function tables(): readonly Uint8Array[] {
+  const migrations = new URL('../../prisma/migrations/', import.meta.url);
+  const folders = readdirSync(migrations).filter((name) => !name.includes('.'));
+  const files = folders.map((name) => new URL(`${name}/migration.sql`, migrations));
+  return [new URL('../../package-lock.json', import.meta.url), ...files].map((file) =>
+    readFileSync(file),
+  );
+}
+
+function embeddedTemplate(): Promise<string> {
+  return prepared('embedded', tables(), (dataDir) => fill({ kind: 'embedded', dataDir }));
 }
 
 async function startTemplateServer(): Promise<PostgresServer> {
+  const program = findProgram('postgres') ?? '';
+  const ingredients = [program, ...tables()];
+  return startPostgres({ data: await prepared('postgres-tables', ingredients, makeTables) });
+}
+
+async function makeTables(folder: string): Promise<void> {
   const server = await startPostgres();
   const client = new pg.Client(server.url);
   await client.connect();
@@ -56,7 +70,9 @@ async function startTemplateServer(): Promise<PostgresServer> {
   const url = new URL(server.url);
   url.pathname = TEMPLATE;
   await fill({ kind: 'postgres', databaseUrl: url.href });
-  return server;
+  await server.stop();
+  await copyInto(folder, server.data);
+  await server.close();
 }
 
 async function fill(storage: Storage): Promise<void> {

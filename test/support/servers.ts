@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { chownSync, readFileSync } from 'node:fs';
+import { chownSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { endWithThisProcess } from './children.ts';
+import { copyInto, prepared } from './prepared.ts';
 import { findProgram, missing, type ProgramName } from './programs.ts';
 
 export type RedisServer = {
@@ -24,6 +25,8 @@ export type RedisServer = {
 };
 
 export type PostgresServer = {
+  /** Its data directory. */
+  readonly data: string;
   /** The maintenance database, as a superuser without a password. */
   readonly url: string;
   /** Ends the server as an operator would who is in a hurry: connections are cut. */
@@ -61,19 +64,20 @@ async function flush(port: number): Promise<void> {
   client.disconnect();
 }
 
-/** Starts a PostgreSQL of one's own, which takes a second or two; `durable` for benches. Throws where it is not installed. */
-export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
-  const [initdb, postgres] = [required('initdb'), required('postgres')];
-  const directory = await mkdtemp(join(tmpdir(), 'signpost-postgres-'));
+export type PostgresOptions = {
+  /** As in production: what is committed survives a power failure. For benches. */
+  readonly durable?: boolean;
+  /** A data directory to begin with, instead of an empty one. */
+  readonly data?: string;
+};
+
+/** Starts a PostgreSQL of one's own, with its data in a folder of its own. Throws where it is not installed. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const { durable = false } = options;
+  const postgres = required('postgres');
   const user = unprivilegedUser();
-  if (user.uid !== undefined) chownSync(directory, user.uid, user.gid ?? user.uid);
-  const data = join(directory, 'data');
-  const made = spawn(initdb, ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '-N'], {
-    ...user,
-    stdio: 'ignore',
-  });
-  const [code] = await once(made, 'exit');
-  if (code !== 0) throw new Error(`initdb ended with ${code}`);
+  const data = await mkdtemp(join(tmpdir(), 'signpost-postgres-'));
+  await copyInto(data, options.data ?? (await emptyCluster()));
   const port = await freePort();
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -87,6 +91,7 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
     startServer(postgres, ['-D', data, ...args], user, 'ready to accept connections');
   let server = await start();
   return {
+    data,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     stop: () => server.end('SIGINT'), // PostgreSQL's "fast" shutdown
     async restart() {
@@ -94,9 +99,26 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
     },
     async close() {
       await server.end('SIGINT');
-      await rm(directory, { recursive: true, force: true });
+      await rm(data, { recursive: true, force: true });
     },
   };
+}
+
+/** A data directory as initdb makes it, made once. */
+function emptyCluster(): Promise<string> {
+  const initdb = required('initdb');
+  const user = unprivilegedUser();
+  const args = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '-N'];
+  return prepared('postgres', [initdb, String(statSync(initdb).mtimeMs)], async (folder) => {
+    // Not in `folder`, which may lie where the other user cannot go.
+    const directory = await mkdtemp(join(tmpdir(), 'signpost-initdb-'));
+    if (user.uid !== undefined) chownSync(directory, user.uid, user.gid ?? user.uid);
+    const made = spawn(initdb, ['-D', directory, ...args], { ...user, stdio: 'ignore' });
+    const [code] = await once(made, 'exit');
+    if (code !== 0) throw new Error(`initdb ended with ${code}`);
+    await copyInto(folder, directory);
+    await rm(directory, { recursive: true });
+  });
 }
 
 /**

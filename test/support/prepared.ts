@@ -1,0 +1,41 @@
+/** Folders that cost seconds to make and are the same for every run: made once, kept beside the dependencies, copied. */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const home = fileURLToPath(new URL('../../node_modules/.signpost/prepared/', import.meta.url));
+
+/** What a folder is made of, as text or bytes; another one means another folder. */
+export type Ingredients = readonly (string | Uint8Array)[];
+
+/** The folder of this name and these ingredients, filled by `make` where there is none yet. Not to be written to. */
+export async function prepared(
+  name: string,
+  ingredients: Ingredients,
+  make: (folder: string) => Promise<void>,
+): Promise<string> {
+  const digest = createHash('sha256');
+  for (const each of ingredients) digest.update(each).update('\0');
+  const folder = join(home, `${name}-${digest.digest('hex').slice(0, 16)}`);
+  if (existsSync(folder)) return folder;
+  await mkdir(home, { recursive: true });
+  const draft = await mkdtemp(join(home, 'draft-'));
+  try {
+    await make(draft);
+    await rename(draft, folder);
+  } catch (fault) {
+    await rm(draft, { recursive: true, force: true });
+    if (!existsSync(folder)) throw fault; // another process was quicker
+  }
+  return folder;
+}
+
+/** A thousand files: the program takes a tenth of the processor's time that node:fs does. Owners are kept. */
+export async function copyInto(folder: string, from: string): Promise<void> {
+  await run('cp', ['-a', `${from}/.`, folder]);
+}
