@@ -3,19 +3,29 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { printable } from '../core/printable.ts';
 import { nearest } from './nearest.ts';
 
-/** The world of a command, so that it is called in a test as it is in a shell. */
+/** The world of a command, so that it is called in a test as it is in a shell. Nothing else of the process is touched. */
 export type Io = {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Adds to `env` what only the .env file of the working directory has. Throws where there is one that cannot be read. */
+  readonly readEnvFile: () => void;
   readonly now: () => Date;
   /** Results, and nothing else: `$(…)` of a shell takes them as they are. */
   readonly out: (text: string) => void;
   /** What a person wants to read. */
   readonly err: (text: string) => void;
   readonly screen: Screen;
+  readonly interruptions: Interruptions;
 };
 
 /** What is behind the two outputs: whether each is a screen with a person before it, and how wide the first one is. */
 export type Screen = { readonly out: boolean; readonly err: boolean; readonly columns: number };
+
+/** Where an interruption (Ctrl-C) comes from, and how to end for it as if nobody had listened. */
+export type Interruptions = {
+  readonly once: (listener: () => void) => void;
+  readonly off: (listener: () => void) => void;
+  readonly end: () => void;
+};
 
 /**
  * `negative`: it was found out and shown, and it is not as it should be. `undecided`: it could not be found out, for a

@@ -4,6 +4,7 @@
  * was not understood or was refused, or the answer could not be found out.
  */
 import { existsSync, readFileSync } from 'node:fs';
+import { projectRoot } from '../db/project-root.ts';
 import {
   type Command,
   done,
@@ -29,7 +30,7 @@ const commands: Readonly<Record<string, Command>> = {
     synopsis: '<hostname> [--target <host>]',
     summary: 'look at the DNS of a host name: what every server shows, what is wrong, what to do',
     async run(args, io) {
-      readEnvFile();
+      io.readEnvFile();
       const { runDoctor } = await import('./doctor/doctor.ts');
       return runDoctor(args, io);
     },
@@ -38,7 +39,7 @@ const commands: Readonly<Record<string, Command>> = {
     synopsis: '<command>',
     summary: 'list, show, verify, add and remove domains: where they stand and what to do',
     async run(args, io) {
-      readEnvFile();
+      io.readEnvFile();
       const { runDomains } = await import('./domains/domains.ts');
       return runDomains(args, io);
     },
@@ -47,7 +48,7 @@ const commands: Readonly<Record<string, Command>> = {
     synopsis: '<command>',
     summary: 'list, make, rotate and revoke the API keys of a running service',
     async run(args, io) {
-      readEnvFile();
+      io.readEnvFile();
       const { runKeys } = await import('./keys/keys.ts');
       return runKeys(args, io);
     },
@@ -56,7 +57,7 @@ const commands: Readonly<Record<string, Command>> = {
     synopsis: '[--check]',
     summary: 'seal what is stored anew with the first key of KEY_ENCRYPTION_KEY',
     async run(args, io) {
-      readEnvFile();
+      io.readEnvFile();
       const { runRotateKeys } = await import('./rotate-keys/rotate-keys.ts');
       return runRotateKeys(args, io);
     },
@@ -65,7 +66,7 @@ const commands: Readonly<Record<string, Command>> = {
     synopsis: '',
     summary: 'the DNS records to publish for the platform itself, as lines of a zone file',
     async run(args, io) {
-      readEnvFile();
+      io.readEnvFile();
       const { runZone } = await import('./zone/zone.ts');
       return runZone(args, io);
     },
@@ -88,11 +89,6 @@ function commandNamed(name: string): Command | undefined {
   return Object.hasOwn(commands, name) ? commands[name] : undefined;
 }
 
-/** As the service does, for its API_KEY, its DNS servers and the platform's name. */
-function readEnvFile(): void {
-  if (existsSync('.env')) process.loadEnvFile('.env');
-}
-
 function usage(): string {
   return `Usage: signpost <command>
 
@@ -105,9 +101,9 @@ the answer could not be found out.
 `;
 }
 
-/** As package.json has it; it stands beside `dist`, in a container too. */
+/** As package.json has it. */
 function version(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('package.json', projectRoot), 'utf8');
   const parsed: { readonly version: string } = JSON.parse(text);
   return parsed.version;
 }
@@ -151,6 +147,10 @@ function broken(fault: unknown): void {
 
 const io: Io = {
   env: process.env,
+  // As the service does, for its API_KEY, its DNS servers and the platform's name.
+  readEnvFile() {
+    if (existsSync('.env')) process.loadEnvFile('.env');
+  },
   now: () => new Date(),
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
@@ -158,6 +158,11 @@ const io: Io = {
     out: process.stdout.isTTY === true,
     err: process.stderr.isTTY === true,
     columns: process.stdout.columns || 80, // a screen that does not know says 0
+  },
+  interruptions: {
+    once: (listener) => void process.once('SIGINT', listener),
+    off: (listener) => void process.off('SIGINT', listener),
+    end: () => void process.kill(process.pid, 'SIGINT'),
   },
 };
 

@@ -3,19 +3,6 @@ import { printable } from '../core/printable.ts';
 import type { Io } from './command.ts';
 import { cut } from './layout.ts';
 
-/** Where an interruption (Ctrl-C) comes from, and how to end for it as if nobody had listened. */
-export type Interruptions = {
-  readonly once: (listener: () => void) => void;
-  readonly off: (listener: () => void) => void;
-  readonly end: () => void;
-};
-
-const ofProcess: Interruptions = {
-  once: (listener) => void process.once('SIGINT', listener),
-  off: (listener) => void process.off('SIGINT', listener),
-  end: () => void process.kill(process.pid, 'SIGINT'),
-};
-
 export type Progress = {
   /** The line that is rewritten; nothing where it cannot be. */
   readonly show: (line: string) => void;
@@ -32,13 +19,12 @@ type Wait = {
   readonly line: string;
   /** Said after Ctrl-C, where somebody may wonder what it has stopped. */
   readonly farewell?: string;
-  readonly interruptions?: Interruptions;
 };
 
 /** Acts, with a line on a screen meanwhile; the line is gone afterwards, after Ctrl-C too. */
 export async function withProgress<T>(
-  { line, farewell, interruptions = ofProcess }: Wait,
-  { err, screen, env }: Pick<Io, 'err' | 'screen' | 'env'>,
+  { line, farewell }: Wait,
+  { err, screen, env, interruptions }: Pick<Io, 'err' | 'screen' | 'env' | 'interruptions'>,
   act: (progress: Progress) => Promise<T>,
 ): Promise<T> {
   const sayLines = (lines: readonly string[]) => lines.map((one) => `${one}\n`).join('');

@@ -19,17 +19,17 @@ async function written(
   await withProgress(
     {
       line,
-      interruptions: {
-        once: (listener) => void listeners.add(listener),
-        off: (listener) => void listeners.delete(listener),
-        end: () => void said.push('(ended)'),
-      },
       ...(farewell !== undefined && { farewell }),
     },
     {
       env,
       screen: { out: isScreen, err: isScreen, columns: 80 },
       err: (text) => void said.push(text),
+      interruptions: {
+        once: (listener) => void listeners.add(listener),
+        off: (listener) => void listeners.delete(listener),
+        end: () => void said.push('(ended)'),
+      },
     },
     async (progress) => {
       act(progress);

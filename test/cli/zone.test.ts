@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Io } from '../../src/cli/command.ts';
 import { runZone } from '../../src/cli/zone/zone.ts';
+import { capturedIo } from './io.ts';
 
 const page = readFileSync(new URL('../../docs/platform-zone.md', import.meta.url), 'utf8');
 
@@ -12,19 +13,9 @@ const settings = {
 };
 
 async function zone(args: readonly string[], env: Io['env'] = settings) {
-  const said = { out: '', err: '' };
-  const outcome = await runZone(args, {
-    env,
-    now: () => new Date(0),
-    out: (text) => {
-      said.out += text;
-    },
-    err: (text) => {
-      said.err += text;
-    },
-    screen: { out: false, err: false, columns: 80 },
-  });
-  return { ...said, outcome };
+  const { io, said } = capturedIo(env);
+  const outcome = await runZone(args, io);
+  return { out: said.out(), err: said.err(), outcome };
 }
 
 /** The commands of the page, with their variables, and what the page has them print. */

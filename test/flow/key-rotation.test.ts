@@ -9,6 +9,7 @@ import { runRotateKeys } from '../../src/cli/rotate-keys/rotate-keys.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createSessions } from '../../src/http/dashboard/session.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
+import { capturedIo } from '../cli/io.ts';
 import { type Client, createClient, type Shown } from '../support/client.ts';
 import { closeAfterAll } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
@@ -45,19 +46,10 @@ async function start(keys: Keys, ports: 'the world’s' | 'others'): Promise<Sig
 
 /** `signpost rotate-keys` with these keys. */
 async function rotateKeys(keys: Keys, ...args: readonly string[]) {
-  const said = { out: '', err: '' };
-  const outcome = await runRotateKeys(args, {
-    env: { DATABASE_URL: world.env['DATABASE_URL'], KEY_ENCRYPTION_KEY: keys.join(',') },
-    now: () => new Date(),
-    out: (text) => {
-      said.out += text;
-    },
-    err: (text) => {
-      said.err += text;
-    },
-    screen: { out: false, err: false, columns: 80 },
-  });
-  return { ...said, outcome };
+  const env = { DATABASE_URL: world.env['DATABASE_URL'], KEY_ENCRYPTION_KEY: keys.join(',') };
+  const { io, said } = capturedIo(env);
+  const outcome = await runRotateKeys(args, io);
+  return { out: said.out(), err: said.err(), outcome };
 }
 
 const projectPath = () => client.domainPath.replace(/\/domains\/.*/, '');
