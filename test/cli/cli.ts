@@ -1,38 +1,43 @@
-/** The command line as a shell runs it. */
+/** The command line as tests run it: called in their own process, or started in one of its own, compiled, as a shell does. */
 import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { runSignpost } from '../../src/cli/signpost.ts';
+import { capturedIo } from './io.ts';
 
 /** What a shell would run, compiled. */
 export const program = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
 export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string };
+type Env = Readonly<Record<string, string>>;
 
-/** Runs `signpost …` with nothing in its environment but `env`, in a folder without an .env; never rejects. */
-export function signpost(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-  cwd = tmpdir(),
-): Promise<Ran> {
-  return startCommand(args, env, cwd).ended;
+/** Calls `signpost …` with nothing in its environment but `env`, and no .env; never rejects. */
+export function signpost(args: readonly string[], env: Env = {}): Promise<Ran> {
+  return startCommand(args, env).ended;
 }
 
 /** The same, for what takes its time: `said` has what standard error has so far. */
 export function startCommand(
   args: readonly string[],
-  env: Readonly<Record<string, string>>,
-  cwd = tmpdir(),
+  env: Env,
 ): { readonly said: () => string; readonly ended: Promise<Ran> } {
-  let said = '';
-  const ended = new Promise<Ran>((resolve) => {
+  const { io, said } = capturedIo(env);
+  const ended = runSignpost(args, io).then((code) => {
+    return { code, stdout: said.out(), stderr: said.err() };
+  });
+  return { said: said.err, ended };
+}
+
+/** Starts `signpost …` as a process, for what only a process shows: half a second of work each time. Never rejects. */
+export function spawnSignpost(
+  args: readonly string[],
+  env: Env = {},
+  cwd = tmpdir(), // a folder without an .env
+): Promise<Ran> {
+  return new Promise((resolve) => {
     const options = { cwd, env: { PATH: process.env['PATH'], ...env } };
-    const command = [program, ...args];
-    const child = execFile(process.execPath, command, options, (fault, stdout, stderr) => {
+    execFile(process.execPath, [program, ...args], options, (fault, stdout, stderr) => {
       resolve({ code: fault === null ? 0 : Number(fault.code), stdout, stderr });
     });
-    child.stderr?.on('data', (text: string) => {
-      said += text;
-    });
   });
-  return { said: () => said, ended };
 }

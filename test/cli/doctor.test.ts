@@ -1,4 +1,4 @@
-/** `signpost doctor` as a shell runs it, against name servers on loopback. */
+/** `signpost doctor` against name servers on loopback. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readReport } from '../../src/cli/doctor/shown.ts';
-import { program, signpost } from './cli.ts';
+import { program, signpost, spawnSignpost } from './cli.ts';
 import { type DoctorLaboratory, startDoctorLaboratory, target } from './doctor-laboratory.ts';
 
 let laboratory: DoctorLaboratory;
@@ -168,13 +168,23 @@ describe('where a second certificate authority stands in', () => {
   });
 });
 
+it('a shell gets the same answer, with its exit code', async () => {
+  const ran = await spawnSignpost(['doctor', 'old.shop.test', '--target', target], laboratory.env);
+  const called = await doctor('old.shop.test');
+  expect(ran.code).toBe(1);
+  expect({ ...ran, stdout: timeless(ran.stdout) }).toEqual({
+    ...called,
+    stdout: timeless(called.stdout),
+  });
+});
+
 describe('a fault of ours is no word about the domain: 2', () => {
   it('an .env that cannot be read, in one line', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'signpost-doctor-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     await mkdir(join(folder, '.env'));
     const args = ['doctor', 'docs.shop.test', '--target', target];
-    const { code, stdout, stderr } = await signpost(args, laboratory.env, folder);
+    const { code, stdout, stderr } = await spawnSignpost(args, laboratory.env, folder);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^signpost: [^\n]+\n$/);
   });

@@ -10,7 +10,7 @@ import { mintKey, parseKey } from '../../src/http/keys/api-key.ts';
 import { anyPorts, storageOf } from '../process/support.ts';
 import { type SignpostProcess, startProcess } from '../support/process.ts';
 import { freePort } from '../support/servers.ts';
-import { signpost } from './cli.ts';
+import { signpost, spawnSignpost } from './cli.ts';
 
 const apiKey = mintKey().token;
 let storage: Awaited<ReturnType<typeof storageOf>>;
@@ -123,8 +123,8 @@ describe('an .env file', () => {
     try {
       const { SIGNPOST_URL: url = '' } = env;
       await writeFile(join(folder, '.env'), `API_KEY=${apiKey}\nSIGNPOST_URL=${url}\n`);
-      expect((await signpost(['keys', 'list'], {}, folder)).code).toBe(0);
-      const other = await signpost(['keys', 'list'], { API_KEY: 'of somebody else' }, folder);
+      expect((await spawnSignpost(['keys', 'list'], {}, folder)).code).toBe(0);
+      const other = await spawnSignpost(['keys', 'list'], { API_KEY: 'of somebody else' }, folder);
       expect(other.stderr).toContain('(unauthorized)');
     } finally {
       await rm(folder, { recursive: true });

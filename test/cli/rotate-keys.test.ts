@@ -1,4 +1,4 @@
-/** `signpost rotate-keys` as a shell runs it; test/flow/key-rotation.test.ts has it beside a running service. */
+/** `signpost rotate-keys`; test/flow/key-rotation.test.ts has it beside a running service. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
