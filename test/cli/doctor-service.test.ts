@@ -5,46 +5,30 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readReport } from '../../src/cli/doctor/shown.ts';
 import { renderJson } from '../../src/http/json.ts';
-import { mintKey } from '../../src/http/keys/api-key.ts';
-import { anyPorts, storageOf } from '../process/support.ts';
-import { type SignpostProcess, startProcess } from '../support/process.ts';
 import { freePort } from '../support/servers.ts';
+import { type Service, startApi } from '../support/service.ts';
 import { signpost } from './cli.ts';
-import { type DoctorLaboratory, startDoctorLaboratory } from './doctor-laboratory.ts';
 import { finding, report } from './doctor-reports.ts';
 
 describe('a service', () => {
-  const apiKey = mintKey().token;
-  let laboratory: DoctorLaboratory;
-  let storage: Awaited<ReturnType<typeof storageOf>>;
-  let service: SignpostProcess;
+  let service: Service;
   let env: Readonly<Record<string, string>>;
 
   const post = async (path: string, body: object) => {
-    const response = await fetch(`${env['SIGNPOST_URL']}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return (await response.json()) as { readonly id: string; readonly key: string }; // as docs/api.md has it
+    const answer = await service.client.call('POST', path, body);
+    return answer.body as { readonly id: string; readonly key: string }; // as docs/api.md has it
   };
 
   beforeAll(async () => {
-    laboratory = await startDoctorLaboratory();
-    storage = await storageOf();
-    const settings = { ...storage.env, ...anyPorts, ...laboratory.env, API_KEY: apiKey };
-    service = await startProcess(settings);
-    const url = /API +(\S+)\/v1/.exec(service.stdout())?.[1] ?? '';
-    env = { SIGNPOST_API_KEY: apiKey, SIGNPOST_URL: url };
+    service = await startApi();
+    const { apiKey, apiUrl, publish } = service.world;
+    env = { SIGNPOST_API_KEY: apiKey, SIGNPOST_URL: apiUrl };
+    await publish(['old CNAME old-host.example.']);
     const { id } = await post('/v1/projects', { name: 'Docs', slug: 'docs', plan: 'pro' });
     await post(`/v1/projects/${id}/deploys`, { status: 'succeeded', upstream: 'http://x.test' });
     await post(`/v1/projects/${id}/domains`, { hostname: 'old.shop.test' });
   });
-  afterAll(async () => {
-    await service.stop();
-    await storage.close();
-    await laboratory.close();
-  });
+  afterAll(() => service.close());
 
   it('is asked with a key that may read domains, and knows what the name must point to', async () => {
     const { key } = await post('/v1/keys', { name: 'doctor', scopes: ['domains:read'] });

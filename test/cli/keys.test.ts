@@ -6,26 +6,20 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mintKey, parseKey } from '../../src/http/keys/api-key.ts';
-import { anyPorts, storageOf } from '../process/support.ts';
-import { type SignpostProcess, startProcess } from '../support/process.ts';
+import { parseKey } from '../../src/http/keys/api-key.ts';
 import { freePort } from '../support/servers.ts';
+import { type Service, startApi } from '../support/service.ts';
 import { signpost, spawnSignpost } from './cli.ts';
 
-const apiKey = mintKey().token;
-let storage: Awaited<ReturnType<typeof storageOf>>;
-let service: SignpostProcess;
+let service: Service;
+let apiKey: string;
 let env: Readonly<Record<string, string>>;
 beforeAll(async () => {
-  storage = await storageOf();
-  service = await startProcess({ ...storage.env, ...anyPorts, API_KEY: apiKey });
-  const url = /API +(\S+)\/v1/.exec(service.stdout())?.[1] ?? '';
-  env = { SIGNPOST_API_KEY: apiKey, SIGNPOST_URL: url };
+  service = await startApi();
+  apiKey = service.world.apiKey;
+  env = { SIGNPOST_API_KEY: apiKey, SIGNPOST_URL: service.world.apiUrl };
 });
-afterAll(async () => {
-  await service.stop();
-  await storage.close();
-});
+afterAll(() => service.close());
 
 const keys = (...args: readonly string[]) => signpost(['keys', ...args], env);
 const statusWith = async (key: string) => {

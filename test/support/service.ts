@@ -5,6 +5,7 @@ import { type Signpost, startSignpost } from '../../src/start.ts';
 import { type Client, createClient } from './client.ts';
 import type { Closings } from './closings.ts';
 import { startPostgres, startRedis } from './servers.ts';
+import { freshStorage } from './storage.ts';
 import { startWorld, type World, type WorldOptions } from './world.ts';
 
 export type Service = {
@@ -26,6 +27,20 @@ export async function startServiceOnOwnServers(closings: Closings) {
   const service = await startService({ storage, ca: 'local authority' });
   closings.push(service.close);
   return { postgres, redis, ...service };
+}
+
+/** The API alone where the storage allows that, on storage of its own: for tests of its clients. */
+export async function startApi(): Promise<Service> {
+  const fresh = await freshStorage();
+  const env = fresh.storage.kind === 'embedded' ? {} : { ROLE: 'api' };
+  const service = await startService({ storage: fresh.storage, ca: 'local authority', env });
+  return {
+    ...service,
+    async close() {
+      await service.close();
+      await fresh.close();
+    },
+  };
 }
 
 export async function startService(
