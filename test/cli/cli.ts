@@ -1,5 +1,6 @@
 /** The command line as tests run it: called in their own process, or started in one of its own, compiled, as a shell does. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { runSignpost } from '../../src/cli/signpost.ts';
@@ -40,4 +41,24 @@ export function spawnSignpost(
       resolve({ code: fault === null ? 0 : Number(fault.code), stdout, stderr });
     });
   });
+}
+
+/** Starts it before a person: at a terminal (script(1) has one), where what is shown shares one output. */
+export function typeCommand(args: readonly string[], env: Env) {
+  const command = [process.execPath, program, ...args].map((part) => `'${part}'`).join(' ');
+  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    cwd: tmpdir(),
+    env: { PATH: process.env['PATH'], SHELL: '/bin/sh', TERM: 'xterm', ...env },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  let shown = '';
+  child.stdout.on('data', (text: Buffer) => {
+    shown += text.toString();
+  });
+  return {
+    shown: () => shown,
+    interrupt: () => void child.stdin.write('\u0003'), // Ctrl-C
+    /** Its exit code, as a shell has it. */
+    ended: once(child, 'close').then(([code]) => Number(code)),
+  };
 }

@@ -1,9 +1,11 @@
 /** `signpost domains` against a whole service on embedded storage, with a customer's DNS beside it. */
+import { constants } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lacks } from '../support/programs.ts';
 import { type Service, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage } from '../support/storage.ts';
 import { until } from '../support/world.ts';
-import { signpost, startCommand } from './cli.ts';
+import { signpost, startCommand, typeCommand } from './cli.ts';
 
 let storage: FreshStorage;
 let service: Service;
@@ -123,6 +125,21 @@ describe('somebody who publishes a domain', () => {
     expect(stdout).toContain('blog.shop.test · pending');
     expect(stderr).toMatch(/signpost: the time to wait is over; the checks go on by themselves\n$/);
   });
+
+  const noTerminal = lacks('script', 'Ctrl-C at signpost domains verify --wait');
+  it.skipIf(noTerminal)(
+    'ends the waiting by Ctrl-C, and is told that the checks go on',
+    async () => {
+      const { shown, interrupt, ended } = typeCommand(
+        ['domains', 'verify', 'blog.shop.test', '--wait'],
+        env,
+      );
+      await until('it waits', async () => shown().includes('Checking blog.shop.test'));
+      interrupt();
+      expect(await ended).toBe(128 + constants.signals.SIGINT);
+      expect(shown()).toContain('Nobody waits here any more; the checks go on by themselves.\r\n');
+    },
+  );
 
   it('lists them, all or some, for people and for programs', async () => {
     const { code, stdout, stderr } = await domains('list');

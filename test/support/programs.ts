@@ -19,7 +19,8 @@ export type ProgramName =
   | 'dnssec-keygen'
   | 'dnssec-signzone'
   | 'dnssec-dsfromkey'
-  | 'promtool';
+  | 'promtool'
+  | 'script';
 
 const debianPackages: { readonly [N in ProgramName]: string } = {
   'redis-server': 'redis-server',
@@ -39,6 +40,7 @@ const debianPackages: { readonly [N in ProgramName]: string } = {
   'dnssec-signzone': 'bind9-utils',
   'dnssec-dsfromkey': 'bind9-utils',
   promtool: 'prometheus',
+  script: 'bsdutils',
 };
 
 /** Where Debian keeps PostgreSQL's own programs, which are not on PATH. */
