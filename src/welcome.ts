@@ -39,7 +39,7 @@ function thingsToTry(url: string, firstKey: string | null): string {
     '  Try:\n',
     `    curl -s ${url}/v1/pets -H "Authorization: Bearer ${key}"`,
     `    curl -s ${url}/v1/pets -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":1}'`,
-    '    npm run demo     # a customer’s domain goes live, in under a minute',
+    '    npm run demo     # a customer’s domain goes live, in less than half a minute',
     '',
   ].join('\n');
 }

@@ -14,7 +14,8 @@ export async function runDemoCommand(args: readonly string[], io: Io): Promise<O
     io.err('Usage: signpost demo\n');
     return parsed.refusal;
   }
-  // Only now: it brings the whole service with it.
+  io.out('Starting Signpost, a name server and a deploy on this machine …\n\n');
+  // Only now: it brings the whole service with it, which takes seconds.
   const { runDemo } = await import('./demo.ts');
   await runDemo((line) => io.out(`${line}\n`), io.screen.out ? PAUSE_MS : 0);
   return done;
@@ -23,8 +24,8 @@ export async function runDemoCommand(args: readonly string[], io: Io): Promise<O
 const usage = `Usage: signpost demo
 
 Starts a service, a name server and a project's deploy on this machine, on ports of their own, and plays a customer
-who makes the classic mistakes until the domain is live. Takes half a minute; nothing is left behind, and no running
-service is touched.
+who makes the classic mistakes until the domain is live. Takes less than half a minute; nothing is left behind, and no
+running service is touched.
 
 Ends with 0, or with 1 where the domain did not go live.
 `;
