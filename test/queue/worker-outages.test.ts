@@ -9,7 +9,7 @@ import { until } from '../support/world.ts';
 
 const closings = closeAfterEach();
 
-const OUTAGE_MS = 4_000;
+const OUTAGE_MS = 2_000;
 const DOMAINS = 20;
 
 async function start() {
