@@ -33,6 +33,8 @@ export type Heard = {
   readonly path: string;
   /** What was signed; null for a POST-as-GET and for what is not signed. */
   readonly payload: unknown;
+  /** Of what was signed. Pebble knows it as unused where it never hears of this. */
+  readonly nonce: string | null;
   /** What was answered; null while it was not. */
   status: number | null;
 };
@@ -110,9 +112,18 @@ export async function startAcmeFront(pebble: Leading) {
 function hear(path: string, body: string): Heard {
   const step = stepNames.find((name) => path.startsWith(steps[name]));
   if (step === undefined) throw new Error(`Pebble has no ${path}`);
-  const { payload } = body === '' ? { payload: '' } : (JSON.parse(body) as { payload: string }); // a JWS
-  const signed = Buffer.from(payload, 'base64url').toString();
-  return { step, path, payload: signed === '' ? null : JSON.parse(signed), status: null };
+  const jws = body === '' ? { payload: '', protected: '' } : (JSON.parse(body) as Jws);
+  const [payload, header] = [parse(jws.payload), parse(jws.protected)];
+  const nonce = header === null ? null : String((header as { nonce?: unknown }).nonce);
+  return { step, path, payload, nonce, status: null };
+}
+
+/** What RFC 8555, 6.2, has the client send. */
+type Jws = { readonly payload: string; readonly protected: string };
+
+function parse(encoded: string): unknown {
+  const decoded = Buffer.from(encoded, 'base64url').toString();
+  return decoded === '' ? null : JSON.parse(decoded);
 }
 
 /** The name that the client asked for goes along: Pebble makes its URLs, and checks those that are signed, by it. */

@@ -6,9 +6,10 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { projectRoot } from '../../src/db/project-root.ts';
 
 const run = promisify(execFile);
-const home = fileURLToPath(new URL('../../node_modules/.signpost/prepared/', import.meta.url));
+const home = fileURLToPath(new URL('node_modules/.signpost/prepared/', projectRoot));
 
 /** What a folder is made of, as text or bytes; another one means another folder. */
 export type Ingredients = readonly (string | Uint8Array)[];

@@ -69,21 +69,24 @@ export type PostgresOptions = {
   readonly durable?: boolean;
   /** A data directory to begin with, instead of an empty one. */
   readonly data?: string;
+  /** Where its folder is made. */
+  readonly below?: string;
+  readonly maxConnections?: number;
 };
 
 /** Starts a PostgreSQL of one's own, with its data in a folder of its own. Throws where it is not installed. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const { durable = false } = options;
+  const { durable = false, below = tmpdir(), maxConnections = 300 } = options;
   const postgres = required('postgres');
   const user = unprivilegedUser();
-  const data = await mkdtemp(join(tmpdir(), 'signpost-postgres-'));
+  const data = await mkdtemp(join(below, 'signpost-postgres-'));
   await copyInto(data, options.data ?? (await emptyCluster()));
   const port = await freePort();
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(port),
     unix_socket_directories: '',
-    max_connections: '300',
+    max_connections: String(maxConnections),
     fsync: durable ? 'on' : 'off', // a test's data is thrown away
   };
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

@@ -1,0 +1,65 @@
+/** I2: every acknowledged write can be read through the API. */
+import type { World } from '../fault.ts';
+import type { ShownDomain } from '../load/client.ts';
+import type { DomainWrite } from '../load/ledger.ts';
+import { few, type Invariant } from './invariant.ts';
+
+const AT_ONCE = 8;
+/** Of those that were read after an earlier fault, so many are read again. */
+const AGAIN = 200;
+
+/** Ids up to here have been read. */
+let readUpTo = 0;
+
+export const writes: Invariant = {
+  id: 'I2',
+  words: 'every acknowledged write is readable',
+  async check(world) {
+    const { ledger, random, client } = world;
+    const fresh = [...ledger.pets].filter(([id]) => id > readUpTo);
+    const old = random.shuffled([...ledger.pets].filter(([id]) => id <= readUpTo)).slice(0, AGAIN);
+    const pets = await inTurns([...fresh, ...old], async ([id, name]) => {
+      const { status, body } = await client.call('GET', `/v1/pets/${id}`);
+      const held = status === 200 && (body as { name: string }).name === name;
+      return held ? [] : [`pet ${id} (${name}) reads ${status} ${JSON.stringify(body)}`];
+    });
+    readUpTo = Math.max(readUpTo, ...fresh.map(([id]) => id));
+    const domains = await inTurns([...ledger.domains.values()], (write) =>
+      readDomain(world, write),
+    );
+    const projects = await inTurns([...ledger.projects], async (id) => {
+      const { status } = await client.call('GET', `/v1/projects/${id}`);
+      return status === 200 ? [] : [`project ${id} reads ${status}`];
+    });
+    return few([...pets, ...domains, ...projects]);
+  },
+};
+
+/** The customers go on meanwhile: what was removed between the look at the ledger and the answer is no loss. */
+async function readDomain({ client }: World, write: DomainWrite): Promise<string[]> {
+  const { projectId, hostname, standing } = write;
+  if (standing === 'unknown') return [];
+  const answer = await client.call('GET', `/v1/projects/${projectId}/domains/${hostname}`);
+  if (write.standing !== standing) return [];
+  const isThere =
+    answer.status === 200 && (answer.body as ShownDomain).hostname === hostname ? 'attached' : null;
+  const isGone = answer.status === 404 ? 'removed' : null;
+  return (isThere ?? isGone) === standing
+    ? []
+    : [`${hostname} was ${standing}, and reads ${answer.status}`];
+}
+
+async function inTurns<T>(
+  items: readonly T[],
+  read: (item: T) => Promise<readonly string[]>,
+): Promise<string[]> {
+  const waiting = [...items];
+  const problems: string[] = [];
+  const work = async () => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
+      problems.push(...(await read(item)));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return problems;
+}

@@ -1,0 +1,80 @@
+/** A client of the API that writes everything acknowledged into the ledger. */
+import { type Answer, ask } from '../system/ask.ts';
+import type { System } from '../system/system.ts';
+import type { Ledger } from './ledger.ts';
+
+export type ShownDomain = {
+  readonly status: string;
+  readonly hostname: string;
+  readonly record: { readonly value: string };
+};
+
+export type Client = {
+  call(method: string, path: string, body?: unknown): Promise<Answer>;
+  createPet(name: string): Promise<void>;
+  /** A project with a deploy and a webhook; null where one of these was not acknowledged. */
+  createProject(slug: string, webhookUrl: string): Promise<string | null>;
+  /** The host name that its record must point to; null where it was not acknowledged. */
+  addDomain(projectId: string, hostname: string): Promise<string | null>;
+  removeDomain(hostname: string): Promise<void>;
+};
+
+/** Refusals that a client may meet in the order of things, such as one that comes too late. */
+const REFUSALS_FROM = 400;
+const FAULTS_FROM = 500;
+
+export function createClient({ apiUrl, apiKey, upstream }: System, ledger: Ledger): Client {
+  const headers = { authorization: `Bearer ${apiKey}` };
+
+  async function call(method: string, path: string, body?: unknown): Promise<Answer> {
+    const options = { headers, ...(body !== undefined && { body }) };
+    const at = performance.now();
+    const answer = await ask(method, `${apiUrl}${path}`, options);
+    const { status, ms } = answer;
+    if (status !== 0) ledger.answered.push({ at, ms });
+    if (status === 0 || status >= FAULTS_FROM) {
+      const said = JSON.stringify(answer.body).slice(0, 200);
+      ledger.failures.push({ at, who: 'api', what: `${method} ${path}: ${said}`, status });
+    }
+    return answer;
+  }
+
+  return {
+    call,
+    async createPet(name) {
+      const { status, body } = await call('POST', '/v1/pets', { name, categoryId: 1 });
+      if (status === 201) ledger.pets.set((body as { id: number }).id, name); // our own shape
+    },
+    async createProject(slug, webhookUrl) {
+      const made = await call('POST', '/v1/projects', { name: slug, slug, plan: 'pro' });
+      if (made.status !== 201) return null;
+      const { id } = made.body as { id: string };
+      ledger.projects.add(id);
+      const base = `/v1/projects/${id}`;
+      const deploy = await call('POST', `${base}/deploys`, { status: 'succeeded', upstream });
+      const webhook = await call('POST', `${base}/webhooks`, { url: webhookUrl });
+      return deploy.status === 201 && webhook.status === 201 ? id : null;
+    },
+    async addDomain(projectId, hostname) {
+      const write = { projectId, hostname, standing: 'unknown' as const };
+      const known = ledger.domains.get(hostname) ?? write;
+      ledger.domains.set(hostname, known);
+      const path = `/v1/projects/${projectId}/domains`;
+      const { status, body } = await call('POST', path, { hostname });
+      if (status !== 201) {
+        if (status >= REFUSALS_FROM && status < FAULTS_FROM) ledger.domains.delete(hostname);
+        return null;
+      }
+      known.standing = 'attached';
+      return (body as ShownDomain).record.value;
+    },
+    async removeDomain(hostname) {
+      const write = ledger.domains.get(hostname);
+      if (write === undefined) return;
+      write.standing = 'unknown';
+      const path = `/v1/projects/${write.projectId}/domains/${hostname}`;
+      const { status } = await call('DELETE', path);
+      if (status === 204) write.standing = 'removed';
+    },
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * `npm run test:faults`: faults under load, and what must hold after each of them. FAULTS=name,name… chooses (`one+other`: two
+ * at a time), SEED=… shows a run again, MINUTES=… ends it in time, DOMAINS=… says how many there are, REPORT=… writes a page.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { missing } from '../support/programs.ts';
+import { createEndings } from './endings.ts';
+import type { Fault, World } from './fault.ts';
+import { allFaults } from './faults.ts';
+import { accepted } from './invariants/accepted.ts';
+import { histories } from './invariants/histories.ts';
+import type { Invariant } from './invariants/invariant.ts';
+import { orders } from './invariants/orders.ts';
+import { reconciler } from './invariants/reconciler.ts';
+import { measureBaseline, resourcesWithin } from './invariants/resources.ts';
+import { writes } from './invariants/writes.ts';
+import { type Options, readOptions } from './options.ts';
+import { createRandom } from './random.ts';
+import { commandFor, countChecks, outcomeInWords, type Run, writeReport } from './report.ts';
+import { type Outcome, runFault } from './run-fault.ts';
+import { fits, schedule } from './schedule.ts';
+import { sleep } from './system/wait.ts';
+import { openWorld } from './world.ts';
+
+/** Caches fill before anything is compared with what they take. */
+const WARM_UP_MS = 5_000;
+
+const tell = (line: string) => void process.stdout.write(`${line}\n`);
+const endings = createEndings(tell);
+let ending = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(130));
+for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+  process.on(event, (fault: unknown) => {
+    if (!ending) process.stderr.write(`${fault instanceof Error ? fault.stack : fault}\n`);
+    end(1);
+  });
+}
+end(await main());
+
+/** What was started ends, whatever happens; what ends meanwhile may fail for that. */
+function end(code: number): void {
+  if (ending) return;
+  ending = true;
+  void endings.run().then(() => process.exit(code));
+}
+
+async function main(): Promise<number> {
+  const lacking = (['postgres', 'redis-server', 'pebble'] as const).flatMap(
+    (name) => missing(name) ?? [],
+  );
+  if (lacking.length > 0) {
+    tell(`nothing was run: ${lacking.join('; ')}`);
+    tell(`tests: 0 passed, 0 failed, ${allFaults.length} skipped`);
+    return 0;
+  }
+  const names = allFaults.map(({ name }) => name);
+  const options = readOptions(process.env, names);
+  const folder = mkdtempSync(join(tmpdir(), 'signpost-faults-'));
+  tell(`seed ${options.seed}, ${options.domains} domains, logs in ${folder}`);
+  const result = await run(options, folder);
+  await endings.run();
+  return tellResult(result, folder);
+}
+
+async function run(options: Options, folder: string): Promise<Run> {
+  const random = createRandom(options.seed);
+  const planned = schedule(allFaults, options, random);
+  const startedAt = performance.now();
+  const world = await openWorld({ options, folder, random, endings });
+  await sleep(WARM_UP_MS);
+  const baseline = await measureBaseline(world.system.places);
+  const invariants = [accepted, writes, histories, orders, reconciler, resourcesWithin(baseline)];
+  tell(`everything runs after ${Math.round((performance.now() - startedAt) / 1_000)} s`);
+  const [outcomes, skipped] = await runAll(world, { options, planned, invariants });
+  const minutes = Math.round((performance.now() - startedAt) / 60_000);
+  return { options, invariants, outcomes, skipped, minutes };
+}
+
+type Plan = {
+  readonly options: Options;
+  readonly planned: readonly Fault[];
+  readonly invariants: readonly Invariant[];
+};
+
+async function runAll(
+  world: World,
+  { options, planned, invariants }: Plan,
+): Promise<[Outcome[], Run['skipped']]> {
+  const outcomes: Outcome[] = [];
+  const skipped: { name: string; reason: string }[] = [];
+  const beganAt = performance.now();
+  for (const fault of planned) {
+    const reason = fault.cannotRun?.(world.system) ?? null;
+    if (reason !== null) skipped.push({ name: fault.name, reason });
+    if (reason !== null || !fits(fault, options, beganAt)) continue;
+    const outcome = await runFault(world, fault, invariants);
+    outcomes.push(outcome);
+    tell(outcomeInWords(outcome).trimEnd());
+    // Nothing that comes upon a system that does not work says anything.
+    if (outcome.recoverySeconds === null) break;
+  }
+  return [outcomes, skipped];
+}
+
+function tellResult(result: Run, folder: string): number {
+  const { options, outcomes, skipped } = result;
+  const { passed, failed } = countChecks(outcomes);
+  if (options.report !== null) writeReport(options.report, result);
+  for (const { name, reason } of skipped) tell(`not run: ${name}: ${reason}`);
+  if (failed === 0) rmSync(folder, { recursive: true });
+  else tellViolations(result, folder);
+  tell(`tests: ${passed} passed, ${failed} failed, ${skipped.length} skipped`);
+  return failed === 0 ? 0 : 1;
+}
+
+function tellViolations({ options, outcomes }: Run, folder: string): void {
+  tell(`\nviolated, with seed ${options.seed}; logs in ${folder}:`);
+  for (const { fault, checks } of outcomes) {
+    const violated = checks.filter(({ violations }) => violations.length > 0);
+    if (violated.length === 0) continue;
+    tell(`  ${fault.name}: ${violated.map(({ id, words }) => `${id} (${words})`).join('; ')}`);
+    tell(`    ${commandFor(options, fault.name)}`);
+  }
+}

@@ -1,0 +1,55 @@
+/** A certificate authority: Pebble, behind a front that keeps what was ordered and misbehaves where a fault wants it to. */
+import { type Heard, type Meddling, type Said, startAcmeFront } from '../../support/acme-front.ts';
+import { startPebble } from '../../support/pebble.ts';
+
+export type Placed = { readonly hostname: string; readonly url: string };
+
+export type Authority = {
+  readonly directoryUrl: string;
+  readonly caFile: string;
+  readonly roots: string;
+  /** Every order that was placed, oldest first. */
+  readonly placed: readonly Placed[];
+  /** Null: it behaves. */
+  misbehave(how: Meddling | null): void;
+  close(): Promise<void>;
+};
+
+export type AuthorityPorts = { readonly httpPort: number; readonly tlsPort: number };
+
+export async function startAuthority(ports: AuthorityPorts, dnsPort: number): Promise<Authority> {
+  const pebble = await startPebble({ ...ports, dnsServer: `127.0.0.1:${dnsPort}` });
+  const front = await startAcmeFront(pebble).catch(async (fault: unknown) => {
+    await pebble.close();
+    throw fault;
+  });
+  const placed: Placed[] = [];
+  const note = (heard: Heard, said: Said) => {
+    const url = said.headers['location'];
+    if (heard.step !== 'newOrder' || said.status !== 201 || url === undefined) return;
+    const { identifiers } = heard.payload as { identifiers: readonly { value: string }[] }; // RFC 8555, 7.4
+    placed.push({ hostname: identifiers[0]?.value ?? '', url });
+  };
+  const misbehave: Authority['misbehave'] = (how) => {
+    front.forget();
+    front.meddle({
+      ...(how?.before && { before: how.before }),
+      after(heard, said) {
+        note(heard, said);
+        return how?.after?.(heard, said);
+      },
+    });
+  };
+  misbehave(null);
+  return {
+    directoryUrl: front.directoryUrl,
+    caFile: front.caFile,
+    roots: await pebble.rootCertificates(),
+    placed,
+    misbehave,
+    async close() {
+      await front.close();
+      await pebble.close();
+    },
+  };
+}

@@ -1,0 +1,41 @@
+/** A small disk in memory that can be filled up; needs the right to mount. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export type RamDisk = {
+  readonly path: string;
+  /** Leaves no room on it. */
+  fill(): Promise<void>;
+  /** Gives the room back. */
+  empty(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Null where this user may not mount. */
+export async function mountRamDisk(megabytes: number): Promise<RamDisk | null> {
+  const path = await mkdtemp(join(tmpdir(), 'signpost-disk-'));
+  try {
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', path]);
+  } catch {
+    await rm(path, { recursive: true });
+    return null;
+  }
+  const ballast = join(path, 'ballast');
+  return {
+    path,
+    async fill() {
+      const { bavail, bsize } = await statfs(path);
+      await run('fallocate', ['-l', String(Number(bavail) * Number(bsize)), ballast]);
+    },
+    empty: () => rm(ballast, { force: true }),
+    async close() {
+      await run('umount', [path]).catch(() => run('umount', ['-l', path]));
+      await rm(path, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,189 @@
+/**
+ * The service as production runs it, on loopback: one `api`, three `worker`s and two `edge`s as processes of their own, behind
+ * balancers, with a private PostgreSQL and Redis behind proxies, a certificate authority and name servers.
+ */
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import pg from 'pg';
+import {
+  type PostgresServer,
+  type RedisServer,
+  startPostgres,
+  startRedis,
+} from '../../support/servers.ts';
+import type { Endings } from '../endings.ts';
+import { type Authority, startAuthority } from './authority.ts';
+import { startBalancer } from './balancer.ts';
+import { type ServerProxy, startProxy } from './proxy.ts';
+import { mountRamDisk, type RamDisk } from './ram-disk.ts';
+import { apiBackends, createPlace, edgeBackends, type Place, type Role } from './roles.ts';
+import { PLATFORM_DOMAIN, startZones, type Zones } from './zones.ts';
+
+/** Shortens every wait of the service by the same factor, and the reconciler's turns to `RECONCILE_MS`. */
+export const VERIFY_WINDOW = '12m';
+/** What VERIFY_WINDOW makes of the 20 s (src/compose-workers.ts). */
+export const RECONCILE_MS = 3_600;
+const DISK_MB = 3_000;
+/** Enough for every process and one of each more; few enough to be used up. */
+const CONNECTIONS = 150;
+
+export type System = {
+  readonly apiUrl: string;
+  readonly apiKey: string;
+  readonly upstream: string;
+  readonly visitorsPort: number;
+  readonly places: readonly Place[];
+  placesOf(role: Role): readonly Place[];
+  /** To PostgreSQL itself, past the proxy. Rejects while it is away. */
+  sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>;
+  readonly postgres: PostgresServer;
+  readonly postgresProxy: ServerProxy;
+  readonly redis: RedisServer;
+  readonly redisProxy: ServerProxy;
+  /** Under PostgreSQL's data; null where it could not be mounted. */
+  readonly disk: RamDisk | null;
+  readonly zones: Zones;
+  readonly authority: Authority;
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** Of connections that are not the service's. */
+export const OUR_NAME = 'faults';
+
+export const GREETING = 'Hello from the deploy.';
+
+export async function startSystem(folder: string, endings: Endings): Promise<System> {
+  const disk = await mountRamDisk(DISK_MB);
+  if (disk !== null) endings.push('the disk', disk.close);
+  const postgres = await startPostgres({
+    maxConnections: CONNECTIONS,
+    ...(disk && { below: disk.path }),
+  });
+  endings.push('PostgreSQL', postgres.close);
+  const redis = await startRedis();
+  endings.push('Redis', redis.close);
+  const [postgresProxy, redisProxy] = [
+    await startProxy(portOf(postgres.url)),
+    await startProxy(portOf(redis.url)),
+  ];
+  endings.push('the proxies', () => Promise.all([postgresProxy.close(), redisProxy.close()]));
+  const zones = await startZones();
+  endings.push('the name servers', zones.close);
+  const upstream = await startUpstream(endings);
+  const places: Place[] = [];
+  const placesOf = (role: Role) => places.filter((place) => place.role === role);
+  const balancers = {
+    api: await startBalancer(() => apiBackends(placesOf('api'))),
+    http: await startBalancer(() => edgeBackends(placesOf('edge'), 'http')),
+    https: await startBalancer(() => edgeBackends(placesOf('edge'), 'https')),
+  };
+  endings.push('the balancers', () =>
+    Promise.all(Object.values(balancers).map((one) => one.close())),
+  );
+  const ports = { httpPort: balancers.http.port, tlsPort: balancers.https.port };
+  const authority = await startAuthority(ports, zones.dnsPort);
+  endings.push('the certificate authority', authority.close);
+  const apiKey = `faults-${randomBytes(16).toString('hex')}`;
+  const databaseUrl = `postgres://postgres@127.0.0.1:${postgresProxy.port}/postgres`;
+  const env = {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: `redis://127.0.0.1:${redisProxy.port}`,
+    ...envOf({ authority, dnsPort: zones.dnsPort, apiKey, ...ports }),
+  };
+  await startPlaces(places, env, folder, endings);
+  const pool = new pg.Pool({
+    connectionString: postgres.url,
+    application_name: OUR_NAME,
+    max: 3,
+  });
+  pool.on('error', () => {}); // a restart ends connections that nobody uses
+  endings.push('the connections', () => pool.end());
+  return {
+    apiUrl: `http://127.0.0.1:${balancers.api.port}`,
+    apiKey,
+    upstream,
+    visitorsPort: balancers.https.port,
+    places,
+    placesOf,
+    sql: async (text, values) => (await pool.query(text, values)).rows,
+    postgres,
+    postgresProxy,
+    redis,
+    redisProxy,
+    disk,
+    zones,
+    authority,
+    env,
+  };
+}
+
+async function startPlaces(
+  places: Place[],
+  env: Readonly<Record<string, string>>,
+  folder: string,
+  endings: Endings,
+): Promise<void> {
+  const wanted: readonly [Role, number][] = [
+    ['api', 1],
+    ['worker', 3],
+    ['edge', 2],
+  ];
+  for (const [role, count] of wanted) {
+    for (let number = 1; number <= count; number += 1) {
+      places.push(await createPlace(role, `${role}-${number}`, env, folder));
+    }
+  }
+  endings.push('the processes', () => Promise.all(places.map(endPlace)));
+  // One after the other, as a machine with few processors starts them the soonest.
+  for (const place of places) await place.start();
+}
+
+async function endPlace(place: Place): Promise<void> {
+  if (place.pid !== undefined) await place.kill();
+}
+
+type Given = {
+  readonly authority: Authority;
+  readonly dnsPort: number;
+  readonly apiKey: string;
+  readonly httpPort: number;
+  readonly tlsPort: number;
+};
+
+function envOf({ authority, dnsPort, apiKey, httpPort, tlsPort }: Given): Record<string, string> {
+  return {
+    API_KEY: apiKey,
+    KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    PLATFORM_DOMAIN,
+    DNS_SERVERS: `127.0.0.1:${dnsPort}`,
+    DNS_AUTHORITY_PORT: String(dnsPort),
+    DNS_ALLOW_PRIVATE: 'true',
+    WEBHOOK_ALLOW_PRIVATE: 'true',
+    UPSTREAM_NETWORKS: '127.0.0.0/8',
+    ACME_DIRECTORY_URL: authority.directoryUrl,
+    ACME_CA_FILE: authority.caFile,
+    ACME_HTTP_PORT: String(httpPort),
+    ACME_TLS_PORT: String(tlsPort),
+    PUBLIC_HTTPS_PORT: String(tlsPort),
+    EDGE_CONNECTIONS_PER_ADDRESS: '100000', // every visitor has the same one
+    RATE_LIMIT_PER_KEY: '900000',
+    RATE_LIMIT_PER_ADDRESS: '900000',
+    VERIFY_WINDOW,
+    LOG_LEVEL: 'warn',
+  };
+}
+
+async function startUpstream(endings: Endings): Promise<string> {
+  const server = createServer((_request, response) => response.end(GREETING));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  endings.push('the deploy', async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}

@@ -1,0 +1,75 @@
+/** The customers' name servers: zones of many names, and the platform's own, which a fault can have lie or be silent. */
+import { type LabDnsServer, startDnsServer } from '../../../src/lab/dns-server.ts';
+import type { LabFault } from '../../../src/lab/faults.ts';
+
+export const PLATFORM_DOMAIN = 'edge.signpost.test';
+/** Of different owners, so that a fault can hit one of them. */
+export const customerZones = ['one.test', 'two.test', 'three.test'] as const;
+/** Its CAA set names an authority that is not ours. */
+export const CLOSED_ZONE = 'closed.test';
+/** Every name of it has the same wrong address. */
+export const CROWDED_ZONE = 'crowded.test';
+
+export type Zones = {
+  readonly dnsPort: number;
+  /** Has the name point there, and nowhere else. Answers when the server has it. */
+  point(hostname: string, target: string): Promise<void>;
+  /** Takes its record away. */
+  drop(hostname: string): Promise<void>;
+  /** Answers wrongly in this zone and below it, until `heal`. */
+  fail(zone: string, fault: LabFault): void;
+  heal(zone: string): void;
+  close(): Promise<void>;
+};
+
+export async function startZones(): Promise<Zones> {
+  const fixed: Readonly<Record<string, readonly string[]>> = {
+    [PLATFORM_DOMAIN]: ['* A 127.0.0.1'],
+    [CLOSED_ZONE]: ['@ CAA 0 issue "nobody.example"'],
+    [CROWDED_ZONE]: ['* A 127.0.0.9'],
+  };
+  const records = new Map<string, Map<string, string>>();
+  for (const zone of [...customerZones, CLOSED_ZONE]) records.set(zone, new Map());
+  const empty = Object.fromEntries(customerZones.map((zone) => [zone, []]));
+  const dns = await startDnsServer({ zones: { ...empty, ...fixed } });
+  let publishing: Promise<void> | null = null;
+  const changed = new Set<string>();
+
+  /** What changes within a turn of the event loop is published together. */
+  function publish(zone: string): Promise<void> {
+    changed.add(zone);
+    publishing ??= new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+      publishing = null;
+      return flush(dns);
+    });
+    return publishing;
+  }
+
+  async function flush(server: LabDnsServer): Promise<void> {
+    const zones = [...changed];
+    changed.clear();
+    server.forget(); // nobody asks what was asked
+    for (const zone of zones) {
+      const lines = [...(records.get(zone) ?? [])].map(
+        ([name, target]) => `${name}. CNAME ${target}.`,
+      );
+      await server.setZone(zone, [...(fixed[zone] ?? []), ...lines]);
+    }
+  }
+
+  const zoneOf = (hostname: string) => hostname.slice(hostname.indexOf('.') + 1);
+  return {
+    dnsPort: dns.port,
+    point(hostname, target) {
+      records.get(zoneOf(hostname))?.set(hostname, target);
+      return publish(zoneOf(hostname));
+    },
+    drop(hostname) {
+      records.get(zoneOf(hostname))?.delete(hostname);
+      return publish(zoneOf(hostname));
+    },
+    fail: (zone, fault) => dns.fail(`.${zone}`, '*', fault),
+    heal: (zone) => dns.heal(`.${zone}`),
+    close: dns.close,
+  };
+}

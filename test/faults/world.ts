@@ -1,0 +1,44 @@
+/** The system with its customers, visitors and domains in every state: what every fault comes upon. */
+import type { Endings } from './endings.ts';
+import type { World } from './fault.ts';
+import { createClient } from './load/client.ts';
+import { startCustomers } from './load/customers.ts';
+import { createLedger } from './load/ledger.ts';
+import { populate } from './load/population.ts';
+import { receiveMessages } from './load/receiver.ts';
+import { startVisitors, visitOnce } from './load/visitors.ts';
+import type { Options } from './options.ts';
+import type { Random } from './random.ts';
+import { secondsUntilWorking } from './recovery.ts';
+import { startSystem } from './system/system.ts';
+
+export type WorldOptions = {
+  readonly options: Options;
+  readonly folder: string;
+  readonly random: Random;
+  readonly endings: Endings;
+};
+
+/** Everything runs and is warm when this resolves. */
+export async function openWorld({
+  options,
+  folder,
+  random,
+  endings,
+}: WorldOptions): Promise<World> {
+  const system = await startSystem(folder, endings);
+  const ledger = createLedger();
+  const client = createClient(system, ledger);
+  const messages = await receiveMessages(endings);
+  const given = { count: options.domains, webhookUrl: messages.url };
+  const { live, pending } = await populate(system, client, given);
+  const world = { system, client, ledger, messages, live, pending, random, folder };
+  // Each edge has every certificate before anything is compared with what it takes.
+  for (const hostname of live) {
+    for (const { ports } of system.placesOf('edge')) await visitOnce(system, hostname, ports.https);
+  }
+  startCustomers({ system, client, ledger, random, webhookUrl: messages.url }, endings);
+  startVisitors(system, { hostnames: live, ledger, random }, endings);
+  await secondsUntilWorking(world);
+  return world;
+}
