@@ -1,6 +1,20 @@
 /** Every fault that there is, by family. */
 import type { Fault } from './fault.ts';
+import {
+  authorityAway,
+  authorityBusy,
+  authorityNonces,
+  authorityProcessing,
+} from './faults/authority.ts';
+import { blockedLoop } from './faults/blocked-loop.ts';
+import { certificateUnstored } from './faults/certificate-row.ts';
+import { clockAhead, clockBehind, clockTomorrow } from './faults/clock.ts';
+import { diskFull } from './faults/disk-full.ts';
+import { dnsLame, dnsLooping, dnsLying, dnsSilent } from './faults/dns.ts';
+import { embeddedKilled } from './faults/embedded-killed.ts';
 import { killedApi, killedEdge, killedWorkers } from './faults/killed-process.ts';
+import { manyDue } from './faults/many-due.ts';
+import { poisonedJob } from './faults/poison.ts';
 import {
   postgresAwayAtStart,
   postgresFull,
@@ -11,18 +25,12 @@ import { redisAway, redisFlushed, redisFull, redisPromoted } from './faults/redi
 import { rollingApi, rollingEdge, rollingWorker } from './faults/rolling-restart.ts';
 
 export const allFaults: readonly Fault[] = [
-  killedApi,
-  killedWorkers,
-  killedEdge,
-  rollingApi,
-  rollingWorker,
-  rollingEdge,
-  redisFlushed,
-  redisAway,
-  redisFull,
-  redisPromoted,
-  postgresRestarted,
-  postgresAwayAtStart,
-  postgresFull,
-  postgresSlow,
+  ...[killedApi, killedWorkers, killedEdge, poisonedJob, blockedLoop],
+  ...[rollingApi, rollingWorker, rollingEdge],
+  ...[redisFlushed, redisAway, redisFull, redisPromoted],
+  ...[postgresRestarted, postgresAwayAtStart, postgresFull, postgresSlow, diskFull],
+  ...[dnsSilent, dnsLying, dnsLooping, dnsLame],
+  ...[clockAhead, clockBehind, clockTomorrow],
+  ...[authorityAway, authorityNonces, authorityBusy, authorityProcessing, certificateUnstored],
+  ...[manyDue, embeddedKilled],
 ];

@@ -1,0 +1,152 @@
+/** A certificate authority that is away, refuses nonces, asks to wait, or never finishes. */
+import type { Heard, Meddling, Said } from '../../support/acme-front.ts';
+import type { Fault, World } from '../fault.ts';
+import { sleep, until } from '../system/wait.ts';
+
+const BAD_MS = 20_000;
+const RETRY_AFTER_S = 10;
+
+type Misbehaving = {
+  readonly name: string;
+  readonly what: string;
+  readonly pass: string;
+  readonly how: (world: World) => Meddling;
+  /** Looks whether what came of it is right, while it lasts. */
+  readonly meanwhile?: (world: World, asked: Asked) => Promise<readonly string[]>;
+  readonly mayLoseOrders?: true;
+};
+type Asked = { readonly newOrders: number; readonly hostname: string };
+
+/** A domain is added whose certificate has to wait for it. */
+function misbehaving(given: Misbehaving): Fault {
+  const { name, what, pass, how, meanwhile } = given;
+  return {
+    name: `authority-${name}`,
+    what: `${what}, for ${BAD_MS / 1_000} s`,
+    pass,
+    seconds: BAD_MS / 1_000 + 5,
+    parts: ['authority'],
+    tolerance: { api: 'none', visitors: 'none' },
+    recoverySeconds: 60,
+    ...(given.mayLoseOrders && { mayLoseOrders: true }),
+    async inject(world) {
+      const { authority } = world.system;
+      let newOrders = 0;
+      const { before, after } = how(world);
+      authority.misbehave({
+        before(heard) {
+          if (heard.step === 'newOrder') newOrders += 1;
+          return before?.(heard);
+        },
+        ...(after && { after }),
+      });
+      const hostname = await addDomain(world, name);
+      await sleep(BAD_MS);
+      const wrong = (await meanwhile?.(world, { newOrders, hostname })) ?? [];
+      authority.misbehave(null);
+      const seconds = await secondsUntilLive(world, hostname);
+      return { seen: [`its domain live ${seconds.toFixed(0)} s after`], wrong };
+    },
+  };
+}
+
+export const authorityAway = misbehaving({
+  name: 'away',
+  what: 'no answer to anything',
+  pass: 'orders stay open and are taken up, the domain stays `verified`',
+  how: () => ({ before: () => 'hang up' }),
+  meanwhile: async (world, { hostname }) => isVerified(world, hostname),
+});
+
+export const authorityNonces = misbehaving({
+  name: 'bad-nonces',
+  what: '90 % of good nonces refused (`badNonce`)',
+  pass: 'orders go on, none twice',
+  how: ({ random }) => ({
+    before: (heard) =>
+      heard.nonce !== null && random.next() < 0.9 ? refused(400, 'badNonce', heard) : undefined,
+  }),
+});
+
+export const authorityBusy = misbehaving({
+  name: 'busy',
+  what: `429 with \`Retry-After: ${RETRY_AFTER_S}\` for every new order`,
+  pass: 'nobody asks again before that time',
+  how: () => ({
+    before: (heard) =>
+      heard.step === 'newOrder'
+        ? refused(429, 'rateLimited', heard, { 'retry-after': String(RETRY_AFTER_S) })
+        : undefined,
+  }),
+  meanwhile: async (world, { newOrders, hostname }) => {
+    // Every name may ask once, and again when it may.
+    const [row] = await world.system.sql<{ count: string }>(
+      `SELECT count(DISTINCT domain_id) FROM certificate WHERE created_at > now() - interval '30 seconds'`,
+    );
+    const most = Number(row?.count) * (1 + Math.ceil(BAD_MS / 1_000 / RETRY_AFTER_S));
+    const often = newOrders > most ? [`${newOrders} orders for ${row?.count} names`] : [];
+    return [...often, ...(await isVerified(world, hostname))];
+  },
+});
+
+export const authorityProcessing = misbehaving({
+  name: 'processing',
+  what: 'every order `processing`',
+  pass: 'orders stay open, none twice, the domain stays `verified`',
+  how: () => ({ after: (heard, said) => stillProcessing(heard, said) }),
+  meanwhile: async (world, { hostname }) => isVerified(world, hostname),
+});
+
+function refused(
+  status: number,
+  type: string,
+  { nonce }: Heard,
+  headers: Readonly<Record<string, string>> = {},
+): Said {
+  const body = JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail: 'a fault' });
+  const known = nonce === null ? {} : { 'replay-nonce': nonce }; // nobody has used it
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...known, ...headers },
+    body,
+  };
+}
+
+function stillProcessing({ step }: Heard, said: Said): Said | undefined {
+  if (step !== 'order' && step !== 'finalize') return undefined;
+  if (said.status !== 200) return undefined;
+  const order = JSON.parse(said.body) as { status: string };
+  if (order.status !== 'valid') return undefined;
+  const { certificate: _, ...rest } = order as { status: string; certificate?: string };
+  return { ...said, body: JSON.stringify({ ...rest, status: 'processing' }) };
+}
+
+async function addDomain({ client, messages, random, system }: World, name: string) {
+  const projectId = await client.createProject(`${name}-${random.between(0, 1e9)}`, messages.url);
+  const hostname = `${name}-${random.between(0, 1e9)}.two.test`;
+  const target = projectId === null ? null : await client.addDomain(projectId, hostname);
+  if (target === null) throw new Error('the API did not take a domain');
+  await system.zones.point(hostname, target);
+  return hostname;
+}
+
+async function isVerified({ system }: World, hostname: string): Promise<readonly string[]> {
+  const [row] = await system.sql<{ status: string }>(
+    'SELECT status FROM domain WHERE hostname = $1',
+    [hostname],
+  );
+  return row?.status === 'verified' ? [] : [`${hostname} is ${row?.status}`];
+}
+
+async function secondsUntilLive({ system }: World, hostname: string): Promise<number> {
+  const began = performance.now();
+  const isLive = async () => {
+    const [row] = await system.sql<{ status: string }>(
+      'SELECT status FROM domain WHERE hostname = $1',
+      [hostname],
+    );
+    return row?.status === 'live';
+  };
+  await until(`${hostname} is live`, isLive, 120_000);
+  return (performance.now() - began) / 1_000;
+}

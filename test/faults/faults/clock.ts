@@ -1,0 +1,58 @@
+/** One worker whose clock is wrong, among others whose clocks are right. */
+import type { Fault, World } from '../fault.ts';
+import { sleep } from '../system/wait.ts';
+
+const WRONG_MS = 20_000;
+const MINUTE_MS = 60_000;
+
+/** Windows that end because of a clock's mistake; checks that are planned beyond any step of the ladder. */
+function shifted(name: string, words: string, shiftMs: number): Fault {
+  return {
+    name: `clock-${name}`,
+    what: `one \`worker\` whose clock is ${words} for ${WRONG_MS / 1_000} s`,
+    pass: 'no window and no certificate ends early, nothing is put off beyond its step, effects once',
+    seconds: WRONG_MS / 1_000 + 15,
+    parts: ['worker'],
+    tolerance: { api: 'none', visitors: 'none' },
+    recoverySeconds: 30,
+    async inject(world) {
+      const { system, random } = world;
+      const place = random.pick(system.placesOf('worker'));
+      const began = new Date();
+      await place.stop();
+      place.launch({ CLOCK_SHIFT_MS: String(shiftMs) });
+      await sleep(WRONG_MS);
+      const wrong = [...(await endedEarly(world, began)), ...(await putOff(world))];
+      await place.kill();
+      await place.start();
+      return { wrong };
+    },
+  };
+}
+
+export const clockAhead = shifted('ahead', '10 minutes ahead', 10 * MINUTE_MS);
+export const clockBehind = shifted('behind', '10 minutes behind', -10 * MINUTE_MS);
+export const clockTomorrow = shifted('tomorrow', 'a day ahead', 24 * 60 * MINUTE_MS);
+
+/** A window is 12 minutes here; none that began later than that can have ended. */
+async function endedEarly({ system }: World, since: Date): Promise<string[]> {
+  const rows = await system.sql<{ hostname: string; type: string }>(
+    `SELECT hostname, type FROM event JOIN domain ON domain.id = domain_id
+     WHERE event.id > (SELECT coalesce(max(id), 0) FROM event WHERE at < $1)
+       AND (type = 'certificate.ended'
+         OR type = 'domain.failed' AND pending_since > now() - interval '11 minutes')`,
+    [since],
+  );
+  return rows.map(({ hostname, type }) => `${hostname}: ${type} before its time`);
+}
+
+/** The longest step of a pending domain is a second or two here. */
+async function putOff({ system }: World): Promise<string[]> {
+  const rows = await system.sql<{ hostname: string; at: Date }>(
+    `SELECT hostname, next_check_at AS at FROM domain
+     WHERE removed_at IS NULL AND status = 'pending' AND next_check_at > now() + interval '5 minutes'`,
+  );
+  return rows.map(
+    ({ hostname, at }) => `${hostname} is pending and put off until ${at.toISOString()}`,
+  );
+}

@@ -1,0 +1,38 @@
+/** No room left for PostgreSQL. */
+import type { Fault } from '../fault.ts';
+import { sleep } from '../system/wait.ts';
+
+const FULL_MS = 15_000;
+
+export const diskFull: Fault = {
+  name: 'disk-full',
+  what: `no room on PostgreSQL's disk for ${FULL_MS / 1_000} s; where PostgreSQL ends over that, it is started again`,
+  pass: 'writes are refused with 503, nothing acknowledged is lost, known names are served on',
+  seconds: 20,
+  parts: ['postgres'],
+  tolerance: { api: '503', visitors: 'none' },
+  recoverySeconds: 30,
+  mayLoseOrders: true,
+  cannotRun: ({ disk }) => (disk === null ? 'this user may not mount a small disk' : null),
+  async inject({ ledger, system }) {
+    const { disk, postgres, sql } = system;
+    if (disk === null) throw new Error('there is no disk');
+    const before = ledger.failures.length;
+    await disk.fill();
+    await sleep(FULL_MS);
+    await disk.empty();
+    const isUp = await sql('SELECT 1').then(
+      () => true,
+      () => false,
+    );
+    // PostgreSQL ends where it cannot write its log; an operator starts it when there is room.
+    if (!isUp) {
+      await postgres.stop();
+      await postgres.restart();
+    }
+    const refused = ledger.failures.length - before;
+    return {
+      seen: [`PostgreSQL ${isUp ? 'went on' : 'had ended'}`, `${refused} requests refused`],
+    };
+  },
+};

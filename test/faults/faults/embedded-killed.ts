@@ -1,0 +1,96 @@
+/** Embedded storage, whose one process is killed again and again while it writes. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { launchProcess } from '../../support/process.ts';
+import { freePort } from '../../support/servers.ts';
+import type { Fault } from '../fault.ts';
+import type { Random } from '../random.ts';
+import { ask } from '../system/ask.ts';
+import { projectRoot } from '../system/roles.ts';
+
+const KILLS = 20;
+const run = promisify(execFile);
+
+export const embeddedKilled: Fault = {
+  name: 'embedded-killed',
+  what: `a service of its own on embedded storage, killed ${KILLS} times while it writes`,
+  pass: 'it opens every time, no acknowledged write is lost',
+  seconds: 240,
+  parts: ['alone'],
+  tolerance: { api: 'none', visitors: 'none' },
+  recoverySeconds: 10,
+  async inject({ random }) {
+    const dataDir = await mkdtemp(join(tmpdir(), 'signpost-embedded-'));
+    try {
+      const pets = new Map<number, string>();
+      for (let round = 0; round < KILLS; round += 1) await writeAndKill(dataDir, pets, random);
+      const lost = await lostIn(dataDir, pets);
+      return { seen: [`${pets.size} writes acknowledged, ${lost.length} lost`], wrong: lost };
+    } finally {
+      await run('rm', ['-rf', dataDir]);
+    }
+  },
+};
+
+const apiKey = `faults-${randomBytes(16).toString('hex')}`;
+const headers = { authorization: `Bearer ${apiKey}` };
+
+async function start(dataDir: string) {
+  const port = String(await freePort());
+  const service = launchProcess(
+    {
+      DATA_DIR: dataDir,
+      API_KEY: apiKey,
+      PORT: port,
+      EDGE_HTTP_PORT: String(await freePort()),
+      EDGE_HTTPS_PORT: String(await freePort()),
+      RATE_LIMIT_PER_KEY: '900000',
+      RATE_LIMIT_PER_ADDRESS: '900000',
+      LOG_LEVEL: 'warn',
+    },
+    projectRoot,
+  );
+  await service.printed('Signpost is ready').catch(async (fault: unknown) => {
+    await service.kill();
+    throw fault;
+  });
+  return { service, pets: `http://127.0.0.1:${port}/v1/pets` };
+}
+
+/** Several writers, so that the process dies in the middle of a write. */
+async function writeAndKill(
+  dataDir: string,
+  acknowledged: Map<number, string>,
+  random: Random,
+): Promise<void> {
+  const { service, pets } = await start(dataDir);
+  let isAlive = true;
+  const write = async () => {
+    while (isAlive) {
+      const name = `pet-${random.between(0, 1e9)}`;
+      const { status, body } = await ask('POST', pets, { headers, body: { name, categoryId: 1 } });
+      if (status === 201) acknowledged.set((body as { id: number }).id, name);
+    }
+  };
+  const writing = [1, 2, 3, 4].map(write);
+  await new Promise((resolve) => setTimeout(resolve, random.between(100, 1_000)));
+  await service.kill();
+  isAlive = false;
+  await Promise.all(writing);
+}
+
+async function lostIn(dataDir: string, acknowledged: Map<number, string>): Promise<string[]> {
+  const { service, pets } = await start(dataDir);
+  const lost: string[] = [];
+  for (const [id, name] of acknowledged) {
+    const { status, body } = await ask('GET', `${pets}/${id}`, { headers });
+    if (status !== 200 || (body as { name: string }).name !== name)
+      lost.push(`pet ${id}: ${status}`);
+  }
+  await service.stop();
+  return lost;
+}

@@ -1,0 +1,67 @@
+/** A hundred thousand checks that are due at one moment. */
+import type { Fault, World } from '../fault.ts';
+import { until } from '../system/wait.ts';
+import { CROWDED_ZONE } from '../system/zones.ts';
+
+const MANY = Number(process.env['MANY'] ?? 100_000);
+const API_P99_MS = 250;
+const START_S = 1;
+const PATIENCE_MS = 1_200_000;
+
+/** Each is checked once, and its window is over: it fails, and comes again a day later. */
+const insert = `
+  WITH made AS (
+    INSERT INTO project (id, name, slug, plan) VALUES (gen_random_uuid(), 'Crowd', 'crowd', 'pro')
+    RETURNING id)
+  INSERT INTO domain (id, project_id, hostname, target, status, added_at, pending_since, next_check_at)
+  SELECT gen_random_uuid(), made.id, 'due-' || number || '.${CROWDED_ZONE}',
+    'due-' || number || '.edge.signpost.test', 'pending', now(), now() - interval '1 day', now()
+  FROM made, generate_series(1, $1) AS number`;
+
+export const manyDue: Fault = {
+  name: 'many-due',
+  what: `${MANY.toLocaleString('en-US')} pending domains due at one moment, which the queue knows nothing of`,
+  pass: `the first is checked within ${START_S} s of the reconciler's turn, the API's p99 stays below ${API_P99_MS} ms`,
+  seconds: 300,
+  parts: ['alone'],
+  tolerance: { api: 'none', visitors: 'none' },
+  recoverySeconds: 30,
+  async inject(world) {
+    const { ledger, system } = world;
+    const began = performance.now();
+    await system.sql(insert, [MANY]);
+    const inserted = performance.now();
+    await until('the first is checked', async () => (await checked(world)) > 0, PATIENCE_MS);
+    const first = (performance.now() - inserted) / 1_000;
+    await until('all are checked', async () => (await checked(world)) === MANY, PATIENCE_MS);
+    const all = (performance.now() - inserted) / 1_000;
+    const ms = ledger.answered.filter(({ at }) => at >= inserted).map((answer) => answer.ms);
+    const p99 = ms.toSorted((a, b) => a - b)[Math.floor(0.99 * ms.length)] ?? Number.NaN;
+    await forget(world);
+    const done = (performance.now() - began) / 1_000;
+    return {
+      seen: [
+        `first checked after ${first.toFixed(1)} s, the last after ${all.toFixed(0)} s`,
+        `API p99 ${p99.toFixed(0)} ms of ${ms.length} requests`,
+        `${done.toFixed(0)} s altogether`,
+      ],
+      slow: p99 > API_P99_MS ? [`API p99 ${p99.toFixed(0)} ms, wanted ${API_P99_MS} ms`] : [],
+    };
+  },
+};
+
+async function checked({ system }: World): Promise<number> {
+  const [row] = await system.sql<{ count: string }>(
+    `SELECT count(*) FROM domain JOIN project ON project.id = project_id
+     WHERE slug = 'crowd' AND last_checked_at IS NOT NULL`,
+  );
+  return Number(row?.count);
+}
+
+/** Nobody is to be told of them afterwards, so nothing of them is left. */
+async function forget({ system }: World): Promise<void> {
+  const ofCrowd = `(SELECT id FROM project WHERE slug = 'crowd')`;
+  await system.sql(`DELETE FROM event WHERE project_id = ${ofCrowd}`);
+  await system.sql(`DELETE FROM domain WHERE project_id = ${ofCrowd}`);
+  await system.sql(`DELETE FROM project WHERE slug = 'crowd'`);
+}
