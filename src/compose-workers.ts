@@ -32,6 +32,7 @@ import { scaleOf } from './core/ladder.ts';
 import type { Observation } from './core/observation.ts';
 import { scrutinyOf } from './core/scrutiny.ts';
 import { splitAtZone } from './core/zone.ts';
+import { clockSkewMs } from './db/clock-skew.ts';
 import type { LoadedDomain } from './db/domain-row.ts';
 import {
   loadOpenEscalation,
@@ -71,6 +72,10 @@ export function composeWorkers(parts: Parts): WorkerDeps {
     log,
     ...(parts.metrics && { count: parts.metrics.job }),
     now,
+    // The embedded one has no clock but ours.
+    ...(config.storage.kind !== 'embedded' && {
+      clockSkewMs: () => clockSkewMs(parts.database.pool),
+    }),
     quarantine,
     waitScale,
     checkDns: {

@@ -23,34 +23,36 @@ import { type EscalateCertificateDeps, escalateCertificate } from './escalate-ce
 import { type IssueCertificateDeps, issueCertificate } from './issue-certificate.ts';
 import { ensureSweeps, reconcile, repairedAny } from './reconcile.ts';
 import type { ReconcileDeps } from './repair/wanted-jobs.ts';
+import { type ClockGuard, type ClockGuardDeps, startClockGuard } from './running/clock-guard.ts';
 import type { JobResult } from './running/job.ts';
 import { type Attempt, type Attempts, createAttempts, type RunDeps } from './running/run-job.ts';
 import { keepFromSpinning } from './running/spin-guard.ts';
 import { startTimer } from './running/timer.ts';
 
-export type WorkerDeps = RunDeps & {
-  readonly backend: QueueBackend;
-  readonly checkDns: CheckDnsDeps;
-  readonly issueCertificate: IssueCertificateDeps;
-  readonly escalateCertificate: EscalateCertificateDeps;
-  /** Works through the domains that are due for a look, until none is. */
-  recheckLive(stop: AbortSignal): Promise<JobResult>;
-  /** The same for certificates that are due for renewal, for a turn; the job's result is its own. */
-  renewCertificate(stop: AbortSignal): Promise<JobResult>;
-  /** The same for those that should have been renewed; after the renewals, in their job, for a turn. */
-  escalateRenewals(stop: AbortSignal): Promise<JobResult>;
-  /** Asks the authorities when they want certificates renewed, for a turn; after both, in their job. */
-  askRenewals(stop: AbortSignal): Promise<JobResult>;
-  /** How long after a sweep the next one begins. */
-  readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
-  deliverWebhook(delivery: DeliveryJob): Promise<JobResult>;
-  /** Hands new deliveries to the queue; answers how many. */
-  relayDeliveries(stop: AbortSignal): Promise<number>;
-  readonly reconcile: ReconcileDeps;
-  readonly reconcileEveryMs: number;
-  /** How many DNS looks one process has under way. */
-  readonly looksAtOnce: number;
-};
+export type WorkerDeps = RunDeps &
+  ClockGuardDeps & {
+    readonly backend: QueueBackend;
+    readonly checkDns: CheckDnsDeps;
+    readonly issueCertificate: IssueCertificateDeps;
+    readonly escalateCertificate: EscalateCertificateDeps;
+    /** Works through the domains that are due for a look, until none is. */
+    recheckLive(stop: AbortSignal): Promise<JobResult>;
+    /** The same for certificates that are due for renewal, for a turn; the job's result is its own. */
+    renewCertificate(stop: AbortSignal): Promise<JobResult>;
+    /** The same for those that should have been renewed; after the renewals, in their job, for a turn. */
+    escalateRenewals(stop: AbortSignal): Promise<JobResult>;
+    /** Asks the authorities when they want certificates renewed, for a turn; after both, in their job. */
+    askRenewals(stop: AbortSignal): Promise<JobResult>;
+    /** How long after a sweep the next one begins. */
+    readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
+    deliverWebhook(delivery: DeliveryJob): Promise<JobResult>;
+    /** Hands new deliveries to the queue; answers how many. */
+    relayDeliveries(stop: AbortSignal): Promise<number>;
+    readonly reconcile: ReconcileDeps;
+    readonly reconcileEveryMs: number;
+    /** How many DNS looks one process has under way. */
+    readonly looksAtOnce: number;
+  };
 
 export type RunningWorkers = {
   /**
@@ -108,8 +110,9 @@ export function startWorkers(deps: WorkerDeps): RunningWorkers {
     }),
     start('deliver-webhook', DELIVERIES_AT_ONCE, (job) => deps.deliverWebhook(job)),
   ];
-  const begun = beginSweeps(quiet);
-  const timers = [startReconciler(deps, begun), startRelay(deps)];
+  const clock = startClockGuard(quiet, workers);
+  const begun = beginSweeps(quiet, clock);
+  const timers = [clock, startReconciler(deps, begun, clock), startRelay(deps, clock)];
   return {
     async close(deadlineMs) {
       stopping.abort(); // a sweep would go on as long as anything is due
@@ -137,7 +140,7 @@ function startWorker<N extends QueueName>(
       );
       return unlessCutOff(cutOff, settled);
     },
-    { ...backend.workerOptions, concurrency },
+    { ...backend.workerOptions, concurrency, autorun: false }, // startClockGuard has it run
     backend.factory,
   );
   keepFromSpinning(worker, logUntil(cutOff, log, { queue: name }));
@@ -192,7 +195,8 @@ async function sweep(
 }
 
 /** The first process of an installation gives the sweeps their jobs; where the queue is away, the reconciler does. */
-async function beginSweeps({ reconcile: deps, log }: WorkerDeps): Promise<void> {
+async function beginSweeps({ reconcile: deps, log }: WorkerDeps, clock: ClockGuard): Promise<void> {
+  if (!(await clock.isRight())) return;
   await ensureSweeps(deps).catch((err: unknown) => log.warn({ err }, 'sweeps begin later'));
 }
 
@@ -229,17 +233,22 @@ async function settle(
 function startReconciler(
   { reconcile: deps, reconcileEveryMs, log }: WorkerDeps,
   begun: Promise<void>,
+  clock: ClockGuard,
 ) {
   const turn = async (stop: AbortSignal) => {
     await begun;
+    if (!(await clock.isRight())) return;
     const done = await reconcile(deps, reconcileEveryMs, stop);
     if (done !== null && repairedAny(done)) log.warn(done, 'reconciler repaired the queue');
   };
   return startTimer('reconciler', reconcileEveryMs, turn, log);
 }
 
-function startRelay({ relayDeliveries, log }: WorkerDeps) {
-  return startTimer('relay of deliveries', RELAY_EVERY_MS, relayDeliveries, log);
+function startRelay({ relayDeliveries, log }: WorkerDeps, clock: ClockGuard) {
+  const turn = async (stop: AbortSignal) => {
+    if (await clock.isRight()) await relayDeliveries(stop);
+  };
+  return startTimer('relay of deliveries', RELAY_EVERY_MS, turn, log);
 }
 
 /** What still runs at the deadline is left to run elsewhere: its lock ends, and it may run twice. */

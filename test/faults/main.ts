@@ -30,6 +30,9 @@ const WARM_UP_MS = 5_000;
 const tell = (line: string) => void process.stdout.write(`${line}\n`);
 const endings = createEndings(tell);
 let ending = false;
+/** Removed again where nothing is to be read in it. */
+const folder = mkdtempSync(join(tmpdir(), 'signpost-faults-'));
+const forget = () => rmSync(folder, { recursive: true, force: true });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(130));
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(event, (fault: unknown) => {
@@ -43,7 +46,10 @@ end(await main());
 function end(code: number): void {
   if (ending) return;
   ending = true;
-  void endings.run().then(() => process.exit(code));
+  void endings.run().then(() => {
+    if (code !== 1) forget();
+    process.exit(code);
+  });
 }
 
 async function main(): Promise<number> {
@@ -57,14 +63,17 @@ async function main(): Promise<number> {
   }
   const names = allFaults.map(({ name }) => name);
   const options = readOptions(process.env, names);
-  const folder = mkdtempSync(join(tmpdir(), 'signpost-faults-'));
+  if (typeof options === 'string') {
+    tell(options);
+    return 2;
+  }
   tell(`seed ${options.seed}, ${options.domains} domains, logs in ${folder}`);
-  const result = await run(options, folder);
+  const result = await run(options);
   await endings.run();
-  return tellResult(result, folder);
+  return tellResult(result);
 }
 
-async function run(options: Options, folder: string): Promise<Run> {
+async function run(options: Options): Promise<Run> {
   const random = createRandom(options.seed);
   const planned = schedule(allFaults, options, random);
   const startedAt = performance.now();
@@ -104,18 +113,17 @@ async function runAll(
   return [outcomes, skipped];
 }
 
-function tellResult(result: Run, folder: string): number {
+function tellResult(result: Run): number {
   const { options, outcomes, skipped } = result;
   const { passed, failed } = countChecks(outcomes);
   if (options.report !== null) writeReport(options.report, result);
   for (const { name, reason } of skipped) tell(`not run: ${name}: ${reason}`);
-  if (failed === 0) rmSync(folder, { recursive: true });
-  else tellViolations(result, folder);
+  if (failed > 0) tellViolations(result);
   tell(`tests: ${passed} passed, ${failed} failed, ${skipped.length} skipped`);
   return failed === 0 ? 0 : 1;
 }
 
-function tellViolations({ options, outcomes }: Run, folder: string): void {
+function tellViolations({ options, outcomes }: Run): void {
   tell(`\nviolated, with seed ${options.seed}; logs in ${folder}:`);
   for (const { fault, checks } of outcomes) {
     const violated = checks.filter(({ violations }) => violations.length > 0);

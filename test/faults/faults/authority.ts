@@ -1,6 +1,7 @@
 /** A certificate authority that is away, refuses nonces, asks to wait, or never finishes. */
 import type { Heard, Meddling, Said } from '../../support/acme-front.ts';
 import type { Fault, World } from '../fault.ts';
+import { addNewcomer, statusOfNewcomer } from '../load/newcomer.ts';
 import { sleep, until } from '../system/wait.ts';
 
 const BAD_MS = 20_000;
@@ -40,7 +41,7 @@ function misbehaving(given: Misbehaving): Fault {
         },
         ...(after && { after }),
       });
-      const hostname = await addDomain(world, name);
+      const hostname = await addNewcomer(world, name, 'two.test');
       await sleep(BAD_MS);
       const wrong = (await meanwhile?.(world, { newOrders, hostname })) ?? [];
       authority.misbehave(null);
@@ -121,32 +122,14 @@ function stillProcessing({ step }: Heard, said: Said): Said | undefined {
   return { ...said, body: JSON.stringify({ ...rest, status: 'processing' }) };
 }
 
-async function addDomain({ client, messages, random, system }: World, name: string) {
-  const projectId = await client.createProject(`${name}-${random.between(0, 1e9)}`, messages.url);
-  const hostname = `${name}-${random.between(0, 1e9)}.two.test`;
-  const target = projectId === null ? null : await client.addDomain(projectId, hostname);
-  if (target === null) throw new Error('the API did not take a domain');
-  await system.zones.point(hostname, target);
-  return hostname;
+async function isVerified(world: World, hostname: string): Promise<readonly string[]> {
+  const status = await statusOfNewcomer(world, hostname);
+  return status === 'verified' ? [] : [`${hostname} is ${status}`];
 }
 
-async function isVerified({ system }: World, hostname: string): Promise<readonly string[]> {
-  const [row] = await system.sql<{ status: string }>(
-    'SELECT status FROM domain WHERE hostname = $1',
-    [hostname],
-  );
-  return row?.status === 'verified' ? [] : [`${hostname} is ${row?.status}`];
-}
-
-async function secondsUntilLive({ system }: World, hostname: string): Promise<number> {
+async function secondsUntilLive(world: World, hostname: string): Promise<number> {
   const began = performance.now();
-  const isLive = async () => {
-    const [row] = await system.sql<{ status: string }>(
-      'SELECT status FROM domain WHERE hostname = $1',
-      [hostname],
-    );
-    return row?.status === 'live';
-  };
+  const isLive = async () => (await statusOfNewcomer(world, hostname)) === 'live';
   await until(`${hostname} is live`, isLive, 120_000);
   return (performance.now() - began) / 1_000;
 }

@@ -1,5 +1,6 @@
 /** A certificate that was issued, and whose row cannot be written, once (boulder, cert_storage_failed_test.py). */
 import type { Fault } from '../fault.ts';
+import { addNewcomer } from '../load/newcomer.ts';
 import { until } from '../system/wait.ts';
 
 const install = `
@@ -25,16 +26,11 @@ export const certificateUnstored: Fault = {
   parts: ['authority'],
   tolerance: { api: 'none', visitors: 'none' },
   recoverySeconds: 10,
-  async inject({ client, messages, random, system }) {
-    const { authority, sql, zones } = system;
+  async inject(world) {
+    const { authority, sql } = world.system;
     await sql(install);
     try {
-      const label = `unstored-${random.between(0, 1e9)}`;
-      const hostname = `${label}.three.test`;
-      const projectId = await client.createProject(label, messages.url);
-      const target = projectId === null ? null : await client.addDomain(projectId, hostname);
-      if (target === null) throw new Error('the API did not take a domain');
-      await zones.point(hostname, target);
+      const hostname = await addNewcomer(world, 'unstored', 'three.test');
       const issued = async () =>
         (
           await sql('SELECT FROM certificate WHERE hostname = $1 AND status = $2', [

@@ -1,4 +1,5 @@
 /** No room left for PostgreSQL. */
+import pg from 'pg';
 import type { Fault } from '../fault.ts';
 import { sleep } from '../system/wait.ts';
 
@@ -15,16 +16,13 @@ export const diskFull: Fault = {
   mayLoseOrders: true,
   cannotRun: ({ disk }) => (disk === null ? 'this user may not mount a small disk' : null),
   async inject({ ledger, system }) {
-    const { disk, postgres, sql } = system;
+    const { disk, postgres } = system;
     if (disk === null) throw new Error('there is no disk');
     const before = ledger.failures.length;
     await disk.fill();
     await sleep(FULL_MS);
     await disk.empty();
-    const isUp = await sql('SELECT 1').then(
-      () => true,
-      () => false,
-    );
+    const isUp = await answers(postgres.url);
     // PostgreSQL ends where it cannot write its log; an operator starts it when there is room.
     if (!isUp) {
       await postgres.stop();
@@ -36,3 +34,16 @@ export const diskFull: Fault = {
     };
   },
 };
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

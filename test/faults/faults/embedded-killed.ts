@@ -2,7 +2,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { launchProcess } from '../../support/process.ts';
@@ -23,8 +22,8 @@ export const embeddedKilled: Fault = {
   parts: ['alone'],
   tolerance: { api: 'none', visitors: 'none' },
   recoverySeconds: 10,
-  async inject({ random }) {
-    const dataDir = await mkdtemp(join(tmpdir(), 'signpost-embedded-'));
+  async inject({ folder, random }) {
+    const dataDir = await mkdtemp(join(folder, 'embedded-'));
     try {
       const pets = new Map<number, string>();
       for (let round = 0; round < KILLS; round += 1) await writeAndKill(dataDir, pets, random);

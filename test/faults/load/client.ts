@@ -60,8 +60,11 @@ export function createClient({ apiUrl, apiKey, upstream }: System, ledger: Ledge
       const known = ledger.domains.get(hostname) ?? write;
       ledger.domains.set(hostname, known);
       const path = `/v1/projects/${projectId}/domains`;
-      const { status, body } = await call('POST', path, { hostname });
-      if (status !== 201) {
+      const posted = await call('POST', path, { hostname });
+      // Attached by a request before, whose answer did not arrive.
+      const { status, body } =
+        posted.status === 409 ? await call('GET', `${path}/${hostname}`) : posted;
+      if (status !== 201 && status !== 200) {
         if (status >= REFUSALS_FROM && status < FAULTS_FROM) ledger.domains.delete(hostname);
         return null;
       }

@@ -30,21 +30,24 @@ export async function populate(
   { count, webhookUrl }: { readonly count: number; readonly webhookUrl: string },
 ): Promise<Population> {
   const members = listMembers(count);
+  let attempts = 0;
   const projects = await Promise.all(
     Array.from({ length: Math.ceil(count / A_PROJECT) }, (_, index) =>
-      client.createProject(`shop-${index}`, webhookUrl),
+      until(
+        'a project is made',
+        () => client.createProject(`shop-${index}-${attempts++}`, webhookUrl),
+        PATIENCE_MS,
+      ),
     ),
   );
   const waiting = [...members.entries()];
   const add = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, member] = next;
-      const target = await client.addDomain(
-        projects[index % projects.length] ?? '',
-        member.hostname,
-      );
-      if (target === null) throw new Error(`${member.hostname} could not be added`);
-      member.target = target;
+      const projectId = projects[index % projects.length] ?? '';
+      // A machine that others use, too, may be too slow for an answer in time.
+      const added = () => client.addDomain(projectId, member.hostname);
+      member.target = await until(`${member.hostname} is added`, added, PATIENCE_MS);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, add));

@@ -17,7 +17,8 @@ export type AskOptions = {
   readonly timeoutMs?: number;
 };
 
-const TIMEOUT_MS = 15_000;
+/** As long as a load balancer waits, or longer. */
+const TIMEOUT_MS = 60_000;
 
 export function ask(method: string, url: string, options: AskOptions = {}): Promise<Answer> {
   const began = performance.now();

@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
+const LAST_BYTES = 8_000_000;
+
 export type RamDisk = {
   readonly path: string;
   /** Leaves no room on it. */
@@ -30,7 +32,16 @@ export async function mountRamDisk(megabytes: number): Promise<RamDisk | null> {
     path,
     async fill() {
       const { bavail, bsize } = await statfs(path);
-      await run('fallocate', ['-l', String(Number(bavail) * Number(bsize)), ballast]);
+      const most = Number(bavail) * Number(bsize) - LAST_BYTES;
+      await run('fallocate', ['-l', String(Math.max(1, most)), ballast]);
+      // What is left, while others write, too: until there is no room.
+      await run('dd', [
+        'if=/dev/zero',
+        `of=${ballast}`,
+        'bs=4k',
+        'oflag=append',
+        'conv=notrunc',
+      ]).catch(() => undefined);
     },
     empty: () => rm(ballast, { force: true }),
     async close() {

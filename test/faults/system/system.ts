@@ -18,6 +18,7 @@ import { startBalancer } from './balancer.ts';
 import { type ServerProxy, startProxy } from './proxy.ts';
 import { mountRamDisk, type RamDisk } from './ram-disk.ts';
 import { apiBackends, createPlace, edgeBackends, type Place, type Role } from './roles.ts';
+import { sleep } from './wait.ts';
 import { PLATFORM_DOMAIN, startZones, type Zones } from './zones.ts';
 
 /** Shortens every wait of the service by the same factor, and the reconciler's turns to `RECONCILE_MS`. */
@@ -35,7 +36,7 @@ export type System = {
   readonly visitorsPort: number;
   readonly places: readonly Place[];
   placesOf(role: Role): readonly Place[];
-  /** To PostgreSQL itself, past the proxy. Rejects while it is away. */
+  /** To PostgreSQL itself, past the proxy. Waits while it is away, which another fault may have brought about. */
   sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>;
   readonly postgres: PostgresServer;
   readonly postgresProxy: ServerProxy;
@@ -106,7 +107,7 @@ export async function startSystem(folder: string, endings: Endings): Promise<Sys
     visitorsPort: balancers.https.port,
     places,
     placesOf,
-    sql: async (text, values) => (await pool.query(text, values)).rows,
+    sql: (text, values) => whenUp(async () => (await pool.query(text, values)).rows),
     postgres,
     postgresProxy,
     redis,
@@ -172,6 +173,23 @@ function envOf({ authority, dnsPort, apiKey, httpPort, tlsPort }: Given): Record
     VERIFY_WINDOW,
     LOG_LEVEL: 'warn',
   };
+}
+
+const AWAY_MS_MAX = 90_000;
+
+/** Tries again where it is the server that is away (SQLSTATE 53, 57, or no answer at all). */
+async function whenUp<T>(act: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + AWAY_MS_MAX;
+  for (;;) {
+    try {
+      return await act();
+    } catch (fault) {
+      const { code = '' } = fault as { code?: string }; // of pg and of the system
+      const isOurs = /^[0-9A-Z]{5}$/.test(code) && !/^(53|57|08)/.test(code);
+      if (isOurs || performance.now() > deadline) throw fault;
+      await sleep(200);
+    }
+  }
 }
 
 async function startUpstream(endings: Endings): Promise<string> {

@@ -1,0 +1,89 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { clockSkewMs } from '../../src/db/clock-skew.ts';
+import { type Halting, startClockGuard } from '../../workers/running/clock-guard.ts';
+
+const log = pino({ level: 'silent' });
+
+/** Whether it takes jobs. */
+function aWorker() {
+  let [runs, isPaused] = [false, false];
+  const worker: Halting = {
+    async run() {
+      runs = true;
+    },
+    isPaused: () => isPaused,
+    async pause() {
+      isPaused = true;
+    },
+    resume() {
+      isPaused = false;
+    },
+    emit: () => true,
+  };
+  return { worker, takesJobs: () => runs && !isPaused };
+}
+
+describe('a worker process whose clock is wrong', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('takes no job from its first moment on, and begins when the clock is right', async () => {
+    let skewMs = 600_000;
+    const { worker, takesJobs } = aWorker();
+    const guard = startClockGuard({ clockSkewMs: async () => skewMs, log }, [worker]);
+    expect(await guard.isRight()).toBe(false);
+    expect(takesJobs()).toBe(false);
+    skewMs = 20;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(takesJobs()).toBe(true);
+    expect(await guard.isRight()).toBe(true);
+    await guard.stop();
+  });
+
+  it('stops taking jobs when the clock is set wrong, in either direction', async () => {
+    let skewMs = 0;
+    const { worker, takesJobs } = aWorker();
+    const guard = startClockGuard({ clockSkewMs: async () => skewMs, log }, [worker]);
+    await guard.isRight();
+    expect(takesJobs()).toBe(true);
+    for (const wrong of [-86_400_000, 5_001]) {
+      skewMs = wrong;
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(takesJobs()).toBe(false);
+      worker.resume(); // as the guard against spinning does
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(takesJobs()).toBe(false);
+      skewMs = -4_999;
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(takesJobs()).toBe(true);
+    }
+    await guard.stop();
+  });
+
+  it('goes on where the database does not answer, or where there is no other clock', async () => {
+    const away = async () => Promise.reject(new Error('away'));
+    for (const deps of [{ log, clockSkewMs: away }, { log }]) {
+      const { worker, takesJobs } = aWorker();
+      const guard = startClockGuard(deps, [worker]);
+      expect(await guard.isRight()).toBe(true);
+      expect(takesJobs()).toBe(true);
+      await guard.stop();
+    }
+  });
+});
+
+describe('the difference of the clocks', () => {
+  /** The question is asked at 1,000 and answered at 1,200. */
+  const skewOf = (theirs: number) => {
+    const ours = [1_000, 1_200];
+    const query = async () => ({ rows: [{ ms: theirs }] });
+    return clockSkewMs({ query } as never, () => ours.shift() ?? Number.NaN);
+  };
+
+  it('is no more than what the time of the question cannot explain', async () => {
+    expect(await skewOf(1_100)).toBe(0);
+    expect(await skewOf(400)).toBe(600);
+    expect(await skewOf(2_200)).toBe(-1_000);
+  });
+});
