@@ -9,6 +9,8 @@ export type Hearing = {
   readonly since: number | null;
   /** What was committed from `since` until then has all been heard. It stays where it is when the listening ends. */
   readonly completeUntil: number;
+  /** The listening before this one, of which something has been heard. */
+  readonly earlier?: { readonly since: number; readonly completeUntil: number };
 };
 
 /** No change is told. */
@@ -49,18 +51,30 @@ export const memoryTimes: MemoryTimes = {
  */
 export type MemoryVerdict = 'use' | 'ask' | 'last_resort' | 'forget';
 
+/** What is heard of once the listening begins anew. What was right until it broke off was right until then. */
+export function listenAnew({ since, completeUntil, earlier }: Hearing, now: number): Hearing {
+  const heard = since !== null && completeUntil >= since ? { since, completeUntil } : earlier;
+  return { ...deaf, since: now, ...(heard && { earlier: heard }) };
+}
+
 /** What to do with something remembered. */
 export function judgeMemory(
   { readAt, isOutdated }: Remembered,
-  { since, completeUntil }: Hearing,
+  hearing: Hearing,
   now: number,
   { freshMs, rereadMs, busyMs, awayMs }: MemoryTimes,
 ): MemoryVerdict {
-  // Read before the listening began, it may have changed in between, and nobody told.
-  const isTold = since !== null && readAt >= since;
-  const rightAt = isTold ? Math.max(readAt, completeUntil) : readAt;
-  const age = now - rightAt;
+  const age = now - lastRightAt(readAt, hearing);
   if (age >= awayMs) return 'forget';
   if (age >= busyMs) return 'last_resort';
   return isOutdated || now - readAt >= rereadMs || age >= freshMs ? 'ask' : 'use';
+}
+
+/** Read before a listening began, it may have changed in between, and nobody told. */
+function lastRightAt(readAt: number, { since, completeUntil, earlier }: Hearing): number {
+  if (since !== null && readAt >= since) return Math.max(readAt, completeUntil);
+  if (earlier !== undefined && readAt >= earlier.since) {
+    return Math.max(readAt, earlier.completeUntil);
+  }
+  return readAt;
 }

@@ -4,6 +4,7 @@ import {
   deaf,
   type Hearing,
   judgeMemory,
+  listenAnew,
   type MemoryVerdict,
   memoryTimes,
 } from '../core/route-memory.ts';
@@ -76,7 +77,7 @@ function heard(
   before: Hearing,
   news: Extract<RouteNews, { kind: 'listening' | 'complete' }>,
 ): Hearing {
-  if (news.kind === 'listening') return { ...deaf, since: news.since };
+  if (news.kind === 'listening') return listenAnew(before, news.since);
   return { ...before, completeUntil: news.until };
 }
 
