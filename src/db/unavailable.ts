@@ -1,4 +1,4 @@
-/** Which faults mean that the storage cannot be reached just now. */
+/** Which faults mean that the storage cannot be reached, or has no room, just now. */
 
 /** Codes of Prisma (P…), PostgreSQL (five characters), the operating system (E…) and adapter-pg (kinds). */
 const unavailableCodes: ReadonlySet<string> = new Set([
@@ -12,6 +12,8 @@ const unavailableCodes: ReadonlySet<string> = new Set([
   '08000', // connection exceptions
   '08003',
   '08006',
+  '53100', // no room on its disk
+  '53200', // out of memory
   '53300', // too many connections
   '57014', // cancelled: the statement's time-out
   '57P01', // shut down by an administrator

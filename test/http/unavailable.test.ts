@@ -89,6 +89,7 @@ describe('which faults are the storage being away', () => {
       raw({ kind: 'postgres', originalCode: '57P01' }),
       true,
     ],
+    ['there is no room on its disk', raw({ kind: 'postgres', originalCode: '53100' }), true],
     ['a raw query could not connect', raw({ kind: 'DatabaseNotReachable' }), true],
     ['one of several addresses refused', new AggregateError([{ code: 'ECONNREFUSED' }]), true],
     ['it is the cause of the fault', new Error('x', { cause: { code: 'ECONNRESET' } }), true],
