@@ -30,8 +30,12 @@ export function outcomeInWords(outcome: Outcome): string {
 }
 
 /** What shows it again. */
-export function commandFor({ seed, domains }: Options, name: string): string {
-  return `SEED=${seed} DOMAINS=${domains} FAULTS=${name} npm run test:faults`;
+export function commandFor({ seed, domains }: Options, name?: string): string {
+  const many = process.env['MANY'];
+  const chosen = [name && `FAULTS=${name}`, many && `MANY=${many}`].filter(Boolean);
+  return ['', `SEED=${seed}`, `DOMAINS=${domains}`, ...chosen, 'npm run test:faults']
+    .join(' ')
+    .trim();
 }
 
 export function countChecks(outcomes: readonly Outcome[]): { passed: number; failed: number } {
@@ -46,7 +50,7 @@ export function writeReport(path: string, run: Run): void {
 
 function inMarkdown({ options, invariants, outcomes, skipped, minutes }: Run): string {
   const { passed, failed } = countChecks(outcomes);
-  const command = `SEED=${options.seed} DOMAINS=${options.domains} npm run test:faults`;
+  const command = commandFor(options, options.faults?.join(','));
   const [alone, pairs] = [
     outcomes.filter(({ fault }) => !fault.name.includes('+')),
     outcomes.filter(({ fault }) => fault.name.includes('+')),
