@@ -93,3 +93,7 @@ export function canCombine(one: Fault, other: Fault): boolean {
   const all = [...one.parts, ...other.parts];
   return !all.includes('alone') && new Set(all).size === all.length;
 }
+
+export function isPair({ name }: Fault): boolean {
+  return name.includes('+');
+}

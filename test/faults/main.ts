@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { missing } from '../support/programs.ts';
 import { createEndings } from './endings.ts';
-import type { Fault, World } from './fault.ts';
+import { type Fault, isPair, type World } from './fault.ts';
 import { allFaults } from './faults.ts';
 import { accepted } from './invariants/accepted.ts';
 import { histories } from './invariants/histories.ts';
@@ -20,7 +20,7 @@ import { type Options, readOptions } from './options.ts';
 import { createRandom } from './random.ts';
 import { commandFor, countChecks, outcomeInWords, type Run, writeReport } from './report.ts';
 import { type Outcome, runFault } from './run-fault.ts';
-import { fits, schedule } from './schedule.ts';
+import { schedule, whyNot } from './schedule.ts';
 import { sleep } from './system/wait.ts';
 import { openWorld } from './world.ts';
 
@@ -82,30 +82,41 @@ async function run(options: Options): Promise<Run> {
   const baseline = await measureBaseline(world.system.places);
   const invariants = [accepted, writes, histories, orders, reconciler, resourcesWithin(baseline)];
   tell(`everything runs after ${Math.round((performance.now() - startedAt) / 1_000)} s`);
-  const [outcomes, skipped] = await runAll(world, { options, planned, invariants });
-  const minutes = Math.round((performance.now() - startedAt) / 60_000);
-  return { options, invariants, outcomes, skipped, minutes };
+  const result = (outcomes: Run['outcomes'], skipped: Run['skipped']): Run => {
+    const minutes = Math.round((performance.now() - startedAt) / 60_000);
+    return { options, invariants, outcomes, skipped, minutes };
+  };
+  // As it goes: a run of an hour that is ended early has not been for nothing.
+  const note = (outcomes: Run['outcomes'], skipped: Run['skipped']) => {
+    if (options.report !== null) writeReport(options.report, result(outcomes, skipped));
+  };
+  return result(...(await runAll(world, { options, planned, invariants, note })));
 }
 
 type Plan = {
   readonly options: Options;
   readonly planned: readonly Fault[];
   readonly invariants: readonly Invariant[];
+  readonly note: (outcomes: Run['outcomes'], skipped: Run['skipped']) => void;
 };
 
 async function runAll(
   world: World,
-  { options, planned, invariants }: Plan,
+  { options, planned, invariants, note }: Plan,
 ): Promise<[Outcome[], Run['skipped']]> {
   const outcomes: Outcome[] = [];
   const skipped: { name: string; reason: string }[] = [];
   const beganAt = performance.now();
   for (const fault of planned) {
-    const reason = fault.cannotRun?.(world.system) ?? null;
-    if (reason !== null) skipped.push({ name: fault.name, reason });
-    if (reason !== null || !fits(fault, options, beganAt)) continue;
+    const reason = fault.cannotRun?.(world.system) ?? whyNot(fault, options, beganAt);
+    if (reason !== null) {
+      // What was not run alone is missed; of the pairs there are always more.
+      if (!isPair(fault)) skipped.push({ name: fault.name, reason });
+      continue;
+    }
     const outcome = await runFault(world, fault, invariants);
     outcomes.push(outcome);
+    note(outcomes, skipped);
     tell(outcomeInWords(outcome).trimEnd());
     // Nothing that comes upon a system that does not work says anything.
     if (outcome.recoverySeconds === null) break;
@@ -117,7 +128,10 @@ function tellResult(result: Run): number {
   const { options, outcomes, skipped } = result;
   const { passed, failed } = countChecks(outcomes);
   if (options.report !== null) writeReport(options.report, result);
-  for (const { name, reason } of skipped) tell(`not run: ${name}: ${reason}`);
+  for (const reason of new Set(skipped.map((one) => one.reason))) {
+    const names = skipped.filter((one) => one.reason === reason).map(({ name }) => name);
+    tell(`not run, because ${reason}: ${names.join(', ')}`);
+  }
   if (failed > 0) tellViolations(result);
   tell(`tests: ${passed} passed, ${failed} failed, ${skipped.length} skipped`);
   return failed === 0 ? 0 : 1;

@@ -1,6 +1,7 @@
 /** What a run tells: a block for each fault, the sum at the end, and docs/reliability.md. */
 import { writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
+import { isPair } from './fault.ts';
 import type { Invariant } from './invariants/invariant.ts';
 import type { Options } from './options.ts';
 import type { Outcome } from './run-fault.ts';
@@ -30,9 +31,13 @@ export function outcomeInWords(outcome: Outcome): string {
 }
 
 /** What shows it again. */
-export function commandFor({ seed, domains }: Options, name?: string): string {
-  const many = process.env['MANY'];
-  const chosen = [name && `FAULTS=${name}`, many && `MANY=${many}`].filter(Boolean);
+export function commandFor({ seed, domains, minutes: asked }: Options, name?: string): string {
+  const [many, minutes] = [process.env['MANY'], name === undefined ? asked : null];
+  const chosen = [
+    name && `FAULTS=${name}`,
+    minutes && `MINUTES=${minutes}`,
+    many && `MANY=${many}`,
+  ].filter(Boolean);
   return ['', `SEED=${seed}`, `DOMAINS=${domains}`, ...chosen, 'npm run test:faults']
     .join(' ')
     .trim();
@@ -52,8 +57,8 @@ function inMarkdown({ options, invariants, outcomes, skipped, minutes }: Run): s
   const { passed, failed } = countChecks(outcomes);
   const command = commandFor(options, options.faults?.join(','));
   const [alone, pairs] = [
-    outcomes.filter(({ fault }) => !fault.name.includes('+')),
-    outcomes.filter(({ fault }) => fault.name.includes('+')),
+    outcomes.filter(({ fault }) => !isPair(fault)),
+    outcomes.filter(({ fault }) => isPair(fault)),
   ];
   const lines = [
     '# Reliability',

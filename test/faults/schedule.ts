@@ -8,7 +8,7 @@ const PAIRS = 10;
 /** At most, where a time is given. */
 const PAIRS_MAX = 1_000;
 /** Beside the fault itself: until everything works again, and the invariants. */
-export const CHECKS_SECONDS = 25;
+const CHECKS_SECONDS = 25;
 
 /** Those of FAULTS as they stand there; else each one alone in a drawn order, then pairs. */
 export function schedule(all: readonly Fault[], options: Options, random: Random): Fault[] {
@@ -30,11 +30,11 @@ export function schedule(all: readonly Fault[], options: Options, random: Random
   return [...alone, ...pairs(all, options.minutes === null ? PAIRS : PAIRS_MAX, random)];
 }
 
-/** Where there is no time limit, everything fits; a named fault is run in any case. */
-export function fits(fault: Fault, { minutes, faults }: Options, beganAt: number): boolean {
-  if (minutes === null || faults !== null) return true;
+/** Why it is not run at this moment; null where it is. Without a time limit everything fits; a named fault is run in any case. */
+export function whyNot(fault: Fault, { minutes, faults }: Options, beganAt: number): string | null {
+  if (minutes === null || faults !== null) return null;
   const leftSeconds = minutes * 60 - (performance.now() - beganAt) / 1_000;
-  return fault.seconds + CHECKS_SECONDS <= leftSeconds;
+  return fault.seconds + CHECKS_SECONDS <= leftSeconds ? null : 'no time was left';
 }
 
 function pairs(all: readonly Fault[], count: number, random: Random): Fault[] {
