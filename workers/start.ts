@@ -23,36 +23,37 @@ import { type EscalateCertificateDeps, escalateCertificate } from './escalate-ce
 import { type IssueCertificateDeps, issueCertificate } from './issue-certificate.ts';
 import { ensureSweeps, reconcile, repairedAny } from './reconcile.ts';
 import type { ReconcileDeps } from './repair/wanted-jobs.ts';
-import { type ClockGuard, type ClockGuardDeps, startClockGuard } from './running/clock-guard.ts';
+import { type ClockGuard, startClockGuard } from './running/clock-guard.ts';
 import type { JobResult } from './running/job.ts';
 import { type Attempt, type Attempts, createAttempts, type RunDeps } from './running/run-job.ts';
 import { keepFromSpinning } from './running/spin-guard.ts';
 import { startTimer } from './running/timer.ts';
 
-export type WorkerDeps = RunDeps &
-  ClockGuardDeps & {
-    readonly backend: QueueBackend;
-    readonly checkDns: CheckDnsDeps;
-    readonly issueCertificate: IssueCertificateDeps;
-    readonly escalateCertificate: EscalateCertificateDeps;
-    /** Works through the domains that are due for a look, until none is. */
-    recheckLive(stop: AbortSignal): Promise<JobResult>;
-    /** The same for certificates that are due for renewal, for a turn; the job's result is its own. */
-    renewCertificate(stop: AbortSignal): Promise<JobResult>;
-    /** The same for those that should have been renewed; after the renewals, in their job, for a turn. */
-    escalateRenewals(stop: AbortSignal): Promise<JobResult>;
-    /** Asks the authorities when they want certificates renewed, for a turn; after both, in their job. */
-    askRenewals(stop: AbortSignal): Promise<JobResult>;
-    /** How long after a sweep the next one begins. */
-    readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
-    deliverWebhook(delivery: DeliveryJob): Promise<JobResult>;
-    /** Hands new deliveries to the queue; answers how many. */
-    relayDeliveries(stop: AbortSignal): Promise<number>;
-    readonly reconcile: ReconcileDeps;
-    readonly reconcileEveryMs: number;
-    /** How many DNS looks one process has under way. */
-    readonly looksAtOnce: number;
-  };
+export type WorkerDeps = RunDeps & {
+  readonly backend: QueueBackend;
+  /** By how much our clock differs from the database's; missing: nobody else has one. */
+  readonly clockSkewMs?: () => Promise<number>;
+  readonly checkDns: CheckDnsDeps;
+  readonly issueCertificate: IssueCertificateDeps;
+  readonly escalateCertificate: EscalateCertificateDeps;
+  /** Works through the domains that are due for a look, until none is. */
+  recheckLive(stop: AbortSignal): Promise<JobResult>;
+  /** The same for certificates that are due for renewal, for a turn; the job's result is its own. */
+  renewCertificate(stop: AbortSignal): Promise<JobResult>;
+  /** The same for those that should have been renewed; after the renewals, in their job, for a turn. */
+  escalateRenewals(stop: AbortSignal): Promise<JobResult>;
+  /** Asks the authorities when they want certificates renewed, for a turn; after both, in their job. */
+  askRenewals(stop: AbortSignal): Promise<JobResult>;
+  /** How long after a sweep the next one begins. */
+  readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
+  deliverWebhook(delivery: DeliveryJob): Promise<JobResult>;
+  /** Hands new deliveries to the queue; answers how many. */
+  relayDeliveries(stop: AbortSignal): Promise<number>;
+  readonly reconcile: ReconcileDeps;
+  readonly reconcileEveryMs: number;
+  /** How many DNS looks one process has under way. */
+  readonly looksAtOnce: number;
+};
 
 export type RunningWorkers = {
   /**
