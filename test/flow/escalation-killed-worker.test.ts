@@ -2,16 +2,19 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
+import { startBeside } from '../support/beside.ts';
 import { createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
-import { startMortalProcess, startProcess } from '../support/process.ts';
+import { startMortalProcess, startMortalWorker, startProcess } from '../support/process.ts';
+import { isLongRun, sizeOfRun } from '../support/run.ts';
 import { freePort } from '../support/servers.ts';
-import { freshStorage, storages } from '../support/storage.ts';
+import { freshStorage, storagesOfRun } from '../support/storage.ts';
 import { startWorld, until } from '../support/world.ts';
 
 const closings = closeAfterEach();
 
-const servers = storages.filter(({ name }) => name !== 'embedded');
+const KILLS = sizeOfRun({ quick: 1, long: 3 });
+const servers = storagesOfRun('postgres').filter(({ name }) => name !== 'embedded');
 
 describe.each(servers)('on $name, while workers are killed', ({ name, available }) => {
   it.skipIf(!available)(
@@ -24,9 +27,9 @@ describe.each(servers)('on $name, while workers are killed', ({ name, available 
       const env = { ESCALATE_AFTER: '2s', ACME_DIRECTORY_URL };
       const world = await startWorld({ storage, ca: 'local authority', env });
       closings.push(world.close);
-      const api = await startProcess({ ...world.env, ROLE: 'api' });
-      closings.push(api.stop);
-      const worker = await startMortalProcess({ ...world.env, ROLE: 'worker' });
+      closings.push((await startBeside({ ...world.env, ROLE: 'api' })).stop);
+      const start = isLongRun ? startProcess : startMortalWorker;
+      const worker = await startMortalProcess({ ...world.env, ROLE: 'worker' }, start);
       closings.push(worker.stop);
       const { prisma, close: closeDatabase } = await openDatabase(
         storage,
@@ -38,7 +41,7 @@ describe.each(servers)('on $name, while workers are killed', ({ name, available 
       const { record } = await client.addDomain();
       await world.publish([`docs CNAME ${record.value}.`]);
       const first = await until('a case', () => prisma.escalation.findFirst());
-      for (let kills = 0; kills < 3; kills += 1) {
+      for (let kills = 0; kills < KILLS; kills += 1) {
         const { escalateAt: before } = await prisma.domain.findFirstOrThrow();
         await worker.replace();
         await until('another look', async () => {

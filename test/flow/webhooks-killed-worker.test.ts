@@ -1,15 +1,16 @@
 /** A worker that is killed while a receiver takes its time: another one delivers, under the same id, and nothing secret is logged. */
 import { describe, expect, it } from 'vitest';
+import { startBeside } from '../support/beside.ts';
 import { createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { startProcess } from '../support/process.ts';
 import { hang, startReceiver, status, verified } from '../support/receiver.ts';
-import { freshStorage, storages } from '../support/storage.ts';
+import { freshStorage, storagesOfRun } from '../support/storage.ts';
 import { startWorld, until } from '../support/world.ts';
 
 const closings = closeAfterEach();
 
-const onServers = storages.filter(({ name }) => name !== 'embedded');
+const onServers = storagesOfRun('postgres_redis').filter(({ name }) => name !== 'embedded');
 
 describe.each(onServers)('on $name, a worker killed in the middle of a delivery', (storageCase) => {
   it.skipIf(!storageCase.available)(
@@ -26,7 +27,7 @@ describe.each(onServers)('on $name, a worker killed in the middle of a delivery'
       const receiver = await startReceiver();
       closings.push(receiver.close);
       receiver.respond = hang;
-      const api = await startProcess({ ...world.env, ROLE: 'api' });
+      const api = await startBeside({ ...world.env, ROLE: 'api' });
       closings.push(api.stop);
       const first = await startProcess({ ...world.env, ROLE: 'worker' });
       closings.push(first.stop);
@@ -39,7 +40,7 @@ describe.each(onServers)('on $name, a worker killed in the middle of a delivery'
       await until('the first attempt', async () => receiver.received.length === 1);
       await first.kill();
       receiver.respond = status(204);
-      const second = await startProcess({ ...world.env, ROLE: 'worker' });
+      const second = await startBeside({ ...world.env, ROLE: 'worker' });
       closings.push(second.stop);
 
       const delivered = await until('it was delivered', async () => {

@@ -34,3 +34,6 @@ startWorkers({
     workerOptions: { ...backend.workerOptions, lockDuration: 2_000, stalledInterval: 500 },
   },
 });
+
+process.stdout.write('Signpost is ready\n');
+process.once('SIGTERM', () => process.exit(0));

@@ -40,7 +40,10 @@ export async function startProcess(
   env: Readonly<Record<string, string>>,
   root = projectRoot,
 ): Promise<SignpostProcess> {
-  const started = launchProcess(env, root);
+  return ready(launchProcess(env, root));
+}
+
+async function ready(started: SignpostProcess): Promise<SignpostProcess> {
   try {
     await started.printed('Signpost is ready');
     return started;
@@ -50,16 +53,29 @@ export async function startProcess(
   }
 }
 
+type Start = (env: Readonly<Record<string, string>>) => Promise<SignpostProcess>;
+
 /** A process that is killed as often as `replace` is called, and has another one in its place when that is done. */
-export async function startMortalProcess(env: Readonly<Record<string, string>>) {
-  let running = await startProcess(env);
+export async function startMortalProcess(
+  env: Readonly<Record<string, string>>,
+  start: Start = startProcess,
+) {
+  let running = await start(env);
   return {
     async replace() {
       await running.kill();
-      running = await startProcess(env);
+      running = await start(env);
     },
     stop: () => running.stop(),
   };
+}
+
+/** A worker that nothing poisons (poisoned-worker.mjs): what it has in its hands when it is killed is taken up in 2 s. */
+export async function startMortalWorker(
+  env: Readonly<Record<string, string>>,
+): Promise<SignpostProcess> {
+  const noPorts = { EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' };
+  return ready(launch([`${projectRoot}test/support/poisoned-worker.mjs`], { ...env, ...noPorts }));
 }
 
 /** Starts a process as `startProcess` does, without waiting for anything. It does not outlive this one. */
@@ -67,7 +83,13 @@ export function launchProcess(
   env: Readonly<Record<string, string>>,
   root = projectRoot,
 ): SignpostProcess {
-  const args = command.slice(1).map((argument) => below(root, argument));
+  return launch(
+    command.slice(1).map((argument) => below(root, argument)),
+    env,
+  );
+}
+
+function launch(args: readonly string[], env: Readonly<Record<string, string>>): SignpostProcess {
   const child = spawn(process.execPath, args, {
     cwd: tmpdir(), // not the project, where a developer may have an .env
     env: { PATH: process.env['PATH'], ...env },
