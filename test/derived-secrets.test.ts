@@ -11,7 +11,7 @@ import {
   deriveSecrets,
   loadDerivedSecrets,
 } from '../src/derived-secrets.ts';
-import { freshStorage, storages } from './support/storage.ts';
+import { freshStorage, type StorageName, storagesOfRun } from './support/storage.ts';
 
 /** They take tens of seconds where the machine does much else meanwhile. */
 vi.setConfig({ testTimeout: 300_000 });
@@ -21,12 +21,9 @@ const inHex = (secrets: DerivedSecrets) =>
     Object.entries(secrets).map(([name, secret]) => [name, Buffer.from(secret).toString('hex')]),
   );
 
-const databases = storages.filter(({ name }) => name !== 'postgres_redis');
+const databases = storagesOfRun().filter(({ name }) => name !== 'postgres_redis');
 
-async function withStore(
-  name: (typeof storages)[number]['name'],
-  act: (store: DerivedSecretStore) => Promise<void>,
-) {
+async function withStore(name: StorageName, act: (store: DerivedSecretStore) => Promise<void>) {
   const fresh = await freshStorage(name);
   const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
   try {

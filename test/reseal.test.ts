@@ -13,7 +13,7 @@ import {
 } from '../src/db/sealed-columns.ts';
 import { reseal, sealedWithOthers } from '../src/reseal.ts';
 import { closeAfterEach } from './support/closings.ts';
-import { freshStorage, type StorageName, storages } from './support/storage.ts';
+import { freshStorage, type StorageName, storages, storagesOfRun } from './support/storage.ts';
 
 /** They take tens of seconds where the machine does much else meanwhile. */
 vi.setConfig({ testTimeout: 300_000 });
@@ -118,7 +118,7 @@ const all =
   '1 derived secret, 1 account key, 1 key of the local authority, 1 webhook secret, 1 replaced webhook secret ' +
   'and 1,100 certificate keys';
 
-for (const { name, available } of storages.filter((one) => one.name !== 'postgres_redis')) {
+for (const { name, available } of storagesOfRun().filter((one) => one.name !== 'postgres_redis')) {
   describe.skipIf(!available)(`on ${name}, what was sealed with the key of before`, () => {
     it('is sealed anew, once, and needs the old key no more', async () => {
       const { store, vault, deps, progress } = await aDatabase(name);

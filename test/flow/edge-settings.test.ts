@@ -1,4 +1,4 @@
-/** What a project's domain settings do at the edge of a real service, on each storage: as soon as it hears of them. */
+/** What a project's domain settings do at the edge of a real service: as soon as it hears of them. */
 import { once } from 'node:events';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { DomainSettings } from '../../src/core/redirects.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type Service, startService } from '../support/service.ts';
-import { freshStorage, storages } from '../support/storage.ts';
+import { freshStorage, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const www = 'docs.shop.test';
@@ -27,7 +27,7 @@ async function publishTwo({ world, client }: Service): Promise<string> {
   return projectPath;
 }
 
-describe.each(storages)('on $name', ({ name, available }) => {
+describe.each(storagesOfRun())('on $name', ({ name, available }) => {
   it.skipIf(!available)(
     'redirects count as soon as the edge has heard of them, and end so',
     async () => {

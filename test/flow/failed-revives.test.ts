@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { type Service, startService } from '../support/service.ts';
-import { freshStorage, storages } from '../support/storage.ts';
+import { freshStorage, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const closings = closeAfterEach();
@@ -13,7 +13,7 @@ const statusOf = ({ client }: Service, status: string) =>
     return domain.status === status && domain;
   });
 
-it.each(storages.filter(({ available }) => available))(
+it.each(storagesOfRun().filter(({ available }) => available))(
   'on $name a domain that failed goes live when its record comes after all',
   { timeout: 180_000 },
   async ({ name }) => {

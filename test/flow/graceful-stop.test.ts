@@ -1,17 +1,16 @@
 /** SIGTERM under load, as at every deploy: the worker finishes what it has, and the next one goes on from there. */
 import { describe, expect, it } from 'vitest';
 import { domainQueues } from '../../src/queue/names.ts';
+import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { addMany, countLive, lifeStory, storedChecks, stories } from '../support/many-domains.ts';
 import { startProcess } from '../support/process.ts';
+import { rowsOfRun, sizeOfRun } from '../support/run.ts';
 import { type Service, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const closings = closeAfterEach();
-
-/** Long enough for a look (7 s at most), shorter than an orchestrator's patience. */
-const DEADLINE_MS = 20_000;
 
 async function start(name: StorageName): Promise<Service> {
   const { storage, close } = await freshStorage(name);
@@ -29,16 +28,20 @@ async function deaths({ signpost }: Service): Promise<number[]> {
   return (await storedChecks(signpost.parts)).map(({ stalledCounter }) => stalledCounter);
 }
 
-const cases = [
-  { name: 'postgres_redis', count: 120 },
-  { name: 'postgres', count: 40 },
-] as const;
+const cases = rowsOfRun<{ readonly name: StorageName; readonly count: number }>(
+  [
+    { name: 'postgres_redis', count: sizeOfRun({ quick: 40, long: 120 }) },
+    { name: 'postgres', count: 40 },
+  ],
+  ({ name }) => name === 'postgres_redis',
+);
+const ROUNDS = sizeOfRun({ quick: 1, long: 2 });
 
 describe.each(cases)('on $name, a worker that is stopped under load', ({ name, count }) => {
   const available = storages.some((storage) => storage.name === name && storage.available);
 
   it.skipIf(!available)(
-    'ends in time with nothing in its hands, and nothing is lost or done twice',
+    'ends with nothing in its hands, and nothing is lost or done twice',
     async () => {
       const service = await start(name);
       const { signpost, world } = service;
@@ -46,15 +49,14 @@ describe.each(cases)('on $name, a worker that is stopped under load', ({ name, c
       const domains = await addMany(signpost.parts, world, count);
       const looks = async () =>
         (await database.prisma.domain.aggregate({ _sum: { attempts: true } }))._sum.attempts ?? 0;
-      for (let round = 0; round < 2; round += 1) {
+      for (let round = 0; round < ROUNDS; round += 1) {
         const before = await looks();
         const worker = await startProcess({ ...world.env, ROLE: 'worker' });
         closings.push(worker.stop);
         await until('under load', async () => (await looks()) > before + 3 * count, PATIENCE_MS);
 
-        const begun = performance.now();
         expect(await worker.stop()).toBe(0);
-        expect(performance.now() - begun).toBeLessThan(DEADLINE_MS);
+        // What is cut off at the deadline of src/main.ts would be active still, or be noted as a death.
         for (const queue of domainQueues) {
           expect(await queues.counts(queue)).toMatchObject({ active: 0, failed: 0 });
         }
@@ -71,7 +73,7 @@ describe.each(cases)('on $name, a worker that is stopped under load', ({ name, c
         PATIENCE_MS,
       );
       expect(await last.stop()).toBe(0);
-      const heir = await startProcess({ ...world.env, ROLE: 'worker' });
+      const heir = await startBeside({ ...world.env, ROLE: 'worker' });
       closings.push(heir.stop);
       await until(
         'all live',

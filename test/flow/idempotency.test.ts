@@ -2,12 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
+import { type Beside, startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { startProcess } from '../support/process.ts';
 import { lacks } from '../support/programs.ts';
 import { freePort } from '../support/servers.ts';
 import { startService } from '../support/service.ts';
-import { freshStorage, storages } from '../support/storage.ts';
+import { freshStorage, storagesOfRun } from '../support/storage.ts';
 import { startWorld, until, type World } from '../support/world.ts';
 
 const closings = closeAfterEach();
@@ -39,7 +40,7 @@ function poster({ apiKey }: World, url: string) {
 
 const idOf = ({ text }: Answer) => (JSON.parse(text) as { id: string }).id;
 
-describe.each(storages)('on $name, every POST', ({ name, available }) => {
+describe.each(storagesOfRun('postgres_redis'))('on $name, every POST', ({ name, available }) => {
   it.skipIf(!available)(
     'has its effect once, and its answer as often as it is sent',
     async () => {
@@ -115,7 +116,7 @@ const without = lacks('postgres', 'requests that are sent again to another proce
 
 describe.skipIf(without)('a POST that is sent again', () => {
   it('is refused by another process while it runs, and replayed by it afterwards', async () => {
-    const { here, there, hold } = await startTwo();
+    const { here, there, hold } = await startTwo(startBeside);
     const held = await hold('after its effect');
     const key = randomUUID();
     const first = here.post('/v1/pets', { name: 'Rex', categoryId: 1 }, key);
@@ -139,7 +140,7 @@ describe.skipIf(without)('a POST that is sent again', () => {
   ] as const)(
     'to a process that was killed %s %s',
     async (moment, _, replayed) => {
-      const { world, here, there, hold, count } = await startTwo();
+      const { world, here, there, hold, count } = await startTwo(startProcess);
       const project = await here.post('/v1/projects', { name: 'P', slug: 'p', plan: 'pro' }, 'p');
       const path = `/v1/projects/${idOf(project)}`;
       const deploy = { status: 'succeeded', upstream: world.upstream };
@@ -152,7 +153,7 @@ describe.skipIf(without)('a POST that is sent again', () => {
       await held.reached();
       // Nobody sees it before it is committed, the queue neither.
       expect([await count('domain'), await count('bullmq.job')]).toEqual([0, 0]);
-      await here.kill();
+      await here.process.kill();
       expect(await lost).toBe('lost');
       await held.letGo();
       const answer = await until('an answer', async () => {
@@ -163,21 +164,22 @@ describe.skipIf(without)('a POST that is sent again', () => {
       expect([await count('domain'), await count('event')]).toEqual([1, 1]);
       // What was to come after the commit died with the process; the reconciler makes good for it.
       expect(await count('bullmq.job')).toBe(replayed ? 0 : 1);
-      const worker = await startProcess({ ...world.env, ROLE: 'worker' });
-      closings.push(worker.stop);
+      closings.push((await startBeside({ ...world.env, ROLE: 'worker' })).stop);
       await until('a look', () => count('domain', 'attempts > 0'));
     },
     180_000,
   );
 });
 
-/** Two processes of the API on one PostgreSQL. */
-async function startTwo() {
+type Start<P> = (env: World['env']) => Promise<P>;
+
+/** Two APIs on one PostgreSQL, the first of them started so. */
+async function startTwo<P extends Beside>(start: Start<P>) {
   const { storage, close } = await freshStorage('postgres');
   closings.push(close);
   const world = await startWorld({ storage, ca: 'local authority' });
   closings.push(world.close);
-  const [here, there] = [await startApi(world), await startApi(world)];
+  const [here, there] = [await startApi(world, start), await startApi(world, startBeside)];
   const url = world.env['DATABASE_URL'];
   const database = new pg.Client(url);
   const blocker = new pg.Client(url);
@@ -206,9 +208,9 @@ async function startTwo() {
   };
 }
 
-async function startApi(world: World) {
+async function startApi<P extends Beside>(world: World, start: Start<P>) {
   const port = await freePort();
-  const { stop, kill } = await startProcess({ ...world.env, PORT: String(port), ROLE: 'api' });
-  closings.push(stop);
-  return { post: poster(world, `http://127.0.0.1:${port}`), kill };
+  const process = await start({ ...world.env, PORT: String(port), ROLE: 'api' });
+  closings.push(process.stop);
+  return { post: poster(world, `http://127.0.0.1:${port}`), process };
 }

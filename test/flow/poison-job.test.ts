@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { forgetJobs } from '../../src/queue/queues.ts';
+import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { addMany, countLive, lifeStory, type OneOfMany, stories } from '../support/many-domains.ts';
-import { startProcess } from '../support/process.ts';
 import { type Service, startService } from '../support/service.ts';
-import { freshStorage, type StorageName, storages } from '../support/storage.ts';
+import { freshStorage, type StorageName, storages, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const closings = closeAfterEach();
@@ -60,7 +60,7 @@ function setAside({ signpost }: Service) {
   return signpost.parts.database.prisma.quarantine.findMany({ orderBy: { reason: 'asc' } });
 }
 
-const servers = storages.filter(({ name }) => name !== 'embedded');
+const servers = storagesOfRun('postgres').filter(({ name }) => name !== 'embedded');
 
 describe.each(servers)('on $name, poison', ({ name, available }) => {
   it.skipIf(!available)(
@@ -97,7 +97,7 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
       await poisoned.stop();
       closings.pop();
 
-      const cured = await startProcess({ ...world.env, ROLE: 'worker' });
+      const cured = await startBeside({ ...world.env, ROLE: 'worker' });
       closings.push(cured.stop);
       await until(
         'all live',
@@ -112,7 +112,9 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
 });
 
 // How often it is taken is the database's matter, and tested on each (test/db/sweep-leases.test.ts).
-describe.each(servers.slice(-1))('on $name, poison among live domains', ({ name, available }) => {
+const onRedis = storages.filter(({ name }) => name === 'postgres_redis');
+
+describe.each(onRedis)('on $name, poison among live domains', ({ name, available }) => {
   it.skipIf(!available)(
     'is noted, and keeps no other from being looked at',
     async () => {
@@ -177,7 +179,7 @@ describe.each(servers.slice(-1))('on $name, poison among live domains', ({ name,
       await poisoned.stop();
       closings.pop();
 
-      const cured = await startProcess({ ...world.env, ROLE: 'worker' });
+      const cured = await startBeside({ ...world.env, ROLE: 'worker' });
       closings.push(cured.stop);
       await endLeases();
       await until('forgotten', async () => (await setAside(service)).length === 0);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { startReceiver, status } from '../support/receiver.ts';
 import { type Service, startService } from '../support/service.ts';
-import { freshStorage, type StorageName, storages } from '../support/storage.ts';
+import { freshStorage, type StorageName, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const closings = closeAfterEach();
@@ -35,7 +35,7 @@ async function make({ client }: Service, path: string, url: string, events: read
   return (body as { id: string }).id; // our own API's documented shape
 }
 
-for (const { name, available } of storages.filter(({ name }) => name !== 'postgres')) {
+for (const { name, available } of storagesOfRun('postgres')) {
   describe.skipIf(!available)(`on ${name}`, () => {
     it('3,000 messages for one receiver keep another one waiting for seconds at most', async () => {
       const service = await start(name);
