@@ -9,7 +9,9 @@ import { type Hands, pointing } from '../support/hands.ts';
 import { type House, startHouse } from '../support/house.ts';
 import { signIn } from '../support/procedure.ts';
 import { lacks } from '../support/programs.ts';
+import { isLongRun } from '../support/run.ts';
 import { takePictures } from '../support/screenshots.ts';
+import { anyStorage } from '../support/storage.ts';
 
 const MARKUP = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
 const badge = (word: string) => `#head .badge:has-text("${word}")`;
@@ -24,7 +26,7 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
     let page: Page;
     let hands: Hands;
     beforeAll(async () => {
-      house = await startHouse('embedded', 'local authority');
+      house = await startHouse(anyStorage, 'local authority');
       browser = await startBrowser();
     });
     beforeEach(async () => {
@@ -150,7 +152,8 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       for (const width of [1280, 360]) {
         await page.setViewportSize({ width, height: 800 });
         expect(await overflowOf(page)).toBe(0);
-        expect(await complaintsOfAxe(page)).toEqual([]);
+        // It reads the page's structure, which is the same whatever a zone says.
+        if (isLongRun || owner === 'text') expect(await complaintsOfAxe(page)).toEqual([]);
       }
       await hands.expectMarked();
       // Not before: without these lines the domain turns live, and nothing of them is shown any more.

@@ -7,10 +7,19 @@ import { pointing } from '../support/hands.ts';
 import { startHouse } from '../support/house.ts';
 import { wholeProcedure } from '../support/procedure.ts';
 import { lacks } from '../support/programs.ts';
+import { rowsOfRun } from '../support/run.ts';
 import { takePictures } from '../support/screenshots.ts';
-import { storages } from '../support/storage.ts';
+import { type StorageName, storages } from '../support/storage.ts';
+import type { CaKind } from '../support/world.ts';
 
-const { available } = storages.find(({ name }) => name === 'postgres_redis') ?? {};
+type Row = { readonly storage: StorageName; readonly ca: CaKind };
+const houses: readonly Row[] = [
+  { storage: 'embedded', ca: 'local authority' },
+  { storage: 'postgres_redis', ca: 'Pebble' },
+];
+const isThere = ({ storage, ca }: Row): boolean =>
+  storages.some(({ name, available }) => name === storage && available) &&
+  !(ca === 'Pebble' && lacks('pebble', 'the customer’s procedure with Pebble'));
 
 describe.skipIf(lacks('chromium', 'the customer’s procedure in a browser'))(
   'a customer publishes a project under an own domain in the dashboard',
@@ -23,25 +32,16 @@ describe.skipIf(lacks('chromium', 'the customer’s procedure in a browser'))(
     });
     afterAll(() => browser?.close());
 
-    it('on the embedded storage, certified by the local authority', async () => {
-      const house = await startHouse('embedded', 'local authority');
-      closings.push(house.close);
-      const { page, complaints, close } = await visit(browser, house.url);
-      closings.push(close);
-      await takePictures(page, 'sign-in');
-      const lookAt = (state: string) => takePictures(page, state);
-      await wholeProcedure({ hands: pointing(page), house, name: 'shop', lookAt });
-      expect(complaints).toEqual([]);
-    });
-
-    it.skipIf(!available || lacks('pebble', 'the customer’s procedure with Pebble'))(
-      'on PostgreSQL and Redis, certified by Pebble',
-      async () => {
-        const house = await startHouse('postgres_redis', 'Pebble');
+    it.each(rowsOfRun(houses, ({ storage }) => storage === 'embedded').filter(isThere))(
+      'on $storage, certified by $ca',
+      async ({ storage, ca }) => {
+        const house = await startHouse(storage, ca);
         closings.push(house.close);
         const { page, complaints, close } = await visit(browser, house.url);
         closings.push(close);
-        await wholeProcedure({ hands: pointing(page), house, name: 'shop' });
+        const lookAt = (state: string) => takePictures(page, state);
+        await lookAt('sign-in');
+        await wholeProcedure({ hands: pointing(page), house, name: 'shop', lookAt });
         expect(complaints).toEqual([]);
       },
     );
