@@ -9,11 +9,16 @@ import { escalationInWords } from '../../src/http/escalation-view.ts';
 import { missing, right } from '../support/builders.ts';
 import { certificateOf, DAY, type FakeTime, HOUR, MINUTE } from '../support/fake-time.ts';
 import { forbidden, isAway, refuses, startLiveLife, typesOf } from '../support/live-domain.ts';
+import { sizeOfRun } from '../support/run.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 /** These lives last months: their workers wake once a day. */
 const EVERY = DAY;
+/** While everything goes well. */
+const SELDOM = sizeOfRun({ quick: 5 * DAY, long: DAY });
 const MONTH = 30 * DAY;
+/** Of certificates of whose length nothing is said: a shorter life is sooner over. */
+const DAYS = sizeOfRun({ quick: 45, long: 90 });
 
 let stored: StoredDomains;
 beforeAll(async () => {
@@ -95,7 +100,7 @@ describe.each(troubles)('renewals in which $what', { timeout: 300_000 }, (troubl
 
   it('from the fifth month on call for an operator once, days before the end, and the old one is served until then', async () => {
     const life = await live(90);
-    await life.pass(5 * MONTH, EVERY);
+    await life.pass(5 * MONTH, SELDOM);
     expect((await typesOf(life)).filter((type) => type === 'certificate.renewed')).toHaveLength(2);
     expect(await casesOf(life)).toEqual([]);
 
@@ -132,14 +137,14 @@ describe.each(troubles)('renewals in which $what', { timeout: 300_000 }, (troubl
   });
 
   it('close the case when the renewed certificate is stored, and open none in the months after', async () => {
-    const life = await live(90);
+    const life = await live(DAYS);
     begin(life);
     await untilCalled(life, DAY, 90);
     life.dns(right);
-    life.authority(certificateOf(90));
-    await life.pass(2 * DAY, HOUR);
+    life.authority(certificateOf(DAYS));
+    await life.pass(2 * DAY, sizeOfRun({ quick: 6 * HOUR, long: HOUR }));
     expect((await typesOf(life)).slice(-2)).toEqual(['certificate.renewed', 'escalation.closed']);
-    await life.pass(7 * MONTH, EVERY);
+    await life.pass(7 * MONTH, SELDOM);
     expect(await casesOf(life)).toMatchObject([{ cause, closedAt: expect.any(Date) }]);
     expect((await life.row()).status).toBe('live');
   });
@@ -154,7 +159,7 @@ describe('the operator is called for', { timeout: 300_000 }, () => {
   it.each(lives)('of a certificate of %d days with %d days left', async (days, leftDays) => {
     const life = await live(days);
     life.authority(refuses);
-    await life.pass((days - leftDays - 1) * DAY, EVERY);
+    await life.pass((days - leftDays - 1) * DAY, SELDOM);
     await life.pass(DAY - 2 * MINUTE, HOUR);
     expect(await casesOf(life)).toEqual([]);
     await life.pass(2 * MINUTE);
@@ -181,7 +186,7 @@ describe('the operator is called for', { timeout: 300_000 }, () => {
 
 describe('a case of a served domain', { timeout: 300_000 }, () => {
   it('changes its cause when two looks agree, and is closed by the removal', async () => {
-    const life = await live(90);
+    const life = await live(DAYS);
     life.authority(refuses);
     await untilCalled(life, DAY, 90);
     life.dns(forbidden);
