@@ -13,8 +13,8 @@ import type { Shown } from '../support/client.ts';
 import { closeAfterAll } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
 import { sizeOfRun } from '../support/run.ts';
-import { type PostgresServer, startPostgres } from '../support/servers.ts';
 import { type Service, startService } from '../support/service.ts';
+import { freshStorage } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const FLOOD = sizeOfRun({ quick: 250, long: 1_000 });
@@ -23,7 +23,6 @@ const STATEMENT_MS = 10_000;
 const greeting = 'Hello from the project’s deploy.\n';
 const closings = closeAfterAll();
 const without = lacks('postgres', 'a flood of challenges');
-let postgres: PostgresServer;
 let service: Service;
 /** An edge apart from the API and the workers. */
 let edge: { readonly httpPort: number; readonly httpsPort: number };
@@ -31,9 +30,8 @@ let ca: string;
 
 beforeAll(async () => {
   if (without) return;
-  postgres = await startPostgres();
-  closings.push(postgres.close);
-  const storage = { kind: 'postgres', databaseUrl: postgres.url } as const;
+  const { storage, close } = await freshStorage('postgres');
+  closings.push(close);
   service = await startService({ storage, ca: 'local authority' });
   closings.push(service.close);
   const { client, world, signpost } = service;
@@ -92,12 +90,13 @@ describe.skipIf(without)('While many requests for challenges wait', { timeout: 1
     answered = 0;
     expect(await visit(`docs.${world.zone}`)).toBe(greeting);
     // Nothing that looks at a challenge is answered.
-    lock = new pg.Client(postgres.url);
+    lock = new pg.Client(world.env['DATABASE_URL']);
     await lock.connect();
     lockedAt = performance.now();
     await lock.query('BEGIN; LOCK TABLE challenge IN ACCESS EXCLUSIVE MODE');
     flood = Array.from({ length: FLOOD }, (_, nth) => ask(`docs.${world.zone}`, nth));
-    const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+    const waiting = `SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     // Not over the connection that locks: within a transaction it would see the same again and again.
     const { pool } = signpost.parts.database;
     await until('one waits', async () => (await pool.query(waiting)).rowCount === 1);
@@ -143,7 +142,8 @@ describe.skipIf(without)('While many requests for challenges wait', { timeout: 1
     const { zone } = service.world;
     const closed = await openConnection(`untold.${zone}`);
     await lock.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE 'LISTEN %'`,
     );
     await remove(`untold.${zone}`);
     await closed();

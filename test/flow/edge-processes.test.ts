@@ -7,10 +7,12 @@ import { text } from 'node:stream/consumers';
 import { connect, type TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { age } from '../support/aged-certificate.ts';
+import { type Beside, startBeside } from '../support/beside.ts';
 import type { Shown } from '../support/client.ts';
 import { closeAfterAll } from '../support/closings.ts';
 import { startProcess } from '../support/process.ts';
 import { lacks } from '../support/programs.ts';
+import { sizeOfRun } from '../support/run.ts';
 import { freePort, type PostgresServer, startPostgres } from '../support/servers.ts';
 import { type Service, startService } from '../support/service.ts';
 import { until } from '../support/world.ts';
@@ -19,7 +21,7 @@ const greeting = 'Hello from the project’s deploy.\n';
 const closings = closeAfterAll();
 let postgres: PostgresServer;
 let service: Service;
-/** The HTTPS ports of two edges, each a process of its own. */
+/** The HTTPS ports of two edges apart from the API and the workers, one of them a process of its own in every run. */
 let edges: readonly number[];
 let ca: string;
 let projectPath: string;
@@ -34,7 +36,7 @@ beforeAll(async () => {
   const storage = { kind: 'postgres', databaseUrl: postgres.url } as const;
   service = await startService({ storage, ca: 'local authority' });
   closings.push(service.close);
-  edges = await Promise.all([startEdge(), startEdge()]);
+  edges = await Promise.all([startEdge(startProcess), startEdge(startBeside)]);
   const { client, signpost, world } = service;
   const { record } = await client.addDomain();
   projectPath = client.domainPath.replace(/\/domains\/.*$/, '');
@@ -44,15 +46,15 @@ beforeAll(async () => {
   ca = await world.rootCertificates(signpost.parts.rootCertificate);
 }, 120_000);
 
-async function startEdge(): Promise<number> {
+async function startEdge(start: (env: Service['world']['env']) => Promise<Beside>) {
   const [http, https] = [await freePort(), await freePort()];
-  const edge = await startProcess({
+  const edge = await start({
     ...service.world.env,
     ROLE: 'edge',
     EDGE_HTTP_PORT: String(http),
     EDGE_HTTPS_PORT: String(https),
   });
-  closings.push(edge.kill);
+  closings.push(edge.stop);
   return https;
 }
 
@@ -101,7 +103,7 @@ async function expectGone(hostname: string): Promise<void> {
   for (const port of edges) {
     await until(`${hostname} refused at ${port}`, () => isRefused(hostname, port));
   }
-  for (let look = 0; look < 50; look += 1) {
+  for (let look = 0; look < sizeOfRun({ quick: 15, long: 50 }); look += 1) {
     for (const port of edges) expect(await isRefused(hostname, port)).toBe(true);
   }
 }
@@ -216,7 +218,7 @@ describe.skipIf(without)('At two edges in processes of their own', { timeout: 18
     const hostname = await publish('outage');
     const unknown = `nobody.${service.world.zone}`;
     await postgres.stop();
-    for (let look = 0; look < 20; look += 1) {
+    for (let look = 0; look < sizeOfRun({ quick: 5, long: 20 }); look += 1) {
       expect(await everywhere(hostname, ({ body }) => body === greeting)).toBe(true);
       for (const port of edges) expect(await isRefused(unknown, port)).toBe(true);
     }

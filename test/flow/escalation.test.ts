@@ -1,4 +1,4 @@
-/** 30 minutes (here: seconds) without a certificate, on a real service: the right cause, once, in the same words for all. */
+/** 30 minutes without a certificate, on a real service: the right cause, once, in the same words for all. */
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, it, type TestContext } from 'vitest';
@@ -10,9 +10,6 @@ import { lacks } from '../support/programs.ts';
 import { freePort } from '../support/servers.ts';
 import { freshStorage } from '../support/storage.ts';
 import { startWorld, until, type World, type WorldOptions } from '../support/world.ts';
-
-/** On a busy machine, too, the first order has come to its end by then, and whoever reads a case is done before the next look. */
-const ESCALATE_AFTER = '12s';
 
 /** Each test closes what it opened; they run beside each other, because most of them is waiting. */
 type Closing = Pick<TestContext, 'onTestFinished'>;
@@ -36,7 +33,7 @@ async function start(
   onTestFinished(close);
   const world = await startWorld({ storage, ...options });
   onTestFinished(world.close);
-  const config = loadConfig({ ...world.env, ESCALATE_AFTER, ...more(world) });
+  const config = loadConfig({ ...world.env, ...more(world) });
   if (!config.ok) throw new Error(JSON.stringify(config.problems));
   const warnings: Record<string, unknown>[] = [];
   const write = (line: string) => void warnings.push(JSON.parse(line));
@@ -63,9 +60,25 @@ async function cases({ client }: Pick<Service, 'client'>): Promise<readonly Show
 const ordering = ({ client }: Service) =>
   until('an order', async () => (await client.domain()).certificate.status === 'ordering');
 
+/** The look that comes half an hour after the verification, or after the look before. */
+async function halfAnHourLater({ signpost }: Service): Promise<void> {
+  const { bringNow, database } = signpost.parts;
+  const [domain] = await database.prisma.domain.findMany({ where: { status: 'verified' } });
+  if (domain) await bringNow('escalate-certificate', { domainId: domain.id, epoch: domain.epoch });
+}
+
+/** What became of the first attempt, where that is needed for the case. */
+const setback = ({ signpost }: Service) =>
+  until('a setback', async () => {
+    const [order] = await signpost.parts.database.prisma.certificate.findMany();
+    return order?.setback;
+  });
+
 /** The one case, once it is open: told to the customer, in the timeline and in the log with the operator's words. */
 async function theCase(service: Service): Promise<Shown> {
   const { client, warnings } = service;
+  await until('verified', async () => (await client.domain()).status === 'verified');
+  await halfAnHourLater(service);
   const escalation = await until('a case', async () => (await client.domain()).escalation);
   const [shown, ...others] = await cases(service);
   if (shown === undefined) throw new Error('the operator sees no case');
@@ -90,6 +103,7 @@ async function theCase(service: Service): Promise<Shown> {
 /** It ends with the certificate, was told once, and stays as the one case there was. */
 async function closedByCertificate(service: Service, cause: string): Promise<readonly string[]> {
   const { client } = service;
+  await halfAnHourLater(service);
   const live = await until('live', async () => {
     const domain = await client.domain();
     return domain.status === 'live' && domain;
@@ -156,6 +170,7 @@ describe.skipIf(withoutPebble)(
       const { record } = await service.client.addDomain();
       await service.world.publish([`docs CNAME ${record.value}.`]);
 
+      await setback(service);
       const { cause, nextAction, evidence } = await theCase(service);
       expect(cause).toBe('authority_unreachable');
       expect(nextAction).toMatch(/^The open order is taken up again at /);

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
-import { startServiceOnOwnServers } from '../support/service.ts';
+import { startService, startServiceOnOwnServers } from '../support/service.ts';
+import { freshStorage } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const closings = closeAfterEach();
@@ -12,12 +13,15 @@ const without =
 
 describe.skipIf(without)('a service whose servers go away', () => {
   it('takes a domain while Redis is gone, and goes on with it afterwards', async () => {
-    const { redis, world, client } = await startServiceOnOwnServers(closings);
-    await redis.kill();
+    const { storage, redis, close } = await freshStorage('postgres_redis');
+    closings.push(close);
+    const { world, client, close: stop } = await startService({ storage, ca: 'local authority' });
+    closings.push(stop);
+    await redis?.kill();
     const { record, status } = await client.addDomain();
     expect(status).toBe('pending');
     await world.publish([`docs CNAME ${record.value}.`]);
-    await redis.restart();
+    await redis?.restart();
     await until('live', async () => (await client.domain()).status === 'live');
   }, 180_000);
 

@@ -32,8 +32,14 @@ const statusOf = (client: Client, status: string) =>
 
 describe('the window', () => {
   it('ends a domain whose record never came, and verify gives it another with the same record', async () => {
-    const { world, client } = await start({ VERIFY_WINDOW: '12s' });
+    const { world, client, signpost } = await start({});
+    const { bringNow, database, config } = signpost.parts;
     const { record } = await client.addDomain();
+    await until('a look', async () => (await client.domain()).findings.length > 0);
+    const pendingSince = new Date(Date.now() - config.verifyWindowMs);
+    await database.prisma.domain.updateMany({ data: { pendingSince } });
+    const { id: domainId, epoch } = await database.prisma.domain.findFirstOrThrow();
+    await bringNow('check-dns', { domainId, epoch });
     const failed = await statusOf(client, 'failed');
     expect(failed.findings.map(({ code }) => code)).toEqual(['record_missing']);
     expect(failed.checks).toMatchObject({ nextCheckAt: expect.any(String), windowEndsAt: null });
@@ -57,13 +63,18 @@ describe.skipIf(lacks('pebble', 'an escalation that a certificate ends'))('an es
   it('is opened once when no certificate comes, and closed when the domain goes on', async () => {
     // Nobody listens where the authority looks for the challenge.
     const challengePort = await freePort();
-    const { world, client } = await start(
-      // Long enough for the order to have failed by then; the probe would keep it back.
-      { ESCALATE_AFTER: '20s', EDGE_PROBE: 'false' },
+    const { world, client, signpost } = await start(
+      // The probe would keep the order back.
+      { EDGE_PROBE: 'false' },
       { ca: 'Pebble', challengePort },
     );
     const { record } = await client.addDomain();
     await world.publish([`docs CNAME ${record.value}.`]);
+    await until('the refusal', async () => (await client.domain()).certificate.problem !== null);
+    // As half an hour later.
+    const { bringNow, database } = signpost.parts;
+    const { id: domainId, epoch } = await database.prisma.domain.findFirstOrThrow();
+    await bringNow('escalate-certificate', { domainId, epoch });
     const waiting = await until('escalation', async () => {
       const domain = await client.domain();
       return domain.escalation !== null && domain.certificate.problem !== null && domain;

@@ -7,8 +7,9 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { startSignpost } from '../../src/start.ts';
 import { startProblem } from '../../src/start-problem.ts';
+import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';
-import { launchProcess, startProcess } from '../support/process.ts';
+import { launchProcess } from '../support/process.ts';
 import { isLongRun } from '../support/run.ts';
 import { freePort } from '../support/servers.ts';
 import { anyPorts, storageOf, takenPort } from './support.ts';
@@ -104,8 +105,8 @@ describe('a port that cannot be had', () => {
     const { port, close } = await takenPort();
     closings.push(close);
     expect(await refusalOf({ PORT: port })).toContain('is in use');
-    const started = await startProcess({ ...anyPorts, ...storage });
-    closings.push(started.kill);
+    const started = await startBeside({ ...anyPorts, ...storage });
+    closings.push(started.stop);
     expect(started.stdout()).toContain('Your first key');
   });
 
@@ -136,14 +137,14 @@ describe('a folder that cannot be used', () => {
 
   it('because another process has it: one line names that one, which goes on and frees it', async () => {
     const DATA_DIR = join(folder, 'data');
-    const first = await startProcess({ ...anyPorts, DATA_DIR });
-    closings.push(first.kill);
+    const port = await freePort();
+    const first = await startBeside({ ...anyPorts, DATA_DIR, PORT: String(port) });
+    closings.push(first.stop);
     const { code, stdout, stderr } = await failToStart({ DATA_DIR });
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^Signpost cannot start: .*\n$/);
     expect(stderr).toContain(`${DATA_DIR} is in use by process ${first.pid}`);
-    const [, dashboard = ''] = /Dashboard +(\S+)/.exec(first.stdout()) ?? [];
-    expect((await fetch(dashboard)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
     expect(await first.stop()).toBe(0);
     expect(await readdir(DATA_DIR)).not.toContain('signpost.lock');
   });

@@ -3,10 +3,11 @@ import { pino } from 'pino';
 import { loadConfig } from '../../src/config.ts';
 import { logOptions } from '../../src/ops/log.ts';
 import { startSignpost } from '../../src/start.ts';
+import { welcome } from '../../src/welcome.ts';
 import { type SignpostProcess, startProcess } from './process.ts';
 import { isLongRun } from './run.ts';
 
-export type Beside = Pick<SignpostProcess, 'stop' | 'output'>;
+export type Beside = Pick<SignpostProcess, 'pid' | 'stop' | 'stdout' | 'output'>;
 
 /** What `docker stop` leaves a process, and more than any test's work takes. */
 const STOP_DEADLINE_MS = 20_000;
@@ -22,7 +23,9 @@ export async function startBeside(env: Readonly<Record<string, string>>): Promis
   const signpost = await startSignpost(result.config, log);
   let stopped: Promise<void> | undefined;
   return {
-    output: () => lines.join(''),
+    pid: process.pid,
+    stdout: () => welcome(result.config, signpost),
+    output: () => welcome(result.config, signpost) + lines.join(''),
     async stop() {
       stopped ??= signpost.close(STOP_DEADLINE_MS);
       await stopped;
