@@ -21,12 +21,11 @@ describe('the tour', () => {
   // Again, twice at most, where a check fell between two answers of a zone that was just being changed: it tells the same in another order.
   it('shows a domain going live past the classic mistakes, as the README says', {
     retry: 2,
-    timeout: 120_000,
   }, async () => {
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ['dist/src/cli/main.js', 'demo'],
-      { cwd: projectRoot, timeout: 60_000, env: { PATH: process.env['PATH'], NO_COLOR: '1' } },
+      { cwd: projectRoot, timeout: 150_000, env: { PATH: process.env['PATH'], NO_COLOR: '1' } },
     );
     const tour = `\`\`\`\n${withoutChance(stdout).trim()}\n\`\`\`\n`;
     const text = readFileSync(readme, 'utf8');

@@ -15,6 +15,9 @@ const closings = closeAfterEach();
 
 const program = fileURLToPath(new URL('../support/poisoned-worker.mjs', import.meta.url));
 
+/** A machine that is very busy takes 20 s for each of the processes that die here. */
+const PATIENCE_MS = 280_000;
+
 /** Runs the poisoned worker, and again whenever it dies, as an orchestrator would. */
 function supervise(env: Readonly<Record<string, string>>) {
   let child: ChildProcess;
@@ -85,7 +88,7 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
       await until(
         'both are set aside',
         async () => (await setAside(service)).length === 2,
-        200_000,
+        PATIENCE_MS,
       );
       await until('the others', async () => (await countLive(signpost.parts, others)) === 10);
       const rows = await setAside(service);
@@ -102,12 +105,12 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
       await until(
         'all live',
         async () => (await countLive(signpost.parts, domains)) === 12,
-        180_000,
+        PATIENCE_MS,
       );
       expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: 12 });
       await until('forgotten', async () => (await setAside(service)).length === 0);
     },
-    400_000,
+    600_000,
   );
 });
 
@@ -181,8 +184,13 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
 
       const cured = await startBeside({ ...world.env, ROLE: 'worker' });
       closings.push(cured.stop);
-      await endLeases();
-      await until('forgotten', async () => (await setAside(service)).length === 0);
+      await until('forgotten', async () => {
+        // Their long waits are over, also of one whose count has gone back to 0 while its note was kept.
+        const noted = (await setAside(service)).flatMap(({ domainId }) => domainId ?? []);
+        const due = { recheckAt: new Date() };
+        await prisma.domain.updateMany({ where: { id: { in: noted } }, data: due });
+        return noted.length === 0;
+      });
     },
     200_000,
   );
