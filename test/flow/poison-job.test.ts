@@ -192,6 +192,6 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
         return noted.length === 0;
       });
     },
-    200_000,
+    400_000,
   );
 });
