@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createTransport } from '../../src/certificates/acme/transport.ts';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
-import { type AcmeFront, type Meddling, startAcmeFront } from '../support/acme-front.ts';
+import type { AcmeFront, Meddling } from '../support/acme-front.ts';
 import { lacks } from '../support/programs.ts';
 import {
   type AcmeFixture,
@@ -11,8 +11,8 @@ import {
   type Ledger,
   ordersAt,
   rootOf,
-  startAcmeFixture,
 } from './support/acme-fixture.ts';
+import { startFrontForAll } from './support/front-for-all.ts';
 import { meddleAt, points } from './support/interruptions.ts';
 
 /** How long a client waits for a server that is stopped. */
@@ -23,13 +23,8 @@ describe.skipIf(lacks('pebble', 'orders that are interrupted'))(
   () => {
     let fixture: AcmeFixture;
     let front: AcmeFront;
-    beforeEach(async () => {
-      fixture = await startAcmeFixture();
-      front = await startAcmeFront(fixture.pebble);
-    });
-    afterEach(async () => {
-      await front.close();
-      await fixture.close();
+    startFrontForAll((started) => {
+      ({ fixture, front } = started);
     });
 
     /** How an attempt ended, by a process that starts anew. */
@@ -89,17 +84,13 @@ describe.skipIf(lacks('pebble', 'orders that are interrupted'))(
         });
         expect(await attempt(ledger)).toBe('ca_unreachable');
         expect(happened()).toBe(true);
-        const reborn = await fixture.restart();
-        try {
-          front.leadTo(reborn);
-          expect(await attempt(ledger)).toBe('order_lost');
-          expect(front.placed()).toHaveLength(1); // only now is there no order open
-          ledger.forgetOrder();
-          expect(await attempt(ledger)).toBe('issued');
-          expect(front.placed()).toHaveLength(2);
-        } finally {
-          await reborn.close();
-        }
+        await fixture.restart();
+        front.leadTo(fixture.pebble);
+        expect(await attempt(ledger)).toBe('order_lost');
+        expect(front.placed()).toHaveLength(1); // only now is there no order open
+        ledger.forgetOrder();
+        expect(await attempt(ledger)).toBe('issued');
+        expect(front.placed()).toHaveLength(2);
       },
     );
 

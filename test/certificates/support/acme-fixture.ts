@@ -27,14 +27,17 @@ export async function startAcmeFixture(pebbleOptions: AcmeFixtureOptions = {}) {
   const edge = await startEdgeFixture();
   const { httpPort, httpsPort: tlsPort } = edge.ports;
   const options = { ...pebbleOptions, httpPort, tlsPort, dnsServer: dns.address };
-  const pebble = await startPebble(options);
+  let pebble = await startPebble(options);
   return {
     edge,
-    pebble,
-    /** The server at its old address, with nothing left of what it knew. */
+    /** The one that runs now. */
+    get pebble() {
+      return pebble;
+    },
+    /** Puts another in its place, at its address, that knows nothing of what it knew. */
     async restart() {
       await pebble.close();
-      return startPebble({ ...options, port: Number(new URL(pebble.directoryUrl).port) });
+      pebble = await startPebble({ ...options, port: Number(new URL(pebble.directoryUrl).port) });
     },
     async close() {
       await pebble.close();
