@@ -57,6 +57,13 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
         .advance({ ...ledger.order(), predecessor }, { ...ledger.steps, beforePlacing })
         .catch((error: unknown) => (isCertificateFault(error) ? error : Promise.reject(error)));
     }
+    /** A certificate to ask about, the same one for all. */
+    let before: Promise<string> | undefined;
+    const issuedBefore = () => {
+      before ??= issue();
+      return before;
+    };
+
     async function issue(options: ClientOptions = {}, predecessor?: string): Promise<string> {
       const result = await order(options, predecessor);
       if (!('kind' in result) || result.kind !== 'issued') throw new Error(JSON.stringify(result));
@@ -114,7 +121,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
           .catch((error: unknown) => (isCertificateFault(error) ? error.code : error));
 
       it('its window is for this certificate, and holds until it says', async () => {
-        const chain = await issue();
+        const chain = await issuedBefore();
         front.forget();
         const explanationURL = 'https://ca.test/why';
         const body = { suggestedWindow: window, explanationURL };
@@ -129,7 +136,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
       });
 
       it('without that in its directory it has no opinion, and is not asked', async () => {
-        const chain = await issue();
+        const chain = await issuedBefore();
         front.forget();
         expect(await ask(chain)).toBeNull();
         expect(front.heard.map(({ step }) => step)).toEqual(['directory']);
@@ -149,20 +156,20 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
         ['a page', { status: 200, headers: json, body: '<p>' }, 'ca_answer_unreadable'],
         ['that it has failed', { status: 503, headers: {}, body: '' }, 'ca_failed'],
       ])('%s is no answer', async (_what, said, code) => {
-        const chain = await issue();
+        const chain = await issuedBefore();
         offer({ renewalInfo: renewalInfo() }, { renewalInfo: () => said });
         expect(await ask(chain)).toBe(code);
       });
 
       it('of a certificate that it does not know it has no opinion', async () => {
-        const chain = await issue();
+        const chain = await issuedBefore();
         const said = problem(404, 'malformed');
         offer({ renewalInfo: renewalInfo() }, { renewalInfo: () => said });
         expect(await ask(chain)).toBeNull();
       });
 
       it('hears which certificate an order is to replace', async () => {
-        const chain = await issue();
+        const chain = await issuedBefore();
         front.forget();
         offer({ renewalInfo: renewalInfo() });
         await issue({}, chain);
@@ -171,7 +178,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
       });
 
       it('and does not, where it does not want to', async () => {
-        const chain = await issue();
+        const chain = await issuedBefore();
         front.forget();
         await issue({}, chain);
         expect(ordered()).toContainEqual(docs);
@@ -181,7 +188,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
         ['has been replaced already', problem(409, 'alreadyReplaced')],
         ['is none of its own', problem(404, 'malformed')],
       ])('where what is to be replaced %s, the order is an ordinary one', async (_what, said) => {
-        const chain = await issue();
+        const chain = await issuedBefore();
         front.forget();
         const newOrder = (payload: unknown) =>
           JSON.stringify(payload).includes('replaces') ? said : undefined;
@@ -194,7 +201,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
       });
 
       it('an order that replaces keeps to its limits', async () => {
-        const chain = await issue();
+        const chain = await issuedBefore();
         front.forget();
         offer({ renewalInfo: renewalInfo() }, { newOrder: () => problem(429, 'rateLimited') });
         expect(await order({}, chain)).toMatchObject({ problem: { type: 'rate_limited' } });

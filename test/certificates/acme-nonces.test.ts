@@ -1,17 +1,20 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startAcmeFront } from '../support/acme-front.ts';
 import { lacks } from '../support/programs.ts';
+import { rowsOfRun } from '../support/run.ts';
 import { clientOf, createLedger, startAcmeFixture } from './support/acme-fixture.ts';
 
 describe.skipIf(lacks('pebble', 'nonces that are refused, authorizations that are reused'))(
   'The whole order',
   () => {
-    it.each([
+    const shares: readonly (readonly [nonceReject: number, authzReuse: number])[] = [
       [5, 0],
       [5, 100],
       [90, 0],
       [90, 100],
-    ])(
+    ];
+    // The quick run has each share once.
+    it.each(rowsOfRun(shares, ([refused, reused]) => (refused === 5) === (reused === 100)))(
       'comes to its end with %i of 100 nonces refused and %i of 100 authorizations used again',
       async (nonceReject, authzReuse) => {
         const fixture = await startAcmeFixture({ nonceReject, authzReuse });

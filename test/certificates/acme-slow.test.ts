@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
 import type { AcmeFront, AcmeStep, Said } from '../support/acme-front.ts';
 import { lacks } from '../support/programs.ts';
+import { rowsOfRun } from '../support/run.ts';
 import { type AcmeFixture, clientOf, createLedger, type Ledger } from './support/acme-fixture.ts';
 import { startFrontForAll } from './support/front-for-all.ts';
 import { meddleAt, points } from './support/interruptions.ts';
@@ -45,25 +46,36 @@ describe.skipIf(lacks('pebble', 'an authority that is slow'))('An authority', ()
     ['newAccount', 'rate_limited'],
     ['newOrder', 'rate_limited'],
   ];
-  describe.each(asked)('that asks to wait, in %s,', (_form, retryAfter) => {
-    it.each(early)('for %s is left alone until then', async (step, outcome) => {
-      const ledger = createLedger(fixture, 'early.acme.test');
-      front.meddle({ before: (heard) => (heard.step === step ? tooMany(retryAfter) : undefined) });
-      expect(await attempt(ledger)).toEqual([outcome, inAnHour]);
-      expect(ledger.urls.orders).toEqual([]);
-      front.meddle({});
-      expect(await attempt(ledger)).toEqual(['issued']);
-      expect(front.placed()).toHaveLength(1);
-    });
+  describe.each(asked)('that asks to wait, in %s,', (form, retryAfter) => {
+    /** In the quick run each step is asked in one form, the next one in the other. */
+    const isInThisForm = (nth: number) => (nth % 2 === 0) === (form === 'seconds');
 
-    it.each(points)('%s has not refused the order: it goes on after that', async (...point) => {
-      const ledger = createLedger(fixture, 'late.acme.test');
-      const happened = meddleAt(front, point, { before: () => tooMany(retryAfter) });
-      expect(await attempt(ledger)).toEqual(['order_still_open', inAnHour]);
-      expect(happened()).toBe(true);
-      expect(await attempt(ledger)).toEqual(['issued']);
-      expect(front.placed()).toHaveLength(1);
-    });
+    it.each(rowsOfRun(early, (row) => isInThisForm(early.indexOf(row))))(
+      'for %s is left alone until then',
+      async (step, outcome) => {
+        const ledger = createLedger(fixture, 'early.acme.test');
+        front.meddle({
+          before: (heard) => (heard.step === step ? tooMany(retryAfter) : undefined),
+        });
+        expect(await attempt(ledger)).toEqual([outcome, inAnHour]);
+        expect(ledger.urls.orders).toEqual([]);
+        front.meddle({});
+        expect(await attempt(ledger)).toEqual(['issued']);
+        expect(front.placed()).toHaveLength(1);
+      },
+    );
+
+    it.each(rowsOfRun(points, (point) => isInThisForm(points.indexOf(point))))(
+      '%s has not refused the order: it goes on after that',
+      async (...point) => {
+        const ledger = createLedger(fixture, 'late.acme.test');
+        const happened = meddleAt(front, point, { before: () => tooMany(retryAfter) });
+        expect(await attempt(ledger)).toEqual(['order_still_open', inAnHour]);
+        expect(happened()).toBe(true);
+        expect(await attempt(ledger)).toEqual(['issued']);
+        expect(front.placed()).toHaveLength(1);
+      },
+    );
   });
 
   it('that is stuck in processing is asked again, and nothing is done twice', async () => {
