@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, request as httpsRequest } from 'node:https';
+import { Agent, createServer, request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -54,6 +54,13 @@ export type Meddling = {
 };
 
 type Leading = Pick<Pebble, 'directoryUrl' | 'caFile'>;
+/** The Pebble that is led to, with connections to it that are used again: handshakes would be most of the work. */
+type Behind = { readonly directoryUrl: string; readonly agent: Agent };
+
+function behindOf({ directoryUrl, caFile }: Leading): Behind {
+  return { directoryUrl, agent: new Agent({ keepAlive: true, ca: readFileSync(caFile) }) };
+}
+
 export type AcmeFront = Awaited<ReturnType<typeof startAcmeFront>>;
 
 export async function startAcmeFront(pebble: Leading) {
@@ -62,7 +69,7 @@ export async function startAcmeFront(pebble: Leading) {
   const caFile = join(directory, 'ca.pem');
   await writeFile(caFile, root);
   const heard: Heard[] = [];
-  let [behind, meddling]: [Leading, Meddling] = [pebble, {}];
+  let [behind, meddling]: [Behind, Meddling] = [behindOf(pebble), {}];
 
   async function answer(request: IncomingMessage, body: string): Promise<Meddled> {
     const one = hear(request.url ?? '', body);
@@ -97,12 +104,14 @@ export async function startAcmeFront(pebble: Leading) {
     },
     /** Leads to another Pebble from now on: one that was started anew. */
     leadTo(next: Leading) {
-      behind = next;
+      behind.agent.destroy();
+      behind = behindOf(next);
     },
     async close() {
       const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();
+      behind.agent.destroy();
       await closed;
       await rm(directory, { recursive: true, force: true });
     },
@@ -127,15 +136,14 @@ function parse(encoded: string): unknown {
 }
 
 /** The name that the client asked for goes along: Pebble makes its URLs, and checks those that are signed, by it. */
-function passOn({ directoryUrl, caFile }: Leading, asked: IncomingMessage, body: string) {
+function passOn({ directoryUrl, agent }: Behind, asked: IncomingMessage, body: string) {
   return new Promise<Said>((resolve, reject) => {
     const { host = '', 'content-type': type = 'text/plain' } = asked.headers;
     const request = httpsRequest(
       new URL(asked.url ?? '', directoryUrl),
       {
         method: asked.method,
-        ca: readFileSync(caFile),
-        agent: false,
+        agent,
         headers: { host, 'content-type': type, 'user-agent': 'front' },
       },
       (response) => {
