@@ -2,31 +2,44 @@
 import type { Context } from './context.ts';
 import { type Ask, type Case, contentType } from './requests.ts';
 
+/** Cases, and the service and the document that they are held to. */
+export type Held = {
+  readonly document: string;
+  readonly origin: string;
+  readonly cases: readonly Case[];
+  readonly context: Context;
+};
+
 /** Arazzo 1.0.1 (https://spec.openapis.org/arazzo/v1.0.1). A workflow each, so that one that fails stops no other. */
-export function describeCases(origin: string, cases: readonly Case[], context: Context) {
-  const source = (name: string, base: string) => ({
+export function describeCases(all: readonly Held[], fileOf: (document: string) => string) {
+  const source = ({ document, origin }: Held, name: string, base: string) => ({
     name,
     type: 'openapi',
-    url: 'openapi.json',
+    url: fileOf(document),
     'x-serverUrl': `${origin}${base}`,
   });
   return {
     arazzo: '1.0.1',
     info: { title: 'Every operation and every answer of it', version: '1.0.0' },
-    sourceDescriptions: [source('versioned', '/v1'), source('root', '')],
-    workflows: cases.map((one, index) => ({
-      workflowId: workflowId(index),
-      steps: [{ stepId: 'only', ...stepOf(one, one.asking(context)) }],
-    })),
+    sourceDescriptions: all.flatMap((held, place) => [
+      source(held, `versioned${place}`, '/v1'),
+      source(held, `root${place}`, ''),
+    ]),
+    workflows: all.flatMap(({ cases, context }, place) =>
+      cases.map((one, index) => ({
+        workflowId: workflowId(place, index),
+        steps: [{ stepId: 'only', ...stepOf(one, one.asking(context), place) }],
+      })),
+    ),
   };
 }
 
-/** The workflow of a case, by its place in the list. */
-export function workflowId(index: number): string {
-  return `case-${index}`;
+/** The workflow of a case, by its place in the list, and that of its list. */
+export function workflowId(place: number, index: number): string {
+  return `case-${place}-${index}`;
 }
 
-function stepOf({ operation, status, code }: Case, ask: Ask) {
+function stepOf({ operation, status, code }: Case, ask: Ask, place: number) {
   const { params, query, headers, json, text } = ask;
   const payload = json ?? text;
   const parameters = [
@@ -34,7 +47,7 @@ function stepOf({ operation, status, code }: Case, ask: Ask) {
     ...inPlace('query', query),
     ...inPlace('header', headers),
   ];
-  const source = operation.base === '/v1' ? 'versioned' : 'root';
+  const source = `${operation.base === '/v1' ? 'versioned' : 'root'}${place}`;
   return {
     operationId: `$sourceDescriptions.${source}.${operation.operationId}`,
     ...(parameters.length > 0 && { parameters }),

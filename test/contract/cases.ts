@@ -2,6 +2,7 @@
  * Every request that the contract tests send: what test/contract/operations.ts asks, and what operations of a kind
  * refuse. The kind decides, not the document, so that an answer which the document forgot is missed.
  */
+import { rowsOfRun } from '../support/run.ts';
 import type { DocumentedOperation } from './document.ts';
 import { operations } from './operations.ts';
 import { type Asking, adding, type Case, withKey } from './requests.ts';
@@ -39,6 +40,21 @@ export function casesIn(
       ...general(operation, success).map(row),
       ...when(!operation.isEndless, [status, null, true, withKey(operation, success)]).map(row),
     ];
+  });
+}
+
+/**
+ * What a tool sees: everything in the long run. In the quick one the tools share what each operation is there for and one
+ * case of each kind of refusal.
+ */
+export function sampleFor(tool: 'prism' | 'respect', cases: readonly Case[]): readonly Case[] {
+  const kinds = new Map(cases.map((one) => [`${one.status} ${one.code} ${one.fits}`, one]));
+  const one = new Set(kinds.values());
+  const shared = cases.filter((each) => each.code === null || one.has(each));
+  // Where there is one only, both have it.
+  return rowsOfRun(cases, (each) => {
+    const place = shared.indexOf(each);
+    return place === 0 || (place > 0 && (place % 2 === 0) === (tool === 'prism'));
   });
 }
 

@@ -42,7 +42,7 @@ export function operationsOf(text: string): readonly DocumentedOperation[] {
         operationId,
         method: verb.toUpperCase(),
         path,
-        base: item.servers === undefined ? '/v1' : '', // its own servers: those without a version
+        base: baseOf(item.servers),
         scope,
         takesBody: requestBody !== undefined,
         isEndless: isStream(operation.responses['200']),
@@ -50,6 +50,22 @@ export function operationsOf(text: string): readonly DocumentedOperation[] {
       };
     }),
   );
+}
+
+/** What comes before the paths of a document that is wrong, where it stands beside the right one. */
+export const WRONG = '/wrong';
+
+/** Both documents in one, which differ in their paths alone, with the path of each operation's server in its own. */
+export function withWholePaths(text: string, wrong: string): string {
+  const { servers: _, paths, ...document } = JSON.parse(text) as OpenApiDocument; // as above
+  const doubted = JSON.parse(wrong) as OpenApiDocument;
+  const whole = (of: OpenApiDocument['paths'], prefix = '') =>
+    Object.entries(of).map(([path, { servers, ...item }]) => [
+      `${prefix}${baseOf(servers)}${path}`,
+      item,
+    ]);
+  const all = [...whole(paths), ...whole(doubted.paths, WRONG)];
+  return JSON.stringify({ ...document, paths: Object.fromEntries(all) });
 }
 
 /** The answers of an operation as `getPet 200` and `getPet 404 pet_not_found`, but for some codes. */
@@ -67,19 +83,27 @@ export function answersOf(
 
 /** The document of getPet alone, as it would be if ids were text and every animal were found. */
 export function wrongAboutGetPet(text: string): string {
-  const { paths, components, ...document } = JSON.parse(text) as OpenApiDocument; // as above
+  const { paths, ...document } = JSON.parse(text) as OpenApiDocument; // as above
   const path = '/pets/{petId}';
-  const { schemas } = components;
+  const pet = document.components.schemas['Pet'];
   const operation = paths[path]?.get;
-  const pet = schemas['Pet'];
-  if (operation === undefined || pet === undefined) throw new Error('the document has no getPet');
+  const success = operation?.responses['200'];
+  if (pet === undefined || operation === undefined || success === undefined) {
+    throw new Error('the document has no getPet');
+  }
+  const schema = { ...pet, properties: { ...pet.properties, id: { type: 'string' } } };
+  const content = { 'application/json': { schema } };
   const { 404: _, default: __, ...responses } = operation.responses;
-  const wrongPet = { ...pet, properties: { ...pet.properties, id: { type: 'string' } } };
+  const wrong = { ...responses, 200: { ...resolve(success, document), content } };
   return JSON.stringify({
     ...document,
-    paths: { [path]: { get: { ...operation, responses } } },
-    components: { ...components, schemas: { ...schemas, Pet: wrongPet } },
+    paths: { [path]: { get: { ...operation, responses: wrong } } },
   });
+}
+
+/** Operations have servers of their own where their paths have no version. */
+function baseOf(servers: unknown): DocumentedOperation['base'] {
+  return servers === undefined ? '/v1' : '';
 }
 
 function answersIn({ responses }: Operation, document: OpenApiDocument) {
@@ -89,7 +113,10 @@ function answersIn({ responses }: Operation, document: OpenApiDocument) {
   );
 }
 
-function resolve(response: Response | Ref, { components }: OpenApiDocument): Response {
+function resolve(
+  response: Response | Ref,
+  { components }: Pick<OpenApiDocument, 'components'>,
+): Response {
   if (!('$ref' in response)) return response;
   const found = components.responses[response.$ref.split('/').at(-1) ?? ''];
   if (found === undefined) throw new Error(`the document has no ${response.$ref}`);

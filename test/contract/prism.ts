@@ -3,54 +3,56 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from './context.ts';
-import { type DocumentedOperation, operationsOf } from './document.ts';
+import { WRONG, withWholePaths } from './document.ts';
 import { type Answer, adding, type Case, send, titleOf } from './requests.ts';
 import { FOR_PORT, startSwitch } from './switch.ts';
 import { launchTool } from './tool.ts';
 
 export type Prism = {
   /** Sends the cases to a service one after the other. What is wrong, in words; nothing where all is as documented. */
-  judge(origin: string, cases: readonly Case[], context: Context): Promise<readonly string[]>;
+  readonly judge: Judge;
+  /** The same by the document that is wrong. */
+  readonly judgeWrongly: Judge;
   close(): Promise<void>;
 };
 
-type Base = DocumentedOperation['base'];
+type Judge = (
+  origin: string,
+  cases: readonly Case[],
+  context: Context,
+) => Promise<readonly string[]>;
 
-/** Starts Prism on a document. It forwards everything, and reports beside the answer what does not fit. */
-export async function startPrism(document: string): Promise<Prism> {
+/**
+ * Starts Prism on a document, and on one that is wrong about some of the same paths. It forwards everything, and reports
+ * beside the answer what does not fit.
+ */
+export async function startPrism(document: string, wrong: string): Promise<Prism> {
   const folder = await mkdtemp(join(tmpdir(), 'signpost-prism-'));
-  await writeFile(join(folder, 'openapi.json'), document);
+  // Prism ignores the paths of `servers`.
+  await writeFile(join(folder, 'openapi.json'), withWholePaths(document, wrong));
   const relay = await startSwitch();
-  // Prism ignores the paths of `servers`, so there is one for each.
-  const bases = new Set(operationsOf(document).map(({ base }) => base));
-  const running = [...bases].map(
-    (base) => [base, launchPrism(relay.origin + base, folder)] as const,
-  );
+  const args = ['proxy', 'openapi.json', relay.origin, '--host', '127.0.0.1', '--port', '0'];
+  const { printed, kill } = launchTool('prism', args, folder);
   async function close() {
-    await Promise.all(running.map(([, { kill }]) => kill()));
+    await kill();
     await relay.close();
     await rm(folder, { recursive: true, force: true });
   }
   try {
-    const urls = new Map<Base, string>();
-    for (const [base, { url }] of running) urls.set(base, await url);
-    return { judge: (origin, cases, context) => judge(urls, origin, cases, context), close };
+    const [, url = ''] = await printed(/listening on (http:\/\/127\.0\.0\.1:\d+)/);
+    return {
+      judge: (...asked) => judge(url, ...asked),
+      judgeWrongly: (...asked) => judge(url + WRONG, ...asked),
+      close,
+    };
   } catch (fault) {
     await close();
     throw fault;
   }
 }
 
-function launchPrism(upstream: string, folder: string) {
-  const args = ['proxy', 'openapi.json', upstream, '--host', '127.0.0.1', '--port', '0'];
-  const { printed, kill } = launchTool('prism', args, folder);
-  const url = printed(/listening on (http:\/\/127\.0\.0\.1:\d+)/).then(([, found = '']) => found);
-  url.catch(() => {}); // reported where it is awaited
-  return { url, kill };
-}
-
 async function judge(
-  urls: ReadonlyMap<Base, string>,
+  url: string,
   origin: string,
   cases: readonly Case[],
   context: Context,
@@ -59,7 +61,7 @@ async function judge(
   for (const one of cases) {
     const { operation, asking } = one;
     const ask = adding(asking(context), { [FOR_PORT]: new URL(origin).port });
-    const answer = await send(urls.get(operation.base) ?? '', operation, ask);
+    const answer = await send(url + operation.base, operation, ask);
     problems.push(...problemsOf(one, answer).map((problem) => `${titleOf(one)}: ${problem}`));
   }
   return problems;

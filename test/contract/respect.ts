@@ -3,22 +3,18 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { describeCases, workflowId } from './arazzo.ts';
-import type { Context } from './context.ts';
+import { describeCases, type Held, workflowId } from './arazzo.ts';
 import { type Case, titleOf } from './requests.ts';
 import { launchTool } from './tool.ts';
 
-/** Sends the cases to a service one after the other. What is wrong, in words; nothing where all is as documented. */
-export async function respect(
-  document: string,
-  origin: string,
-  cases: readonly Case[],
-  context: Context,
-): Promise<readonly string[]> {
+/** Sends the cases one after the other. What is wrong with each list, in words; nothing where all is as documented. */
+export async function respect(all: readonly Held[]): Promise<readonly (readonly string[])[]> {
   const folder = await mkdtemp(join(tmpdir(), 'signpost-respect-'));
+  const documents = [...new Set(all.map(({ document }) => document))];
+  const fileOf = (document: string) => `openapi${documents.indexOf(document)}.json`;
   try {
-    await writeFile(join(folder, 'openapi.json'), document);
-    const description = describeCases(origin, cases, context);
+    for (const one of documents) await writeFile(join(folder, fileOf(one)), one);
+    const description = describeCases(all, fileOf);
     await writeFile(join(folder, 'contract.arazzo.json'), JSON.stringify(description));
     const args = ['respect', 'contract.arazzo.json', '--json-output=result.json'];
     const tool = launchTool('redocly', args, folder);
@@ -26,9 +22,12 @@ export async function respect(
     const result = await readFile(join(folder, 'result.json'), 'utf8').catch(() => {
       throw new Error(`respect wrote no result:\n${tool.output()}`);
     });
-    const problems = problemsOf(JSON.parse(result) as Result, cases); // as respect writes it
-    if (problems.length > 0 || exitCode === 0) return problems;
-    return [`respect ended with ${exitCode}:\n${stripVTControlCharacters(tool.output())}`];
+    const { files } = JSON.parse(result) as Result; // as respect writes it
+    const runs = Object.values(files).flatMap(({ executedWorkflows }) => executedWorkflows);
+    const byId = new Map(runs.map((run) => [run.workflowId, run]));
+    const problems = all.map(({ cases }, place) => problemsOf(byId, cases, place));
+    if (exitCode === 0 || problems.flat().length > 0) return problems;
+    throw new Error(`respect ended with ${exitCode}:\n${stripVTControlCharacters(tool.output())}`);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -53,11 +52,13 @@ type Check = {
 /** The check that every answer goes through. */
 const STATUS_CHECK = 'status code check';
 
-function problemsOf({ files }: Result, cases: readonly Case[]): readonly string[] {
-  const runs = Object.values(files).flatMap(({ executedWorkflows }) => executedWorkflows);
+function problemsOf(
+  runs: ReadonlyMap<string, Run>,
+  cases: readonly Case[],
+  place: number,
+): readonly string[] {
   return cases.flatMap((one, index) => {
-    const run = runs.find((each) => each.workflowId === workflowId(index));
-    const steps = run?.executedSteps ?? [];
+    const steps = runs.get(workflowId(place, index))?.executedSteps ?? [];
     const failed = steps.flatMap(({ checks, response }) =>
       checks.filter(({ passed }) => !passed).map((check) => inWords(check, response)),
     );

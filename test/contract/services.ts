@@ -6,7 +6,8 @@ import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { listen } from '../../src/http/socket/server.ts';
 import { startDnsServer } from '../../src/lab/dns-server.ts';
 import { startSignpost } from '../../src/start.ts';
-import { startPostgres } from '../support/servers.ts';
+import { forward } from '../support/forward.ts';
+import { freePort } from '../support/servers.ts';
 import { freshStorage } from '../support/storage.ts';
 import type { Circumstances } from './cases.ts';
 
@@ -107,11 +108,16 @@ async function startExhausted(closings: Closings) {
   return service;
 }
 
+/** It reaches its database through a port that is closed once it has started. */
 async function startWithoutDatabase(closings: Closings) {
-  const postgres = await startPostgres();
-  closings.push(() => postgres.close());
-  const service = await start(closings, { DATABASE_URL: postgres.url });
-  await postgres.stop();
+  const { storage, close } = await freshStorage('postgres');
+  closings.push(close);
+  const url = new URL(storage.kind === 'postgres' ? storage.databaseUrl : '');
+  const port = await freePort();
+  const shut = await forward(port, Number(url.port));
+  url.port = String(port);
+  const service = await start(closings, { DATABASE_URL: url.href });
+  await shut();
   return service;
 }
 

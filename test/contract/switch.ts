@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { WRONG } from './document.ts';
 
 /** The request header that names the port, on this machine. */
 export const FOR_PORT = 'x-for-port';
@@ -11,7 +12,8 @@ export type Switch = { readonly origin: string; close(): Promise<void> };
 /** Passes requests and answers on as they are, each over a connection of its own. */
 export async function startSwitch(): Promise<Switch> {
   const server = createServer((req, res) => {
-    const { method, url: path, headers } = req;
+    const { method, url = '/', headers } = req;
+    const path = url.startsWith(`${WRONG}/`) ? url.slice(WRONG.length) : url;
     const port = Number(headers[FOR_PORT]);
     const onward = request({ host: '127.0.0.1', port, method, path, headers, agent: false });
     onward.on('response', (answer) => {

@@ -4,7 +4,7 @@ import { type ErrorBody, type ErrorCode, errors } from '../../src/http/errors.ts
 import { parseJson, renderJson } from '../../src/http/json.ts';
 import { anywhere, refusalsOf } from '../../src/http/openapi/refusals.ts';
 import type { Route } from '../../src/http/route.ts';
-import { createRouter } from '../../src/http/router.ts';
+import { createRouter, type Router } from '../../src/http/router.ts';
 import { error } from '../../src/http/schemas/common.ts';
 
 export type Answered = {
@@ -27,7 +27,7 @@ const beforeRouting: readonly ErrorCode[] = [
 /** Fails where the answer to `line` (`GET /v1/pets?limit=1`) is not one that the document of `routes` lists. */
 export function expectDocumented(routes: readonly Route[], line: string, answer: Answered): void {
   const [method = '', target = ''] = line.split(' ');
-  const found = createRouter(routes)(method, target);
+  const found = routerOf(routes)(method, target);
   const route = found.kind === 'route' ? found.route : null;
   const { status, text } = answer;
   if (method === 'HEAD' || status === 304) expect(text, `${line}: the body`).toBe('');
@@ -35,6 +35,15 @@ export function expectDocumented(routes: readonly Route[], line: string, answer:
   else if (route === null) expect([method, status, text]).toEqual(['OPTIONS', 204, '']);
   else expectSuccess(route, line, answer);
   if (status === 304) expect(['GET', 'HEAD']).toContain(method);
+}
+
+const routers = new WeakMap<readonly Route[], Router>();
+
+/** Made once for all answers of one test. */
+function routerOf(routes: readonly Route[]): Router {
+  const router = routers.get(routes) ?? createRouter(routes);
+  routers.set(routes, router);
+  return router;
 }
 
 function expectSuccess(

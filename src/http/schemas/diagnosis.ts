@@ -104,7 +104,14 @@ const caaRecord = z
   .meta({ id: 'CaaRecord', description: 'A CAA record (RFC 8659, 4.1)' });
 
 const caaLevel = z
-  .object({ name: z.string(), answer: z.object(answerOf(caaRecord)) })
+  .object({
+    name: z.string(),
+    publishedAt: z
+      .string()
+      .optional()
+      .meta(said('Where the aliases of the name lead, and where the set is published')),
+    answer: z.object(answerOf(caaRecord)),
+  })
   .meta({ id: 'CaaLevel', description: 'The CAA records at one step of the climb' });
 
 const delegation = z
