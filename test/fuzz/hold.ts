@@ -4,11 +4,10 @@ import { type Conversation, type Delivery, type Message, octetsOf } from './conv
 import type { Span } from './stalls.ts';
 
 export type Talk = {
-  /** Everything that came, and when how many octets had come. */
+  /** Everything that came. */
   readonly received: string;
-  readonly arrivals: readonly { readonly at: number; readonly length: number }[];
-  /** When each message that was sent to its end was. */
-  readonly sentAt: readonly number[];
+  /** How many messages were sent to their end, the farewell among them. */
+  readonly sent: number;
   /** `fault`: the connection was lost or never made. `patience`: for far too long, the server did nothing at all. */
   readonly endedBy: 'server' | 'client' | 'fault' | 'patience';
   /** What the socket failed with, as the operating system calls it. */
@@ -17,7 +16,7 @@ export type Talk = {
   readonly span: Span;
 };
 
-const PATIENCE_MS = 10_000; // ten times what an answer may take
+const PATIENCE_MS = 60_000; // of a machine that is busy: whoever is silent for so long has forgotten the connection
 const QUIET_MS = 250; // of silence, after which a message of which nothing is known counts as one that never ends
 const MAX_PIECES = 500; // how often a conversation is cut at most, or sending it would take seconds
 
@@ -25,29 +24,27 @@ const MAX_PIECES = 500; // how often a conversation is cut at most, or sending i
 export function hold(port: number, conversation: Conversation): Promise<Talk> {
   const { delivery, messages } = conversation;
   const from = Date.now();
-  const sentAt: number[] = [];
+  let sent = 0;
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   const patience = setTimeout(() => socket.destroy(new Error('patience')), PATIENCE_MS);
   socket.on('data', () => patience.refresh());
   socket.on('close', () => clearTimeout(patience));
   socket.on('connect', async () => {
-    await send(socket, octetsOf(conversation), delivery, sentAt, patience);
+    await send(socket, octetsOf(conversation), delivery, patience, () => {
+      sent += 1;
+    });
     if (delivery.kind === 'half_closed') socket.end();
     else if (delivery.kind === 'aborted') abort(socket, delivery.isReset);
     else if (mayBeEndless(messages.at(-1))) endWhenQuiet(socket);
   });
-  return listen(socket).then((heard) => ({ ...heard, sentAt, span: { from, to: Date.now() } }));
+  return listen(socket).then((heard) => ({ ...heard, sent, span: { from, to: Date.now() } }));
 }
 
-function listen(socket: Socket): Promise<Omit<Talk, 'sentAt' | 'span'>> {
+function listen(socket: Socket): Promise<Omit<Talk, 'sent' | 'span'>> {
   const chunks: Buffer[] = [];
-  const arrivals: { at: number; length: number }[] = [];
   let endedBy: Talk['endedBy'] = 'client';
   let fault: string | null = null;
-  socket.on('data', (chunk) => {
-    chunks.push(chunk);
-    arrivals.push({ at: Date.now(), length: (arrivals.at(-1)?.length ?? 0) + chunk.length });
-  });
+  socket.on('data', (chunk) => chunks.push(chunk));
   socket.on('end', () => {
     if (!socket.writableEnded) endedBy = 'server';
   });
@@ -58,7 +55,7 @@ function listen(socket: Socket): Promise<Omit<Talk, 'sentAt' | 'span'>> {
   });
   return new Promise((resolve) => {
     socket.on('close', () => {
-      resolve({ received: Buffer.concat(chunks).toString('latin1'), arrivals, endedBy, fault });
+      resolve({ received: Buffer.concat(chunks).toString('latin1'), endedBy, fault });
     });
   });
 }
@@ -68,18 +65,19 @@ async function send(
   socket: Socket,
   texts: readonly string[],
   delivery: Delivery,
-  sentAt: number[],
   patience: NodeJS.Timeout,
+  isSent: () => void,
 ): Promise<void> {
-  let written = 0;
+  let [written, sent] = [0, 0];
   let textsEnd = texts[0]?.length ?? 0;
   for (const piece of piecesOf(texts.join(''), delivery)) {
     if (socket.destroyed || socket.writableEnded) return;
     patience.refresh();
     written += piece.length;
-    while (sentAt.length < texts.length && textsEnd <= written) {
-      sentAt.push(Date.now());
-      textsEnd += texts[sentAt.length]?.length ?? 0;
+    while (sent < texts.length && textsEnd <= written) {
+      sent += 1;
+      isSent();
+      textsEnd += texts[sent]?.length ?? 0;
     }
     await new Promise((resolve) => socket.write(piece, 'latin1', resolve));
     await turns('turns' in delivery ? delivery.turns : 1);

@@ -34,7 +34,7 @@ function problemOf(
   received: string,
   delivery: Delivery = { kind: 'whole' },
 ): string | null {
-  const talk = { received, arrivals: [], sentAt: [], fault: null, span: { from: 0, to: 0 } };
+  const talk = { received, sent: 0, fault: null, span: { from: 0, to: 0 } };
   return judge({ messages: [said], delivery }, { ...talk, endedBy: 'server' }).problem;
 }
 

@@ -1,18 +1,15 @@
 /** Whether what a server said was right, whatever it was told. */
 import { type Answer, readAnswers } from './answers.ts';
-import { type Conversation, farewell, type Message } from './conversation.ts';
+import { type Conversation, farewell } from './conversation.ts';
 import { formProblem } from './form.ts';
 import type { Talk } from './hold.ts';
 import { orderProblem } from './order.ts';
-import type { Span } from './stalls.ts';
 
 export type Judgement = {
-  /** What was wrong first, or null. Slowness is no part of it. */
+  /** What was wrong first, or null. */
   readonly problem: string | null;
   /** The final answers, for whoever counts. */
   readonly answers: readonly Answer[];
-  /** The longest wait for the answer to a message that had been sent completely. */
-  readonly slowest: Span;
 };
 
 /** Judges a conversation by what has come of it. */
@@ -36,7 +33,6 @@ export function judge(conversation: Conversation, talk: Talk): Judgement {
       (talk.endedBy === 'patience' ? 'for far too long, nothing happens' : null) ??
       (isWhole && rest !== '' ? 'the last answer is cut off' : null),
     answers: finals,
-    slowest: slowestOf(messages, finals, talk),
   };
 }
 
@@ -46,24 +42,4 @@ function firstProblem(answers: readonly Answer[]): string | null {
     if (problem !== null) return `answer ${index}: ${problem}`;
   }
   return null;
-}
-
-function slowestOf(
-  messages: readonly Message[],
-  answers: readonly Answer[],
-  { arrivals, sentAt }: Talk,
-): Span {
-  let slowest = { from: 0, to: 0 };
-  let before = 0;
-  for (const [index, { end }] of answers.entries()) {
-    const [message, sent] = [messages[index], sentAt[index]];
-    const to = arrivals.find(({ length }) => length >= end)?.at;
-    if (message?.outcome === 'wild' || sent === undefined || to === undefined) break;
-    // The answers of one connection come one after the other: each is waited for from the one before.
-    const from = Math.max(sent, before);
-    if (to - from > slowest.to - slowest.from) slowest = { from, to };
-    if (message?.outcome === 'spills') break;
-    before = to;
-  }
-  return slowest;
 }

@@ -21,6 +21,12 @@ export function deathOf(service: FuzzedService, recent: readonly Conversation[])
   return new Error(`the service has ended:\n${words}\nafter it heard, among others,\n${heard}`);
 }
 
+/** One of them kept it busy, and everybody else waiting. */
+export function blockOf(service: FuzzedService, recent: readonly Conversation[]): Error {
+  const heard = recent.map(told).join('\n');
+  return new Error(`${service.longTurn()}; it had heard, among others,\n${heard}`);
+}
+
 function told(conversation: Conversation): string {
   const lines = conversation.messages.map(({ outcome }, index) => {
     return `  ${outcome}: ${escaped(octetsOf(conversation)[index] ?? '')}`;

@@ -4,9 +4,10 @@ import type { Answer } from './answers.ts';
 import type { Conversation } from './conversation.ts';
 import { conversations } from './conversations.ts';
 import { hold, type Talk } from './hold.ts';
-import { type Judgement, judge } from './judge.ts';
+import { judge } from './judge.ts';
 import type { Known } from './known.ts';
-import { deathOf, failureOf } from './report.ts';
+import { rareConversations } from './rare-conversations.ts';
+import { blockOf, deathOf, failureOf } from './report.ts';
 import type { FuzzedService } from './service.ts';
 
 export type Run = {
@@ -21,7 +22,7 @@ export type Counts = { sent: number; answered: number; readonly answers: Map<str
 const LANES = 12; // connections at a time
 const CHUNK = 40; // conversations that fast-check makes of one seed
 const CHUNK_MS = 60_000; // most of it for finding a smaller conversation that goes wrong
-const ANSWER_MS = 1_000; // the issue: "never takes over 1 s"
+const STALL_MS = 1_000; // of the machine: what goes wrong then may be its fault
 const TRIES = 5;
 
 /** The conversations of a run are those of `seed`, `seed + 1`, and so on. */
@@ -37,13 +38,16 @@ export function createRun(service: FuzzedService, known: Known, seed: number): R
   async function holdOne(conversation: Conversation): Promise<void> {
     if (recent.push(conversation) > 2 * LANES) recent.shift();
     const problem = await problemOf(service, conversation, counts);
+    if (service.longTurn() !== null) death ??= blockOf(service, recent);
+    if (death !== null) throw death;
     if (problem === null) return;
-    if (!(await service.isAlive())) death ??= deathOf(service, recent);
+    if (!(await service.isAlive())) death = deathOf(service, recent);
     throw death ?? new Error(problem);
   }
 
-  async function holdChunk(chunk: number): Promise<void> {
+  async function holdChunk(chunk: number, until: number): Promise<void> {
     const property = fc.asyncProperty(any, async (conversation) => {
+      if (failing === null && counts.sent >= until) return;
       if (failing !== null && failing !== chunk) return; // leaves the service to whoever looks for the smallest
       try {
         await holdOne(conversation);
@@ -60,13 +64,22 @@ export function createRun(service: FuzzedService, known: Known, seed: number): R
   async function lane(until: number): Promise<void> {
     while (counts.sent < until && failing === null) {
       chunks += 1;
-      await holdChunk(chunks - 1);
+      await holdChunk(chunks - 1, until);
+    }
+  }
+
+  /** What comes up seldom has been said once, however few requests there are. */
+  async function holdRare(): Promise<void> {
+    const rare = rareConversations(known);
+    for (let from = 0; from < rare.length; from += LANES) {
+      await Promise.all(rare.slice(from, from + LANES).map(holdOne));
     }
   }
 
   return {
     async send(requests) {
       const until = counts.sent + requests;
+      if (counts.sent === 0) await holdRare();
       const lanes = await Promise.allSettled(Array.from({ length: LANES }, () => lane(until)));
       const failed = lanes.find(({ status }) => status === 'rejected');
       if (failed?.status === 'rejected') throw failed.reason;
@@ -88,36 +101,28 @@ async function problemOf(
     const talk = await hold(service.port, conversation);
     const judgement = judge(conversation, talk);
     count(counts, conversation, talk, judgement.answers);
-    const finding = await findingOf(service, talk, judgement);
-    if (finding === null) return null;
-    if (finding.isItsOwn || attempt === TRIES) return finding.problem;
+    const { problem } = judgement;
+    if (problem === null) return null;
+    const words = talk.fault === null ? problem : `${problem} (${talk.fault})`;
+    if (attempt === TRIES || (await isItsOwn(service, talk))) return words;
   }
 }
 
-/** What is wrong, and whether it would be without any stall of the machine. */
-async function findingOf(
-  service: FuzzedService,
-  { fault, span }: Talk,
-  { problem, slowest }: Judgement,
-): Promise<{ readonly problem: string; readonly isItsOwn: boolean } | null> {
-  const tookMs = slowest.to - slowest.from;
-  if (problem === null && tookMs <= ANSWER_MS) return null;
-  const stallMs = await service.stalledWithin(problem === null ? slowest : span).catch(() => 0); // it is dead
-  // A machine that is busy makes an answer slow without standing still: what is slow by itself is so again.
+/** Whether it would have gone wrong without any stall of the machine. */
+async function isItsOwn(service: FuzzedService, { fault, span }: Talk): Promise<boolean> {
   // A connection that ends behind what is no HTTP may take answers along that had not been read (RFC 9112, 9.6).
-  const isItsOwn = problem !== null && fault === null && stallMs < ANSWER_MS;
-  const words =
-    problem ?? `an answer took ${tookMs} ms, ${stallMs} ms of which the machine stood still`;
-  return { problem: fault === null ? words : `${words} (${fault})`, isItsOwn };
+  if (fault !== null) return false;
+  const stallMs = await service.stalledWithin(span).catch(() => 0); // it is dead
+  return stallMs < STALL_MS;
 }
 
 function count(
   counts: Counts,
   { messages }: Conversation,
-  { sentAt }: Talk,
+  { sent }: Talk,
   answers: readonly Answer[],
 ): void {
-  counts.sent += Math.min(sentAt.length, messages.length);
+  counts.sent += Math.min(sent, messages.length);
   counts.answered += Math.min(answers.length, messages.length);
   for (const { status, body } of answers) {
     const code = /^\{"code":"(\w+)"/.exec(body)?.[1];

@@ -1,6 +1,6 @@
 /**
  * The service as dist/src/main.js starts it, in a process that tells its parent what it is told not to tell others: its memory after
- * a collection, its open connections, and when the machine stood still. Needs --expose-gc and an IPC channel.
+ * a collection, its open connections, when the machine stood still, and when it worked without a pause. Needs --expose-gc and an IPC channel.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { EventEmitter, once } from 'node:events';
@@ -11,6 +11,11 @@ import { startSignpost } from '../../dist/src/start.js';
 
 const BEAT_MS = 50;
 const LATE_MS = 100; // what is quicker is no stall
+/**
+ * What one turn of the event loop may take, in readings of a JSON text as large as a body may be. A machine that is busy
+ * makes neither take more of the processor's time, which is what is counted.
+ */
+const READINGS = 1_000;
 const QUIET_MS = 30_000; // longer than the service lingers on a connection, on a busy machine too
 
 const events = new EventEmitter().setMaxListeners(0); // every connection of a run may ask at once
@@ -54,8 +59,34 @@ async function measure() {
   return { heapUsed, external, connections: connections.size };
 }
 
+/** The processor's time of this process, in ms. */
+function cpuMs() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** The processor's time that so many readings of a text as large as a body may be take. */
+function readingMs() {
+  const text = JSON.stringify(Array.from({ length: 2_000 }, (_, n) => ({ name: 'Rex', id: n })));
+  const before = cpuMs();
+  for (let n = 0; n < READINGS / 20; n += 1) JSON.parse(text);
+  return (cpuMs() - before) * 20;
+}
+
 /** A write to the database over a connection of its own, again and again: late where the machine or this process is. */
 async function beat(pool) {
+  const most = readingMs();
+  let worked = cpuMs();
+  // Nothing but one turn, or what a few do meanwhile, is between two of these.
+  setInterval(() => {
+    const now = cpuMs();
+    const took = Math.round(now - worked);
+    worked = now;
+    if (took <= most) return;
+    process.send({
+      turn: `a turn of ${took} ms, where ${READINGS} large texts take ${Math.round(most)} ms`,
+    });
+  }, BEAT_MS).unref();
   for (;;) {
     const due = Date.now() + BEAT_MS;
     await setTimeout(BEAT_MS);

@@ -23,6 +23,8 @@ export type FuzzedService = {
   /** For how many ms of a time it, its database or this process stood still. */
   stalledWithin(span: Span): Promise<number>;
   measure(): Promise<Memory>;
+  /** A turn of its event loop in which it worked for far too long, in words; null where there was none. */
+  longTurn(): string | null;
   /** As the administrator; gives the body of the answer, and rejects where it is refused. */
   readonly call: Call;
   /** Log lines of level error or worse, and everything that is no log line. */
@@ -62,8 +64,10 @@ export async function startFuzzedService(): Promise<FuzzedService> {
   const ended = once(child, 'close');
   const faults = collectFaults(child);
   const stalls = createStalls();
-  child.on('message', ({ stall }: Message) => {
+  let longTurn: string | null = null;
+  child.on('message', ({ stall, turn }: Message) => {
     if (stall !== undefined) stalls.add(stall);
+    if (turn !== undefined) longTurn = turn;
   });
   const ask = (question: 'memory' | 'settled') => {
     const answer = told(child, question, faults);
@@ -80,6 +84,7 @@ export async function startFuzzedService(): Promise<FuzzedService> {
       return stalls.within(span);
     },
     faults: () => faults,
+    longTurn: () => longTurn,
     isAlive: () =>
       ask('settled').then(
         () => true,
@@ -103,6 +108,7 @@ type Message = {
   readonly memory: Memory;
   readonly settled: true;
   readonly stall?: Span;
+  readonly turn?: string;
 };
 
 /** The next message of a kind. Rejects where the process ends instead. */
