@@ -7,11 +7,12 @@ import { loadConfig } from '../../src/config.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
+import { sizeOfRun } from '../support/run.ts';
 import { type Service, startService } from '../support/service.ts';
 import { freshStorage, storages } from '../support/storage.ts';
 import { until, type World } from '../support/world.ts';
 
-const HISTORIES = Number(process.env['MODEL_REAL_RUNS'] ?? 12);
+const HISTORIES = Number(process.env['MODEL_REAL_RUNS'] ?? sizeOfRun({ quick: 6, long: 12 }));
 const ROUNDS = 5;
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
