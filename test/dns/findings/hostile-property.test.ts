@@ -3,11 +3,12 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../../src/dns/budget.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
+import { sizeOfRun } from '../../support/run.ts';
 import { closeInternet, type Internet, judge, observerOf, openInternet } from './internet.ts';
 import { RIGHT, twoServers } from './row.ts';
 
 const HOSTNAME = 'docs.shop.test';
-const RUNS = 150;
+const RUNS = sizeOfRun({ quick: 40, long: 600 });
 const TYPES = ['A', 'AAAA', 'CAA', 'NS', 'SOA', 'MX', 'TXT', '*'] as const;
 /** What is silent is given up at once: the laboratory is on this machine. */
 const QUICK = { timeoutMs: 10, limits: { ...defaultLimits, ms: 1_000 } };
