@@ -167,11 +167,9 @@ describe('what stands in our edge’s place', () => {
     expect(await ask([at], there)).toEqual([{ address: at, outcome: 'refused' }]);
   });
 
-  it('is told: silence, after 3 seconds', async () => {
+  it('is told: silence', async () => {
     const silent = await answering(() => {});
-    const started = performance.now();
     expect(await ask([at], silent)).toEqual([{ address: at, outcome: 'timeout' }]);
-    expect(performance.now() - started).toBeGreaterThan(2_900);
   });
 
   it('is told: an answer that drips on and never ends', async () => {

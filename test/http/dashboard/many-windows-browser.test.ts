@@ -3,14 +3,17 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startBrowser } from '../../support/browser.ts';
 import { lacks } from '../../support/programs.ts';
+import { sizeOfRun } from '../../support/run.ts';
 import { type RunningDashboard, signIn, startDashboard } from './support/dashboard.ts';
 import { aLook, look, nothing, putOff, rightLook } from './support/lives.ts';
 
 const zone = 'shop.example';
-const WINDOWS = 8;
+/** Four have streams, so that five are the fewest of which one has none. */
+const WINDOWS = sizeOfRun({ quick: 5, long: 8 });
+const ALIKE = sizeOfRun({ quick: 3, long: 8 });
 const long = { timeout: 240_000 }; // eight windows are opened one after the other
 
-describe.skipIf(lacks('chromium', 'many windows of a browser'))('of eight windows', long, () => {
+describe.skipIf(lacks('chromium', 'many windows of a browser'))('of many windows', long, () => {
   let dashboard: RunningDashboard;
   let browser: Browser;
   let context: BrowserContext;
@@ -61,7 +64,7 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('of eight window
       if (new URL(request.url()).pathname.endsWith('/events')) streams += 1;
     });
     const windows: Page[] = [];
-    for (let n = 0; n < WINDOWS; n += 1) {
+    for (let n = 0; n < ALIKE; n += 1) {
       const page = await context.newPage();
       await page.goto(url);
       await page.waitForSelector('[data-state="live"]');
@@ -106,7 +109,7 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('of eight window
       "Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })",
     );
     const windows: { readonly page: Page; readonly turn: () => Promise<void> }[] = [];
-    for (let n = 0; n < WINDOWS; n += 1) {
+    for (let n = 0; n < ALIKE; n += 1) {
       const { turn, url } = await aPendingDomain();
       const page = await context.newPage();
       await page.goto(url);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storageOf } from '../../../process/support.ts';
 import { startBrowser } from '../../../support/browser.ts';
 import { lacks } from '../../../support/programs.ts';
-import { storages } from '../../../support/storage.ts';
+import { storagesOfRun } from '../../../support/storage.ts';
 import { until } from '../../../support/world.ts';
 import { complaintsOfAxe } from '../support/axe.ts';
 import { type RunningDashboard, signIn, startDashboard } from '../support/dashboard.ts';
@@ -12,7 +12,7 @@ import { everyLife } from '../support/lives.ts';
 import { octetsOf, overflowOf } from '../support/measures.ts';
 
 const withoutBrowser = lacks('chromium', "the operator's pages in a browser");
-const wanted = storages.filter(({ name }) => name !== 'postgres');
+const wanted = storagesOfRun('postgres_redis').filter(({ name }) => name !== 'postgres');
 
 /** As everyLife calls them, each at the beginning of its life. */
 async function someDomains({ api, aProject, signpost }: RunningDashboard) {
