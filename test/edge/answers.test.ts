@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sizeOfRun } from '../support/run.ts';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
 
 const hostname = 'docs.acme.test';
@@ -81,7 +82,11 @@ describe('A visitor has', () => {
       response.write(Buffer.alloc(Number(url.slice(1)), 'x'));
       response.end();
     });
-    const lengths = Array.from({ length: 48 }, (_, nth) => 3_000_000 + nth * 50_000);
+    const count = sizeOfRun({ quick: 16, long: 48 });
+    const lengths = Array.from(
+      { length: count },
+      (_, nth) => 3_000_000 + (nth * 2_400_000) / count,
+    );
     const cutAfter = async (pauseMs: number) => {
       const answers = await Promise.all(lengths.map((length) => readAfter(pauseMs, length)));
       return answers.filter(({ octets }, nth) => octets < (lengths[nth] ?? 0));

@@ -8,7 +8,7 @@ import { closeInternet, type Internet, judge, observerOf, openInternet } from '.
 import { RIGHT, twoServers } from './row.ts';
 
 const HOSTNAME = 'docs.shop.test';
-const RUNS = sizeOfRun({ quick: 40, long: 600 });
+const RUNS = sizeOfRun({ quick: 30, long: 600 });
 const TYPES = ['A', 'AAAA', 'CAA', 'NS', 'SOA', 'MX', 'TXT', '*'] as const;
 /** What is silent is given up at once: the laboratory is on this machine. */
 const QUICK = { timeoutMs: 10, limits: { ...defaultLimits, ms: 1_000 } };

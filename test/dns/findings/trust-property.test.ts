@@ -17,7 +17,7 @@ import { RIGHT, twoServers } from './row.ts';
 
 afterEach(closeInternet);
 
-const RUNS = sizeOfRun({ quick: 25, long: 400 });
+const RUNS = sizeOfRun({ quick: 15, long: 400 });
 /** What is silent is given up soon; a limit of time would tell of this machine. */
 const QUICK = { timeoutMs: 100, limits: { ...defaultLimits, ms: 30_000 } };
 /** For a second look at what seems wrong: whoever is still silent was not only kept waiting by this machine. */
