@@ -10,6 +10,7 @@ import type { Fault } from '../fault.ts';
 import type { Random } from '../random.ts';
 import { ask } from '../system/ask.ts';
 import { projectRoot } from '../system/roles.ts';
+import { until } from '../system/wait.ts';
 
 const KILLS = 20;
 const run = promisify(execFile);
@@ -76,7 +77,8 @@ async function writeAndKill(
     }
   };
   const writing = [1, 2, 3, 4].map(write);
-  await new Promise((resolve) => setTimeout(resolve, random.between(100, 1_000)));
+  const enough = acknowledged.size + random.between(1, 60);
+  await until('writes are acknowledged', async () => acknowledged.size >= enough, 60_000);
   await service.kill();
   isAlive = false;
   await Promise.all(writing);
