@@ -107,7 +107,7 @@ async function runAll(
   const outcomes: Outcome[] = [];
   const skipped: { name: string; reason: string }[] = [];
   const beganAt = performance.now();
-  for (const fault of planned) {
+  for (const [index, fault] of planned.entries()) {
     const reason = fault.cannotRun?.(world.system) ?? whyNot(fault, options, beganAt);
     if (reason !== null) {
       // What was not run alone is missed; of the pairs there are always more.
@@ -116,7 +116,9 @@ async function runAll(
     }
     const outcome = await runFault(world, fault, invariants);
     outcomes.push(outcome);
-    note(outcomes, skipped);
+    const later = planned.slice(index + 1).filter((one) => !isPair(one));
+    const unrun = later.map(({ name }) => ({ name, reason: 'the run ended before it' }));
+    note(outcomes, [...skipped, ...unrun]);
     tell(outcomeInWords(outcome).trimEnd());
     // Nothing that comes upon a system that does not work says anything.
     if (outcome.recoverySeconds === null) break;
