@@ -77,6 +77,11 @@ describe.skipIf(skips)('thousands of requests over sockets', () => {
     },
     LONG_MS,
   );
+
+  test('would not go unnoticed if one kept all the others waiting', async () => {
+    await service.block();
+    expect(service.longTurn()).toMatch(/^a turn of/);
+  });
 });
 
 /**

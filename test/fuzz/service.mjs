@@ -33,10 +33,15 @@ if (!ok) throw new Error(JSON.stringify(problems));
 const log = pino({ level: config.logLevel }, destination(2));
 const signpost = await startSignpost(config, log);
 
+const mostMs = readingMs();
 let stopping = false;
 process.on('message', async (question) => {
   if (question === 'memory') process.send({ memory: await measure() });
   if (question === 'settled') events.once('beat', () => process.send({ settled: true }));
+  if (question === 'block') {
+    block();
+    events.once('turn', () => process.send({ block: true }));
+  }
   if (question === 'stop') {
     stopping = true;
     await signpost.close(5_000);
@@ -73,19 +78,26 @@ function readingMs() {
   return (cpuMs() - before) * 20;
 }
 
+function inWords(tookMs) {
+  return `a turn of ${tookMs} ms, where ${READINGS} large texts take ${Math.round(mostMs)} ms`;
+}
+
+/** Works without a pause for longer than anything that is asked may take. */
+function block() {
+  const until = cpuMs() + 2 * mostMs;
+  while (cpuMs() < until);
+}
+
 /** A write to the database over a connection of its own, again and again: late where the machine or this process is. */
 async function beat(pool) {
-  const most = readingMs();
   let worked = cpuMs();
   // Nothing but one turn, or what a few do meanwhile, is between two of these.
   setInterval(() => {
     const now = cpuMs();
     const took = Math.round(now - worked);
     worked = now;
-    if (took <= most) return;
-    process.send({
-      turn: `a turn of ${took} ms, where ${READINGS} large texts take ${Math.round(most)} ms`,
-    });
+    if (took > mostMs) process.send({ turn: inWords(took) });
+    events.emit('turn');
   }, BEAT_MS).unref();
   for (;;) {
     const due = Date.now() + BEAT_MS;

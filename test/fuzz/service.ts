@@ -25,6 +25,8 @@ export type FuzzedService = {
   measure(): Promise<Memory>;
   /** A turn of its event loop in which it worked for far too long, in words; null where there was none. */
   longTurn(): string | null;
+  /** Has it work without a pause, so that there was one. */
+  block(): Promise<void>;
   /** As the administrator; gives the body of the answer, and rejects where it is refused. */
   readonly call: Call;
   /** Log lines of level error or worse, and everything that is no log line. */
@@ -69,7 +71,7 @@ export async function startFuzzedService(): Promise<FuzzedService> {
     if (stall !== undefined) stalls.add(stall);
     if (turn !== undefined) longTurn = turn;
   });
-  const ask = (question: 'memory' | 'settled') => {
+  const ask = (question: 'memory' | 'settled' | 'block') => {
     const answer = told(child, question, faults);
     if (child.connected) child.send(question);
     return answer;
@@ -85,6 +87,7 @@ export async function startFuzzedService(): Promise<FuzzedService> {
     },
     faults: () => faults,
     longTurn: () => longTurn,
+    block: async () => void (await ask('block')),
     isAlive: () =>
       ask('settled').then(
         () => true,
@@ -107,6 +110,7 @@ type Message = {
   readonly address: string;
   readonly memory: Memory;
   readonly settled: true;
+  readonly block: true;
   readonly stall?: Span;
   readonly turn?: string;
 };
