@@ -35,6 +35,8 @@ export type Heard = {
   readonly payload: unknown;
   /** Of what was signed. Pebble knows it as unused where it never hears of this. */
   readonly nonce: string | null;
+  /** Whether its client still waits for an answer. */
+  readonly isAwaited: () => boolean;
   /** What was answered; null while it was not. */
   status: number | null;
 };
@@ -72,7 +74,7 @@ export async function startAcmeFront(pebble: Leading) {
   let [behind, meddling]: [Behind, Meddling] = [behindOf(pebble), {}];
 
   async function answer(request: IncomingMessage, body: string): Promise<Meddled> {
-    const one = hear(request.url ?? '', body);
+    const one = hear(request.url ?? '', body, () => !request.socket.destroyed);
     heard.push(one);
     const said = (await meddling.before?.(one)) ?? (await passOn(behind, request, body));
     if (said === 'hang up') return said;
@@ -118,13 +120,13 @@ export async function startAcmeFront(pebble: Leading) {
   };
 }
 
-function hear(path: string, body: string): Heard {
+function hear(path: string, body: string, isAwaited: () => boolean): Heard {
   const step = stepNames.find((name) => path.startsWith(steps[name]));
   if (step === undefined) throw new Error(`Pebble has no ${path}`);
   const jws = body === '' ? { payload: '', protected: '' } : (JSON.parse(body) as Jws);
   const [payload, header] = [parse(jws.payload), parse(jws.protected)];
   const nonce = header === null ? null : String((header as { nonce?: unknown }).nonce);
-  return { step, path, payload, nonce, status: null };
+  return { step, path, payload, nonce, isAwaited, status: null };
 }
 
 /** What RFC 8555, 6.2, has the client send. */

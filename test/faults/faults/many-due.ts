@@ -1,7 +1,7 @@
 /** A hundred thousand checks that are due at one moment. */
 import type { Fault, World } from '../fault.ts';
 import { until } from '../system/wait.ts';
-import { CROWDED_ZONE } from '../system/zones.ts';
+import { crowdedZones } from '../system/zones.ts';
 
 const MANY = Number(process.env['MANY'] ?? 100_000);
 const API_P99_MS = 250;
@@ -14,7 +14,7 @@ const insert = `
     INSERT INTO project (id, name, slug, plan) VALUES (gen_random_uuid(), 'Crowd', 'crowd', 'pro')
     RETURNING id)
   INSERT INTO domain (id, project_id, hostname, target, status, added_at, pending_since, next_check_at)
-  SELECT gen_random_uuid(), made.id, 'due-' || number || '.${CROWDED_ZONE}',
+  SELECT gen_random_uuid(), made.id, 'due-' || number || '.crowd-' || number % ${crowdedZones.length} || '.test',
     'due-' || number || '.edge.signpost.test', 'pending', now(), now() - interval '1 day', now()
   FROM made, generate_series(1, $1) AS number`;
 

@@ -8,7 +8,7 @@ export type Authority = {
   readonly directoryUrl: string;
   readonly caFile: string;
   readonly roots: string;
-  /** Every order that was placed, oldest first. */
+  /** Every order that was placed by who waited for the answer, oldest first. */
   readonly placed: readonly Placed[];
   /** Null: it behaves. */
   misbehave(how: Meddling | null): void;
@@ -27,6 +27,7 @@ export async function startAuthority(ports: AuthorityPorts, dnsPort: number): Pr
   const note = (heard: Heard, said: Said) => {
     const url = said.headers['location'];
     if (heard.step !== 'newOrder' || said.status !== 201 || url === undefined) return;
+    if (!heard.isAwaited()) return; // nobody can know of it
     const { identifiers } = heard.payload as { identifiers: readonly { value: string }[] }; // RFC 8555, 7.4
     placed.push({ hostname: identifiers[0]?.value ?? '', url });
   };

@@ -7,8 +7,11 @@ export const PLATFORM_DOMAIN = 'edge.signpost.test';
 export const customerZones = ['one.test', 'two.test', 'three.test'] as const;
 /** Its CAA set names an authority that is not ours. */
 export const CLOSED_ZONE = 'closed.test';
-/** Every name of it has the same wrong address. */
-export const CROWDED_ZONE = 'crowded.test';
+/** Every name of them has the same wrong address. Each has a name server of its own: one is asked two questions at once at most. */
+export const crowdedZones = Array.from({ length: 100 }, (_, index) => ({
+  name: `crowd-${index}.test`,
+  address: `127.9.0.${index + 1}`,
+}));
 
 export type Zones = {
   readonly dnsPort: number;
@@ -26,12 +29,18 @@ export async function startZones(): Promise<Zones> {
   const fixed: Readonly<Record<string, readonly string[]>> = {
     [PLATFORM_DOMAIN]: ['* A 127.0.0.1'],
     [CLOSED_ZONE]: ['@ CAA 0 issue "nobody.example"'],
-    [CROWDED_ZONE]: ['* A 127.0.0.9'],
+    ...Object.fromEntries(crowdedZones.map((zone) => [zone.name, linesOf(zone)])),
   };
   const records = new Map<string, Map<string, string>>();
   for (const zone of [...customerZones, CLOSED_ZONE]) records.set(zone, new Map());
   const empty = Object.fromEntries(customerZones.map((zone) => [zone, []]));
   const dns = await startDnsServer({ zones: { ...empty, ...fixed } });
+  const crowded = await Promise.all(
+    crowdedZones.map((zone) => {
+      const { address, name } = zone;
+      return startDnsServer({ zones: { [name]: linesOf(zone) }, address, port: dns.port });
+    }),
+  );
   let publishing: Promise<void> | null = null;
   const changed = new Set<string>();
 
@@ -70,6 +79,12 @@ export async function startZones(): Promise<Zones> {
     },
     fail: (zone, fault) => dns.fail(`.${zone}`, '*', fault),
     heal: (zone) => dns.heal(`.${zone}`),
-    close: dns.close,
+    async close() {
+      await Promise.all([dns, ...crowded].map((server) => server.close()));
+    },
   };
+}
+
+function linesOf({ address }: { readonly address: string }): readonly string[] {
+  return ['@ NS ns1', `ns1 A ${address}`, '* A 127.0.0.9'];
 }
