@@ -64,17 +64,16 @@ export function judgeMemory(
   now: number,
   { freshMs, rereadMs, busyMs, awayMs }: MemoryTimes,
 ): MemoryVerdict {
-  const age = now - lastRightAt(readAt, hearing);
+  const toldUntil = rightUntil(readAt, hearing);
+  // An earlier listening vouches for it while nobody answers. Whoever does is asked: it may have changed in between.
+  const age = now - Math.max(toldUntil, rightUntil(readAt, hearing.earlier));
   if (age >= awayMs) return 'forget';
   if (age >= busyMs) return 'last_resort';
-  return isOutdated || now - readAt >= rereadMs || age >= freshMs ? 'ask' : 'use';
+  return isOutdated || now - readAt >= rereadMs || now - toldUntil >= freshMs ? 'ask' : 'use';
 }
 
 /** Read before a listening began, it may have changed in between, and nobody told. */
-function lastRightAt(readAt: number, { since, completeUntil, earlier }: Hearing): number {
-  if (since !== null && readAt >= since) return Math.max(readAt, completeUntil);
-  if (earlier !== undefined && readAt >= earlier.since) {
-    return Math.max(readAt, earlier.completeUntil);
-  }
-  return readAt;
+function rightUntil(readAt: number, heard: Pick<Hearing, 'since' | 'completeUntil'> | undefined) {
+  const isTold = heard !== undefined && heard.since !== null && readAt >= heard.since;
+  return isTold ? Math.max(readAt, heard.completeUntil) : readAt;
 }

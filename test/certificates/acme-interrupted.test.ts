@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createTransport } from '../../src/certificates/acme/transport.ts';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
 import type { AcmeFront, Meddling } from '../support/acme-front.ts';
@@ -27,6 +27,8 @@ describe.skipIf(lacks('pebble', 'orders that are interrupted'))(
     startFrontForAll((started) => {
       ({ fixture, front } = started);
     });
+
+    afterEach(() => fixture.pebble.signal('SIGCONT')); // for the next one, where a test has failed
 
     /** How an attempt ended, by a process that starts anew. */
     const attempt = (ledger: Ledger, options?: ClientOptions) =>
@@ -68,8 +70,9 @@ describe.skipIf(lacks('pebble', 'orders that are interrupted'))(
 
     it.each(points)('goes on with itself when the authority is stopped %s', async (...point) => {
       const ledger = createLedger(fixture, 'stopped.acme.test');
-      const before = () => fixture.pebble.signal('SIGSTOP');
-      const happened = meddleAt(front, point, { before: () => void before() });
+      const happened = meddleAt(front, point, {
+        before: async () => void (await fixture.pebble.pause()),
+      });
       expect(await attempt(ledger, { timeoutMs: PATIENCE_MS })).toBe('ca_unreachable');
       expect(happened()).toBe(true);
       fixture.pebble.signal('SIGCONT');

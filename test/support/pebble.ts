@@ -1,6 +1,7 @@
 /** A real ACME server (letsencrypt/pebble) on free ports, from the `pebble` on PATH. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -39,6 +40,8 @@ export type Pebble = {
   readonly rootCertificates: () => Promise<string>;
   /** Ends when it gets SIGKILL; `close` all the same. */
   readonly signal: (name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL') => void;
+  /** SIGSTOP; resolves when it has stopped and answers nothing any more. */
+  readonly pause: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -79,6 +82,7 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
       caFile: join(directory, 'ca.pem'),
       rootCertificates: () => fetchText(rootsUrl, root),
       signal: (name) => void child.kill(name),
+      pause: () => pause(child),
       close,
     };
   } catch (error) {
@@ -141,6 +145,15 @@ async function fetchText(url: string, ca: string, triesLeft = 1_000): Promise<st
     if (triesLeft === 0) throw error;
     await new Promise((resolve) => setTimeout(resolve, 20));
     return fetchText(url, ca, triesLeft - 1);
+  }
+}
+
+/** A signal is delivered a moment after it is sent; the state is in proc(5), where there is one. */
+async function pause(child: ChildProcess): Promise<void> {
+  child.kill('SIGSTOP');
+  const status = `/proc/${child.pid}/stat`;
+  while (existsSync(status) && !/\) [Tt] /.test(readFileSync(status, 'utf8'))) {
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
