@@ -59,6 +59,13 @@ async function readTo(stream: Reading, type: string): Promise<(readonly [number,
   }
 }
 
+/** What is left of a stream that was cut off or has ended. */
+async function rest(stream: Reading): Promise<(readonly [number, string])[]> {
+  const event = await stream.next().catch(() => null);
+  if (event === null) return [];
+  return [[Number(event.id), event.event], ...(await rest(stream))];
+}
+
 const servers = storagesOfRun('postgres').filter(({ name }) => name !== 'embedded');
 
 describe.each(servers)('two API processes and a worker on $name', ({ name, available }) => {
@@ -100,9 +107,10 @@ describe.each(servers)('two API processes and a worker on $name', ({ name, avail
       read.push(...(await readTo(first, 'domain.verified')));
 
       await dying.kill();
-      expect(await first.next().catch(() => null)).toBeNull();
+      read.push(...(await rest(first))); // what it had sent by then
       const second = await openStream(world, `${otherUrl}${path}`, read.at(-1)?.[0] ?? 0);
-      read.push(...(await readTo(second, 'domain.live')));
+      const isLive = read.some(([, type]) => type === 'domain.live');
+      read.push(...(isLive ? [] : await readTo(second, 'domain.live')));
 
       const again = await run(startBeside, { ROLE: 'api' });
       const third = await openStream(world, `${world.apiUrl}${path}`, read.at(-1)?.[0] ?? 0);
