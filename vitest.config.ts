@@ -15,7 +15,7 @@ export default defineConfig({
     // Modules are loaded once a process, not once a file: a second of work for each file of test/http. So no test may
     // change a module for good; spies are restored by Vitest after each file.
     isolate: false,
-    maxWorkers: 5, // most wait for a clock, a socket or another process
+    maxWorkers: 6, // most wait for a clock, a socket or another process
     maxConcurrency: 3, // of one file's concurrent tests: each is a service of its own
     testTimeout: 180_000, // of a machine that is busy: no test waits for it
     hookTimeout: 180_000,
