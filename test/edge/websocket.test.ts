@@ -253,23 +253,22 @@ describe('An open WebSocket', () => {
   });
 
   it('may be silent for longer than a request or an answer, and not for ever', async () => {
-    await start({ firstByteMs: 500, silenceMs: 1_500, webSocketSilenceMs: 6_000 });
+    await start({ firstByteMs: 500, silenceMs: 1_500, webSocketSilenceMs: 15_000 });
     await publishChat(echo);
     const peer = await openWebSocket(edge, hostname);
-    let isCut = false;
-    const cut = peer.next().finally(() => {
-      isCut = true;
-    });
-    const plain = await startDeploy(({ url }, response) => {
-      if (url === '/begins') response.write('hello');
-    });
+    const order: string[] = [];
+    const cut = peer.next().finally(() => order.push('cut'));
+    const plain = await startDeploy(
+      ({ url }, response) => void (url === '/begins' && response.write('hello')),
+    );
     closings.push(plain.close);
     await edge.publish('plain.acme.test', plain.url);
     // An answer that does not come and one that does not go on are given up before it, though they were waited for later.
     expect((await edge.https({ hostname: 'plain.acme.test' })).status).toBe(504);
     await expect(edge.https({ hostname: 'plain.acme.test', path: '/begins' })).rejects.toThrow();
-    expect(isCut).toBe(false);
+    order.push('given up');
     expect(await cut).toBeNull();
+    expect(order).toEqual(['given up', 'cut']);
   });
 });
 
