@@ -63,6 +63,11 @@ function setAside({ signpost }: Service) {
   return signpost.parts.database.prisma.quarantine.findMany({ orderBy: { reason: 'asc' } });
 }
 
+/** As if their waits were over: after the third time, which a slow machine reaches, they are five minutes here. */
+async function endTimesAside({ signpost }: Service): Promise<void> {
+  await signpost.parts.database.prisma.quarantine.updateMany({ data: { until: new Date() } });
+}
+
 const servers = storagesOfRun('postgres').filter(({ name }) => name !== 'embedded');
 
 describe.each(servers)('on $name, poison', ({ name, available }) => {
@@ -104,7 +109,10 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
       closings.push(cured.stop);
       await until(
         'all live',
-        async () => (await countLive(signpost.parts, domains)) === 12,
+        async () => {
+          await endTimesAside(service);
+          return (await countLive(signpost.parts, domains)) === 12;
+        },
         PATIENCE_MS,
       );
       expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: 12 });
