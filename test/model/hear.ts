@@ -19,11 +19,32 @@ export function hear(
   // The arguments and answers of the stores, as src/db/checks.ts and certificates.ts have them.
   if (what === 'load') hasRead(history, witness, answer as Named | undefined);
   else if (what === 'loadWork') {
-    hasRead(history, witness, (answer as { domain: Named } | undefined)?.domain);
+    const work = answer as { domain: Named; order: Ordered | null } | undefined;
+    hasRead(history, witness, work?.domain);
+    knowsOrder(history, witness, work?.domain, work?.order);
   } else if (what === 'save') {
     hasSaved(history, witness, (args[0] as { domain: Named }).domain, answer as MoveResult);
-  } else if (what === 'setBack') hasSetBack(witness);
-  else hasOrdered(history, witness, what, args);
+  } else if (what === 'setBack') hasSetBack(witness, args[0] as string);
+  else {
+    hasOrdered(history, witness, what, args);
+    if (what === 'openOrder') {
+      knowsOrder(history, witness, args[0] as Named, answer as Ordered | null);
+    }
+  }
+}
+
+/** An order, or in its place what it has to wait for, which has no id. */
+type Ordered = { readonly id?: string };
+
+function knowsOrder(
+  history: History,
+  { orders }: Witness,
+  domain: Named | undefined,
+  order: Ordered | null | undefined,
+): void {
+  if (domain !== undefined && order?.id !== undefined) {
+    orders.set(order.id, entryOf(history, domain));
+  }
 }
 
 function hasRead({ model, ...history }: History, witness: Witness, read: Named | undefined): void {
@@ -88,9 +109,9 @@ function hasOrdered(
   }
 }
 
-/** The authority did not answer: of the order that it was asked about last. */
-function hasSetBack({ asked }: Witness): void {
-  const entry = asked.at(-1);
+/** The authority did not answer. */
+function hasSetBack({ orders }: Witness, certificateId: string): void {
+  const entry = orders.get(certificateId);
   if (entry !== undefined && entry.order !== null) entry.setBack = true;
 }
 

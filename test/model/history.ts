@@ -26,7 +26,8 @@ export type Witness = {
   /** Of each domain that it has read, what it was then. */
   readonly fences: Map<Entry, Fence>;
   readonly looks: Look[];
-  readonly asked: Entry[];
+  /** Whose orders it knows, by the certificate's id: a sweep has several in hand at once. */
+  readonly orders: Map<string, Entry>;
   /** Something else happened while it was at work. */
   disturbed: boolean;
   /** What happens while it looks at the DNS. */
@@ -175,7 +176,6 @@ async function advance(
     ({ hostname }) => hostname === order.hostname,
   );
   if (entry === undefined) throw new Error(`an order for ${order.hostname} out of nowhere`);
-  witness?.asked.push(entry);
   killNow(history);
   await disturb(history, witness);
   if (authority.kind === 'is_silent') throw certificateFault('ca_unreachable', 'no answer');

@@ -19,7 +19,7 @@ export async function witnessed<T>(
     of: what,
     fences: new Map(),
     looks: [],
-    asked: [],
+    orders: new Map(),
     disturbed: false,
     meanwhile:
       meanwhile &&
