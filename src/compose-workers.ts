@@ -47,11 +47,11 @@ import { createRepairStore } from './db/repairs.ts';
 import { createShownStore } from './db/shown.ts';
 import { createDueDomains } from './db/sweeps.ts';
 import type { Earlier } from './dns/observe.ts';
-import { inSpan } from './ops/tracing.ts';
-import { countOrders, tellChecks } from './ops/worker-counts.ts';
-import { jobId, type SweepQueue } from './queue/names.ts';
+import { inSpan } from './net/tracing.ts';
+import { countOrders, tellChecks } from '../workers/running/worker-counts.ts';
+import { jobId, type SweepQueue } from './core/jobs.ts';
 import { forgetJobs } from './queue/queues.ts';
-import { deliverDeps, relayDeps } from './webhooks/compose.ts';
+import { deliverDeps, relayDeps } from './roles/webhooks.ts';
 
 /** However short a laboratory's window: each turn costs the queue and the database some milliseconds. */
 const SWEEP_MS_MIN = 1_000;

@@ -15,7 +15,7 @@ import { keepCertificates } from './edge/kept-certificates.ts';
 import { upstreamReach } from './edge/upstream-reach.ts';
 import type { Api } from './http/api.ts';
 import { ensureApiKey } from './http/keys/first-key.ts';
-import { trustedProxies as membersOf } from './http/limits/client-address.ts';
+import { trustedProxies as membersOf } from './net/client-address.ts';
 import { listen } from './http/socket/server.ts';
 import { openVault } from './open-vault.ts';
 import { type Ops, openOps } from './ops/open.ts';

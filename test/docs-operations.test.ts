@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { quarantine } from '../src/core/quarantine.ts';
 import { attemptWaitsMs } from '../src/core/webhook-plan.ts';
 import { repairKinds } from '../src/db/repairs.ts';
-import { queueNames } from '../src/queue/names.ts';
+import { queueNames } from '../src/core/jobs.ts';
 
 const root = new URL('../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');

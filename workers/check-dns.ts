@@ -11,7 +11,7 @@ import type { CheckSave } from '../src/db/checks.ts';
 import type { LoadedDomain } from '../src/db/domain-row.ts';
 import type { NewEscalation } from '../src/db/escalations.ts';
 import type { LostDomain, MoveResult } from '../src/db/transitions.ts';
-import type { DomainJob } from '../src/queue/names.ts';
+import type { DomainJob } from '../src/core/jobs.ts';
 import type { JudgeClaim } from './judge-claim.ts';
 import { afresh, done, type JobResult } from './running/job.ts';
 

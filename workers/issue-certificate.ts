@@ -16,7 +16,7 @@ import type { LoadedDomain } from '../src/db/domain-row.ts';
 import type { Certificate } from '../src/db/generated/client.ts';
 import type { IssueWork, Setback } from '../src/db/issue-work.ts';
 import { renewableOf } from '../src/db/renewals.ts';
-import type { DomainJob } from '../src/queue/names.ts';
+import type { DomainJob } from '../src/core/jobs.ts';
 import type { CheckDnsDeps } from './check-dns.ts';
 import {
   afterRefusal,

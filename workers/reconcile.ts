@@ -7,7 +7,7 @@
  */
 import { type RepairKind, repairKinds } from '../src/db/repairs.ts';
 import type { WaitingQueue } from '../src/db/waiting.ts';
-import { domainQueues, type QueueName, sweepQueues } from '../src/queue/names.ts';
+import { domainQueues, type QueueName, sweepQueues } from '../src/core/jobs.ts';
 import type { Ensured } from '../src/queue/queues.ts';
 import { compare, confirm, type Suspects, unsuspicious } from './repair/compare-queue.ts';
 import type { ReconcileDeps } from './repair/wanted-jobs.ts';

@@ -9,7 +9,7 @@ import {
   Worker,
 } from 'bullmq';
 import type { Bindings, Logger } from 'pino';
-import { inSpan } from '../src/ops/tracing.ts';
+import { inSpan } from '../src/net/tracing.ts';
 import type { QueueBackend } from '../src/queue/backend.ts';
 import {
   type DeliveryJob,
@@ -17,7 +17,7 @@ import {
   jobId,
   type QueueName,
   type SweepQueue,
-} from '../src/queue/names.ts';
+} from '../src/core/jobs.ts';
 import { type CheckDnsDeps, checkDns } from './check-dns.ts';
 import { type EscalateCertificateDeps, escalateCertificate } from './escalate-certificate.ts';
 import { type IssueCertificateDeps, issueCertificate } from './issue-certificate.ts';
@@ -81,7 +81,7 @@ const delayed = new DelayedError();
 const RELAY_EVERY_MS = 500;
 /**
  * An attempt does nothing but wait for its receiver, 10 s at most, with a socket and some kilobytes; what it asks of the
- * database takes milliseconds. A project has at most 8 places (src/webhooks/compose.ts), so that 25 of them must have all
+ * database takes milliseconds. A project has at most 8 places (src/roles/webhooks.ts), so that 25 of them must have all
  * of theirs hang at once before a process has none left for the others. Our choice.
  */
 const DELIVERIES_AT_ONCE = 200;

@@ -5,7 +5,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Probe } from '../core/escalation.ts';
 import { reservedRange } from '../core/reserved-addresses.ts';
-import type { Probes } from '../edge/probe.ts';
+import type { Probes } from './probe.ts';
 import type { ChallengeType } from './authority.ts';
 import { showsProof } from './tls-probe.ts';
 

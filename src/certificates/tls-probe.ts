@@ -25,7 +25,7 @@ export async function showsProof(question: TlsQuestion): Promise<boolean> {
     host: address,
     port,
     servername: hostname,
-    ALPNProtocols: [PROTOCOL, token], // why the token: src/edge/probe.ts
+    ALPNProtocols: [PROTOCOL, token], // why the token: src/certificates/probe.ts
     rejectUnauthorized: false, // what counts is the extension
   });
   socket.on('error', () => {}); // also while it is being destroyed

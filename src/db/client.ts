@@ -3,7 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Storage } from '../config.ts';
-import { answersInTime } from '../ops/answers-in-time.ts';
+import { answersInTime } from '../net/answers-in-time.ts';
 import { openEmbedded } from './embedded/stream.ts';
 import { PrismaClient } from './generated/client.ts';
 import { tellWaits } from './pool-waits.ts';

@@ -1,5 +1,5 @@
 /** Jobs that were set aside, with the reason and until when. */
-import type { QueueName } from '../queue/names.ts';
+import type { QueueName } from '../core/jobs.ts';
 import type { PrismaClient } from './generated/client.ts';
 
 export type Suspect = {

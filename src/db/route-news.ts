@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryConfig } from 'pg';
 import type { Logger } from 'pino';
-import { parseRouteNews, type RouteNews } from '../edge/route-news.ts';
+import { parseRouteNews, type RouteNews } from '../core/edge-route.ts';
 import type { Database } from './client.ts';
 
 const CHANNEL = 'signpost_edge';

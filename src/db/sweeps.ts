@@ -3,7 +3,7 @@
  * until something is saved, so that a domain that kills its worker, or meets a fault each time, is taken more and more seldom.
  */
 import { quarantine } from '../core/quarantine.ts';
-import type { SweepQueue } from '../queue/names.ts';
+import type { SweepQueue } from '../core/jobs.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
 
 export type Lease = {

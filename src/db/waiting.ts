@@ -1,6 +1,6 @@
 /** What the reconciler reads: which jobs there must be, and which of them are overdue. */
 import { followUps, type Waiting } from '../core/follow-ups.ts';
-import type { DeliveryJob, DomainJob, DomainQueue } from '../queue/names.ts';
+import type { DeliveryJob, DomainJob, DomainQueue } from '../core/jobs.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
 
 /** The queues with a job for each row that waits. */

@@ -1,6 +1,6 @@
 /** How many connections one visitor's address may hold, so that nobody holds them all (src/edge/listeners.ts has the total). */
 import type { Socket } from 'node:net';
-import { addressGroup, clientAddress } from '../http/limits/client-address.ts';
+import { addressGroup, clientAddress } from '../net/client-address.ts';
 import type { EdgeDeps } from './deps.ts';
 
 export type ConnectionLimitRules = {

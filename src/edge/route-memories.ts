@@ -9,7 +9,7 @@ import {
   memoryTimes,
 } from '../core/route-memory.ts';
 import type { EdgeRoute } from './deps.ts';
-import type { RouteNews } from './route-news.ts';
+import type { RouteNews } from '../core/edge-route.ts';
 
 const KNOWN_MAX = 50_000;
 /** Names that nobody holds have places of their own: whoever asks for names at random drives out no real one. */

@@ -5,7 +5,7 @@
 import type { EdgeDeps, EdgeLimits, EdgeRoute } from './deps.ts';
 import { createOutage, type Outage } from './outage.ts';
 import { createMemories, type Memories, type Recalled } from './route-memories.ts';
-import type { RouteNews } from './route-news.ts';
+import type { RouteNews } from '../core/edge-route.ts';
 
 export type Routes = {
   /** Null: unknown, removed, or not held. Rejects as the look-up does where it fails and nothing is known from before. */

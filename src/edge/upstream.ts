@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
-import { hostOf } from '../webhooks/receiver.ts';
+import { hostOf } from '../net/destination.ts';
 import { upstreamHeaders } from './forwarded-headers.ts';
 import type { RequestTarget } from './request-target.ts';
 import {

@@ -5,7 +5,7 @@ import type { Database } from '../db/client.ts';
 import { readInstallation } from '../db/installation.ts';
 import { listen } from '../http/socket/server.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import { queueNames } from '../queue/names.ts';
+import { queueNames } from '../core/jobs.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { createOpsApi } from './listener.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';

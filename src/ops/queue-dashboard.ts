@@ -12,7 +12,7 @@ import type {
   UIConfig,
 } from '@bull-board/api/typings/app';
 import FindMyWay, { type HTTPMethod } from 'find-my-way';
-import { queueNames } from '../queue/names.ts';
+import { queueNames } from '../core/jobs.ts';
 import type { SeenQueues } from '../queue/queues.ts';
 import type { AnyQueue } from '../queue/seen-job.ts';
 

@@ -2,7 +2,7 @@
 import type { Database } from '../db/client.ts';
 import { unappliedMigrations } from '../db/migrate.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import { answersInTime } from './answers-in-time.ts';
+import { answersInTime } from '../net/answers-in-time.ts';
 import type { Role } from './metrics/process.ts';
 
 export type Dependency = 'database' | 'migrations' | 'queue';

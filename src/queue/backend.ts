@@ -14,8 +14,8 @@ import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Storage } from '../config.ts';
 import type { Database } from '../db/client.ts';
-import { answersInTime } from '../ops/answers-in-time.ts';
-import { jobTelemetry } from '../ops/tracing.ts';
+import { answersInTime } from '../net/answers-in-time.ts';
+import { jobTelemetry } from '../net/tracing.ts';
 
 /** The factory knows the connection; BullMQ only insists on being given something. */
 export type NoConnection = Record<string, never>;

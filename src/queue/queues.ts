@@ -8,7 +8,7 @@ import {
   type JobOf,
   jobId,
   type QueueName,
-} from './names.ts';
+} from '../core/jobs.ts';
 import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
 
 export type QueuedJob<N extends QueueName> = {

@@ -7,7 +7,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { Answer } from '../core/webhook-plan.ts';
-import { addressesOf, type Lookup, type ReceiverRules, urlProblem } from './receiver.ts';
+import { addressesOf, type Lookup, type ReceiverRules, urlProblem } from '../net/destination.ts';
 
 export type Outgoing = {
   readonly url: string;

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseKey } from '../../src/http/keys/api-key.ts';
+import { parseKey } from '../../src/config/api-key.ts';
 import { freePort } from '../support/servers.ts';
 import { type Service, startApi } from '../support/service.ts';
 import { signpost, spawnSignpost } from './cli.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDomainSettingsStore } from '../../src/db/domain-settings.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { listenForRouteNews, type RouteNewsDeps } from '../../src/db/route-news.ts';
-import type { RouteNews } from '../../src/edge/route-news.ts';
+import type { RouteNews } from '../../src/core/edge-route.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { databases, storages } from '../support/storage.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { trustedProxies } from '../../src/http/limits/client-address.ts';
+import { trustedProxies } from '../../src/net/client-address.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { anybody, type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
 

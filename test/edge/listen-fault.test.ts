@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listenFault } from '../../src/edge/listen-fault.ts';
+import { listenFault } from '../../src/net/listen-fault.ts';
 
 describe('A port that cannot be opened', () => {
   it.each([

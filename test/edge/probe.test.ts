@@ -14,7 +14,7 @@ import { createProofCertificates } from '../../src/certificates/proof-certificat
 import { probeAddresses } from '../../src/certificates/reachability.ts';
 import { showsProof } from '../../src/certificates/tls-probe.ts';
 import { createEdge, type Edge } from '../../src/edge/edge.ts';
-import { answeringProbes, createProbes } from '../../src/edge/probe.ts';
+import { answeringProbes, createProbes } from '../../src/certificates/probe.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 import { anybody, everywhere } from './support/fixture.ts';

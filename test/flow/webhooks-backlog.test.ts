@@ -9,7 +9,7 @@ import { until } from '../support/world.ts';
 const closings = closeAfterEach();
 
 const ANSWER_MS = 400;
-/** How many attempts at one receiver are under way at once (src/webhooks/compose.ts). */
+/** How many attempts at one receiver are under way at once (src/roles/webhooks.ts). */
 const PLACES = 4;
 /** They take five minutes. */
 const CROWD = 3_000;

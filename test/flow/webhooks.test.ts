@@ -11,7 +11,7 @@ import { until } from '../support/world.ts';
 vi.setConfig({ testTimeout: 120_000 });
 
 const closings = closeAfterEach();
-/** How many attempts at one receiver are under way at once (src/webhooks/compose.ts). */
+/** How many attempts at one receiver are under way at once (src/roles/webhooks.ts). */
 const PLACES = 4;
 
 type Made = { readonly id: string; readonly secret: string };

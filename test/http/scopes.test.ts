@@ -6,7 +6,7 @@ import { routesOf } from '../../src/api.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createApiKeyStore } from '../../src/db/api-keys.ts';
 import type { Api } from '../../src/http/api.ts';
-import { digestOf, mintKey } from '../../src/http/keys/api-key.ts';
+import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import { params } from '../../src/http/params.ts';
 import { type Route, type Scope, scopes } from '../../src/http/route.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';

@@ -10,7 +10,7 @@ import { type Api, type ApiDeps, type ApiLog, createApi } from '../../src/http/a
 import { createCors } from '../../src/http/cors.ts';
 import { createIdempotency } from '../../src/http/idempotency.ts';
 import { parseJson, renderJson } from '../../src/http/json.ts';
-import { digestOf, mintKey } from '../../src/http/keys/api-key.ts';
+import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../src/http/keys/key-usage.ts';
 import { createIsSecret } from '../../src/http/keys/secret.ts';

@@ -1,6 +1,6 @@
 /** A domain's job, run by the real worker's function. */
 
-import type { AnyJob, DomainJob } from '../../src/queue/names.ts';
+import type { AnyJob, DomainJob } from '../../src/core/jobs.ts';
 import { checkDns } from '../../workers/check-dns.ts';
 import { escalateCertificate } from '../../workers/escalate-certificate.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';

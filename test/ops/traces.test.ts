@@ -1,7 +1,7 @@
 /** One trace from the caller through the API and the queue to the checks that follow; and nothing at all without an SDK. */
 import { SpanKind } from '@opentelemetry/api';
 import { describe, expect, it } from 'vitest';
-import { isTracing, jobTelemetry } from '../../src/ops/tracing.ts';
+import { isTracing, jobTelemetry } from '../../src/net/tracing.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type Service, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';

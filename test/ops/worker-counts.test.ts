@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toldOf } from '../../src/ops/worker-counts.ts';
+import { toldOf } from '../../workers/running/worker-counts.ts';
 import type { SavedCheck } from '../../workers/check-dns.ts';
 import { aDomain, anObservation, later, noon } from '../support/builders.ts';
 

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { composeWorkers } from '../../src/compose-workers.ts';
-import { isSweepQueue, queueNames } from '../../src/queue/names.ts';
+import { isSweepQueue, queueNames } from '../../src/core/jobs.ts';
 import { type RunningWorkers, startWorkers } from '../../workers/start.ts';
 import { addMany } from '../support/many-domains.ts';
 import { type Service, startService } from '../support/service.ts';

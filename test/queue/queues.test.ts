@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { type NoConnection, openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts';
-import { type DomainJob, jobId, type QueueName } from '../../src/queue/names.ts';
+import { type DomainJob, jobId, type QueueName } from '../../src/core/jobs.ts';
 import { openQueues, type SeenQueues } from '../../src/queue/queues.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts';
-import { jobId } from '../../src/queue/names.ts';
+import { jobId } from '../../src/core/jobs.ts';
 import { openQueues, type SeenQueues } from '../../src/queue/queues.ts';
 import { type FreshStorage, freshStorage, storagesOfRun } from '../support/storage.ts';
 

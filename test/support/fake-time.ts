@@ -18,7 +18,7 @@ import {
 import type { Certificate, Domain } from '../../src/db/generated/client.ts';
 import { createRenewalStore } from '../../src/db/renewals.ts';
 import { createDueDomains } from '../../src/db/sweeps.ts';
-import type { DomainJob } from '../../src/queue/names.ts';
+import type { DomainJob } from '../../src/core/jobs.ts';
 import { askRenewals } from '../../workers/ask-renewals.ts';
 import { checkDns } from '../../workers/check-dns.ts';
 import { escalateCertificate } from '../../workers/escalate-certificate.ts';

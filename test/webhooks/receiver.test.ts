@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressesOf, isOwn, isPublic, urlProblem } from '../../src/webhooks/receiver.ts';
+import { addressesOf, isOwn, isPublic, urlProblem } from '../../src/net/destination.ts';
 
 const production = { allowPrivate: false };
 const laboratory = { allowPrivate: true };

@@ -1,7 +1,7 @@
 /** One attempt against real servers. 127.0.0.1 plays a public address here, and 127.0.0.2 one of our own network. */
 import { createServer, type Server } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Lookup } from '../../src/webhooks/receiver.ts';
+import type { Lookup } from '../../src/net/destination.ts';
 import { createSender, type SenderDeps } from '../../src/webhooks/send.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { hang, type ReceiverOptions, startReceiver, status } from '../support/receiver.ts';

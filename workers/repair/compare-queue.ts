@@ -4,7 +4,7 @@
  * what a second one some seconds later still finds wrong is put right.
  */
 import type { WaitingJob, WaitingQueue } from '../../src/db/waiting.ts';
-import { jobId, rowIdIn } from '../../src/queue/names.ts';
+import { jobId, rowIdIn } from '../../src/core/jobs.ts';
 import { type ReconcileDeps, withoutSetAside } from './wanted-jobs.ts';
 
 const PAGE = 1_000;

@@ -2,7 +2,7 @@
 import type { QuarantineStore } from '../../src/db/quarantine.ts';
 import type { RepairStore } from '../../src/db/repairs.ts';
 import type { WaitingJob, WaitingStore } from '../../src/db/waiting.ts';
-import { jobId, type QueueName, type SweepQueue } from '../../src/queue/names.ts';
+import { jobId, type QueueName, type SweepQueue } from '../../src/core/jobs.ts';
 import type { Queues, WantedJob } from '../../src/queue/queues.ts';
 
 export type ReconcileDeps = {

@@ -21,7 +21,7 @@ import {
   isSweepQueue,
   type JobOf,
   type QueueName,
-} from '../../src/queue/names.ts';
+} from '../../src/core/jobs.ts';
 import { isQueueUnavailable } from '../../src/queue/unavailable.ts';
 import type { JobResult } from './job.ts';
 import { parseJob, type Trouble, toStored } from './stored-job.ts';

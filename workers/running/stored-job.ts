@@ -1,6 +1,6 @@
 /** A job as the queue keeps it: its ids, and what it has met since it last went well. Parsed at the boundary. */
 import { z } from 'zod';
-import { type AnyJob, type JobOf, jobId, type QueueName } from '../../src/queue/names.ts';
+import { type AnyJob, type JobOf, jobId, type QueueName } from '../../src/core/jobs.ts';
 
 /** Nothing of it stands in a job that has only known good days: Redis keeps a hundred thousand of them. */
 const trouble = {

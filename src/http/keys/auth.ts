@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type Refusal, refuse } from '../errors.ts';
 import { type ApiKeyIdentity, type Scope, scopes } from '../route.ts';
-import { digestNamed, digestNameOf, MAX_TOKEN_LENGTH, parseKey } from './api-key.ts';
+import { digestNamed, digestNameOf, MAX_TOKEN_LENGTH, parseKey } from '../../config/api-key.ts';
 
 export type Authentication =
   | { readonly kind: 'ok'; readonly key: ApiKeyIdentity }

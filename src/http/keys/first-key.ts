@@ -1,7 +1,7 @@
 /** The key that a new installation starts with. */
 
 import type { Scope } from '../route.ts';
-import { digestOf, MAX_TOKEN_LENGTH, mintKey, parseKey } from './api-key.ts';
+import { digestOf, MAX_TOKEN_LENGTH, mintKey, parseKey } from '../../config/api-key.ts';
 
 /** The id of API_KEY, which has none in it that could be read. */
 export const CONFIGURED_KEY_ID = 'configured';

@@ -2,7 +2,7 @@
 import type { KeyDetails } from '../../db/api-keys.ts';
 import { isLive } from '../../db/key-rotation.ts';
 import { scopes } from '../route.ts';
-import { prefixOf } from './api-key.ts';
+import { prefixOf } from '../../config/api-key.ts';
 import { CONFIGURED_KEY_ID } from './first-key.ts';
 
 /** The Key of docs/api.md. A scope that this version does not know gives nothing, and is not shown. */

@@ -21,7 +21,7 @@ export type RateLimiter = Limit & {
 export type RateLimiters = {
   /** By the id of the API key. */
   readonly perKey: RateLimiter;
-  /** By what `addressGroup` makes of the client's address (src/http/limits/client-address.ts). */
+  /** By what `addressGroup` makes of the client's address (src/net/client-address.ts). */
   readonly perAddress: RateLimiter;
   /** Tells the store now and not with the next interval; settles once its answer is known here. Never rejects. */
   tell(): Promise<void>;

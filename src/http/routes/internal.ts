@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { parseHostname } from '../../core/hostname.ts';
 import { refuse } from '../errors.ts';
-import type { IsNeighbour } from '../limits/neighbour.ts';
+import type { IsNeighbour } from '../../net/neighbour.ts';
 import { type Route, route } from '../route.ts';
 
 export type InternalRoutesDeps = {

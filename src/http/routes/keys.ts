@@ -2,7 +2,7 @@
 import type { ApiKeyStore } from '../../db/api-keys.ts';
 import type { RotationResult } from '../../db/key-rotation.ts';
 import { type Refusal, refuse } from '../errors.ts';
-import { digestOf, mintKey } from '../keys/api-key.ts';
+import { digestOf, mintKey } from '../../config/api-key.ts';
 import { keyView } from '../keys/key-view.ts';
 import { type ApiResponse, type Route, route } from '../route.ts';
 import {

@@ -8,7 +8,7 @@ import type { Quarantine } from '../../db/generated/client.ts';
 import { dueForSweep, type FoundDomain, type WatchedDomain } from '../../db/operations-domains.ts';
 import type { Sweep } from '../../db/sweeps.ts';
 import type { ReadOverview } from '../../ops/overview.ts';
-import { type DomainJob, type DomainQueue, domainQueues } from '../../queue/names.ts';
+import { type DomainJob, type DomainQueue, domainQueues } from '../../core/jobs.ts';
 import type { SeenQueues } from '../../queue/queues.ts';
 import type { SeenJob } from '../../queue/seen-job.ts';
 import { domainView, eventView } from '../domain-view.ts';

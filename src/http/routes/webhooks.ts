@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { isUuid } from '../../core/uuid.ts';
 import { OLD_SECRET_MS } from '../../core/webhook-plan.ts';
 import type { Webhook } from '../../db/generated/client.ts';
-import { urlProblem } from '../../webhooks/receiver.ts';
+import { urlProblem } from '../../net/destination.ts';
 import { mintSecret } from '../../webhooks/secrets.ts';
 import { type Refusal, refuse } from '../errors.ts';
 import { type ApiResponse, type Route, route } from '../route.ts';

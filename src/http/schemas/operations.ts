@@ -1,7 +1,7 @@
 /** What operators look at as schemas: the OpenAPI document is made from them. */
 import { z } from 'zod';
 import type { AttentionCode, Urgency } from '../../core/attention.ts';
-import { domainQueues, queueNames } from '../../queue/names.ts';
+import { domainQueues, queueNames } from '../../core/jobs.ts';
 import { int64, queryInteger, text, time, uuid, wholeNumber } from '../json.ts';
 import { actor } from './actor.ts';
 import { explainedEnum, sentence } from './common.ts';

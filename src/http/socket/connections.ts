@@ -1,5 +1,5 @@
 /** How many connections may be open at once, altogether and from one address. */
-import { addressGroup, clientAddress } from '../limits/client-address.ts';
+import { addressGroup, clientAddress } from '../../net/client-address.ts';
 
 export type ConnectionLimits = {
   readonly total: number;

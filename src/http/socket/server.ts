@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions } f
 import type { AddressInfo } from 'node:net';
 import type { Api } from '../api.ts';
 import { type Refusal, refuse } from '../errors.ts';
-import { trustedProxies } from '../limits/client-address.ts';
+import { trustedProxies } from '../../net/client-address.ts';
 import {
   type ConnectionCount,
   type ConnectionLimits,

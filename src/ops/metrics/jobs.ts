@@ -1,6 +1,6 @@
 /** Attempts of jobs, by queue. */
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { type QueueName, queueNames } from '../../queue/names.ts';
+import { type QueueName, queueNames } from '../../core/jobs.ts';
 
 const outcomes = ['done', 'again', 'over', 'fault', 'outage', 'set_aside'] as const;
 export type JobOutcome = (typeof outcomes)[number];

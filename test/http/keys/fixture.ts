@@ -3,7 +3,7 @@ import { createApiKeyStore } from '../../../src/db/api-keys.ts';
 import { createKeyUsageStore } from '../../../src/db/key-usage.ts';
 import { createPetStore } from '../../../src/db/pets.ts';
 import type { Api } from '../../../src/http/api.ts';
-import { digestOf, mintKey } from '../../../src/http/keys/api-key.ts';
+import { digestOf, mintKey } from '../../../src/config/api-key.ts';
 import { createAuthenticate } from '../../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
 import type { Scope } from '../../../src/http/route.ts';

@@ -1,7 +1,7 @@
 /** No key ever appears in what a service writes, wherever a client puts it; but for the first one, in the welcome text. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mintKey } from '../../../src/http/keys/api-key.ts';
+import { mintKey } from '../../../src/config/api-key.ts';
 import { anyPorts, storageOf } from '../../process/support.ts';
 import { type SignpostProcess, startProcess } from '../../support/process.ts';
 import { talk } from '../wire.ts';

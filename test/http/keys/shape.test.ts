@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { holdsKey, mintKey, parseKey } from '../../../src/http/keys/api-key.ts';
+import { holdsKey, mintKey, parseKey } from '../../../src/config/api-key.ts';
 
 describe('a key', () => {
   test('shows what it is, and carries a checksum', () => {

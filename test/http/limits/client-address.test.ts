@@ -3,7 +3,7 @@ import {
   addressGroup,
   clientAddress,
   trustedProxies,
-} from '../../../src/http/limits/client-address.ts';
+} from '../../../src/net/client-address.ts';
 
 const trusted = trustedProxies(['10.0.0.0/8', '192.0.2.7', 'fd00::/8', '2001:db8:ffff::1']);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { trustedProxies } from '../../../src/http/limits/client-address.ts';
-import { createIsNeighbour } from '../../../src/http/limits/neighbour.ts';
+import { trustedProxies } from '../../../src/net/client-address.ts';
+import { createIsNeighbour } from '../../../src/net/neighbour.ts';
 
 describe('a neighbour', () => {
   const isNeighbour = createIsNeighbour(trustedProxies(['10.9.0.1', '203.0.113.9']));

@@ -1,5 +1,5 @@
 /** The queues and what their jobs carry: ids only, never state. */
-import { uuidPattern } from '../core/uuid.ts';
+import { uuidPattern } from './uuid.ts';
 
 /** One job a domain and life in each: the domain waits for something of its own. */
 export const domainQueues = ['check-dns', 'issue-certificate', 'escalate-certificate'] as const;

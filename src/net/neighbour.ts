@@ -1,5 +1,5 @@
 /** Who asks from this machine or its own network, for what is nobody else's business. */
-import { reservedRange } from '../../core/reserved-addresses.ts';
+import { reservedRange } from '../core/reserved-addresses.ts';
 import { clientAddress } from './client-address.ts';
 
 /** RFC 1918 and RFC 4193, and what never leaves a machine or a link. */

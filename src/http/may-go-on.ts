@@ -1,6 +1,6 @@
 /** Whether a stream that is open may stay so. */
-import { type Authenticate, allows } from '../http/keys/auth.ts';
-import { EVENTS_SCOPE } from '../http/routes/events.ts';
+import { type Authenticate, allows } from './keys/auth.ts';
+import { EVENTS_SCOPE } from './routes/events.ts';
 
 /** True while the key that the stream was opened with is valid and has the scope that opening it takes. */
 export function createMayGoOn(authenticate: Authenticate) {

@@ -2,7 +2,7 @@
 import { type LookupAddress, NODATA, NOTFOUND } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import type { SocketAddress } from '../config.ts';
-import type { Lookup } from './receiver.ts';
+import type { Lookup } from './destination.ts';
 
 /** Our choice: the whole attempt has 10 s. */
 const TIMEOUT_MS = 2_000;

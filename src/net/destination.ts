@@ -27,7 +27,7 @@ export function isPublic(address: string): boolean {
   return reservedRange(address) === null && address !== CLOUD_ADDRESS;
 }
 
-/** Whether an address is ours: one of `others` (src/dns/own-addresses.ts), or one that this machine has at the moment. */
+/** Whether an address is ours: one of `others` (src/net/own-addresses.ts), or one that this machine has at the moment. */
 export function isOwn(address: string, others: readonly string[]): boolean {
   const machine = Object.values(networkInterfaces()).flatMap((all = []) => all);
   const own = new BlockList();

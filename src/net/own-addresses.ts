@@ -4,7 +4,7 @@
  */
 import { lookup as lookupLocally } from 'node:dns/promises';
 import type { Config } from '../config.ts';
-import type { Observer } from './observe.ts';
+import type { Observer } from '../dns/observe.ts';
 
 /** The platform's own addresses at the moment, but for those of this machine. */
 export type OwnAddresses = () => Promise<readonly string[]>;
