@@ -1,19 +1,30 @@
 /** One order at whichever authority has it: what a worker is handed as `advance`. */
 import type { Unavailable } from '../workers/issue-certificate.ts';
 import { plainLine } from './certificates/acme/problems.ts';
-import { authorityOf } from './certificates/authorities.ts';
-import type { PlacedAs } from './certificates/authority.ts';
+import { type Authorities, authorityOf } from './certificates/authorities.ts';
+import type { AuthorityHealth } from './certificates/authority-health.ts';
+import type { ExternalAuthority } from './certificates/external-authority.ts';
 import { certificateFault, isCertificateFault } from './certificates/fault.ts';
 import { predecessorOf } from './certificates/renewals.ts';
-import { openKey } from './certificates/sealed-keys.ts';
-import { type Parts, sealOf } from './compose.ts';
+import { openKey, sealOf } from './certificates/sealed-keys.ts';
+import type { Vault } from './certificates/vault.ts';
+import type { PlacedAs } from './core/authority-budget.ts';
 import { limitInWords } from './core/budget-words.ts';
+import type { CertificateStore } from './db/certificates.ts';
 import type { Certificate } from './db/generated/client.ts';
 
-export type AdvanceDeps = Pick<
-  Parts,
-  'authorities' | 'certificates' | 'external' | 'health' | 'now' | 'vault'
->;
+export type AdvanceDeps = {
+  readonly authorities: Authorities;
+  readonly certificates: Pick<
+    CertificateStore,
+    'beforePlacing' | 'orderPlaced' | 'publishChallenge'
+  >;
+  /** Null where certificates are our own. */
+  readonly external: ExternalAuthority | null;
+  readonly health: Pick<AuthorityHealth, 'note'>;
+  readonly vault: Vault;
+  now(): Date;
+};
 
 /** Another process, which has other settings, opened it a moment ago. */
 const gone: Unavailable = {

@@ -17,8 +17,6 @@ import {
 } from './db/operations-domains.ts';
 import { createPetStore } from './db/pets.ts';
 import { createExamine } from './doctor/examine.ts';
-import { composeStreams } from './roles/streams.ts';
-import type { OpenStream } from './http/streams.ts';
 import { type Api, createApi } from './http/api.ts';
 import { createCors } from './http/cors.ts';
 import { withDashboard } from './http/dashboard/dashboard.ts';
@@ -26,8 +24,6 @@ import { createIdempotency } from './http/idempotency.ts';
 import { createAuthenticate } from './http/keys/auth.ts';
 import { createKeyUsage } from './http/keys/key-usage.ts';
 import { createIsSecret } from './http/keys/secret.ts';
-import { addressGroup, clientAddress, trustedProxies } from './net/client-address.ts';
-import { createIsNeighbour } from './net/neighbour.ts';
 import { openRateLimiters } from './http/limits/rate-limit.ts';
 import type { Route } from './http/route.ts';
 import { diagnosisRoutes } from './http/routes/diagnosis.ts';
@@ -45,12 +41,16 @@ import { operationsRoutes } from './http/routes/operations.ts';
 import { petRoutes } from './http/routes/pets.ts';
 import { projectRoutes } from './http/routes/projects.ts';
 import { webhookRoutes } from './http/routes/webhooks.ts';
+import type { OpenStream } from './http/streams.ts';
+import { addressGroup, clientAddress, trustedProxies } from './net/client-address.ts';
+import { createIsNeighbour } from './net/neighbour.ts';
 import { createReadBudget } from './ops/budget-left.ts';
 import { createIsMetricsToken } from './ops/metrics-token.ts';
 import { createReadOverview } from './ops/overview.ts';
 import { createQueueBoard } from './ops/queue-dashboard.ts';
 import type { ReadReadiness } from './ops/readiness.ts';
 import { forgetJobs } from './queue/queues.ts';
+import { composeStreams } from './roles/streams.ts';
 
 /** What the role is handed when its process starts. */
 export type Served = {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Authorities, ConfiguredAuthority } from './certificates/authorities.ts';
 import { createAuthorityHealth } from './certificates/authority-health.ts';
 import { composeAuthorities, composeExternal } from './certificates/compose.ts';
+import { answeringProbes, createProbes } from './certificates/probe.ts';
 import type { Vault } from './certificates/vault.ts';
 import type { Config } from './config.ts';
 import { publishedBudget } from './core/authority-budget.ts';
@@ -22,9 +23,8 @@ import { createWaitingStore } from './db/waiting.ts';
 import { createWebhookStore } from './db/webhooks.ts';
 import type { DerivedSecrets } from './derived-secrets.ts';
 import { createObserver } from './dns/observe.ts';
-import { composeOwnAddresses } from './net/own-addresses.ts';
 import { createWire, type Wire } from './dns/wire/wire.ts';
-import { answeringProbes, createProbes } from './certificates/probe.ts';
+import { composeOwnAddresses } from './net/own-addresses.ts';
 import type { Metrics } from './ops/metrics/metrics.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import { createBringNow } from './queue/bring-now.ts';
@@ -156,9 +156,4 @@ function createWake({ queues }: { queues: ReturnType<typeof openQueues> }) {
     const job = { domainId: domain.id, epoch: domain.epoch };
     for (const { queue, runAt } of followUps(domain)) await queues.enqueue(queue, [{ job, runAt }]);
   };
-}
-
-/** What a certificate's key is bound to in the vault. */
-export function sealOf(certificateId: string): string {
-  return `certificate/${certificateId}`;
 }

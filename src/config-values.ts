@@ -1,7 +1,7 @@
 /** What a value of the environment may look like, each with the words for one that does not. src/config.ts has the names. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { apiKeyProblem } from './http/keys/first-key.ts';
+import { apiKeyProblem } from './config/api-key.ts';
 
 export const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

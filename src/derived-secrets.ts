@@ -3,6 +3,7 @@
  * once, and from then on stored, sealed like everything else (docs/decisions/0018-key-rotation.md).
  */
 import type { Vault } from './certificates/vault.ts';
+import type { DerivedSecretStore } from './db/derived-secrets.ts';
 
 /** What each is derived for (RFC 5869, 3.2). Another text would change the records that customers have published. */
 const purposes = {
@@ -16,14 +17,6 @@ export type DerivedSecretName = keyof typeof purposes;
 export type DerivedSecrets = Readonly<Record<DerivedSecretName, Uint8Array>>;
 
 export const derivedSecretNames = Object.keys(purposes) as readonly DerivedSecretName[];
-
-type SealedSecret = { readonly name: string; readonly sealedValue: Uint8Array<ArrayBuffer> };
-
-export type DerivedSecretStore = {
-  load(): Promise<readonly SealedSecret[]>;
-  /** Keeps those that are not there by now. */
-  keep(secrets: readonly SealedSecret[]): Promise<void>;
-};
 
 /** All of them, of the KEK that sealed `like`; of the first where it is null. */
 export function deriveSecrets(vault: Vault, like: Uint8Array | null = null): DerivedSecrets {

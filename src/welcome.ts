@@ -1,8 +1,19 @@
 /** What a person sees when the service is ready: where it is, the first key, and what to try. */
 import type { Config } from './config.ts';
-import type { Signpost } from './start.ts';
 
-export function welcome(config: Config, { addresses, firstKey }: Signpost): string {
+/** Where the service is reached, and what is said once. */
+export type Welcome = {
+  readonly addresses: {
+    /** The API's URL. */
+    readonly http: string | null;
+    readonly edge: { readonly httpPort: number; readonly httpsPort: number } | null;
+    readonly metricsPort: number | null;
+  };
+  /** The key that was just made, which is shown only now. */
+  readonly firstKey: string | null;
+};
+
+export function welcome(config: Config, { addresses, firstKey }: Welcome): string {
   const parts = [
     `\nSignpost is ready (${config.role}, ${storageWords[config.storage.kind]}).\n`,
     ...(addresses.http ? [placesOf(addresses.http)] : []),

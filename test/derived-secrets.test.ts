@@ -4,13 +4,9 @@ import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { createVault } from '../src/certificates/vault.ts';
 import { openDatabase } from '../src/db/client.ts';
+import type { DerivedSecretStore } from '../src/db/derived-secrets.ts';
 import { createDerivedSecretStore } from '../src/db/derived-secrets.ts';
-import {
-  type DerivedSecretStore,
-  type DerivedSecrets,
-  deriveSecrets,
-  loadDerivedSecrets,
-} from '../src/derived-secrets.ts';
+import { type DerivedSecrets, deriveSecrets, loadDerivedSecrets } from '../src/derived-secrets.ts';
 import { freshStorage, type StorageName, storagesOfRun } from './support/storage.ts';
 
 /** They take tens of seconds where the machine does much else meanwhile. */

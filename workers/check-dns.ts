@@ -6,12 +6,12 @@
  */
 import { type CheckOutcome, type CheckRules, judgeCheck } from '../src/core/check.ts';
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
+import type { DomainJob } from '../src/core/jobs.ts';
 import type { Observation } from '../src/core/observation.ts';
 import type { CheckSave } from '../src/db/checks.ts';
 import type { LoadedDomain } from '../src/db/domain-row.ts';
 import type { NewEscalation } from '../src/db/escalations.ts';
 import type { LostDomain, MoveResult } from '../src/db/transitions.ts';
-import type { DomainJob } from '../src/core/jobs.ts';
 import type { JudgeClaim } from './judge-claim.ts';
 import { afresh, done, type JobResult } from './running/job.ts';
 

@@ -15,12 +15,12 @@ import {
   nextAttempt,
   type Probe,
 } from '../src/core/escalation.ts';
+import type { DomainJob } from '../src/core/jobs.ts';
 import type { Observation } from '../src/core/observation.ts';
 import type { LoadedDomain } from '../src/db/domain-row.ts';
 import type { NewEscalation, OpenEscalation, OpenResult } from '../src/db/escalations.ts';
 import type { IssueWork } from '../src/db/issue-work.ts';
 import type { Quarantined } from '../src/db/quarantine.ts';
-import type { DomainJob } from '../src/core/jobs.ts';
 import { type ChoiceDeps, chooseFor } from './choose-authority.ts';
 import type { IssueCertificateDeps } from './issue-certificate.ts';
 import { evidenceOf, inJson, inWords, isWorthATry, standing } from './judge-case.ts';

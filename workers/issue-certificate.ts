@@ -10,13 +10,13 @@ import type { NoteShown } from '../src/certificates/note-shown.ts';
 import { nextAttemptAt, plannedRenewalAt, renewalLookAt } from '../src/core/certificate-plan.ts';
 import { judgeCheck } from '../src/core/check.ts';
 import type { DiagnosisForAny } from '../src/core/diagnosis/diagnose-for.ts';
+import type { DomainJob } from '../src/core/jobs.ts';
 import type { Observation } from '../src/core/observation.ts';
 import type { CertificateStore } from '../src/db/certificates.ts';
 import type { LoadedDomain } from '../src/db/domain-row.ts';
 import type { Certificate } from '../src/db/generated/client.ts';
 import type { IssueWork, Setback } from '../src/db/issue-work.ts';
 import { renewableOf } from '../src/db/renewals.ts';
-import type { DomainJob } from '../src/core/jobs.ts';
 import type { CheckDnsDeps } from './check-dns.ts';
 import {
   afterRefusal,

@@ -5,9 +5,10 @@
  * or fewer than rows wait, and every third turn whatever it holds, the two are compared (workers/repair/compare-queue.ts). What looks wrong is looked at once more, some
  * seconds later, before it is put right. A job that is set aside stays so until its time.
  */
+
+import { domainQueues, type QueueName, sweepQueues } from '../src/core/jobs.ts';
 import { type RepairKind, repairKinds } from '../src/db/repairs.ts';
 import type { WaitingQueue } from '../src/db/waiting.ts';
-import { domainQueues, type QueueName, sweepQueues } from '../src/core/jobs.ts';
 import type { Ensured } from '../src/queue/queues.ts';
 import { compare, confirm, type Suspects, unsuspicious } from './repair/compare-queue.ts';
 import type { ReconcileDeps } from './repair/wanted-jobs.ts';

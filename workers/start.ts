@@ -9,8 +9,6 @@ import {
   Worker,
 } from 'bullmq';
 import type { Bindings, Logger } from 'pino';
-import { inSpan } from '../src/net/tracing.ts';
-import type { QueueBackend } from '../src/queue/backend.ts';
 import {
   type DeliveryJob,
   type JobOf,
@@ -18,6 +16,8 @@ import {
   type QueueName,
   type SweepQueue,
 } from '../src/core/jobs.ts';
+import { inSpan } from '../src/net/tracing.ts';
+import type { QueueBackend } from '../src/queue/backend.ts';
 import { type CheckDnsDeps, checkDns } from './check-dns.ts';
 import { type EscalateCertificateDeps, escalateCertificate } from './escalate-certificate.ts';
 import { type IssueCertificateDeps, issueCertificate } from './issue-certificate.ts';

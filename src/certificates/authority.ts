@@ -1,5 +1,6 @@
 /** What a certificate authority does for us, whichever it is: one order, in steps that can be taken up again. */
 import type { KeyObject } from 'node:crypto';
+import type { PlacedAs } from '../core/authority-budget.ts';
 import type { ProblemType } from '../core/problem-words.ts';
 import type { RenewalWindow } from '../core/renewal-information.ts';
 
@@ -21,9 +22,6 @@ export type OrderState = {
   /** PEM chain of the certificate that this one is to replace; missing: there is none. */
   readonly predecessor?: string | undefined;
 };
-
-/** `plain`: after all without naming what it replaces, so that limits hold for it that did not when it was opened. */
-export type PlacedAs = 'opened' | 'plain';
 
 /** What the caller keeps. Each is awaited before the authority hears more; each may be called again with the same. */
 export type OrderSteps = {

@@ -1,7 +1,8 @@
 /** Our own look at what visitors of a domain are shown, held against what is stored for it. Nothing depends on it but words. */
 import { X509Certificate } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { compareShown, type Handshake, type Shown } from '../core/shown.ts';
+import { compareShown, type Handshake } from '../core/shown.ts';
+import type { ShownStore, VisitedDomain } from '../db/shown.ts';
 import {
   addressesToAsk,
   type HandshakeRules,
@@ -16,22 +17,14 @@ const HANDSHAKE_MS = 5_000;
 const SILENT_MS = 10_000;
 const SILENT_MAX = 1_000;
 
-export type VisitedDomain = {
-  readonly id: string;
-  readonly epoch: number;
-  readonly hostname: string;
-};
-
-export type NoteShownDeps = Pick<HandshakeRules, 'port' | 'allowPrivate'> & {
-  /** As the rest of the world resolves the name. */
-  readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
-  /** PEM chains of the domain, the one that the edge serves first. */
-  readonly loadChains: (domainId: string) => Promise<readonly string[]>;
-  readonly save: (domain: VisitedDomain, shown: Shown) => Promise<void>;
-  readonly now: () => Date;
-  /** Shorter in tests. */
-  readonly handshakeMs?: number;
-};
+export type NoteShownDeps = Pick<HandshakeRules, 'port' | 'allowPrivate'> &
+  ShownStore & {
+    /** As the rest of the world resolves the name. */
+    readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
+    readonly now: () => Date;
+    /** Shorter in tests. */
+    readonly handshakeMs?: number;
+  };
 
 /**
  * Makes a handshake with each of the name's addresses, at most 8, and notes what they show. Never rejects for what the

@@ -1,8 +1,15 @@
 /** The certificates that answer tls-alpn-01 challenges, and the probes of ours that ask for one (RFC 8737, 3). */
 import { createHash } from 'node:crypto';
-import type { EdgeCertificate } from '../edge/deps.ts';
 import { generateCertificateKey, privateKeyToPem } from './keys.ts';
 import { signProof } from './sign-certificate.ts';
+
+/** A certificate as the edge shows it in a handshake. */
+export type EdgeCertificate = {
+  /** PEM, the leaf first. */
+  readonly chain: string;
+  /** PKCS#8 PEM, opened. Bytes are zeroed once they were used. */
+  readonly key: string | Buffer;
+};
 
 const DAY_MS = 86_400_000;
 

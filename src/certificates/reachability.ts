@@ -5,8 +5,8 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Probe } from '../core/escalation.ts';
 import { reservedRange } from '../core/reserved-addresses.ts';
-import type { Probes } from './probe.ts';
 import type { ChallengeType } from './authority.ts';
+import type { Probes } from './probe.ts';
 import { showsProof } from './tls-probe.ts';
 
 /** Of the whole exchange. Let's Encrypt gives a connection 10 s; who needs more than this is slow enough to name. */

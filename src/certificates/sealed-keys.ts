@@ -22,3 +22,8 @@ export function openKey(vault: Vault, sealed: Uint8Array, boundTo: string): KeyO
     pem.fill(0);
   }
 }
+
+/** What a certificate's key is bound to in the vault. */
+export function sealOf(certificateId: string): string {
+  return `certificate/${certificateId}`;
+}

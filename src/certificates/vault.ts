@@ -7,14 +7,12 @@
  * take: the first one seals, all of them open (docs/decisions/0018-key-rotation.md).
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { sealedItem } from '../core/sealed-item.ts';
 import { certificateFault } from './fault.ts';
 
-/** The first byte of every item. */
-export const VERSION = 1;
+const { version: VERSION, headerBytes: HEADER_BYTES } = sealedItem;
 const KEY_BYTES = 32;
-const KEK_ID_BYTES = 8;
-/** The version and the KEK id, which an item begins with. */
-export const HEADER_BYTES = 1 + KEK_ID_BYTES;
+const KEK_ID_BYTES = HEADER_BYTES - 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const WRAPPED_BYTES = NONCE_BYTES + KEY_BYTES + TAG_BYTES;

@@ -1,7 +1,7 @@
 /** The HTTP API as the command line calls it. */
 import { z } from 'zod';
 import { printable } from '../core/printable.ts';
-import { parseJson, renderJson } from '../http/json.ts';
+import { parseJson, renderJson } from '../net/json.ts';
 import { failed, type Io, type Outcome, wrongUsage } from './command.ts';
 
 const TIMEOUT_MS = 30_000;

@@ -1,6 +1,6 @@
 /** Server-sent events as the command line reads them (HTML Living Standard, 9.2.5 and 9.2.6), kept open across interruptions. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { parseJson } from '../http/json.ts';
+import { parseJson } from '../net/json.ts';
 import type { Open, Opened } from './client.ts';
 
 /** `opened`: from now on nothing is missed; after an interruption, what was told meanwhile follows. */

@@ -41,6 +41,18 @@ export function parseKey(token: string): KeyShape {
   return checksumOf(rest) === checksum ? { kind: 'ours', id } : { kind: 'mistyped' };
 }
 
+/** Why a configured key would be refused at every request, or null where it would not. */
+export function apiKeyProblem(configured: string): string | null {
+  if (!/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(configured)) {
+    return 'must be printable ASCII without spaces at its ends'; // RFC 9110, 5.5: what a field value carries safely
+  }
+  if (configured.length > MAX_TOKEN_LENGTH)
+    return `must have at most ${MAX_TOKEN_LENGTH} characters`;
+  return parseKey(configured).kind === 'mistyped'
+    ? 'looks like a key of this service, but its checksum is wrong'
+    : null;
+}
+
 /** Whether a text has a key of our making in it, or most of one: such a text must not be written down. */
 export function holdsKey(text: string): boolean {
   return /signpost_[0-9A-Za-z]{12}_/.test(text);

@@ -30,6 +30,9 @@ export const authorityLimits = {
 
 export type AuthorityLimit = keyof typeof authorityLimits;
 
+/** `plain`: after all without naming what it replaces, so that limits hold for it that did not when it was opened. */
+export type PlacedAs = 'opened' | 'plain';
+
 /** Whose limits are kept. `none`: no published ones, only our own restraint: no name is refused more than five times an hour. */
 export type Budget = 'letsencrypt' | 'none';
 

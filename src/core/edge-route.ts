@@ -1,5 +1,19 @@
-/** What an edge process hears of routes while it runs. Times as in src/core/route-memory.ts. */
+/** Where the edge sends the visitors of a host name, and the notifications by which a process learns that this has changed. */
 
+export type EdgeRoute = {
+  readonly hostname: string;
+  readonly projectId: string;
+  /** An http or https URL; a path in it is put before the request's. Null: nothing is deployed. */
+  readonly upstream: string | null;
+  /** Null: no certificate yet. */
+  readonly certificateId: string | null;
+  /** Where visitors are sent instead of to the upstream: a domain of the same project, and the status to say it with. */
+  readonly redirect: { readonly to: string; readonly status: number } | null;
+  /** The project's primary domain, for its deploy to know. */
+  readonly primary: string | null;
+};
+
+/** What an edge process hears of routes while it runs. Times as in src/core/route-memory.ts. */
 export type RouteNews =
   /** From now on every change is told. Said again where something may have been missed. */
   | { readonly kind: 'listening'; readonly since: number }

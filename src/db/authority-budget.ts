@@ -1,5 +1,4 @@
 /** The tokens of an authority's limits, shared by all workers: taken with the order that they are for, or not at all. */
-import type { PlacedAs } from '../certificates/authority.ts';
 import {
   afterGivingBack,
   afterTaking,
@@ -13,6 +12,7 @@ import {
   type OrderKind,
   type OrderOwner,
   orderKind,
+  type PlacedAs,
   takenAgain,
   takesAtOnce,
 } from '../core/authority-budget.ts';

@@ -1,6 +1,5 @@
 /** Orders and their certificates. Each step is stored before the next is taken, so that a crash continues the order. */
-import type { PlacedAs } from '../certificates/authority.ts';
-import type { BudgetWait } from '../core/authority-budget.ts';
+import type { BudgetWait, PlacedAs } from '../core/authority-budget.ts';
 import type { Renewable } from '../core/certificate-plan.ts';
 import { whenNext } from '../core/check.ts';
 import { severities } from '../core/diagnosis/findings.ts';

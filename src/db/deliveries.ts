@@ -1,11 +1,14 @@
 /** One event for one webhook each: made by record_events() with the event, or by a replay; tried until one arrives. */
 import type { DeliveryProblem, EndProblem, Verdict } from '../core/webhook-plan.ts';
-import type { TheEvent } from '../webhooks/message.ts';
 import { createDeliveryTimes, type DeliveryTimes } from './delivery-times.ts';
 import { endWaiting } from './end-deliveries.ts';
+import type { EventRow } from './events.ts';
 import type { Prisma, PrismaClient, Webhook } from './generated/client.ts';
 import { FORGOTTEN_MS, type Replay, type Replayed, replayDeliveries } from './replay-deliveries.ts';
 import { switchOff } from './webhooks.ts';
+
+/** An event with what names it to receivers. */
+export type EventToDeliver = EventRow & { readonly projectId: string; readonly messageId: string };
 
 /** A delivery with everything that an attempt needs. */
 export type LoadedDelivery = {
@@ -29,7 +32,7 @@ export type LoadedDelivery = {
     | 'deletedAt'
     | 'failingSince'
   >;
-  readonly event: TheEvent;
+  readonly event: EventToDeliver;
 };
 
 /** What became of a delivery: of an attempt, or without one because of its webhook. */

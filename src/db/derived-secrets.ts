@@ -1,6 +1,13 @@
 /** The derived secrets of the installation; they come in sealed. */
-import type { DerivedSecretStore } from '../derived-secrets.ts';
 import type { PrismaClient } from './generated/client.ts';
+
+type SealedSecret = { readonly name: string; readonly sealedValue: Uint8Array<ArrayBuffer> };
+
+export type DerivedSecretStore = {
+  load(): Promise<readonly SealedSecret[]>;
+  /** Keeps those that are not there by now. */
+  keep(secrets: readonly SealedSecret[]): Promise<void>;
+};
 
 export function createDerivedSecretStore(prisma: PrismaClient): DerivedSecretStore {
   return {

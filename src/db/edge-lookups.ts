@@ -2,8 +2,9 @@
  * What the edge asks of the database. Never answered from memory: a removal counts from its commit on. What is remembered
  * of the answers, and how that is put right, is the edge's affair (src/edge/routes.ts).
  */
+
+import type { EdgeRoute } from '../core/edge-route.ts';
 import type { DomainStatus } from '../core/lifecycle.ts';
-import type { EdgeRoute } from '../edge/deps.ts';
 import type { Database, PoolOptions } from './client.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 import { createRunStatement, type RunStatement, type Statement } from './prepared.ts';

@@ -1,6 +1,7 @@
 /** The state of the whole installation in numbers, for its metrics: one statement, by the database's clock. */
-import type { DomainStatus } from '../core/lifecycle.ts';
+
 import type { QueueName } from '../core/jobs.ts';
+import type { DomainStatus } from '../core/lifecycle.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { repairKinds } from './repairs.ts';
 

@@ -1,6 +1,6 @@
 /** Every column that the vault sealed something for: how much of it, with which key, and how it is sealed anew. */
 import type pg from 'pg';
-import { HEADER_BYTES, VERSION } from '../certificates/vault.ts';
+import { sealedItem } from '../core/sealed-item.ts';
 
 export type SealedColumn = {
   /** For people, of one and of several. */
@@ -75,6 +75,8 @@ export type SealedStore = {
   /** Waits for nobody: rows that are locked, or were changed since they were read, stay as they are. How many were changed. */
   replace(column: SealedColumn, rows: readonly ResealedRow[]): Promise<number>;
 };
+
+const { version: VERSION, headerBytes: HEADER_BYTES } = sealedItem;
 
 const headerOf = (column: string) => `substring(${column} FOR ${HEADER_BYTES})`;
 const isItem = (column: string) =>

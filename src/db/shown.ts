@@ -1,5 +1,4 @@
 /** What the addresses of a domain showed at the last look (src/certificates/note-shown.ts). */
-import type { NoteShownDeps } from '../certificates/note-shown.ts';
 import { recheckWaits, scaleOf } from '../core/ladder.ts';
 import { isAmiss, type Shown } from '../core/shown.ts';
 import type { PrismaClient } from './generated/client.ts';
@@ -7,11 +6,23 @@ import type { PrismaClient } from './generated/client.ts';
 /** The one that is served and a few of before: an edge that stays behind does not stay behind for years. */
 const CHAINS_MAX = 5;
 
+export type VisitedDomain = {
+  readonly id: string;
+  readonly epoch: number;
+  readonly hostname: string;
+};
+
+export type ShownStore = {
+  /** PEM chains of the domain, the one that the edge serves first. */
+  loadChains(domainId: string): Promise<readonly string[]>;
+  save(domain: VisitedDomain, shown: Shown): Promise<void>;
+};
+
 /** `verifyWindowMs`: a laboratory's shortens every wait. */
 export function createShownStore(
   prisma: PrismaClient,
   { verifyWindowMs }: { readonly verifyWindowMs: number },
-): Pick<NoteShownDeps, 'loadChains' | 'save'> {
+): ShownStore {
   return {
     async loadChains(domainId) {
       const rows = await prisma.certificate.findMany({

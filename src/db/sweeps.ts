@@ -2,8 +2,9 @@
  * What the sweeps take from the database: due domains that wait for nothing, a batch at a time. Every take is counted
  * until something is saved, so that a domain that kills its worker, or meets a fault each time, is taken more and more seldom.
  */
-import { quarantine } from '../core/quarantine.ts';
+
 import type { SweepQueue } from '../core/jobs.ts';
+import { quarantine } from '../core/quarantine.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
 
 export type Lease = {

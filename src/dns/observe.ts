@@ -2,7 +2,6 @@
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
 import type { Answer, CaaLevel, Observation } from '../core/observation.ts';
-import type { CountQuestion } from '../ops/metrics/dns.ts';
 import { createAuthorityAsker } from './ask/authority.ts';
 import { createRecursive } from './ask/recursive.ts';
 import { defaultLimits, isSpent, type Limits, leftOf, type Spent, startBudget } from './budget.ts';
@@ -13,6 +12,7 @@ import { type Look, type LookContext, type Parts, startLook } from './look/conte
 import { lookAtAll } from './look/full-look.ts';
 import { lookupTexts } from './look/proof.ts';
 import { lookRecursively } from './look/recursive-look.ts';
+import type { CountQuestion } from './question-outcome.ts';
 import { createReachability, type Reachability } from './reachability.ts';
 import { createShared } from './shared.ts';
 import { createThrottle, type Throttle } from './throttle.ts';

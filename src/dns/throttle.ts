@@ -4,14 +4,14 @@
  */
 import { getDomain } from 'tldts';
 import type { SocketAddress } from '../config.ts';
-import type { CountQuestion, QuestionOutcome } from '../ops/metrics/dns.ts';
 import { type Budget, isSpent } from './budget.ts';
 import { type Circuits, createCircuits, type Outcome } from './circuit-breaker.ts';
 import { createLine, type Line } from './line.ts';
 import { createOperatorRates, type OperatorRates, type Rate } from './operator-rates.ts';
+import { type CountQuestion, questionOutcome } from './question-outcome.ts';
 import type { Reachability } from './reachability.ts';
 import type { WireAnswer } from './wire/exchange.ts';
-import { type Question, rcodes } from './wire/message.ts';
+import type { Question } from './wire/message.ts';
 import type { Wire } from './wire/wire.ts';
 
 export type ThrottledOptions = {
@@ -82,22 +82,6 @@ export function wasHeard(answer: WireAnswer): boolean {
   if (answer.kind === 'timeout') return answer.heard === true;
   return answer.kind !== 'not_asked';
 }
-
-/** As it is counted. One that was cut off by our own budget was not answered in time, either. */
-export function questionOutcome(answer: WireAnswer): QuestionOutcome {
-  switch (answer.kind) {
-    case 'not_asked':
-      return 'not_sent';
-    case 'timeout':
-      return 'timeout';
-    case 'malformed':
-      return 'answered';
-    case 'response':
-      return failures.has(answer.message.rcode) ? 'failed' : 'answered';
-  }
-}
-
-const failures: ReadonlySet<number> = new Set([rcodes.SERVFAIL, rcodes.REFUSED]);
 
 /** What the functions below share. */
 type State = Required<ThrottleOptions> & {

@@ -1,28 +1,10 @@
 /** What the edge asks of the rest of the system. */
 import type { Logger } from 'pino';
+import type { EdgeCertificate } from '../certificates/proof-certificate.ts';
+import type { EdgeRoute } from '../core/edge-route.ts';
 import type { EdgeCounters } from '../ops/metrics/edge.ts';
 import type { ConnectionLimitRules } from './connection-limit.ts';
 import type { UpstreamReach } from './upstream-reach.ts';
-
-export type EdgeRoute = {
-  readonly hostname: string;
-  readonly projectId: string;
-  /** An http or https URL; a path in it is put before the request's. Null: nothing is deployed. */
-  readonly upstream: string | null;
-  /** Null: no certificate yet. */
-  readonly certificateId: string | null;
-  /** Where visitors are sent instead of to the upstream: a domain of the same project, and the status to say it with. */
-  readonly redirect: { readonly to: string; readonly status: number } | null;
-  /** The project's primary domain, for its deploy to know. */
-  readonly primary: string | null;
-};
-
-export type EdgeCertificate = {
-  /** PEM, the leaf first. */
-  readonly chain: string;
-  /** PKCS#8 PEM, opened. Bytes are zeroed once they were used. */
-  readonly key: string | Buffer;
-};
 
 export type EdgeDeps = {
   /**

@@ -3,17 +3,17 @@
  * What it knows of a domain it asks for when it needs it, and remembers as long as that counts (routes.ts).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RouteNews } from '../core/edge-route.ts';
+import { listenFault } from '../net/listen-fault.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/edge.ts';
 import { createConnectionLimit } from './connection-limit.ts';
 import { type EdgeDeps, edgeLimits } from './deps.ts';
 import { handleHttp } from './http-port.ts';
 import { contextFor, handleHttps } from './https-port.ts';
-import { listenFault } from '../net/listen-fault.ts';
 import { type Listener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections } from './open-connections.ts';
 import { pages, sendPage } from './pages.ts';
 import { createProxy } from './proxy.ts';
-import type { RouteNews } from '../core/edge-route.ts';
 import { createRoutes } from './routes.ts';
 import { createSecureContexts } from './secure-contexts.ts';
 import { sparingLog } from './sparing-log.ts';

@@ -1,6 +1,6 @@
 /** Sends a visitor to the same place over HTTPS, at this or another domain. */
 import type { ServerResponse } from 'node:http';
-import type { EdgeRoute } from './deps.ts';
+import type { EdgeRoute } from '../core/edge-route.ts';
 import type { RequestTarget } from './request-target.ts';
 
 /** To where a route redirects, with the status that the project chose; path and query stay as they came. */

@@ -1,5 +1,6 @@
 /** What an edge process remembers of names, within bounds, and whether it still counts (src/core/route-memory.ts). */
 import { LRUCache } from 'lru-cache';
+import type { EdgeRoute, RouteNews } from '../core/edge-route.ts';
 import {
   deaf,
   type Hearing,
@@ -8,8 +9,6 @@ import {
   type MemoryVerdict,
   memoryTimes,
 } from '../core/route-memory.ts';
-import type { EdgeRoute } from './deps.ts';
-import type { RouteNews } from '../core/edge-route.ts';
 
 const KNOWN_MAX = 50_000;
 /** Names that nobody holds have places of their own: whoever asks for names at random drives out no real one. */

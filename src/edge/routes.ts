@@ -2,10 +2,10 @@
  * Where the edge asks for routes: from memory where that counts, else of the database; and from memory once more while the
  * database cannot be asked, so that visitors outlast its outage (docs/decisions/0017).
  */
-import type { EdgeDeps, EdgeLimits, EdgeRoute } from './deps.ts';
+import type { EdgeRoute, RouteNews } from '../core/edge-route.ts';
+import type { EdgeDeps, EdgeLimits } from './deps.ts';
 import { createOutage, type Outage } from './outage.ts';
 import { createMemories, type Memories, type Recalled } from './route-memories.ts';
-import type { RouteNews } from '../core/edge-route.ts';
 
 export type Routes = {
   /** Null: unknown, removed, or not held. Rejects as the look-up does where it fails and nothing is known from before. */

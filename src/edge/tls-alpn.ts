@@ -4,8 +4,9 @@
  */
 import type { Socket } from 'node:net';
 import { createServer } from 'node:tls';
+import type { EdgeCertificate } from '../certificates/proof-certificate.ts';
 import type { Divert } from './before-handshake.ts';
-import type { EdgeCertificate, EdgeDeps, EdgeLimits } from './deps.ts';
+import type { EdgeDeps, EdgeLimits } from './deps.ts';
 import { canonicalHostname } from './request-target.ts';
 import { tlsRules } from './secure-contexts.ts';
 

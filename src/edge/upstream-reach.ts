@@ -4,10 +4,10 @@
  */
 import { isIP, type LookupFunction } from 'node:net';
 import type { Config } from '../config.ts';
-import type { OwnAddresses } from '../net/own-addresses.ts';
 import { trustedProxies as membersOf } from '../net/client-address.ts';
-import { createLookup } from '../net/lookup.ts';
 import { addressesOf, hostOf, isOwn, isPublic, type Lookup } from '../net/destination.ts';
+import { createLookup } from '../net/lookup.ts';
+import type { OwnAddresses } from '../net/own-addresses.ts';
 
 /** Whether an address may be connected to. */
 export type IsAllowed = (address: string) => boolean;

@@ -1,8 +1,8 @@
 /** One stream: every event of a project after a number, in order, without a gap and none twice, for as long as it is read. */
 import type { EventFeedStore, EventRow } from '../db/events.ts';
 import { isUnavailable } from '../db/unavailable.ts';
-import { eventView } from '../http/domain-view.ts';
-import { renderJson } from '../http/json.ts';
+import { renderJson } from '../net/json.ts';
+import { eventView } from './event-view.ts';
 import type { Feed } from './feed.ts';
 import type { FollowingLooks, Looks } from './looks.ts';
 import { chunked, heartbeat, opening, sentEvent } from './sse.ts';

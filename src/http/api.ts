@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { isUnavailable } from '../db/unavailable.ts';
-import type { CountRequest } from '../ops/metrics/http.ts';
 import { inRequestSpan, type RequestSpan } from '../net/tracing.ts';
+import type { CountRequest } from '../ops/metrics/http.ts';
 import { type Admission, type AdmissionDeps, admit, countAddress } from './admission.ts';
 import { type BodyRead, readJson } from './body.ts';
 import type { Cors } from './cors.ts';

@@ -1,6 +1,7 @@
 /** From the bytes of a body to its JSON value, or to the refusal that says why not. */
+
+import { parseJson } from '../net/json.ts';
 import { type Refusal, refuse } from './errors.ts';
-import { parseJson } from './json.ts';
 import type { Headers } from './route.ts';
 
 export const MAX_BODY_BYTES = 65_536;

@@ -1,8 +1,7 @@
-/** A domain and its events as the API shows them. */
+/** A domain as the API shows it. */
 import { isLocalAuthority } from '../certificates/local-authority.ts';
 import { browserWarning } from '../core/browser-warning.ts';
 import { explain } from '../core/diagnosis/explain.ts';
-import { type Finding, severities } from '../core/diagnosis/findings.ts';
 import { zoneServers } from '../core/diagnosis/look.ts';
 import { providerOf } from '../core/diagnosis/providers.ts';
 import { serversShow } from '../core/diagnosis/shows.ts';
@@ -15,11 +14,11 @@ import { standingLine, standingOf } from '../core/standing.ts';
 import { splitAtZone } from '../core/zone.ts';
 import { observationIn } from '../db/domain-row.ts';
 import type { DomainDetails } from '../db/domains.ts';
-import type { EventRow } from '../db/events.ts';
 import type { Certificate } from '../db/generated/client.ts';
 import { type Problem, SUPERSEDED } from '../db/issue-work.ts';
 import { knownRenewal } from '../db/renewals.ts';
 import { shownIn } from '../db/shown.ts';
+import { findingsIn } from '../events/event-view.ts';
 import { escalationInWords } from './escalation-view.ts';
 
 /** The Domain of docs/api.md. */
@@ -37,7 +36,7 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
     record,
     zone,
     provider: seen === null ? null : providerOf(zoneServers(seen)),
-    findings: findingsOf(domain.findings).map(explain),
+    findings: findingsIn(domain.findings).map(explain),
     observation: seen === null ? null : observationView(seen, record),
     checks: {
       attempts: domain.attempts,
@@ -70,7 +69,7 @@ function summaryOf(
   const standing = standingOf(
     {
       status,
-      findings: findingsOf(domain.findings),
+      findings: findingsIn(domain.findings),
       lastCheckedAt,
       nextCheckAt: nextCheckOf(domain),
       verifiedAt,
@@ -101,19 +100,6 @@ function delegationIn(stored: unknown): Observation['delegation'] {
 function observationView(seen: Observation, record: DnsRecord) {
   return { at: seen.at, view: seen.view, servers: serversShow(seen, record) };
 }
-
-/** The Event of docs/api.md: findings in words, everything else as it was stored. */
-export function eventView({ number, type, data, at, domain }: EventRow) {
-  const stored = Object.entries(data as object); // an object: written by record_events() from a DomainEvent
-  const shown = stored.map(([field, value]) => [
-    field,
-    findingFields.includes(field) ? findingsOf(value).map(explain) : value,
-  ]);
-  return { id: number, type, hostname: domain.hostname, at, data: Object.fromEntries(shown) };
-}
-
-/** The fields of events' data that hold findings (src/core/events.ts). */
-const findingFields: readonly string[] = ['findings', 'appeared', 'cleared'];
 
 /** What the domain has, and beside it why the newest order was refused: since then, where that was for a renewal. */
 function certificateView(domain: DomainDetails, now: Date) {
@@ -150,7 +136,7 @@ function browserView(domain: DomainDetails, now: Date) {
   const visited = {
     status,
     missedAt,
-    findings: findingsOf(findings).map(({ code }) => code),
+    findings: findingsIn(findings).map(({ code }) => code),
     certificate: issued === undefined ? null : servedTo(issued, now),
     shown: shownIn(shown),
   };
@@ -186,10 +172,4 @@ function problemOf(certificate: Certificate | undefined) {
 function escalationView({ escalations: [open] }: DomainDetails) {
   const words = open && escalationInWords(open, 'customer');
   return words ? { openedAt: open.openedAt, ...words } : null;
-}
-
-/** A process of a newer version beside this one, or one of before a step back, may have found what we cannot word. */
-function findingsOf(stored: unknown): readonly Finding[] {
-  const findings = stored as readonly Finding[]; // written by us only, always from Finding[]
-  return findings.filter(({ code }) => Object.hasOwn(severities, code));
 }

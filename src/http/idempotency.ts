@@ -6,8 +6,8 @@
 import type { PrismaClient } from '../db/generated/client.ts';
 import type { AttemptId, IdempotentAnswerStore, StoredAnswer } from '../db/idempotent-answers.ts';
 import { transact } from '../db/transaction.ts';
+import { renderJson } from '../net/json.ts';
 import { type Refusal, refuse } from './errors.ts';
-import { renderJson } from './json.ts';
 import type { IsSecret } from './keys/secret.ts';
 import type { ApiResponse, Headers } from './route.ts';
 

@@ -1,6 +1,7 @@
 /** From an answer as a value to one for the wire: body, its headers, and those that every answer has. */
+
+import { renderJson } from '../net/json.ts';
 import { entityTagOf, isUnchanged } from './conditional.ts';
-import { renderJson } from './json.ts';
 import type { ApiResponse, Headers, TextStream } from './route.ts';
 import type { Trace } from './trace.ts';
 

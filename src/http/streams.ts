@@ -1,10 +1,10 @@
 /** Streams as the API opens them: counted, watched while they are open, checked for their key, and let go of. */
 import type { EventFeedStore } from '../db/events.ts';
-import { refuse } from './errors.ts';
-import type { ApiKeyIdentity, ApiResponse } from './route.ts';
 import { type EventStreamDeps, eventStream } from '../events/event-stream.ts';
 import type { Slots } from '../events/slots.ts';
 import type { Watching } from '../events/watching.ts';
+import { refuse } from './errors.ts';
+import type { ApiKeyIdentity, ApiResponse } from './route.ts';
 
 export type StreamsDeps = EventStreamDeps & {
   readonly lastNumbers: EventFeedStore['lastNumbers'];

@@ -4,14 +4,14 @@
  */
 import { lookup as lookupLocally } from 'node:dns/promises';
 import type { Config } from '../config.ts';
-import type { Observer } from '../dns/observe.ts';
 
 /** The platform's own addresses at the moment, but for those of this machine. */
 export type OwnAddresses = () => Promise<readonly string[]>;
 
 export type OwnAddressesParts = {
   readonly config: Pick<Config, 'platform' | 'storage'>;
-  readonly observer: Pick<Observer, 'lookupAddresses'>;
+  /** As the rest of the world resolves a name; none where nobody can tell. */
+  readonly observer: { lookupAddresses(hostname: string): Promise<readonly string[]> };
   targetFor(projectId: string, hostname: string): string;
   now(): Date;
 };

@@ -1,11 +1,11 @@
 /** What operators watch of a process, from its first moment on. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import { queueNames } from '../core/jobs.ts';
 import type { Database } from '../db/client.ts';
 import { readInstallation } from '../db/installation.ts';
 import { listen } from '../http/socket/server.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import { queueNames } from '../core/jobs.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { createOpsApi } from './listener.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';

@@ -1,9 +1,9 @@
 /** What the operator's first page rests on, read at most every few seconds however many look at it. */
 
+import { type QueueName, queueNames } from '../core/jobs.ts';
 import type { PrismaClient } from '../db/generated/client.ts';
 import { type InstallationState, readInstallation } from '../db/installation.ts';
 import { type OperationsReads, readOperations } from '../db/operations.ts';
-import { type QueueName, queueNames } from '../core/jobs.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 
 /** How much of one of the certificate authority's limits is left. */

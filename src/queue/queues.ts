@@ -1,6 +1,5 @@
 /** The producers' side of the queues: what is to happen when. Workers are made in workers/start.ts. */
 import { type Job, type JobType, Queue } from 'bullmq';
-import type { QueueBackend } from './backend.ts';
 import {
   type AnyJob,
   type DomainJob,
@@ -9,6 +8,7 @@ import {
   jobId,
   type QueueName,
 } from '../core/jobs.ts';
+import type { QueueBackend } from './backend.ts';
 import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
 
 export type QueuedJob<N extends QueueName> = {

@@ -7,12 +7,12 @@ import type { Config } from '../config.ts';
 import { scaleOf } from '../core/ladder.ts';
 import type { DeliveryStore, LoadedDelivery } from '../db/deliveries.ts';
 import type { WaitingStore } from '../db/waiting.ts';
+import { hostOf, isOwn, isPublic } from '../net/destination.ts';
+import { createLookup } from '../net/lookup.ts';
 import type { OwnAddresses } from '../net/own-addresses.ts';
 import type { Queues } from '../queue/queues.ts';
 import { createLines, type Leave, type Lines } from '../webhooks/lines.ts';
-import { createLookup } from '../net/lookup.ts';
 import { bodyOf, messageIdOf, signatureHeaders } from '../webhooks/message.ts';
-import { hostOf, isOwn, isPublic } from '../net/destination.ts';
 import { openSecret } from '../webhooks/secrets.ts';
 import { createSender, type Send } from '../webhooks/send.ts';
 

@@ -1,18 +1,16 @@
 /** What a receiver gets: the body and the headers of Standard Webhooks 1.0.0, signed with one secret or, after a rotation, two. */
 import { createHmac } from 'node:crypto';
-import type { EventRow } from '../db/events.ts';
-import { eventView } from '../http/domain-view.ts';
-import { renderJson } from '../http/json.ts';
-
-export type TheEvent = EventRow & { readonly projectId: string; readonly messageId: string };
+import type { EventToDeliver } from '../db/deliveries.ts';
+import { eventView } from '../events/event-view.ts';
+import { renderJson } from '../net/json.ts';
 
 /** The same for every receiver and every attempt. */
-export function messageIdOf({ messageId }: Pick<TheEvent, 'messageId'>): string {
+export function messageIdOf({ messageId }: Pick<EventToDeliver, 'messageId'>): string {
   return `msg_${messageId}`;
 }
 
 /** `{type, timestamp, data}` ("Payload structure"); `data` is the Event of the API and the project that it is of. */
-export function bodyOf(event: TheEvent): string {
+export function bodyOf(event: EventToDeliver): string {
   const { type, at, projectId } = event;
   return renderJson({ type, timestamp: at, data: { ...eventView(event), projectId } });
 }

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readReport } from '../../src/cli/doctor/shown.ts';
-import { renderJson } from '../../src/http/json.ts';
+import { renderJson } from '../../src/net/json.ts';
 import { freePort } from '../support/servers.ts';
 import { type Service, startApi } from '../support/service.ts';
 import { signpost } from './cli.ts';

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { renderDomain } from '../../src/cli/domains/render.ts';
 import { shownDomain, shownEvent } from '../../src/cli/domains/shown.ts';
 import { createPaint } from '../../src/cli/paint.ts';
-import { parseJson } from '../../src/http/json.ts';
 import { docsDomain, docsEvents } from '../../src/http/schemas/domain-examples.ts';
+import { parseJson } from '../../src/net/json.ts';
 
 const evil = '\u001b[2J\u0007\u202e';
 

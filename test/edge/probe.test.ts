@@ -10,11 +10,11 @@ import {
 import { text } from 'node:stream/consumers';
 import { connect, createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answeringProbes, createProbes } from '../../src/certificates/probe.ts';
 import { createProofCertificates } from '../../src/certificates/proof-certificate.ts';
 import { probeAddresses } from '../../src/certificates/reachability.ts';
 import { showsProof } from '../../src/certificates/tls-probe.ts';
 import { createEdge, type Edge } from '../../src/edge/edge.ts';
-import { answeringProbes, createProbes } from '../../src/certificates/probe.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 import { anybody, everywhere } from './support/fixture.ts';

@@ -1,5 +1,6 @@
 /** What the tests of src/http share: a database of their own, an API over it, and calls without a socket. */
 import { pino } from 'pino';
+import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import { createApiKeyStore } from '../../src/db/api-keys.ts';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
@@ -9,8 +10,6 @@ import { createPetStore } from '../../src/db/pets.ts';
 import { type Api, type ApiDeps, type ApiLog, createApi } from '../../src/http/api.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { createIdempotency } from '../../src/http/idempotency.ts';
-import { parseJson, renderJson } from '../../src/http/json.ts';
-import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../src/http/keys/key-usage.ts';
 import { createIsSecret } from '../../src/http/keys/secret.ts';
@@ -18,6 +17,7 @@ import { createRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import type { Headers, Route, Scope } from '../../src/http/route.ts';
 import { createRouter } from '../../src/http/router.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
+import { parseJson, renderJson } from '../../src/net/json.ts';
 import { expectDocumented } from '../support/contract.ts';
 import { databasesOfRun, freshStorage, type StorageName } from '../support/storage.ts';
 import { isPlain } from './plain-route.ts';

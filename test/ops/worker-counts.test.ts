@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { toldOf } from '../../workers/running/worker-counts.ts';
 import type { SavedCheck } from '../../workers/check-dns.ts';
+import { toldOf } from '../../workers/running/worker-counts.ts';
 import { aDomain, anObservation, later, noon } from '../support/builders.ts';
 
 const stayed: SavedCheck['outcome'] = {

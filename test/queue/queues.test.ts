@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { DelayedError, type IQueueBackend, type Job, type JobProgress, Worker } from 'bullmq';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type DomainJob, jobId, type QueueName } from '../../src/core/jobs.ts';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { type NoConnection, openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts';
-import { type DomainJob, jobId, type QueueName } from '../../src/core/jobs.ts';
 import { openQueues, type SeenQueues } from '../../src/queue/queues.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { OrderResult, RenewalInformation } from '../../src/certificates/authority.ts';
 import type { Silence } from '../../src/certificates/renewals.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import type { DomainJob } from '../../src/core/jobs.ts';
 import { createCertificateStore } from '../../src/db/certificates.ts';
 import { createCheckStore } from '../../src/db/checks.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
@@ -18,7 +19,6 @@ import {
 import type { Certificate, Domain } from '../../src/db/generated/client.ts';
 import { createRenewalStore } from '../../src/db/renewals.ts';
 import { createDueDomains } from '../../src/db/sweeps.ts';
-import type { DomainJob } from '../../src/core/jobs.ts';
 import { askRenewals } from '../../workers/ask-renewals.ts';
 import { checkDns } from '../../workers/check-dns.ts';
 import { escalateCertificate } from '../../workers/escalate-certificate.ts';

@@ -3,8 +3,9 @@
  * cannot be read at one moment, and a row is committed before its job is added; so a first look only suspects, and
  * what a second one some seconds later still finds wrong is put right.
  */
-import type { WaitingJob, WaitingQueue } from '../../src/db/waiting.ts';
+
 import { jobId, rowIdIn } from '../../src/core/jobs.ts';
+import type { WaitingJob, WaitingQueue } from '../../src/db/waiting.ts';
 import { type ReconcileDeps, withoutSetAside } from './wanted-jobs.ts';
 
 const PAGE = 1_000;

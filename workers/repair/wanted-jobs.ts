@@ -1,8 +1,9 @@
 /** Which jobs there must be, for workers/reconcile.ts and workers/repair/compare-queue.ts: what waits, less what is set aside. */
+
+import { jobId, type QueueName, type SweepQueue } from '../../src/core/jobs.ts';
 import type { QuarantineStore } from '../../src/db/quarantine.ts';
 import type { RepairStore } from '../../src/db/repairs.ts';
 import type { WaitingJob, WaitingStore } from '../../src/db/waiting.ts';
-import { jobId, type QueueName, type SweepQueue } from '../../src/core/jobs.ts';
 import type { Queues, WantedJob } from '../../src/queue/queues.ts';
 
 export type ReconcileDeps = {

@@ -5,6 +5,13 @@
  */
 import type { Logger } from 'pino';
 import {
+  type AnyJob,
+  domainIdIn,
+  isSweepQueue,
+  type JobOf,
+  type QueueName,
+} from '../../src/core/jobs.ts';
+import {
   faultWaitMs,
   isPoison,
   isSuspect,
@@ -15,13 +22,6 @@ import {
 import type { QuarantineStore } from '../../src/db/quarantine.ts';
 import { isUnavailable } from '../../src/db/unavailable.ts';
 import type { CountJob, JobOutcome } from '../../src/ops/metrics/jobs.ts';
-import {
-  type AnyJob,
-  domainIdIn,
-  isSweepQueue,
-  type JobOf,
-  type QueueName,
-} from '../../src/core/jobs.ts';
 import { isQueueUnavailable } from '../../src/queue/unavailable.ts';
 import type { JobResult } from './job.ts';
 import { parseJob, type Trouble, toStored } from './stored-job.ts';

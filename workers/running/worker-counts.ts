@@ -1,10 +1,10 @@
 /** From what workers save to what is counted of it. */
 
-import type { SavedCheck } from '../check-dns.ts';
 import type { CertificateStore } from '../../src/db/certificates.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import type { CheckTold, CountCheck } from '../../src/ops/metrics/checks.ts';
 import type { OrderCounters } from '../../src/ops/metrics/orders.ts';
+import type { SavedCheck } from '../check-dns.ts';
 
 /** Counts every check that is saved. */
 export function tellChecks(count: CountCheck): (check: SavedCheck) => void {

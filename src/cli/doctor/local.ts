@@ -7,7 +7,7 @@ import { createExamine } from '../../doctor/examine.ts';
 import { parseLookedAt } from '../../doctor/hostname.ts';
 import { reportOf } from '../../doctor/report.ts';
 import { parseTarget } from '../../doctor/target.ts';
-import { renderJson } from '../../http/json.ts';
+import { renderJson } from '../../net/json.ts';
 import { type Io, type Outcome, wrongUsage } from '../command.ts';
 import { validHostname } from '../valid-hostname.ts';
 

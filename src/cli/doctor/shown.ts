@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { DnsRecord } from '../../core/instructions.ts';
 import type { Answer } from '../../core/observation.ts';
-import { parseJson } from '../../http/json.ts';
 import { diagnosis } from '../../http/schemas/diagnosis.ts';
+import { parseJson } from '../../net/json.ts';
 import { shownFinding } from '../finding-shown.ts';
 
 const shownReport = diagnosis.extend({ findings: z.array(shownFinding) });

@@ -1,7 +1,7 @@
 /** `signpost domains list`: where each domain stands, in a line. */
 import { z } from 'zod';
 import type { DomainStatus } from '../../core/lifecycle.ts';
-import { renderJson } from '../../http/json.ts';
+import { renderJson } from '../../net/json.ts';
 import { type Call, connect } from '../client.ts';
 import { type Command, done, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';
 import { cut, plain, plainSentence, table } from '../layout.ts';

@@ -2,9 +2,8 @@
 import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
 import type { SocketAddress } from '../../config.ts';
-import type { CountQuestion } from '../../ops/metrics/dns.ts';
 import { type Budget, isSpent } from '../budget.ts';
-import { questionOutcome } from '../throttle.ts';
+import { type CountQuestion, questionOutcome } from '../question-outcome.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import type { Question } from '../wire/message.ts';
 import type { RecordType } from '../wire/records.ts';

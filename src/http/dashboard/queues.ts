@@ -1,10 +1,10 @@
 /** bull-board under /ops/queues: for keys that may see operations, to change nothing unless they are administrators'. */
 import { isUnavailable } from '../../db/unavailable.ts';
+import { renderJson } from '../../net/json.ts';
 import type { BoardFile, QueueBoard } from '../../ops/queue-dashboard.ts';
 import { isQueueUnavailable } from '../../queue/unavailable.ts';
 import type { ApiLog, RawRequest } from '../api.ts';
 import { MAX_BODY_BYTES } from '../body.ts';
-import { renderJson } from '../json.ts';
 import type { RawResponse } from '../render.ts';
 import type { OwnKey } from './answers.ts';
 import type { ApiClient } from './client.ts';

@@ -1,6 +1,7 @@
 /** A page is told of as a request to the API is: by one id in all that is said of it, one line of the log, one count. */
-import type { CountRequest } from '../../ops/metrics/http.ts';
+
 import { inRequestSpan } from '../../net/tracing.ts';
+import type { CountRequest } from '../../ops/metrics/http.ts';
 import type { ApiLog, RawRequest } from '../api.ts';
 import type { IsSecret } from '../keys/secret.ts';
 import type { RawResponse } from '../render.ts';

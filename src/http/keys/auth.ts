@@ -1,9 +1,9 @@
 /** From an Authorization header to the key behind it, and whether that key may do what is asked. */
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { digestNamed, digestNameOf, MAX_TOKEN_LENGTH, parseKey } from '../../config/api-key.ts';
 import { type Refusal, refuse } from '../errors.ts';
 import { type ApiKeyIdentity, type Scope, scopes } from '../route.ts';
-import { digestNamed, digestNameOf, MAX_TOKEN_LENGTH, parseKey } from '../../config/api-key.ts';
 
 export type Authentication =
   | { readonly kind: 'ok'; readonly key: ApiKeyIdentity }

@@ -1,7 +1,7 @@
 /** The key that a new installation starts with. */
 
+import { apiKeyProblem, digestOf, mintKey } from '../../config/api-key.ts';
 import type { Scope } from '../route.ts';
-import { digestOf, MAX_TOKEN_LENGTH, mintKey, parseKey } from '../../config/api-key.ts';
 
 /** The id of API_KEY, which has none in it that could be read. */
 export const CONFIGURED_KEY_ID = 'configured';
@@ -39,18 +39,6 @@ export async function ensureApiKey(
   const { id, token } = mintKey();
   const stored = await keys.createFirst(adminKey(id, 'first key', token, now));
   return { created: stored ? token : null };
-}
-
-/** Why a configured key would be refused at every request, or null where it would not. */
-export function apiKeyProblem(configured: string): string | null {
-  if (!/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(configured)) {
-    return 'must be printable ASCII without spaces at its ends'; // RFC 9110, 5.5: what a field value carries safely
-  }
-  if (configured.length > MAX_TOKEN_LENGTH)
-    return `must have at most ${MAX_TOKEN_LENGTH} characters`;
-  return parseKey(configured).kind === 'mistyped'
-    ? 'looks like a key of this service, but its checksum is wrong'
-    : null;
 }
 
 function adminKey(id: string, name: string, token: string, createdAt: Date): FirstKey {

@@ -1,8 +1,9 @@
 /** A key as the API shows it: never a digest, never a token. */
+
+import { prefixOf } from '../../config/api-key.ts';
 import type { KeyDetails } from '../../db/api-keys.ts';
 import { isLive } from '../../db/key-rotation.ts';
 import { scopes } from '../route.ts';
-import { prefixOf } from '../../config/api-key.ts';
 import { CONFIGURED_KEY_ID } from './first-key.ts';
 
 /** The Key of docs/api.md. A scope that this version does not know gives nothing, and is not shown. */

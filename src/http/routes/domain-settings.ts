@@ -4,9 +4,9 @@ import { printable } from '../../core/printable.ts';
 import type { DomainSettings } from '../../core/redirects.ts';
 import type { DomainSettingsStore } from '../../db/domain-settings.ts';
 import type { ProjectStore } from '../../db/projects.ts';
+import { renderJson } from '../../net/json.ts';
 import { entityTagOf, mayChange } from '../conditional.ts';
 import { refuse } from '../errors.ts';
-import { renderJson } from '../json.ts';
 import { type Route, route } from '../route.ts';
 import {
   docsDomainSettings,

@@ -4,9 +4,9 @@ import { parseHostname } from '../../core/hostname.ts';
 import type { EventFeedStore } from '../../db/events.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { parseLastEventId } from '../../events/sse.ts';
-import type { OpenStream } from '../streams.ts';
 import { refuse } from '../errors.ts';
 import { type Route, route } from '../route.ts';
+import type { OpenStream } from '../streams.ts';
 import { findProject } from './projects.ts';
 
 export type EventRoutesDeps = {

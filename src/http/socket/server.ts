@@ -1,9 +1,9 @@
 /** node:http in front of the API, with every limit explicit. */
 import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { trustedProxies } from '../../net/client-address.ts';
 import type { Api } from '../api.ts';
 import { type Refusal, refuse } from '../errors.ts';
-import { trustedProxies } from '../../net/client-address.ts';
 import {
   type ConnectionCount,
   type ConnectionLimits,

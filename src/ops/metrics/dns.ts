@@ -1,17 +1,7 @@
 /** What became of the questions that were sent, by whose servers were asked. */
 import { LRUCache } from 'lru-cache';
 import { Counter, type Registry } from 'prom-client';
-
-const outcomes = ['answered', 'failed', 'timeout', 'not_sent'] as const;
-
-/**
- * `failed`: SERVFAIL or REFUSED, which say nothing about the name. `timeout`: nobody was heard in time. `not_sent`: this
- * machine could not send it.
- */
-export type QuestionOutcome = (typeof outcomes)[number];
-
-/** `operator`: the registrable domain of a name server's name, or `recursive` for the resolvers that we were told to ask. */
-export type CountQuestion = (operator: string, outcome: QuestionOutcome) => void;
+import { type CountQuestion, questionOutcomes } from '../../dns/question-outcome.ts';
 
 /** Our choice: the large operators of the world, and not every server that a customer runs at home. */
 const places = { operators: 30, askedBefore: 100 } as const;
@@ -25,7 +15,7 @@ export function createDnsMetrics(registry: Registry): CountQuestion {
     registers: [registry],
   });
   const named = createNamedOperators(places);
-  for (const outcome of outcomes) {
+  for (const outcome of questionOutcomes) {
     questions.inc({ operator: 'recursive', outcome }, 0);
     questions.inc({ operator: 'other', outcome }, 0);
   }

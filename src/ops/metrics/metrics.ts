@@ -1,7 +1,8 @@
 /** Every metric of one process in a registry of its own; docs/operations.md lists them, and a test holds it to that. */
 import { Registry } from 'prom-client';
+import type { CountQuestion } from '../../dns/question-outcome.ts';
 import { type CountCheck, createCheckMetrics } from './checks.ts';
-import { type CountQuestion, createDnsMetrics } from './dns.ts';
+import { createDnsMetrics } from './dns.ts';
 import { createEdgeMetrics, type EdgeCounters } from './edge.ts';
 import { type CountRequest, createHttpMetrics } from './http.ts';
 import { createInstallationMetrics, type ReadInstallation } from './installation.ts';

@@ -8,8 +8,10 @@ import { text } from 'node:stream/consumers';
 import pino from 'pino';
 import { generateCertificateKey, privateKeyToPem } from '../../../src/certificates/keys.ts';
 import { createLocalAuthority } from '../../../src/certificates/local-authority.ts';
+import type { EdgeCertificate } from '../../../src/certificates/proof-certificate.ts';
 import { createProofCertificates } from '../../../src/certificates/proof-certificate.ts';
-import type { EdgeCertificate, EdgeDeps, EdgeLimits, EdgeRoute } from '../../../src/edge/deps.ts';
+import type { EdgeRoute } from '../../../src/core/edge-route.ts';
+import type { EdgeDeps, EdgeLimits } from '../../../src/edge/deps.ts';
 import { createEdge } from '../../../src/edge/edge.ts';
 import type { UpstreamReach } from '../../../src/edge/upstream-reach.ts';
 

@@ -1,5 +1,5 @@
 /** What an edge remembers, beside a database that can be changed, slowed down and taken away, and a clock to be set. */
-import type { EdgeRoute } from '../../../src/edge/deps.ts';
+import type { EdgeRoute } from '../../../src/core/edge-route.ts';
 import { createRoutes } from '../../../src/edge/routes.ts';
 
 export const name = 'docs.acme.test';

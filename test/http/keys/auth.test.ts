@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ApiKeyStore, createApiKeyStore } from '../../../src/db/api-keys.ts';
 import { digestOf, mintKey } from '../../../src/config/api-key.ts';
+import { type ApiKeyStore, createApiKeyStore } from '../../../src/db/api-keys.ts';
 import { createAuthenticate, type KeyClaim, type StoredKey } from '../../../src/http/keys/auth.ts';
 import { ensureApiKey } from '../../../src/http/keys/first-key.ts';
 import { openTestDatabase, type TestDatabase } from '../support.ts';

@@ -1,9 +1,10 @@
 /** Processes of one installation, as far as keys go: each with its own memory, all on one database and one clock. */
+
+import { digestOf, mintKey } from '../../../src/config/api-key.ts';
 import { createApiKeyStore } from '../../../src/db/api-keys.ts';
 import { createKeyUsageStore } from '../../../src/db/key-usage.ts';
 import { createPetStore } from '../../../src/db/pets.ts';
 import type { Api } from '../../../src/http/api.ts';
-import { digestOf, mintKey } from '../../../src/config/api-key.ts';
 import { createAuthenticate } from '../../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
 import type { Scope } from '../../../src/http/route.ts';

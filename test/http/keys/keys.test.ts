@@ -1,7 +1,7 @@
 /** Keys over HTTP, as one process has them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Api } from '../../../src/http/api.ts';
 import { digestNameOf, digestOf, parseKey } from '../../../src/config/api-key.ts';
+import type { Api } from '../../../src/http/api.ts';
 import { scopes } from '../../../src/http/route.ts';
 import { keyList, key as keySchema, mintedKey } from '../../../src/http/schemas/keys.ts';
 import { later, noon } from '../../support/builders.ts';

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  addressGroup,
-  clientAddress,
-  trustedProxies,
-} from '../../../src/net/client-address.ts';
+import { addressGroup, clientAddress, trustedProxies } from '../../../src/net/client-address.ts';
 
 const trusted = trustedProxies(['10.0.0.0/8', '192.0.2.7', 'fd00::/8', '2001:db8:ffff::1']);
 

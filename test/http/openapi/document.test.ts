@@ -1,9 +1,9 @@
 /** The OpenAPI document against the routes that it is made from, and against the interface document. */
 import { describe, expect, it, test } from 'vitest';
 import { errors } from '../../../src/http/errors.ts';
-import { parseJson, renderJson } from '../../../src/http/json.ts';
 import { buildDocument, documentPath } from '../../../src/http/openapi/document.ts';
 import { type Operation, type Response, verbs } from '../../../src/http/openapi/model.ts';
+import { parseJson, renderJson } from '../../../src/net/json.ts';
 import { everyRoute } from '../../support/every-route.ts';
 
 const addresses = { baseUrl: undefined, stagingUrl: undefined };

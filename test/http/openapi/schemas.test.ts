@@ -1,19 +1,12 @@
 /** What a schema that validates looks like to a client. */
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import {
-  int64,
-  nameText,
-  queryInteger,
-  renderJson,
-  text,
-  time,
-  wholeNumber,
-} from '../../../src/http/json.ts';
+import { int64, nameText, queryInteger, text, time, wholeNumber } from '../../../src/http/json.ts';
 import { buildDocument } from '../../../src/http/openapi/document.ts';
 import { createSchemaWriter } from '../../../src/http/openapi/json-schema.ts';
 import type { JsonSchema } from '../../../src/http/openapi/model.ts';
 import { validate } from '../../../src/http/validate.ts';
+import { renderJson } from '../../../src/net/json.ts';
 import { everyRoute } from '../../support/every-route.ts';
 
 describe('a schema is written as a client sees it', () => {

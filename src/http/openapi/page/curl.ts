@@ -1,5 +1,5 @@
 /** An operation as a command for a shell. */
-import { renderJson } from '../../json.ts';
+import { renderJson } from '../../../net/json.ts';
 import type { Operation, Parameter } from '../model.ts';
 
 /** The request as `curl` sends it to `url`, parameters and body filled with their examples; the key is in `$KEY`. */

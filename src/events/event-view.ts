@@ -1,0 +1,23 @@
+/** An event as the API, its streams and webhooks show it. */
+import { explain } from '../core/diagnosis/explain.ts';
+import { type Finding, severities } from '../core/diagnosis/findings.ts';
+import type { EventRow } from '../db/events.ts';
+
+/** The Event of docs/api.md: findings in words, everything else as it was stored. */
+export function eventView({ number, type, data, at, domain }: EventRow) {
+  const stored = Object.entries(data as object); // an object: written by record_events() from a DomainEvent
+  const shown = stored.map(([field, value]) => [
+    field,
+    findingFields.includes(field) ? findingsIn(value).map(explain) : value,
+  ]);
+  return { id: number, type, hostname: domain.hostname, at, data: Object.fromEntries(shown) };
+}
+
+/** The fields of events' data that hold findings (src/core/events.ts). */
+const findingFields: readonly string[] = ['findings', 'appeared', 'cleared'];
+
+/** A process of a newer version beside this one, or one of before a step back, may have found what we cannot word. */
+export function findingsIn(stored: unknown): readonly Finding[] {
+  const findings = stored as readonly Finding[]; // written by us only, always from Finding[]
+  return findings.filter(({ code }) => Object.hasOwn(severities, code));
+}
