@@ -1,6 +1,7 @@
 /** What is wrong with variables together although each by itself is right. */
-import type { ConfigProblem } from './config.ts';
 import { fallbackRules } from './config-fallback.ts';
+
+export type ConfigProblem = { readonly variable: string; readonly problem: string };
 
 /** `given`: the variables that are set and not empty. */
 export function combinationProblems(given: Readonly<Record<string, string>>): ConfigProblem[] {

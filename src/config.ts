@@ -1,6 +1,6 @@
 /** The one reader of the environment. Everything is optional; a wrong value is named, all of them at once. */
 import { z } from 'zod';
-import { combinationProblems } from './config-combinations.ts';
+import { type ConfigProblem, combinationProblems } from './config-combinations.ts';
 import { type FallbackAuthority, fallbackOf, fallbackVariables } from './config-fallback.ts';
 import {
   address,
@@ -110,7 +110,6 @@ export type Config = {
   readonly logLevel: (typeof logLevels)[number];
 };
 
-export type ConfigProblem = { readonly variable: string; readonly problem: string };
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };

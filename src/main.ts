@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { destination, type Logger, pino } from 'pino';
-import { type Config, type ConfigProblem, loadConfig } from './config.ts';
+import { type Config, loadConfig } from './config.ts';
+import type { ConfigProblem } from './config-combinations.ts';
 import { logOptions } from './ops/log.ts';
 import { type Signpost, startSignpost } from './start.ts';
 import { startProblem } from './start-problem.ts';

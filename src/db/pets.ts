@@ -2,8 +2,7 @@
 import type { Database } from './client.ts';
 import { gather } from './gather.ts';
 import type { PetStatus } from './generated/client.ts';
-import { loadPages, loadPets, petStatements, savePets } from './pet-statements.ts';
-import { createRunStatement, type Statement } from './prepared.ts';
+import { createRunStatement, type RunStatement, type Statement } from './prepared.ts';
 import { isRowRefused } from './row-refused.ts';
 import { shareReads } from './shared-reads.ts';
 
@@ -80,4 +79,107 @@ export function createPetStore(
 
 function nameOf({ after, status, limit }: PetPage): string {
   return `${after} ${status} ${limit}`;
+}
+
+/** A Pet of the interface document. Field by field, which takes two thirds of the time of row_to_json. */
+const petJson = `'{"id":' || id || ',"name":' || to_json(name) || ',"categoryId":' || category_id || ',"status":"' || status || '"}'`;
+
+/** What stands between two animals of a list, and inside none: a quote in a name is written as \". */
+const NEXT_PET = ',{"id":';
+
+/** Rows of the longest page, and the one after it that tells whether there is more. */
+const PAGE_ROWS_MAX = 101;
+
+/**
+ * Many pages at once; null where a page is empty. The inner LIMIT is a number that the planner knows: with one
+ * that it does not know it takes a tenth of the table for granted, and may sort it.
+ */
+function listStatement(name: string, where: string, order: string): Statement {
+  return {
+    name,
+    text: `
+      SELECT page.* FROM unnest($1::bigint[], $2::int[], $3::pet_status[])
+        WITH ORDINALITY AS asked (start, length, wanted, place)
+      CROSS JOIN LATERAL (
+        SELECT string_agg(${petJson}, ',' ORDER BY id) AS pets,
+          CASE WHEN count(*) > asked.length
+            THEN (array_agg(id ORDER BY id))[asked.length] END::text AS next
+        FROM (SELECT * FROM (SELECT * FROM pet WHERE ${where} ORDER BY ${order} LIMIT ${PAGE_ROWS_MAX}) AS first
+          LIMIT asked.length + 1) AS page
+      ) AS page ORDER BY asked.place`,
+  };
+}
+
+const listAll = listStatement('pets_list', 'id >= asked.start', 'id');
+
+/**
+ * Not `status = … AND id >= … ORDER BY id`: for that the planner likes the primary key, and where a status is
+ * rare it reads the whole table to fill the page. Only the index on (status, id) has this order.
+ */
+const listByStatus = listStatement(
+  'pets_list_by_status',
+  '(status, id) >= (asked.wanted, asked.start) AND status <= asked.wanted',
+  'status, id',
+);
+
+const get: Statement = {
+  name: 'pets_get',
+  text: `SELECT id::text, ${petJson} AS pet FROM pet WHERE id = ANY ($1::bigint[])`,
+};
+
+/** The ids are drawn before the rows are stored, so that each is known by its place; RETURNING promises no order. */
+const create: Statement = {
+  name: 'pets_create',
+  text: `
+    WITH item AS MATERIALIZED (
+      SELECT nextval('pet_id_seq') AS id, name, category_id, status, place
+      FROM unnest($1::text[], $2::bigint[], $3::pet_status[])
+        WITH ORDINALITY AS given (name, category_id, status, place)
+    ), stored AS (
+      INSERT INTO pet (id, name, category_id, status)
+      SELECT id, name, category_id, status FROM item
+    )
+    SELECT id::text, ${petJson} AS pet FROM item ORDER BY place`,
+};
+
+export const petStatements = { listAll, listByStatus, get, create } as const;
+
+const INT64_MIN = -(2n ** 63n);
+
+/** A page each, in their order. None may come after the greatest int64. */
+export async function loadPages(
+  run: RunStatement,
+  statement: Statement,
+  pages: readonly PetPage[],
+): Promise<readonly PetList[]> {
+  const rows = await run<{ pets: string | null; next: string | null }>(statement, [
+    pages.map(({ after }) => (after === null ? INT64_MIN : after + 1n)),
+    pages.map(({ limit }) => limit),
+    pages.map(({ status }) => status),
+  ]);
+  return rows.map(({ pets, next }) =>
+    next === null
+      ? { json: `[${pets ?? ''}]`, next: null }
+      : { json: `[${pets?.slice(0, pets.lastIndexOf(NEXT_PET))}]`, next: BigInt(next) },
+  );
+}
+
+/** The animals with these ids, in their order; null where there is none. */
+export async function loadPets(
+  run: RunStatement,
+  ids: readonly bigint[],
+): Promise<readonly (string | null)[]> {
+  const rows = await run<{ id: string; pet: string }>(get, [ids]);
+  const byId = new Map(rows.map(({ id, pet }) => [id, pet]));
+  return ids.map((id) => byId.get(String(id)) ?? null);
+}
+
+/** Stores animals, all or none. One statement, so one transaction: they are committed when it resolves. */
+export async function savePets(run: RunStatement, pets: readonly NewPet[]) {
+  const rows = await run<{ id: string; pet: string }>(create, [
+    pets.map(({ name }) => name),
+    pets.map(({ categoryId }) => categoryId),
+    pets.map(({ status }) => status),
+  ]);
+  return rows.map(({ id, pet }) => ({ id: BigInt(id), json: pet }));
 }

@@ -1,7 +1,7 @@
 /** How many connections one visitor's address may hold, so that nobody holds them all (src/edge/listeners.ts has the total). */
 import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
 import { addressGroup, clientAddress } from '../net/client-address.ts';
-import type { EdgeDeps } from './deps.ts';
 
 export type ConnectionLimitRules = {
   /** For an IPv4 address, or an IPv6 /64. */
@@ -19,7 +19,7 @@ const TOLD_EVERY_MS = 60_000;
 /** One count for every port that it is asked for. */
 export function createConnectionLimit(
   { perAddress, isTrusted }: ConnectionLimitRules,
-  log: Pick<EdgeDeps['log'], 'warn'>,
+  log: Pick<Logger, 'warn'>,
 ): Admit {
   const open = new Map<string, number>();
   const tell = createTeller(log);
@@ -43,7 +43,7 @@ export function createConnectionLimit(
 }
 
 /** The first refusal is told at once, and those that follow are counted. */
-function createTeller(log: Pick<EdgeDeps['log'], 'warn'>): (address: string) => void {
+function createTeller(log: Pick<Logger, 'warn'>): (address: string) => void {
   let refused = 0;
   let isQuiet = false;
   return (address) => {

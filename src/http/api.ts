@@ -14,7 +14,8 @@ import { type Idempotency, idempotencyKeyOf } from './idempotency.ts';
 import type { IsSecret } from './keys/secret.ts';
 import { rateLimitHeaders } from './limits/rate-limit.ts';
 import { type RawResponse, render } from './render.ts';
-import type { ApiKeyIdentity, ApiResponse, Headers, Route } from './route.ts';
+import type { ApiResponse } from './response.ts';
+import type { ApiKeyIdentity, Headers, Route } from './route.ts';
 import { createRouter, type Found } from './router.ts';
 import { type Trace, traceOf } from './trace.ts';
 

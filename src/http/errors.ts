@@ -1,5 +1,5 @@
 /** Every refusal and fault that the service answers with: one code, one status, one default message. */
-import type { ApiResponse } from './route.ts';
+import type { ApiResponse } from './response.ts';
 
 /** docs/api.md lists the same codes (test/http/errors.test.ts). */
 export const errors = {

@@ -9,7 +9,8 @@ import { transact } from '../db/transaction.ts';
 import { renderJson } from '../net/json.ts';
 import { type Refusal, refuse } from './errors.ts';
 import type { IsSecret } from './keys/secret.ts';
-import type { ApiResponse, Headers } from './route.ts';
+import type { ApiResponse } from './response.ts';
+import type { Headers } from './route.ts';
 
 /** One request with an Idempotency-Key. */
 export type Attempt = AttemptId & {

@@ -2,7 +2,8 @@
 
 import { renderJson } from '../net/json.ts';
 import { entityTagOf, isUnchanged } from './conditional.ts';
-import type { ApiResponse, Headers, TextStream } from './route.ts';
+import type { ApiResponse, TextStream } from './response.ts';
+import type { Headers } from './route.ts';
 import type { Trace } from './trace.ts';
 
 export type RawResponse = {

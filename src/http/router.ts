@@ -1,7 +1,8 @@
 /** From a method and a request target to a route, or to the refusal that says why there is none. */
 import FindMyWay from 'find-my-way';
 import { type Refusal, refuse } from './errors.ts';
-import type { ApiResponse, Route } from './route.ts';
+import type { ApiResponse } from './response.ts';
+import type { Route } from './route.ts';
 
 export type Found =
   | {

@@ -4,7 +4,8 @@ import { type EventStreamDeps, eventStream } from '../events/event-stream.ts';
 import type { Slots } from '../events/slots.ts';
 import type { Watching } from '../events/watching.ts';
 import { refuse } from './errors.ts';
-import type { ApiKeyIdentity, ApiResponse } from './route.ts';
+import type { ApiResponse } from './response.ts';
+import type { ApiKeyIdentity } from './route.ts';
 
 export type StreamsDeps = EventStreamDeps & {
   readonly lastNumbers: EventFeedStore['lastNumbers'];

@@ -6,7 +6,8 @@ import type { Webhook } from '../db/generated/client.ts';
 import type { ProjectStore } from '../db/projects.ts';
 import type { WebhookStore } from '../db/webhooks.ts';
 import { refuse } from './errors.ts';
-import type { ApiResponse, Scope } from './route.ts';
+import type { ApiResponse } from './response.ts';
+import type { Scope } from './route.ts';
 import { findProject } from './routes/projects.ts';
 
 export type Owners = {

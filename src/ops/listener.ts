@@ -6,7 +6,7 @@ import type { Api, RawRequest } from '../http/api.ts';
 import { refuse } from '../http/errors.ts';
 import { unauthorized } from '../http/keys/auth.ts';
 import { render } from '../http/render.ts';
-import type { ApiResponse } from '../http/route.ts';
+import type { ApiResponse } from '../http/response.ts';
 import { readinessAnswer } from '../http/routes/health.ts';
 import { metricsAnswer } from '../http/routes/metrics.ts';
 import { traceOf } from '../http/trace.ts';

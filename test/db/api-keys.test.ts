@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
-import { type ApiKeyStore, createApiKeyStore } from '../../src/db/api-keys.ts';
+import { type ApiKeyStore, createApiKeyStore, isLive } from '../../src/db/api-keys.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
-import { isLive } from '../../src/db/key-rotation.ts';
 import { databases, openTestDatabase, type TestDatabase } from '../http/support.ts';
 import { later, noon } from '../support/builders.ts';
 

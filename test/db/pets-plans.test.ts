@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { petStatements } from '../../src/db/pet-statements.ts';
+import { petStatements } from '../../src/db/pets.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 
 const available = storages.some((storage) => storage.name === 'postgres' && storage.available);

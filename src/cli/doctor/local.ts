@@ -1,5 +1,6 @@
 /** A look from this machine: the same observer and the same judgement as the service's, without its storage. */
-import { type ConfigProblem, loadConfig } from '../../config.ts';
+import { loadConfig } from '../../config.ts';
+import type { ConfigProblem } from '../../config-combinations.ts';
 import type { Finding } from '../../core/diagnosis/findings.ts';
 import { createObserver } from '../../dns/observe.ts';
 import { createWire } from '../../dns/wire/wire.ts';

@@ -10,14 +10,11 @@ import { type AskName, followAliases, type NameReply } from '../ask/aliases.ts';
 import { failureOf } from '../ask/reply.ts';
 import { answerAt, recordsAt, shortestTtl } from '../ask/select.ts';
 import type { Budget } from '../budget.ts';
-import type { Looked, Shared } from '../shared.ts';
+import type { Looked } from '../shared.ts';
 import { isWithin, parentOf } from '../wire/name.ts';
 import type { RecordType } from '../wire/records.ts';
 import { FAILURE_TTL_MS, registrableDomain, rememberMs } from '../zones/zone.ts';
 import type { LookContext, Parts } from './context.ts';
-
-/** What registries' own names have, by name. */
-export type RegistryCaa = Shared<NameReply>;
 
 /** A set, or why there is none, and the name that it is published at. */
 type Level = { readonly answer: Answer<CaaRecord>; readonly at: string };

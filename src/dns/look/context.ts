@@ -2,16 +2,17 @@
 import type { Config } from '../../config.ts';
 import { zoneBelow } from '../../core/instructions.ts';
 import type { Delegation } from '../../core/observation.ts';
+import type { NameReply } from '../ask/aliases.ts';
 import type { AuthorityAsker, AuthorityQuestion, Contact } from '../ask/authority.ts';
 import { boundedBudget } from '../ask/bounded-budget.ts';
 import type { Recursive } from '../ask/recursive.ts';
 import type { NameServer } from '../ask/reply.ts';
 import { type Budget, type Limits, type Spent, spent, startBudget } from '../budget.ts';
 import type { Reachability } from '../reachability.ts';
+import type { Shared } from '../shared.ts';
 import type { Authoritative } from '../zones/authoritative.ts';
 import type { Authorities } from '../zones/authorities.ts';
 import type { Zone } from '../zones/zone.ts';
-import type { RegistryCaa } from './caa.ts';
 
 export type Look = {
   /** Lower case A-labels, as core/hostname.ts gives them. */
@@ -22,6 +23,9 @@ export type Look = {
   /** The zone delegated below the registrable domain that the host name is in, once it is known. */
   readonly zone?: string;
 };
+
+/** What registries' own names have, by name. */
+export type RegistryCaa = Shared<NameReply>;
 
 /** One for the whole process. */
 export type Parts = {

@@ -1,8 +1,7 @@
 /** A key as the API shows it: never a digest, never a token. */
 
 import { prefixOf } from '../../config/api-key.ts';
-import type { KeyDetails } from '../../db/api-keys.ts';
-import { isLive } from '../../db/key-rotation.ts';
+import { isLive, type KeyDetails } from '../../db/api-keys.ts';
 import { scopes } from '../route.ts';
 import { CONFIGURED_KEY_ID } from './first-key.ts';
 

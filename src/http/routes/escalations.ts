@@ -4,7 +4,8 @@ import type { EscalationQuery, EscalationRow } from '../../db/escalations.ts';
 import { refuse } from '../errors.ts';
 import { cursorAfterCase } from '../escalation-cursor.ts';
 import { escalationCaseView } from '../escalation-view.ts';
-import { type ApiResponse, type Route, route } from '../route.ts';
+import type { ApiResponse } from '../response.ts';
+import { type Route, route } from '../route.ts';
 import { docsCase } from '../schemas/escalation-example.ts';
 import { escalationCase, escalationList, escalationQuery } from '../schemas/escalations.ts';
 

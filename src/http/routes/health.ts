@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { Dependency, Readiness, ReadReadiness } from '../../ops/readiness.ts';
 import { refuse } from '../errors.ts';
-import { type ApiResponse, type Route, route } from '../route.ts';
+import type { ApiResponse } from '../response.ts';
+import { type Route, route } from '../route.ts';
 
 const inCommon = { method: 'GET', scope: null, tag: 'Service', stability: 'stable' } as const;
 

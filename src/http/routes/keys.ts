@@ -1,11 +1,11 @@
 /** Keys that are made, seen, rotated and revoked by whoever holds an admin key. */
 
 import { digestOf, mintKey } from '../../config/api-key.ts';
-import type { ApiKeyStore } from '../../db/api-keys.ts';
-import type { RotationResult } from '../../db/key-rotation.ts';
+import type { ApiKeyStore, RotationResult } from '../../db/api-keys.ts';
 import { type Refusal, refuse } from '../errors.ts';
 import { keyView } from '../keys/key-view.ts';
-import { type ApiResponse, type Route, route } from '../route.ts';
+import type { ApiResponse } from '../response.ts';
+import { type Route, route } from '../route.ts';
 import {
   key,
   keyExample,

@@ -1,6 +1,7 @@
 /** Prometheus' scrapes. */
 import { METRICS_TYPE } from '../../ops/metrics/metrics.ts';
-import type { ApiResponse, Route } from '../route.ts';
+import type { ApiResponse } from '../response.ts';
+import type { Route } from '../route.ts';
 import { route } from '../route.ts';
 
 export type MetricsRoutesDeps = {

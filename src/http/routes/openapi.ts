@@ -8,7 +8,8 @@ import { refuse } from '../errors.ts';
 import { buildDocument } from '../openapi/document.ts';
 import { renderPages } from '../openapi/page/page.ts';
 import { style } from '../openapi/page/style.ts';
-import { type ApiResponse, type Route, route } from '../route.ts';
+import type { ApiResponse } from '../response.ts';
+import { type Route, route } from '../route.ts';
 
 /** Nothing from elsewhere, nothing in line, no frame around it; `img-src` is for the icon, which is in the page. */
 const PAGE_POLICY =

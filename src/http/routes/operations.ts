@@ -16,7 +16,8 @@ import { domainView } from '../domain-view.ts';
 import { refuse } from '../errors.ts';
 import { escalationCaseView } from '../escalation-view.ts';
 import { foundDomainView, overviewView } from '../operations-view.ts';
-import { type ApiResponse, type Route, route } from '../route.ts';
+import type { ApiResponse } from '../response.ts';
+import { type Route, route } from '../route.ts';
 import { docsDomain } from '../schemas/domain-examples.ts';
 import { domain } from '../schemas/domains.ts';
 import {

@@ -4,7 +4,8 @@ import type { PetStore } from '../../db/pets.ts';
 import { cursorAfter } from '../cursor.ts';
 import { refuse } from '../errors.ts';
 import { int64Of } from '../json.ts';
-import { type ApiResponse, type Route, route } from '../route.ts';
+import type { ApiResponse } from '../response.ts';
+import { type Route, route } from '../route.ts';
 import { listQuery, newPet, pet, petList, rex } from '../schemas/pets.ts';
 
 export type PetRoutesDeps = { readonly pets: PetStore; readonly now: () => Date };

@@ -1,7 +1,7 @@
 /** A domain is verified, or verified again: the same whoever asks for it. */
 import type { DomainDetails, DomainStore } from '../../db/domains.ts';
 import { refuse } from '../errors.ts';
-import type { ApiResponse } from '../route.ts';
+import type { ApiResponse } from '../response.ts';
 
 export type VerifyDeps = {
   readonly domains: Pick<DomainStore, 'requestVerify'>;

@@ -2,7 +2,8 @@
 import type { Webhook } from '../../db/generated/client.ts';
 import type { ReplayedEvents } from '../../db/replay-deliveries.ts';
 import { refuse } from '../errors.ts';
-import { type ApiResponse, type Route, route } from '../route.ts';
+import type { ApiResponse } from '../response.ts';
+import { type Route, route } from '../route.ts';
 import { docsProject } from '../schemas/projects.ts';
 import { docsDelivery } from '../schemas/webhook-examples.ts';
 import { deliveryList, operatorReplay, replay, replayed } from '../schemas/webhooks.ts';

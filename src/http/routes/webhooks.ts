@@ -6,7 +6,8 @@ import type { Webhook } from '../../db/generated/client.ts';
 import { urlProblem } from '../../net/destination.ts';
 import { mintSecret } from '../../webhooks/secrets.ts';
 import { type Refusal, refuse } from '../errors.ts';
-import { type ApiResponse, type Route, route } from '../route.ts';
+import type { ApiResponse } from '../response.ts';
+import { type Route, route } from '../route.ts';
 import { docsSecret, docsWebhook } from '../schemas/webhook-examples.ts';
 import {
   newWebhook,

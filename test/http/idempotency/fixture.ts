@@ -10,7 +10,7 @@ import {
   createIdempotency,
   type Idempotency,
 } from '../../../src/http/idempotency.ts';
-import type { ApiResponse } from '../../../src/http/route.ts';
+import type { ApiResponse } from '../../../src/http/response.ts';
 import { noon } from '../../support/builders.ts';
 import { type FreshStorage, freshStorage, type StorageName } from '../../support/storage.ts';
 

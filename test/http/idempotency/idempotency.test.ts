@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/transaction.ts';
 import { refuse } from '../../../src/http/errors.ts';
 import { ANSWERS_KEPT_MS } from '../../../src/http/idempotency.ts';
-import type { ApiResponse } from '../../../src/http/route.ts';
+import type { ApiResponse } from '../../../src/http/response.ts';
 import { later, noon } from '../../support/builders.ts';
 import { databases, storages } from '../../support/storage.ts';
 import { anAttempt, type Fixture, made, making, openFixture } from './fixture.ts';

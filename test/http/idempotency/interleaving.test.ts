@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { refuse } from '../../../src/http/errors.ts';
 import type { Attempt } from '../../../src/http/idempotency.ts';
-import type { ApiResponse } from '../../../src/http/route.ts';
+import type { ApiResponse } from '../../../src/http/response.ts';
 import { databasesOfRun } from '../../support/storage.ts';
 import { anAttempt, type Fixture, openFixture } from './fixture.ts';
 
