@@ -1,15 +1,14 @@
 /** One order at whichever authority has it: what a worker is handed as `advance`. */
 import type { Unavailable } from '../workers/issue-certificate.ts';
 import { plainLine } from './certificates/acme/problems.ts';
-import { type Authorities, authorityOf } from './certificates/authorities.ts';
+import { type Authorities, authorityOf } from './certificates/authority.ts';
 import type { AuthorityHealth } from './certificates/authority-health.ts';
 import type { ExternalAuthority } from './certificates/external-authority.ts';
 import { certificateFault, isCertificateFault } from './certificates/fault.ts';
+import { openKey, sealOf } from './certificates/keys.ts';
 import { predecessorOf } from './certificates/renewals.ts';
-import { openKey, sealOf } from './certificates/sealed-keys.ts';
 import type { Vault } from './certificates/vault.ts';
-import type { PlacedAs } from './core/authority-budget.ts';
-import { limitInWords } from './core/budget-words.ts';
+import { limitInWords, type PlacedAs } from './core/authority-budget.ts';
 import type { CertificateStore } from './db/certificates.ts';
 import type { Certificate } from './db/generated/client.ts';
 

@@ -1,6 +1,6 @@
 /** The API role: every route of the service, and everything that stands between a request and its route. */
 import type { Parts } from './compose.ts';
-import { createApiKeyStore } from './db/api-keys.ts';
+import { createApiKeyStore, createKeyUsageStore } from './db/api-keys.ts';
 import { findAttachedTarget } from './db/attached-target.ts';
 import { createDomainSettingsStore } from './db/domain-settings.ts';
 import type { DomainDetails, EndedLife } from './db/domains.ts';
@@ -8,13 +8,7 @@ import { closeForOperator, listEscalations } from './db/escalations.ts';
 import { createEventFeedStore, loadTimeline } from './db/events.ts';
 import { createIsHeld } from './db/held-names.ts';
 import { createIdempotentAnswerStore } from './db/idempotent-answers.ts';
-import { createKeyUsageStore } from './db/key-usage.ts';
-import {
-  bringToSweep,
-  findWatchedDomain,
-  loadNotes,
-  searchDomains,
-} from './db/operations-domains.ts';
+import { bringToSweep, findWatchedDomain, loadNotes, searchDomains } from './db/operations.ts';
 import { createPetStore } from './db/pets.ts';
 import { createExamine } from './doctor/examine.ts';
 import { type Api, createApi } from './http/api.ts';
@@ -31,22 +25,24 @@ import { domainSettingsRoutes } from './http/routes/domain-settings.ts';
 import { domainRoutes } from './http/routes/domains.ts';
 import { escalationRoutes } from './http/routes/escalations.ts';
 import { eventRoutes } from './http/routes/events.ts';
-import { healthRoutes } from './http/routes/health.ts';
+import { healthRoutes, metricsRoutes } from './http/routes/health.ts';
 import { hostnameRoutes } from './http/routes/hostname.ts';
 import { internalRoutes } from './http/routes/internal.ts';
 import { keyRoutes } from './http/routes/keys.ts';
-import { metricsRoutes } from './http/routes/metrics.ts';
 import { openApiRoutes } from './http/routes/openapi.ts';
 import { operationsRoutes } from './http/routes/operations.ts';
 import { petRoutes } from './http/routes/pets.ts';
 import { projectRoutes } from './http/routes/projects.ts';
 import { webhookRoutes } from './http/routes/webhooks.ts';
 import type { OpenStream } from './http/streams.ts';
-import { addressGroup, clientAddress, trustedProxies } from './net/client-address.ts';
-import { createIsNeighbour } from './net/neighbour.ts';
-import { createReadBudget } from './ops/budget-left.ts';
-import { createIsMetricsToken } from './ops/metrics-token.ts';
-import { createReadOverview } from './ops/overview.ts';
+import {
+  addressGroup,
+  clientAddress,
+  createIsNeighbour,
+  trustedProxies,
+} from './net/client-address.ts';
+import { createIsMetricsToken } from './ops/listener.ts';
+import { createReadBudget, createReadOverview } from './ops/overview.ts';
 import { createQueueBoard } from './ops/queue-dashboard.ts';
 import type { ReadReadiness } from './ops/readiness.ts';
 import { forgetJobs } from './queue/queues.ts';

@@ -19,11 +19,10 @@ import type { WorkerDeps } from '../workers/start.ts';
 import { advance } from './advance-order.ts';
 import { createAsk } from './certificates/authority-health.ts';
 import { HTTPS_PORT } from './certificates/compose.ts';
-import { generateCertificateKey } from './certificates/keys.ts';
+import { generateCertificateKey, sealKey, sealOf } from './certificates/keys.ts';
 import { createNoteShown, type NoteShown } from './certificates/note-shown.ts';
 import { probeAddresses } from './certificates/reachability.ts';
 import { askRenewal } from './certificates/renewals.ts';
-import { sealKey, sealOf } from './certificates/sealed-keys.ts';
 import type { Parts } from './compose.ts';
 import type { Config } from './config.ts';
 import type { CheckRules } from './core/check.ts';
@@ -34,7 +33,7 @@ import { scaleOf } from './core/ladder.ts';
 import type { Observation } from './core/observation.ts';
 import { scrutinyOf } from './core/scrutiny.ts';
 import { splitAtZone } from './core/zone.ts';
-import { clockSkewMs } from './db/clock-skew.ts';
+import { clockSkewMs } from './db/client.ts';
 import type { LoadedDomain } from './db/domain-row.ts';
 import {
   loadOpenEscalation,
@@ -45,9 +44,9 @@ import {
 import type { Certificate } from './db/generated/client.ts';
 import { createQuarantineStore } from './db/quarantine.ts';
 import { createRenewalStore } from './db/renewals.ts';
-import { createRepairStore } from './db/repairs.ts';
 import { createShownStore } from './db/shown.ts';
 import { createDueDomains } from './db/sweeps.ts';
+import { createRepairStore } from './db/waiting.ts';
 import type { Earlier } from './dns/observe.ts';
 import { inSpan } from './net/tracing.ts';
 import { forgetJobs } from './queue/queues.ts';

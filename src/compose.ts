@@ -1,6 +1,6 @@
 /** The one place where parts are built and handed to each other. */
 import type { Logger } from 'pino';
-import type { Authorities, ConfiguredAuthority } from './certificates/authorities.ts';
+import type { Authorities, ConfiguredAuthority } from './certificates/authority.ts';
 import { createAuthorityHealth } from './certificates/authority-health.ts';
 import { composeAuthorities, composeExternal } from './certificates/compose.ts';
 import { answeringProbes, createProbes } from './certificates/probe.ts';
@@ -21,7 +21,7 @@ import { createProjectStore } from './db/projects.ts';
 import { createQuarantineStore } from './db/quarantine.ts';
 import { createWaitingStore } from './db/waiting.ts';
 import { createWebhookStore } from './db/webhooks.ts';
-import type { DerivedSecrets } from './derived-secrets.ts';
+import { createProofs, createTargets, type DerivedSecrets } from './derived-secrets.ts';
 import { createObserver } from './dns/observe.ts';
 import { createWire, type Wire } from './dns/wire/wire.ts';
 import { composeOwnAddresses } from './net/own-addresses.ts';
@@ -29,7 +29,6 @@ import type { Metrics } from './ops/metrics/metrics.ts';
 import type { QueueBackend } from './queue/backend.ts';
 import { createBringNow } from './queue/bring-now.ts';
 import { openQueues } from './queue/queues.ts';
-import { createProofs, createTargets } from './target.ts';
 
 export type Clock = () => Date;
 

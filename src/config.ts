@@ -1,7 +1,12 @@
 /** The one reader of the environment. Everything is optional; a wrong value is named, all of them at once. */
 import { z } from 'zod';
-import { type ConfigProblem, combinationProblems } from './config-combinations.ts';
-import { type FallbackAuthority, fallbackOf, fallbackVariables } from './config-fallback.ts';
+import {
+  type ConfigProblem,
+  combinationProblems,
+  type FallbackAuthority,
+  fallbackOf,
+  fallbackVariables,
+} from './config-fallback.ts';
 import {
   address,
   apiKey,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { destination, type Logger, pino } from 'pino';
 import { type Config, loadConfig } from './config.ts';
-import type { ConfigProblem } from './config-combinations.ts';
+import type { ConfigProblem } from './config-fallback.ts';
 import { logOptions } from './ops/log.ts';
 import { type Signpost, startSignpost } from './start.ts';
 import { startProblem } from './start-problem.ts';

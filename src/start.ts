@@ -1,19 +1,17 @@
 /** Opens the storage, brings it up to date and starts the roles that the configuration names. */
 import type { Logger } from 'pino';
 import type { Served } from './api.ts';
+import { sealOf } from './certificates/keys.ts';
 import { createProofCertificates } from './certificates/proof-certificate.ts';
-import { sealOf } from './certificates/sealed-keys.ts';
 import { type Clock, compose, type Parts } from './compose.ts';
 import type { Config, Storage } from './config.ts';
 import { createApiKeyStore } from './db/api-keys.ts';
-import { createAwayProbe } from './db/away.ts';
-import { openDatabase } from './db/client.ts';
+import { openDatabase, requireUtc } from './db/client.ts';
 import { migrate } from './db/migrate.ts';
 import { listenForRouteNews } from './db/route-news.ts';
-import { requireUtc } from './db/session-zone.ts';
-import { isUnavailable } from './db/unavailable.ts';
-import { keepCertificates } from './edge/kept-certificates.ts';
-import { upstreamReach } from './edge/upstream-reach.ts';
+import { createAwayProbe, isUnavailable } from './db/unavailable.ts';
+import { keepCertificates } from './edge/secure-contexts.ts';
+import { upstreamReach } from './edge/upstream.ts';
 import type { Api } from './http/api.ts';
 import { ensureApiKey } from './http/keys/first-key.ts';
 import { listen } from './http/socket/server.ts';

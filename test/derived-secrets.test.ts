@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { createVault } from '../src/certificates/vault.ts';
+import { createDerivedSecretStore, type DerivedSecretStore } from '../src/db/authority-keys.ts';
 import { openDatabase } from '../src/db/client.ts';
-import type { DerivedSecretStore } from '../src/db/derived-secrets.ts';
-import { createDerivedSecretStore } from '../src/db/derived-secrets.ts';
 import { type DerivedSecrets, deriveSecrets, loadDerivedSecrets } from '../src/derived-secrets.ts';
 import { freshStorage, type StorageName, storagesOfRun } from './support/storage.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { queueNames } from '../src/core/jobs.ts';
 import { quarantine } from '../src/core/quarantine.ts';
 import { attemptWaitsMs } from '../src/core/webhook-plan.ts';
-import { repairKinds } from '../src/db/repairs.ts';
+import { repairKinds } from '../src/db/waiting.ts';
 
 const root = new URL('../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');

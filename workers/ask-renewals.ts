@@ -20,9 +20,8 @@ import {
   renewableOf,
 } from '../src/db/renewals.ts';
 import type { DueDomains } from '../src/db/sweeps.ts';
-import { done, type JobResult } from './running/job.ts';
-import { sweep } from './running/sweep.ts';
-import { leaseNow, type UsualLease } from './running/sweep-lease.ts';
+import { done, type JobResult } from './running/stored-job.ts';
+import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 export type AskRenewalsDeps = {
   readonly due: DueDomains;

@@ -13,7 +13,7 @@ import type { LoadedDomain } from '../src/db/domain-row.ts';
 import type { NewEscalation } from '../src/db/escalations.ts';
 import type { LostDomain, MoveResult } from '../src/db/transitions.ts';
 import type { JudgeClaim } from './judge-claim.ts';
-import { afresh, done, type JobResult } from './running/job.ts';
+import { afresh, done, type JobResult } from './running/stored-job.ts';
 
 export type CheckDnsDeps = {
   load(domainId: string): Promise<LoadedDomain | undefined>;

@@ -2,8 +2,7 @@
  * Where the next order of a domain goes, and whether an open one stays where it is: what is known of each authority, put
  * to the rule (src/core/choose-authority.ts).
  */
-import type { BudgetWait } from '../src/core/authority-budget.ts';
-import { limitInWords } from '../src/core/budget-words.ts';
+import { type BudgetWait, limitInWords } from '../src/core/authority-budget.ts';
 import {
   mayOrderAt,
   nextAttemptAt,
@@ -17,11 +16,12 @@ import {
   isOwnView,
   worthAsking,
 } from '../src/core/choose-authority.ts';
+import { isUnreached, type Probe } from '../src/core/escalation.ts';
+import { probesInWords } from '../src/core/escalation-words.ts';
 import type { CertificateStore } from '../src/db/certificates.ts';
 import type { Certificate } from '../src/db/generated/client.ts';
 import type { AuthorityRefusal, IssueWork, Setback } from '../src/db/issue-work.ts';
 import { isWait } from '../src/db/orders.ts';
-import { type ReachDeps, whyUnreached } from './reach-challenge.ts';
 
 /** As `certificate.authority` has it: a directory, or null for the local authority and another edge's. */
 export type AuthorityId = string | null;
@@ -242,4 +242,23 @@ function isSilent(deps: ChoiceDeps, { recentRefusals, left }: Known, id: Authori
 
 function later(one: Date, other: Date): Date {
   return one > other ? one : other;
+}
+
+export type ReachDeps = {
+  /** Asks each address of the name for a challenge; empty where no authority ever asks, and where the operator wants none. */
+  probe(hostname: string): Promise<readonly Probe[]>;
+  now(): Date;
+};
+
+/** Why no order is placed, and when the addresses are asked again; null where none of them fails. */
+export async function whyUnreached(
+  { probe, now }: ReachDeps,
+  { domain, usable }: Pick<IssueWork, 'domain' | 'usable'>,
+): Promise<{ readonly until: Date; readonly note: string } | null> {
+  const unreached = (await probe(domain.hostname)).filter(isUnreached);
+  if (unreached.length === 0) return null;
+  const { state } = domain;
+  const since = state.status === 'verified' ? state.verifiedAt : usable?.issuedAt;
+  const until = takeUpAgainAt(since ?? now(), now(), null);
+  return { until, note: `no order yet: on ${probesInWords(unreached)}` };
 }

@@ -6,7 +6,7 @@
  */
 import { type Answer, judgeAttempt, type Verdict } from '../src/core/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../src/db/deliveries.ts';
-import { done, type JobResult } from './running/job.ts';
+import { done, type JobResult } from './running/stored-job.ts';
 
 export type DeliverWebhookDeps = {
   load(deliveryId: string): Promise<LoadedDelivery | null>;

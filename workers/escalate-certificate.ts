@@ -24,8 +24,8 @@ import type { Quarantined } from '../src/db/quarantine.ts';
 import { type ChoiceDeps, chooseFor } from './choose-authority.ts';
 import type { IssueCertificateDeps } from './issue-certificate.ts';
 import { evidenceOf, inJson, inWords, isWorthATry, standing } from './judge-case.ts';
-import type { JobResult } from './running/job.ts';
-import { afresh, done } from './running/job.ts';
+import type { JobResult } from './running/stored-job.ts';
+import { afresh, done } from './running/stored-job.ts';
 
 type Looks = ChoiceDeps &
   Pick<IssueCertificateDeps, 'observe' | 'diagnose' | 'save' | 'enqueueFollowUps'>;

@@ -16,9 +16,8 @@ import type { DueDomains } from '../src/db/sweeps.ts';
 import { type ChoiceDeps, chooseFor, type OrderWork } from './choose-authority.ts';
 import type { EscalateCertificateDeps } from './escalate-certificate.ts';
 import { evidenceOf, inJson, inWords, isWorthATry, standing } from './judge-case.ts';
-import { done, type JobResult } from './running/job.ts';
-import { sweep } from './running/sweep.ts';
-import { leaseNow, type UsualLease } from './running/sweep-lease.ts';
+import { done, type JobResult } from './running/stored-job.ts';
+import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 type Shared = Pick<
   EscalateCertificateDeps,

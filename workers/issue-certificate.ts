@@ -25,7 +25,7 @@ import {
   type TakeUpDeps,
   takeUp,
 } from './choose-authority.ts';
-import { afresh, done, type JobResult } from './running/job.ts';
+import { afresh, done, type JobResult } from './running/stored-job.ts';
 
 /** The authority could not be asked or has not finished: the order stays open. `detail`: one line, for a person. */
 export type Unavailable = {

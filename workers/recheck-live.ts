@@ -11,9 +11,8 @@ import type { LoadedDomain } from '../src/db/domain-row.ts';
 import type { NewEscalation } from '../src/db/escalations.ts';
 import type { DueDomains } from '../src/db/sweeps.ts';
 import { type CheckDnsDeps, saveLook } from './check-dns.ts';
-import { done, type JobResult } from './running/job.ts';
-import { sweep } from './running/sweep.ts';
-import { leaseNow, type UsualLease } from './running/sweep-lease.ts';
+import { done, type JobResult } from './running/stored-job.ts';
+import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 export type RecheckLiveDeps = Omit<CheckDnsDeps, 'observe'> & {
   readonly due: DueDomains;

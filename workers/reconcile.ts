@@ -7,11 +7,15 @@
  */
 
 import { domainQueues, type QueueName, sweepQueues } from '../src/core/jobs.ts';
-import { type RepairKind, repairKinds } from '../src/db/repairs.ts';
-import type { WaitingQueue } from '../src/db/waiting.ts';
+import { type RepairKind, repairKinds, type WaitingQueue } from '../src/db/waiting.ts';
 import type { Ensured } from '../src/queue/queues.ts';
-import { compare, confirm, type Suspects, unsuspicious } from './repair/compare-queue.ts';
-import type { ReconcileDeps } from './repair/wanted-jobs.ts';
+import {
+  compare,
+  confirm,
+  type ReconcileDeps,
+  type Suspects,
+  unsuspicious,
+} from './repair/compare-queue.ts';
 
 /** What was put right. All 0 while nothing goes wrong, however late a busy queue is. */
 export type Reconciled = { readonly [K in RepairKind]: number };

@@ -13,9 +13,8 @@ import type { DueDomains } from '../src/db/sweeps.ts';
 import { saveLook } from './check-dns.ts';
 import { type IssueCertificateDeps, obtain } from './issue-certificate.ts';
 import type { RecheckLiveDeps } from './recheck-live.ts';
-import { done, type JobResult } from './running/job.ts';
-import { sweep } from './running/sweep.ts';
-import { leaseNow, type UsualLease } from './running/sweep-lease.ts';
+import { done, type JobResult } from './running/stored-job.ts';
+import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 export type RenewCertificateDeps = IssueCertificateDeps &
   Pick<RecheckLiveDeps, 'caseAtEnd'> & {

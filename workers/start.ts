@@ -22,11 +22,10 @@ import { type CheckDnsDeps, checkDns } from './check-dns.ts';
 import { type EscalateCertificateDeps, escalateCertificate } from './escalate-certificate.ts';
 import { type IssueCertificateDeps, issueCertificate } from './issue-certificate.ts';
 import { ensureSweeps, reconcile, repairedAny } from './reconcile.ts';
-import type { ReconcileDeps } from './repair/wanted-jobs.ts';
-import { type ClockGuard, startClockGuard } from './running/clock-guard.ts';
-import type { JobResult } from './running/job.ts';
+import type { ReconcileDeps } from './repair/compare-queue.ts';
+import { type ClockGuard, keepFromSpinning, startClockGuard } from './running/clock-guard.ts';
 import { type Attempt, type Attempts, createAttempts, type RunDeps } from './running/run-job.ts';
-import { keepFromSpinning } from './running/spin-guard.ts';
+import type { JobResult } from './running/stored-job.ts';
 import { startTimer } from './running/timer.ts';
 
 export type WorkerDeps = RunDeps & {

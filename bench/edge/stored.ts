@@ -1,7 +1,8 @@
 /** Sites as Signpost holds them: live domains of one project with a deploy, and their certificates, sealed by the vault. */
+
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { sealOf } from '../../src/certificates/sealed-keys.ts';
+import { sealOf } from '../../src/certificates/keys.ts';
 import { createVault } from '../../src/certificates/vault.ts';
 import { KEY_ENCRYPTION_KEY } from '../support/service.ts';
 import type { Certificates, SiteCertificate } from './certificates.ts';

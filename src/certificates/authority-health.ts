@@ -4,7 +4,7 @@
  */
 import { standIn } from '../core/choose-authority.ts';
 import { scaleOf } from '../core/ladder.ts';
-import { type Authorities, authorityOf } from './authorities.ts';
+import { type Authorities, authorityOf } from './authority.ts';
 import { type CertificateFaultCode, isCertificateFault } from './fault.ts';
 
 const MINUTE = 60_000;

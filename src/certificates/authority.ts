@@ -81,3 +81,24 @@ export type CertificateAuthority = {
    */
   readonly renewalInfo: (chain: string) => Promise<RenewalInformation | null>;
 };
+
+export type ConfiguredAuthority = {
+  /** As `certificate.authority` has it; null for the local one, and where an edge of another make has its own. */
+  readonly directoryUrl: string | null;
+  readonly authority: CertificateAuthority;
+  /** Its CAA identities, lower case. */
+  readonly issuerDomains: readonly [string, ...string[]];
+};
+
+/** At least one, the first choice first. */
+export type Authorities = readonly [ConfiguredAuthority, ...ConfiguredAuthority[]];
+
+/** Null where the authority of an order or certificate is none of ours any more. */
+export function authorityOf(
+  authorities: Authorities,
+  { authority }: { readonly authority: string | null },
+): ConfiguredAuthority | null {
+  // Orders of before there were several do not say: there was the first alone.
+  if (authority === null) return authorities[0];
+  return authorities.find(({ directoryUrl }) => directoryUrl === authority) ?? null;
+}

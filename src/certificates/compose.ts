@@ -6,12 +6,10 @@ import type { FallbackAuthority } from '../config-fallback.ts';
 import type { AuthorityKeyStore } from '../db/authority-keys.ts';
 import type { AcmeSettings } from './acme/account.ts';
 import { createAcmeAuthority } from './acme/acme-authority.ts';
-import type { Authorities, ConfiguredAuthority } from './authorities.ts';
-import type { CertificateAuthority } from './authority.ts';
+import type { Authorities, CertificateAuthority, ConfiguredAuthority } from './authority.ts';
 import { createExternalAuthority, type ExternalAuthority } from './external-authority.ts';
-import { generateSigningKey } from './keys.ts';
+import { generateSigningKey, openKey, sealKey } from './keys.ts';
 import { createLocalAuthority, type LocalRoot } from './local-authority.ts';
-import { openKey, sealKey } from './sealed-keys.ts';
 import type { Vault } from './vault.ts';
 
 export type ComposeAuthoritiesDeps = {

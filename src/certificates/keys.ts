@@ -6,6 +6,7 @@ import {
   type KeyObject,
   webcrypto,
 } from 'node:crypto';
+import type { Vault } from './vault.ts';
 
 const P256 = { name: 'ECDSA', namedCurve: 'P-256' };
 
@@ -51,4 +52,29 @@ export async function toCryptoKeys(key: KeyObject): Promise<webcrypto.CryptoKeyP
   } finally {
     pkcs8.fill(0);
   }
+}
+
+/** For the row that `boundTo` names (Vault.seal). */
+export function sealKey(vault: Vault, key: KeyObject, boundTo: string): Uint8Array<ArrayBuffer> {
+  const pem = Buffer.from(privateKeyToPem(key));
+  try {
+    return vault.seal(pem, boundTo);
+  } finally {
+    pem.fill(0);
+  }
+}
+
+/** Throws the vault's faults. */
+export function openKey(vault: Vault, sealed: Uint8Array, boundTo: string): KeyObject {
+  const pem = vault.open(sealed, boundTo);
+  try {
+    return privateKeyFromPem(pem);
+  } finally {
+    pem.fill(0);
+  }
+}
+
+/** What a certificate's key is bound to in the vault. */
+export function sealOf(certificateId: string): string {
+  return `certificate/${certificateId}`;
 }

@@ -1,5 +1,7 @@
 /** The certificates that answer tls-alpn-01 challenges, and the probes of ours that ask for one (RFC 8737, 3). */
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:tls';
 import { generateCertificateKey, privateKeyToPem } from './keys.ts';
 import { signProof } from './sign-certificate.ts';
 
@@ -41,4 +43,50 @@ export function createProofCertificates(
     const chain = await signProof({ hostname, key: known, ...validity }, acmeIdentifier(proof));
     return { chain, key: privateKeyToPem(known) };
   };
+}
+
+const PROTOCOL = 'acme-tls/1';
+
+export type TlsQuestion = {
+  readonly address: string;
+  readonly port: number;
+  readonly hostname: string;
+  readonly token: string;
+  /** What an edge of ours would prove. */
+  readonly answer: string;
+  readonly timeoutMs: number;
+};
+
+/**
+ * Whether the certificate of the answer is shown there; false where somebody refuses the handshake or shows another one.
+ * Rejects where there is no connection, it is cut off, or nothing comes in time.
+ */
+export async function showsProof(question: TlsQuestion): Promise<boolean> {
+  const { address, port, hostname, token, answer, timeoutMs } = question;
+  const socket = connect({
+    host: address,
+    port,
+    servername: hostname,
+    ALPNProtocols: [PROTOCOL, token], // why the token: src/certificates/probe.ts
+    rejectUnauthorized: false, // what counts is the extension
+  });
+  socket.on('error', () => {}); // also while it is being destroyed
+  try {
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(timeoutMs) });
+    const certificate = socket.getPeerX509Certificate();
+    // The whole extension, byte for byte: nobody else can have put it there.
+    const isProven = certificate?.raw.includes(acmeIdentifier(answer)) ?? false;
+    return isProven && socket.alpnProtocol === PROTOCOL;
+  } catch (fault) {
+    if (isTlsAnswer(fault)) return false;
+    throw fault;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** An alert, or something that is no TLS: somebody answered, and OpenSSL made an error of it. */
+function isTlsAnswer(fault: unknown): boolean {
+  const code = fault instanceof Error && 'code' in fault ? String(fault.code) : '';
+  return code.startsWith('ERR_SSL_') || code === 'EPROTO';
 }

@@ -7,7 +7,7 @@ import type { Probe } from '../core/escalation.ts';
 import { reservedRange } from '../core/reserved-addresses.ts';
 import type { ChallengeType } from './authority.ts';
 import type { Probes } from './probe.ts';
-import { showsProof } from './tls-probe.ts';
+import { showsProof } from './proof-certificate.ts';
 
 /** Of the whole exchange. Let's Encrypt gives a connection 10 s; who needs more than this is slow enough to name. */
 const TIMEOUT_MS = 3_000;

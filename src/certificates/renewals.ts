@@ -1,6 +1,5 @@
 /** What a renewal has to do with the certificate before it (RFC 9773), of whichever authority that is. */
-import { type Authorities, authorityOf } from './authorities.ts';
-import type { RenewalInformation } from './authority.ts';
+import { type Authorities, authorityOf, type RenewalInformation } from './authority.ts';
 import { isCertificateFault } from './fault.ts';
 
 /** The authority could not be asked, or gave no answer that can be used. */

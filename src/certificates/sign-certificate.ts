@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Extension, X509Certificate } from '@peculiar/x509';
 import { ECDSA_SHA256, publicKeyInfo, toCryptoKeys } from './keys.ts';
-import { loadX509, type X509Library } from './x509-library.ts';
+import { loadX509, type X509Library } from './x509.ts';
 
 export type Validity = { readonly notBefore: Date; readonly notAfter: Date };
 
@@ -98,4 +98,18 @@ function authorityKeyIdentifier(x509: X509Library, root: X509Certificate): Exten
 
 function toPem(certificate: X509Certificate): string {
   return `${certificate.toString('pem')}\n`; // chains are put together line by line
+}
+
+/**
+ * A request in DER for one host name (ASCII), signed with its P-256 key. The subject stays empty: the name is
+ * in the subjectAltName (RFC 8555, 7.4 allows it), where it may be longer than a common name's 64 characters.
+ */
+export async function createSigningRequest(hostname: string, key: KeyObject): Promise<Buffer> {
+  const { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } = await loadX509();
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    keys: await toCryptoKeys(key),
+    signingAlgorithm: ECDSA_SHA256,
+    extensions: [new SubjectAlternativeNameExtension([{ type: 'dns', value: hostname }])],
+  });
+  return Buffer.from(request.rawData);
 }

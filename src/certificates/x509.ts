@@ -1,5 +1,5 @@
 /** Reads what we need to know of a certificate. */
-import { type KeyObject, X509Certificate } from 'node:crypto';
+import { type KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { certificateFault } from './fault.ts';
 
 export type CertificateFacts = {
@@ -52,3 +52,16 @@ function nameOf(distinguishedName: string): string {
       ?.slice(key.length + 1);
   return field('CN') ?? field('O') ?? 'unnamed';
 }
+
+/**
+ * The library over Node's own WebCrypto, loaded at the first need: that takes some 150 ms, which neither a start nor a
+ * process that makes no certificate has to wait for. Further calls cost nothing.
+ */
+export async function loadX509() {
+  await import('reflect-metadata'); // first: tsyringe, below the library, does not load without it
+  const x509 = await import('@peculiar/x509');
+  x509.cryptoProvider.set(webcrypto);
+  return x509;
+}
+
+export type X509Library = Awaited<ReturnType<typeof loadX509>>;

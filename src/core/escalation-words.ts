@@ -2,7 +2,7 @@
  * An open case in words: what is wrong, and what happens next by itself. Operator and customer read the same ones, but for
  * what is set on the platform: an operator is told which setting, a customer that it is the operator's to do.
  */
-import { limitInWords } from './budget-words.ts';
+import { limitInWords } from './authority-budget.ts';
 import { explain } from './diagnosis/explain.ts';
 import type { Finding } from './diagnosis/findings.ts';
 import {

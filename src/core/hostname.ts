@@ -1,6 +1,5 @@
 /** Which host names can be published, and in which spelling the rest of the system knows them. */
-import { toAsciiName, toUnicodeName } from './idna.ts';
-import { hostInPasted } from './pasted-hostname.ts';
+import { hostInPasted, toAsciiName, toUnicodeName } from './idna.ts';
 import { printable } from './printable.ts';
 import { splitAtZone, suffixOf, type ZonePlace } from './zone.ts';
 

@@ -1,6 +1,4 @@
 /** The queues and what their jobs carry: ids only, never state. */
-import { uuidPattern } from './uuid.ts';
-
 /** One job a domain and life in each: the domain waits for something of its own. */
 export const domainQueues = ['check-dns', 'issue-certificate', 'escalate-certificate'] as const;
 /** One job each, for ever put off again: a run works through the rows that are due in PostgreSQL. */
@@ -32,6 +30,16 @@ export function jobId(job: AnyJob): string {
   if ('domainId' in job) return `${job.domainId}.${job.epoch}`;
   if ('deliveryId' in job) return job.deliveryId;
   return 'sweep';
+}
+
+/** A part of a regular expression, without groups of its own. */
+export const uuidPattern = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+
+const wholeUuid = new RegExp(`^${uuidPattern}$`);
+
+/** Whether a text may be asked for as a row's id. */
+export function isUuid(text: string): boolean {
+  return wholeUuid.test(text);
 }
 
 const ofRow = new RegExp(`^(${uuidPattern})(?:\\.\\d+)?$`);

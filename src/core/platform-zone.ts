@@ -32,7 +32,7 @@ export type PlatformRecord = {
   readonly data: string;
 };
 
-/** A target has one label of 16 characters more (src/target.ts), and a name 253 in all (RFC 1035, 2.3.4). */
+/** A target has one label of 16 characters more (src/derived-secrets.ts), and a name 253 in all (RFC 1035, 2.3.4). */
 export const PLATFORM_DOMAIN_LENGTH_MAX = 253 - 17;
 
 /** All of one owner; the same settings make the same records in the same order, each address once. */

@@ -11,10 +11,9 @@ import type { Database } from './client.ts';
 import { type LoadedDomain, toLoadedDomain } from './domain-row.ts';
 import type { NewEscalation } from './escalations.ts';
 import { gather } from './gather.ts';
-import { isLostRace } from './lost-race.ts';
 import { createRunStatement, type RunStatement, type Statement } from './prepared.ts';
-import { isRowRefused } from './row-refused.ts';
 import { type MoveResult, moveDomain } from './transitions.ts';
+import { isLostRace, isRowRefused } from './unavailable.ts';
 
 export type CheckSave = {
   readonly domain: LoadedDomain;

@@ -1,4 +1,5 @@
 /** Opens the database of any storage: a pool of `pg` connections, and Prisma over it. */
+
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import type { Logger } from 'pino';
@@ -6,7 +7,6 @@ import type { Storage } from '../config.ts';
 import { answersInTime } from '../net/answers-in-time.ts';
 import { openEmbedded } from './embedded/stream.ts';
 import { PrismaClient } from './generated/client.ts';
-import { tellWaits } from './pool-waits.ts';
 import { joinTransactions } from './transaction.ts';
 
 export type PoolOptions = {
@@ -126,4 +126,56 @@ function limits({ max, statementTimeoutMs, searchPath }: PoolOptions): pg.PoolCo
     // adapter-pg sends times without an offset, so the session's zone must be the one that they are in.
     options: `-c TimeZone=UTC${searchPath === undefined ? '' : ` -c search_path=${searchPath}`}`,
   };
+}
+
+type Got = Parameters<Parameters<pg.Pool['connect']>[0]>;
+
+/** Has `waited` told of every connection that the pool gives out; `pool.query` asks for one in the same way. */
+export function tellWaits(pool: pg.Pool, waited: (seconds: number) => void): void {
+  const connect = pool.connect.bind(pool);
+  function timed(callback?: (...got: Got) => void): Promise<pg.PoolClient> | undefined {
+    const began = performance.now();
+    const tell = () => waited((performance.now() - began) / 1_000);
+    if (callback === undefined) return connect().finally(tell);
+    connect((...got) => {
+      tell();
+      callback(...got);
+    });
+    return undefined;
+  }
+  // One function for both of its overloads, which the type of the property does not let a function be.
+  pool.connect = timed as typeof pool.connect;
+}
+
+/** Throws, with what to do, where a connection's zone is not UTC all year round. */
+export async function requireUtc(pool: Pick<pg.Pool, 'query'>): Promise<void> {
+  const { rows } = await pool.query<{ zone: string; isUtc: boolean }>(
+    `SELECT current_setting('TimeZone') AS zone,
+       extract(timezone FROM timestamptz '2026-01-01 00:00Z') = 0
+         AND extract(timezone FROM timestamptz '2026-07-01 00:00Z') = 0 AS "isUtc"`,
+  );
+  const [session] = rows;
+  if (session?.isUtc === true) return;
+  throw new Error(
+    `connections to the database have the time zone ${session?.zone}: a pooler drops the one that they ask for. ` +
+      "Run ALTER ROLE … SET timezone = 'UTC' for the role of DATABASE_URL, and start the pooler anew.",
+  );
+}
+
+/**
+ * Milliseconds: positive where ours is ahead, 0 where they agree as far as the time that the question took can tell.
+ * Rejects where the database does not answer.
+ */
+export async function clockSkewMs(
+  pool: Pick<pg.Pool, 'query'>,
+  now: () => number = Date.now,
+): Promise<number> {
+  const before = now();
+  const { rows } = await pool.query<{ ms: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+  );
+  const after = now();
+  const theirs = rows[0]?.ms ?? Number.NaN;
+  if (theirs < before) return before - theirs;
+  return theirs > after ? after - theirs : 0;
 }

@@ -1,7 +1,6 @@
 /** One event for one webhook each: made by record_events() with the event, or by a replay; tried until one arrives. */
 import type { DeliveryProblem, EndProblem, Verdict } from '../core/webhook-plan.ts';
-import { createDeliveryTimes, type DeliveryTimes } from './delivery-times.ts';
-import { endWaiting } from './end-deliveries.ts';
+import { createDeliveryTimes, type DeliveryTimes, endWaiting } from './delivery-times.ts';
 import type { EventRow } from './events.ts';
 import type { Prisma, PrismaClient, Webhook } from './generated/client.ts';
 import { FORGOTTEN_MS, type Replay, type Replayed, replayDeliveries } from './replay-deliveries.ts';

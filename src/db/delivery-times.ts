@@ -2,7 +2,8 @@
  * Which deliveries the queue is given, and which have been kept long enough. What waits stays here: the queue holds a few
  * of each webhook, so that nobody's backlog stands before another's.
  */
-import { endWaiting } from './end-deliveries.ts';
+
+import type { EndProblem } from '../core/webhook-plan.ts';
 import type { PrismaClient } from './generated/client.ts';
 
 /** A delivery that the queue is to have. */
@@ -119,5 +120,34 @@ async function endOfOff(prisma: PrismaClient): Promise<void> {
         WHERE queued_at IS NOT NULL AND status = 'pending'))`;
   for (const { id, isDeleted } of off) {
     await endWaiting(prisma, id, isDeleted ? 'webhook_deleted' : 'webhook_disabled');
+  }
+}
+
+const BATCH = 5_000;
+
+/**
+ * Outside of the transaction that switches it off; the relay goes on where a process dies in between. Locks in the order
+ * of the ids, as a replay does (src/db/replay-deliveries.ts), or the two would wait for each other.
+ */
+export async function endWaiting(
+  prisma: PrismaClient,
+  webhookId: string,
+  problem: EndProblem,
+): Promise<void> {
+  for (;;) {
+    const ended = await prisma.$executeRaw`
+      UPDATE webhook_delivery
+      SET status = 'failed', last_error = ${problem}, next_attempt_at = NULL, queued_at = NULL
+      WHERE status = 'pending' AND id IN (
+        SELECT id FROM webhook_delivery WHERE id IN (
+          (SELECT id FROM webhook_delivery
+            WHERE webhook_id = ${webhookId}::uuid AND status = 'pending' AND queued_at IS NULL
+            LIMIT ${BATCH})
+          UNION ALL
+          (SELECT id FROM webhook_delivery
+            WHERE webhook_id = ${webhookId}::uuid AND status = 'pending' AND queued_at IS NOT NULL
+            LIMIT ${BATCH}))
+        ORDER BY id FOR UPDATE)`;
+    if (ended < BATCH) return;
   }
 }

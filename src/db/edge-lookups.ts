@@ -6,9 +6,9 @@
 import type { EdgeRoute } from '../core/edge-route.ts';
 import type { DomainStatus } from '../core/lifecycle.ts';
 import type { Database, PoolOptions } from './client.ts';
+import { shareReads } from './gather.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 import { createRunStatement, type RunStatement, type Statement } from './prepared.ts';
-import { shareReads } from './shared-reads.ts';
 
 export type EdgeLookups = {
   /** Null: no project holds this name. All of a route is of one moment. */

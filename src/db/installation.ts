@@ -3,7 +3,7 @@
 import type { QueueName } from '../core/jobs.ts';
 import type { DomainStatus } from '../core/lifecycle.ts';
 import type { PrismaClient } from './generated/client.ts';
-import { repairKinds } from './repairs.ts';
+import { repairKinds } from './waiting.ts';
 
 type Numbers = Readonly<Record<string, number>>;
 

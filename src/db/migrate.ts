@@ -2,10 +2,11 @@
  * Applies prisma/migrations/<name>/migration.sql in the order of their names, on any storage, and keeps the books as
  * Prisma does: `prisma migrate deploy` and this may take turns on one database.
  */
+
 import { createHash, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
-import { projectRoot } from './project-root.ts';
 
 export type Migration = {
   readonly name: string;
@@ -20,6 +21,9 @@ type Recorded = {
   readonly started_at: Date;
   readonly finished_at: Date | null;
 };
+
+/** The folder of package.json; ends with a slash. */
+export const projectRoot: URL = findRoot(new URL('./', import.meta.url));
 
 const migrationsFolder = new URL('prisma/migrations/', projectRoot);
 
@@ -164,4 +168,11 @@ async function apply(client: pg.PoolClient, { name, sql, checksum }: Migration):
     `UPDATE "_prisma_migrations" SET finished_at = clock_timestamp(), applied_steps_count = 1 WHERE id = $1`,
     [id],
   );
+}
+
+function findRoot(folder: URL): URL {
+  if (existsSync(new URL('package.json', folder))) return folder;
+  const parent = new URL('../', folder);
+  if (parent.href === folder.href) throw new Error('package.json is in no folder above this file');
+  return findRoot(parent);
 }

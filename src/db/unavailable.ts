@@ -1,4 +1,6 @@
 /** Which faults mean that the storage cannot be reached, or has no room, just now. */
+import pg from 'pg';
+import type { Database } from './client.ts';
 
 /** Codes of Prisma (P…), PostgreSQL (five characters), the operating system (E…) and adapter-pg (kinds). */
 const unavailableCodes: ReadonlySet<string> = new Set([
@@ -59,4 +61,39 @@ export function isUnavailable(fault: unknown, depth = 0): boolean {
   if (fault instanceof Error && unavailableMessages.has(fault.message)) return true;
   const causes = Array.isArray(fault) ? fault : causeNames.map(field);
   return causes.some((cause) => isUnavailable(cause, depth + 1));
+}
+
+/** So the server may run it; the network has two seconds more (src/db/client.ts). */
+const ANSWER_MS = 1_000;
+
+/** What a server says that serves nobody (PostgreSQL, appendix A): shutting down, crashed, starting up. */
+const servesNobody: ReadonlySet<string | undefined> = new Set(['57P01', '57P02', '57P03']);
+
+/**
+ * Whether no connection to the database can be had, asked over one that nobody else uses. A server that answers, be it
+ * that it has no time or no connection left, is not away. Never rejects.
+ */
+export function createAwayProbe(database: Pick<Database, 'openPool'>): () => Promise<boolean> {
+  const pool = database.openPool({ max: 1, statementTimeoutMs: ANSWER_MS });
+  return () =>
+    pool.query('SELECT 1').then(
+      () => false,
+      (fault: unknown) => !(fault instanceof pg.DatabaseError) || servesNobody.has(fault.code),
+    );
+}
+
+/** Whether trying again may succeed: a deadlock, or a conflict of serializable transactions. PostgreSQL, appendix A. */
+export function isLostRace(fault: unknown): boolean {
+  const code: unknown = typeof fault === 'object' && fault !== null && Reflect.get(fault, 'code');
+  return code === '40P01' || code === '40001';
+}
+
+/**
+ * Whether the database took offence at a row: the statement was undone, and the other rows of it may be fine. What
+ * passed validation fits every column, but not every database: one whose encoding is not UTF-8 refuses a
+ * character, and an operator may have added a constraint. Classes of PostgreSQL, appendix A.
+ */
+export function isRowRefused(fault: unknown): boolean {
+  const code: unknown = typeof fault === 'object' && fault !== null && Reflect.get(fault, 'code');
+  return typeof code === 'string' && /^(22|23)...$/.test(code); // data exception, integrity constraint violation
 }

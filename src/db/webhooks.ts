@@ -1,6 +1,6 @@
 /** Addresses that are told events: a project's, or with `projectId` null an operator's, who is told those of all projects. */
 import type { DisabledReason } from '../core/webhook-plan.ts';
-import { endWaiting } from './end-deliveries.ts';
+import { endWaiting } from './delivery-times.ts';
 import type { Prisma, PrismaClient, Webhook } from './generated/client.ts';
 
 /** Whose webhooks: a project's id, or null for an operator's. */

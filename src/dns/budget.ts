@@ -1,5 +1,4 @@
 /** What one look at a host name may cost, however hostile the name servers are that it meets. */
-
 /** `questions` are messages sent, retries and TCP included; `ms` is wall clock; `bytes` are what DNS servers send us. */
 export type Limits = { readonly questions: number; readonly ms: number; readonly bytes: number };
 
@@ -87,4 +86,24 @@ export function takeTcp(budget: Budget, address: string): boolean {
 export function takeBytes(budget: Budget, bytes: number): boolean {
   budget.bytesLeft -= bytes;
   return budget.bytesLeft >= 0;
+}
+
+/** Spends from `budget`, and ends `ms` from now where that is sooner. */
+export function boundedBudget(budget: Budget, ms: number): Budget {
+  return {
+    get questionsLeft() {
+      return budget.questionsLeft;
+    },
+    set questionsLeft(left) {
+      budget.questionsLeft = left;
+    },
+    get bytesLeft() {
+      return budget.bytesLeft;
+    },
+    set bytesLeft(left) {
+      budget.bytesLeft = left;
+    },
+    tcpAsked: budget.tcpAsked,
+    deadline: Math.min(budget.deadline, performance.now() + ms),
+  };
 }

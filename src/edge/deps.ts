@@ -2,9 +2,9 @@
 import type { Logger } from 'pino';
 import type { EdgeCertificate } from '../certificates/proof-certificate.ts';
 import type { EdgeRoute } from '../core/edge-route.ts';
-import type { EdgeCounters } from '../ops/metrics/edge.ts';
+import type { EdgeCounters } from '../ops/metrics/http.ts';
 import type { ConnectionLimitRules } from './connection-limit.ts';
-import type { UpstreamReach } from './upstream-reach.ts';
+import type { UpstreamReach } from './upstream.ts';
 
 export type EdgeDeps = {
   /**

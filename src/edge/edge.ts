@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteNews } from '../core/edge-route.ts';
 import { listenFault } from '../net/listen-fault.ts';
-import { type EdgeCounters, uncounted } from '../ops/metrics/edge.ts';
+import { type EdgeCounters, uncounted } from '../ops/metrics/http.ts';
 import { createConnectionLimit } from './connection-limit.ts';
 import { type EdgeDeps, edgeLimits } from './deps.ts';
 import { handleHttp } from './http-port.ts';

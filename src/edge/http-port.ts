@@ -2,8 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EdgeDeps } from './deps.ts';
 import { pages, sendPage } from './pages.ts';
-import { followRedirect, redirectToHttps } from './redirect.ts';
-import { type RequestTarget, requestTarget } from './request-target.ts';
+import { followRedirect, type RequestTarget, redirectToHttps, requestTarget } from './redirect.ts';
 
 /** RFC 8555, 8.3: the token is base64url; ours are never longer. */
 const CHALLENGE = /^\/\.well-known\/acme-challenge\/([\w-]{1,128})(?:\?|$)/;

@@ -6,8 +6,7 @@ import type { EdgeDeps } from './deps.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { pages, sendPage } from './pages.ts';
 import type { UpstreamProxy } from './proxy.ts';
-import { followRedirect } from './redirect.ts';
-import { canonicalHostname, requestTarget } from './request-target.ts';
+import { canonicalHostname, followRedirect, requestTarget } from './redirect.ts';
 
 /** The certificate to show for a name; null: none, so the handshake fails. Throws what the look-ups throw. */
 export async function contextFor(

@@ -10,8 +10,8 @@ import {
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import type { EdgeCounters } from '../ops/metrics/edge.ts';
-import { type Divert, lookBeforeHandshake } from './before-handshake.ts';
+import type { EdgeCounters } from '../ops/metrics/http.ts';
+import { type Divert, lookBeforeHandshake } from './client-hello.ts';
 import type { Admit } from './connection-limit.ts';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
 import { serverNameOf } from './https-port.ts';

@@ -7,8 +7,13 @@ import type { Socket } from 'node:net';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
 import { clientHeaders, isLoop } from './forwarded-headers.ts';
 import { type Page, pages, sendPage } from './pages.ts';
-import { createUpstreams, type Passed } from './upstream.ts';
-import { type IsAllowed, type UpstreamReach, UpstreamRefused } from './upstream-reach.ts';
+import {
+  createUpstreams,
+  type IsAllowed,
+  type Passed,
+  type UpstreamReach,
+  UpstreamRefused,
+} from './upstream.ts';
 import { asksForWebSocket, isWebSocket, switching, tunnel } from './websocket.ts';
 
 export type Exchange = Passed & { readonly response: ServerResponse };

@@ -4,8 +4,13 @@
  */
 import type { EdgeRoute, RouteNews } from '../core/edge-route.ts';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
-import { createOutage, type Outage } from './outage.ts';
-import { createMemories, type Memories, type Recalled } from './route-memories.ts';
+import {
+  createMemories,
+  createOutage,
+  type Memories,
+  type Outage,
+  type Recalled,
+} from './route-memories.ts';
 
 export type Routes = {
   /** Null: unknown, removed, or not held. Rejects as the look-up does where it fails and nothing is known from before. */

@@ -2,7 +2,6 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { EdgeDeps } from './deps.ts';
-import { loadOnce } from './load-once.ts';
 
 /** A context with a P-256 chain takes some 42 KiB (measured, Node 20). */
 const KEPT_MAX = 1_000;
@@ -51,4 +50,46 @@ export function createSecureContexts(
  */
 function letGo({ context }: SecureContext): void {
   setImmediate(() => context.close?.());
+}
+
+type Sealed = { readonly chain: string; readonly sealedKey: Uint8Array };
+
+/** Some 20,000 of Let's Encrypt's, at 3 KiB. */
+const BYTES_MAX = 64 * 1024 * 1024;
+
+/** Loads as `load` does, and each id once while it is kept. What is not there is not kept, and asked for again. */
+export function keepCertificates(
+  load: (certificateId: string) => Promise<Sealed | null>,
+): (certificateId: string) => Promise<Sealed | null> {
+  const kept = new LRUCache<string, Sealed>({
+    maxSize: BYTES_MAX,
+    sizeCalculation: ({ chain, sealedKey }) => chain.length + sealedKey.byteLength,
+  });
+  return loadOnce(kept, load);
+}
+
+/**
+ * The value of an id: from `kept`, from a load that is under way, or loaded now. Loads under way have no place among what
+ * is kept, so that however many there are, none drives out another. What is not there (null) is not kept, and what
+ * `load` throws is thrown to everybody who waits.
+ */
+export function loadOnce<Value extends object>(
+  kept: LRUCache<string, Value>,
+  load: (id: string) => Promise<Value | null>,
+): (id: string) => Promise<Value | null> {
+  const underWay = new Map<string, Promise<Value | null>>();
+
+  async function loadAndKeep(id: string): Promise<Value | null> {
+    const value = await load(id);
+    if (value !== null) kept.set(id, value);
+    return value;
+  }
+
+  return async (id) => {
+    const found = kept.get(id) ?? underWay.get(id);
+    if (found !== undefined) return found;
+    const loading = loadAndKeep(id).finally(() => underWay.delete(id));
+    underWay.set(id, loading);
+    return loading;
+  };
 }

@@ -5,9 +5,9 @@
 import type { Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import type { EdgeCertificate } from '../certificates/proof-certificate.ts';
-import type { Divert } from './before-handshake.ts';
+import type { Divert } from './client-hello.ts';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
-import { canonicalHostname } from './request-target.ts';
+import { canonicalHostname } from './redirect.ts';
 import { tlsRules } from './secure-contexts.ts';
 
 const PROTOCOL = 'acme-tls/1';

@@ -5,7 +5,6 @@ import { renderJson } from '../net/json.ts';
 import { eventView } from './event-view.ts';
 import type { Feed } from './feed.ts';
 import type { FollowingLooks, Looks } from './looks.ts';
-import { chunked, heartbeat, opening, sentEvent } from './sse.ts';
 
 export type EventStreamDeps = {
   readonly feed: Feed;
@@ -142,4 +141,49 @@ function toCheckedText({ hostname, attempts, lastCheckedAt, nextCheckAt, changed
 
 function reset(newest: bigint): string {
   return sentEvent({ id: newest, event: 'stream.reset', data: renderJson({ newest }) });
+}
+
+export type SentEvent = {
+  /** What the client names as `Last-Event-ID` when it comes back; null: this is none of the numbered ones. */
+  readonly id: bigint | null;
+  readonly event: string;
+  /** One line. */
+  readonly data: string;
+};
+
+/** Our choice: long enough that a process that restarts is not stormed, short enough that nobody notices. */
+const RECONNECT_MS = 2_000;
+
+/** One event. JSON has no line feed outside of its white space, which ours has not either. */
+export function sentEvent({ id, event, data }: SentEvent): string {
+  const numbered = id === null ? '' : `id: ${id}\n`;
+  return `${numbered}event: ${event}\ndata: ${data}\n\n`;
+}
+
+/**
+ * What a stream begins with: how long to wait before coming back, and where it begins. An id without data makes no event
+ * in the client, but is what it comes back with where it saw none.
+ */
+export function opening(id: bigint | null): string {
+  return id === null ? `retry: ${RECONNECT_MS}\n\n` : `retry: ${RECONNECT_MS}\nid: ${id}\n\n`;
+}
+
+/** A comment, which clients drop, and which shows every proxy on the way that the connection is in use. */
+export const heartbeat = ': heartbeat\n\n';
+
+/** Beyond everything that was ever told: the database was put back to an earlier state. `null`: no number. */
+export function parseLastEventId(text: string): bigint | null {
+  return /^\d{1,40}$/.test(text) ? BigInt(text) : null;
+}
+
+/** Joins texts to chunks of about `size` characters, so that a slow reader has to take little at a time. */
+export function* chunked(texts: Iterable<string>, size: number): Generator<string> {
+  let chunk = '';
+  for (const text of texts) {
+    chunk += text;
+    if (chunk.length < size) continue;
+    yield chunk;
+    chunk = '';
+  }
+  if (chunk !== '') yield chunk;
 }

@@ -2,7 +2,7 @@
  * What is new, for all streams of a process: one question to the database twice a second about every project that
  * somebody follows, and none while nobody does. Other processes' events are seen as soon as this one's.
  */
-import { every } from './every.ts';
+import type { EventFeedStore } from '../db/events.ts';
 
 export type Feed = {
   /** Follows a project from `newest`, the number that was read just now. */
@@ -111,4 +111,51 @@ function changeOf(project: Project, known: bigint, ms: number, signal: AbortSign
     project.waiting.add(done);
     signal.addEventListener('abort', done);
   });
+}
+
+/** Acts after each pause while it is wanted; `wake` says that it may be wanted again. `act` never rejects. */
+export function every(pauseMs: number, act: () => Promise<void>, isWanted: () => boolean) {
+  let timer: NodeJS.Timeout | null = null;
+  let isActing = false;
+  let isClosed = false;
+  function wake(): void {
+    if (timer !== null || isActing || isClosed || !isWanted()) return;
+    timer = setTimeout(() => {
+      timer = null;
+      isActing = true;
+      void act().finally(() => {
+        isActing = false;
+        wake();
+      });
+    }, pauseMs);
+  }
+  function rest(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+  }
+  return {
+    wake,
+    rest,
+    close() {
+      isClosed = true;
+      rest();
+    },
+  };
+}
+
+/**
+ * Reads a page once for everybody who asks while it is being read. It is what each of them would have read: up to `upTo`
+ * every event is there for good.
+ */
+export function sharePages(page: EventFeedStore['page']): EventFeedStore['page'] {
+  const reading = new Map<string, ReturnType<EventFeedStore['page']>>();
+  return (range) => {
+    const { projectId, domainId, after, upTo, limit } = range;
+    const key = `${projectId} ${domainId} ${after} ${upTo} ${limit}`;
+    const known = reading.get(key);
+    if (known !== undefined) return known;
+    const rows = page(range).finally(() => reading.delete(key));
+    reading.set(key, rows);
+    return rows;
+  };
 }

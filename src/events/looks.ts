@@ -3,7 +3,7 @@
  * second, and none while nobody watches. A check that found nothing new is no event; a page still says when it was.
  */
 import type { LastLook, WatchedDomainStore } from '../db/watched-domains.ts';
-import { every } from './every.ts';
+import { every } from './feed.ts';
 
 export type Looks = {
   /** `onNews` is called where `news` has something to say. */

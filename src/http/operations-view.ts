@@ -3,8 +3,7 @@ import { type Attention, attentionOf, type Vitals } from '../core/attention.ts';
 import { actors, type FindingCode, severities } from '../core/diagnosis/findings.ts';
 import { toUnicodeName } from '../core/idna.ts';
 import { splitAtZone } from '../core/zone.ts';
-import type { HourlyEvents, UntoldDomain } from '../db/operations.ts';
-import type { FoundDomain } from '../db/operations-domains.ts';
+import type { FoundDomain, HourlyEvents, UntoldDomain } from '../db/operations.ts';
 import type { Overview } from '../ops/overview.ts';
 
 export type OperatorInTrouble = {

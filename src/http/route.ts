@@ -82,7 +82,7 @@ export type RouteDocs = {
   readonly takesInstead?: (authorization: string | undefined) => boolean;
   /** Whether `Last-Event-ID` says where its stream begins. */
   readonly takesLastEventId?: true;
-  /** Whether `If-Match` and `If-None-Match` say of which version it is the change (src/http/conditional.ts). */
+  /** Whether `If-Match` and `If-None-Match` say of which version it is the change (src/http/render.ts). */
   readonly takesPreconditions?: true;
   /** Headers of every answer of the operation, refusals too. */
   readonly headers?: Readonly<Record<string, string>>;

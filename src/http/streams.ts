@@ -4,6 +4,7 @@ import { type EventStreamDeps, eventStream } from '../events/event-stream.ts';
 import type { Slots } from '../events/slots.ts';
 import type { Watching } from '../events/watching.ts';
 import { refuse } from './errors.ts';
+import { type Authenticate, allows } from './keys/auth.ts';
 import type { ApiResponse } from './response.ts';
 import type { ApiKeyIdentity } from './route.ts';
 
@@ -32,6 +33,8 @@ export type StreamAsked = {
 
 /** Answers with a stream, or refuses one that is too many. */
 export type OpenStream = (asked: StreamAsked) => Promise<ApiResponse>;
+
+export const EVENTS_SCOPE = 'domains:read';
 
 const RETRY_AFTER_SECONDS = '30'; // our choice: none of a key's streams is sure to end sooner
 
@@ -92,4 +95,12 @@ async function* told(
   } finally {
     letGo();
   }
+}
+
+/** True while the key that the stream was opened with is valid and has the scope that opening it takes. */
+export function createMayGoOn(authenticate: Authenticate) {
+  return async (authorization: string | undefined): Promise<boolean> => {
+    const who = await authenticate(authorization);
+    return who.kind === 'ok' && allows(who.key, EVENTS_SCOPE);
+  };
 }

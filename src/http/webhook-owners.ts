@@ -1,6 +1,6 @@
 /** Whose webhooks a path is about: a project's, or an operator's, who is told of every project. The routes are the same. */
 import type { Vault } from '../certificates/vault.ts';
-import { isUuid } from '../core/uuid.ts';
+import { isUuid } from '../core/jobs.ts';
 import type { DeliveryStore } from '../db/deliveries.ts';
 import type { Webhook } from '../db/generated/client.ts';
 import type { ProjectStore } from '../db/projects.ts';

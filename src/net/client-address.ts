@@ -1,7 +1,9 @@
 /** Who is asking, as an address: behind trusted proxies the one that they saw, and the group that it is counted in. */
+
 import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
+import { reservedRange } from '../core/reserved-addresses.ts';
 
 /** What a client without an address is counted as: its connection is gone, and nobody reads the answer. */
 const UNKNOWN = 'unknown';
@@ -80,5 +82,30 @@ function remembering<Result extends string | boolean>(
       answers.set(address, answer);
     }
     return answer;
+  };
+}
+
+/** RFC 1918 and RFC 4193, and what never leaves a machine or a link. */
+const nearby: ReadonlySet<string | null> = new Set([
+  'loopback',
+  'private',
+  'uniqueLocal',
+  'linkLocal',
+]);
+
+export type IsNeighbour = (
+  remoteAddress: string | undefined,
+  forwardedFor: string | undefined,
+) => boolean;
+
+/**
+ * Whether the client is nearby. What a proxy passes on whose word is not trusted is not: the proxy may be nearby, and its
+ * client anywhere.
+ */
+export function createIsNeighbour(trusted: (address: string) => boolean): IsNeighbour {
+  return (remoteAddress, forwardedFor) => {
+    const peer = clientAddress(remoteAddress, undefined, trusted);
+    if (forwardedFor !== undefined && !trusted(peer)) return false;
+    return nearby.has(reservedRange(clientAddress(remoteAddress, forwardedFor, trusted)));
   };
 }

@@ -2,15 +2,15 @@
  * METRICS_PORT: the metrics and the health of a process, whatever its roles, on a port of their own. It listens before the
  * process has a database, so that whoever waits for it can see that it lives.
  */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Api, RawRequest } from '../http/api.ts';
 import { refuse } from '../http/errors.ts';
 import { unauthorized } from '../http/keys/auth.ts';
 import { render } from '../http/render.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { readinessAnswer } from '../http/routes/health.ts';
-import { metricsAnswer } from '../http/routes/metrics.ts';
+import { metricsAnswer, readinessAnswer } from '../http/routes/health.ts';
 import { traceOf } from '../http/trace.ts';
-import { createIsMetricsToken } from './metrics-token.ts';
 import type { ReadReadiness } from './readiness.ts';
 
 export type OpsApiDeps = {
@@ -54,4 +54,21 @@ export function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
     },
     reject: (refusal) => render(refusal, { method: 'GET', headers: {} }, traceOf({}, isSecret), {}),
   };
+}
+
+/** Whether an Authorization header brings the token (RFC 6750, 2.1); never where there is none to bring. */
+export function createIsMetricsToken(
+  token: string | undefined,
+): (authorization: string | undefined) => boolean {
+  if (token === undefined) return () => false;
+  const wanted = digest(token);
+  return (authorization) => {
+    const [, given] = /^bearer +([^ ]+) *$/i.exec(authorization ?? '') ?? [];
+    return given !== undefined && timingSafeEqual(digest(given), wanted);
+  };
+}
+
+/** Of one length, whatever was given. */
+function digest(text: string): Uint8Array {
+  return createHash('sha256').update(text).digest();
 }

@@ -9,8 +9,8 @@ import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { createOpsApi } from './listener.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import type { Role } from './metrics/process.ts';
 import { type ReadReadiness, readReadiness } from './readiness.ts';
-import { rolesOf } from './roles.ts';
 
 /** What the process has opened so far. */
 export type OpenedSoFar = {
@@ -75,4 +75,10 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn'>): Promis
 async function countJobs(queues: Queues): Promise<Readonly<Record<string, QueueCounts>>> {
   const counted = queueNames.map(async (name) => [name, await queues.counts(name)] as const);
   return Object.fromEntries(await Promise.all(counted));
+}
+
+/** No edge of ours starts where another one serves the domains. */
+export function rolesOf({ role, certificates }: Config): readonly Role[] {
+  const played: readonly Role[] = role === 'all' ? ['api', 'worker', 'edge'] : [role];
+  return played.filter((one) => one !== 'edge' || certificates.source === 'own');
 }

@@ -1,5 +1,13 @@
 /** What the operator's first page rests on, read at most every few seconds however many look at it. */
 
+import {
+  type AuthorityLimit,
+  authorityLimits,
+  bucketOf,
+  limitInWords,
+  partsOfKey,
+  tokensLeft,
+} from '../core/authority-budget.ts';
 import { type QueueName, queueNames } from '../core/jobs.ts';
 import type { PrismaClient } from '../db/generated/client.ts';
 import { type InstallationState, readInstallation } from '../db/installation.ts';
@@ -87,4 +95,42 @@ async function countAll(queues: Pick<Queues, 'counts'>): Promise<Overview['queue
   } catch {
     return null; // its server is away; the state in the database is what counts
   }
+}
+
+/** Of each limit, and of all of them together. */
+const READ_MAX = 5;
+const SHOWN_MAX = 10;
+
+const limits = Object.keys(authorityLimits) as readonly AuthorityLimit[]; // its own keys
+
+/** Those of which least is left first; a bucket that is full is not stored, or counts as nothing. */
+export function createReadBudget(prisma: PrismaClient, now: () => Date): ReadBudget {
+  return async () => {
+    const at = now();
+    const rows = await Promise.all(limits.map((limit) => emptiest(prisma, limit, at)));
+    return rows
+      .flat()
+      .flatMap((row) => budgetLeft(row, at))
+      .sort((one, other) => one.left / one.of - other.left / other.of)
+      .slice(0, SHOWN_MAX);
+  };
+}
+
+type Row = { readonly key: string; readonly fullAt: Date };
+
+function emptiest(prisma: PrismaClient, limit: AuthorityLimit, now: Date): Promise<Row[]> {
+  return prisma.authorityBudget.findMany({
+    where: { key: { startsWith: `${limit} ` }, fullAt: { gt: now } },
+    orderBy: { fullAt: 'desc' },
+    take: READ_MAX,
+  });
+}
+
+function budgetLeft({ key, fullAt }: Row, now: Date): readonly BudgetLeft[] {
+  const bucket = bucketOf(key);
+  if (bucket === null) return [];
+  const { authority, subject } = partsOfKey(bucket);
+  const of = authorityLimits[bucket.limit].tokens;
+  const left = tokensLeft(bucket.limit, fullAt, now);
+  return [{ authority, limit: limitInWords({ limit: bucket.limit, subject }), left, of, fullAt }];
 }

@@ -3,14 +3,12 @@ import type { Parts } from '../compose.ts';
 import { ladder, scaleOf } from '../core/ladder.ts';
 import { createEventFeedStore } from '../db/events.ts';
 import { createWatchedDomainStore } from '../db/watched-domains.ts';
-import { createFeed } from '../events/feed.ts';
+import { createFeed, sharePages } from '../events/feed.ts';
 import { createLooks } from '../events/looks.ts';
-import { sharePages } from '../events/shared-pages.ts';
 import { createSlots, defaultStreamLimits } from '../events/slots.ts';
 import { createWatching } from '../events/watching.ts';
 import type { Authenticate } from '../http/keys/auth.ts';
-import { createMayGoOn } from '../http/may-go-on.ts';
-import { createOpenStream, type OpenStream } from '../http/streams.ts';
+import { createMayGoOn, createOpenStream, type OpenStream } from '../http/streams.ts';
 
 export type ComposedStreams = {
   readonly open: OpenStream;

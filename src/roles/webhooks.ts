@@ -7,14 +7,11 @@ import type { Config } from '../config.ts';
 import { scaleOf } from '../core/ladder.ts';
 import type { DeliveryStore, LoadedDelivery } from '../db/deliveries.ts';
 import type { WaitingStore } from '../db/waiting.ts';
-import { hostOf, isOwn, isPublic } from '../net/destination.ts';
-import { createLookup } from '../net/lookup.ts';
+import { createLookup, hostOf, isOwn, isPublic } from '../net/destination.ts';
 import type { OwnAddresses } from '../net/own-addresses.ts';
 import type { Queues } from '../queue/queues.ts';
-import { createLines, type Leave, type Lines } from '../webhooks/lines.ts';
-import { bodyOf, messageIdOf, signatureHeaders } from '../webhooks/message.ts';
-import { openSecret } from '../webhooks/secrets.ts';
-import { createSender, type Send } from '../webhooks/send.ts';
+import { bodyOf, messageIdOf, openSecret, signatureHeaders } from '../webhooks/message.ts';
+import { createLines, createSender, type Leave, type Lines, type Send } from '../webhooks/send.ts';
 
 export type DeliveryParts = {
   readonly config: Config;

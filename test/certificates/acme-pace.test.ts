@@ -1,6 +1,6 @@
 /** No more new nonces are asked for than a certificate authority gives: each order asks for one, and many begin at once. */
 import { describe, expect, it } from 'vitest';
-import { createPace } from '../../src/certificates/acme/pace.ts';
+import { createPace } from '../../src/certificates/acme/pacer.ts';
 import { createSession } from '../../src/certificates/acme/session.ts';
 import type { TransportRequest } from '../../src/certificates/acme/transport.ts';
 

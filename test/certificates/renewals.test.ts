@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Authorities } from '../../src/certificates/authorities.ts';
-import type { CertificateAuthority, RenewalInformation } from '../../src/certificates/authority.ts';
+import type {
+  Authorities,
+  CertificateAuthority,
+  RenewalInformation,
+} from '../../src/certificates/authority.ts';
 import { certificateFault } from '../../src/certificates/fault.ts';
 import { askRenewal, predecessorOf } from '../../src/certificates/renewals.ts';
 import { noon } from '../support/builders.ts';

@@ -1,8 +1,12 @@
 /** Private keys in the clear are in memory for as long as they are needed. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
-import { openKey, sealKey } from '../../src/certificates/sealed-keys.ts';
+import {
+  generateCertificateKey,
+  openKey,
+  privateKeyToPem,
+  sealKey,
+} from '../../src/certificates/keys.ts';
 import { createVault, type Vault } from '../../src/certificates/vault.ts';
 import { createSecureContexts } from '../../src/edge/secure-contexts.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';

@@ -4,8 +4,7 @@ import { createVault } from '../../src/certificates/vault.ts';
 import { explain } from '../../src/core/diagnosis/explain.ts';
 import type { Answer } from '../../src/core/observation.ts';
 import { judgeProof, type ProofSeen, proofRecordFor } from '../../src/core/proof.ts';
-import { deriveSecrets } from '../../src/derived-secrets.ts';
-import { createProofs, createTargets } from '../../src/target.ts';
+import { createProofs, createTargets, deriveSecrets } from '../../src/derived-secrets.ts';
 
 const values = {
   claimant: 'signpost-domain-verification=mine',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { certificateIdOf } from '../../src/certificates/acme/certificate-id.ts';
+import { certificateIdOf } from '../../src/certificates/acme/renewal-info.ts';
 import {
   askAgainAt,
   askFirstAt,

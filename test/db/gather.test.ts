@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gather } from '../../src/db/gather.ts';
-import { isLostRace } from '../../src/db/lost-race.ts';
+import { isLostRace } from '../../src/db/unavailable.ts';
 
 describe('gathering calls', () => {
   it('turns calls that arrive together into one', async () => {

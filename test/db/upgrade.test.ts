@@ -6,8 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/client.ts';
-import { migrate, readMigrations } from '../../src/db/migrate.ts';
-import { projectRoot } from '../../src/db/project-root.ts';
+import { migrate, projectRoot, readMigrations } from '../../src/db/migrate.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 const HOUR = 3_600_000;

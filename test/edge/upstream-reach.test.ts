@@ -1,9 +1,9 @@
 /** A deploy's URL is its tenant's to choose: what it must not lead to, asked of an edge with real sockets. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { type UpstreamReach, upstreamReach } from '../../src/edge/upstream-reach.ts';
+import { createTargets } from '../../src/derived-secrets.ts';
+import { type UpstreamReach, upstreamReach } from '../../src/edge/upstream.ts';
 import { composeOwnAddresses } from '../../src/net/own-addresses.ts';
-import { createTargets } from '../../src/target.ts';
 import { asked, closeAll, openLaboratory } from '../dns/laboratory.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type EdgeFixture, replyTo, startDeploy, startEdgeFixture } from './support/fixture.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { EventRange, EventRow } from '../../src/db/events.ts';
-import { sharePages } from '../../src/events/shared-pages.ts';
+import { sharePages } from '../../src/events/feed.ts';
 
 const range: EventRange = { projectId: 'p', domainId: null, after: 1n, upTo: 3n, limit: 100 };
 

@@ -1,6 +1,12 @@
 /** The format of a stream: what a client makes of what we write. */
 import { describe, expect, it, test } from 'vitest';
-import { chunked, heartbeat, opening, parseLastEventId, sentEvent } from '../../src/events/sse.ts';
+import {
+  chunked,
+  heartbeat,
+  opening,
+  parseLastEventId,
+  sentEvent,
+} from '../../src/events/event-stream.ts';
 import { readEvents } from '../support/sse.ts';
 
 async function* sent(...texts: readonly string[]) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { entityTagOf, isUnchanged, mayChange } from '../../src/http/conditional.ts';
+import { entityTagOf, isUnchanged, mayChange } from '../../src/http/render.ts';
 
 const tag = entityTagOf('[1]');
 

@@ -9,10 +9,10 @@ import {
   openEscalation,
 } from '../../src/db/escalations.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
+import { cursorAfterEscalation, placeOfCursor } from '../../src/http/cursor.ts';
 import { domainView } from '../../src/http/domain-view.ts';
-import { cursorAfterCase, placeOfCursor } from '../../src/http/escalation-cursor.ts';
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';
-import { docsCase } from '../../src/http/schemas/escalation-example.ts';
+import { docsCase } from '../../src/http/schemas/escalations.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
@@ -183,8 +183,8 @@ describe('GET /v1/escalations', () => {
 describe('a cursor', () => {
   it('is the place after a case, and nothing else is', () => {
     const place = { openedAt: later(noon, 7), id: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60' };
-    expect(placeOfCursor(cursorAfterCase(place))).toEqual(place);
-    expect(placeOfCursor(`${cursorAfterCase(place)}A`)).toBeNull();
+    expect(placeOfCursor(cursorAfterEscalation(place))).toEqual(place);
+    expect(placeOfCursor(`${cursorAfterEscalation(place)}A`)).toBeNull();
   });
 });
 

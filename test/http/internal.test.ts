@@ -5,7 +5,7 @@ import type { PrismaClient } from '../../src/db/generated/client.ts';
 import type { DomainStatus } from '../../src/db/generated/enums.ts';
 import { createIsHeld } from '../../src/db/held-names.ts';
 import { internalRoutes } from '../../src/http/routes/internal.ts';
-import { createIsNeighbour } from '../../src/net/neighbour.ts';
+import { createIsNeighbour } from '../../src/net/client-address.ts';
 import { noon } from '../support/builders.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 

@@ -3,10 +3,10 @@ import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
 import { createDomainStore } from '../../src/db/domains.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
+import { createTargets } from '../../src/derived-secrets.ts';
 import type { Route } from '../../src/http/route.ts';
 import { type DomainRoutesDeps, domainRoutes } from '../../src/http/routes/domains.ts';
 import { projectRoutes } from '../../src/http/routes/projects.ts';
-import { createTargets } from '../../src/target.ts';
 
 export const platformDomain = 'edge.signpost.test';
 

@@ -1,11 +1,10 @@
 /** What the tests of src/http share: a database of their own, an API over it, and calls without a socket. */
 import { pino } from 'pino';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
-import { createApiKeyStore } from '../../src/db/api-keys.ts';
+import { createApiKeyStore, createKeyUsageStore } from '../../src/db/api-keys.ts';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { createIdempotentAnswerStore } from '../../src/db/idempotent-answers.ts';
-import { createKeyUsageStore } from '../../src/db/key-usage.ts';
 import { createPetStore } from '../../src/db/pets.ts';
 import { type Api, type ApiDeps, type ApiLog, createApi } from '../../src/http/api.ts';
 import { createCors } from '../../src/http/cors.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { openSecret } from '../../src/webhooks/secrets.ts';
+import { openSecret } from '../../src/webhooks/message.ts';
 import { later, noon } from '../support/builders.ts';
 import { errorBody } from './support.ts';
 import { type Shown, url, vault, webhookApi } from './webhook-fixture.ts';

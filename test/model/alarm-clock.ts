@@ -4,7 +4,7 @@
  */
 import { type AnyJob, isSweepQueue, jobId, type QueueName } from '../../src/core/jobs.ts';
 import type { Queues, WantedJob } from '../../src/queue/queues.ts';
-import type { JobResult } from '../../workers/running/job.ts';
+import type { JobResult } from '../../workers/running/stored-job.ts';
 
 /** BullMQ gives a killed worker's job to another within lock + 2 × interval (src/queue/backend.ts). */
 const STALLED_MS = 20_000;

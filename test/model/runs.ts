@@ -4,7 +4,7 @@ import type { AnyJob, DomainJob } from '../../src/core/jobs.ts';
 import { checkDns } from '../../workers/check-dns.ts';
 import { escalateCertificate } from '../../workers/escalate-certificate.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
-import type { JobResult } from '../../workers/running/job.ts';
+import type { JobResult } from '../../workers/running/stored-job.ts';
 import type { Alarm } from './alarm-clock.ts';
 import { expectOfRun } from './expect-of-run.ts';
 import type { History } from './history.ts';

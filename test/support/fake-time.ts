@@ -30,7 +30,7 @@ import {
 import { issueCertificate, type Unavailable } from '../../workers/issue-certificate.ts';
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
 import { renewCertificate } from '../../workers/renew-certificate.ts';
-import type { JobResult } from '../../workers/running/job.ts';
+import type { JobResult } from '../../workers/running/stored-job.ts';
 import { anObservation, later, missing, noon } from './builders.ts';
 import type { StoredDomains } from './stored-domains.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLines } from '../../src/webhooks/lines.ts';
+import { createLines } from '../../src/webhooks/send.ts';
 
 describe('a line', () => {
   it('has its places and sends away who is one too many, at once and until somebody leaves', () => {

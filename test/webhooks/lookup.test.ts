@@ -1,7 +1,7 @@
 /** Look-ups of receivers against a name server that says one thing only. */
 import { createSocket } from 'node:dgram';
 import { describe, expect, it } from 'vitest';
-import { createLookup } from '../../src/net/lookup.ts';
+import { createLookup } from '../../src/net/destination.ts';
 import { closeAfterEach } from '../support/closings.ts';
 
 const closings = closeAfterEach();

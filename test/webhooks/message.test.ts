@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createVault } from '../../src/certificates/vault.ts';
-import { bodyOf, messageIdOf, signatureHeaders } from '../../src/webhooks/message.ts';
-import { mintSecret, openSecret } from '../../src/webhooks/secrets.ts';
+import {
+  bodyOf,
+  messageIdOf,
+  mintSecret,
+  openSecret,
+  signatureHeaders,
+} from '../../src/webhooks/message.ts';
 import { noon } from '../support/builders.ts';
 import { type Received, verified } from '../support/receiver.ts';
 

@@ -3,10 +3,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createVault } from '../../src/certificates/vault.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { LoadedDelivery } from '../../src/db/deliveries.ts';
+import { createTargets } from '../../src/derived-secrets.ts';
 import { composeOwnAddresses, rememberAddresses } from '../../src/net/own-addresses.ts';
 import { type DeliveryParts, deliverDeps } from '../../src/roles/webhooks.ts';
-import { createTargets } from '../../src/target.ts';
-import { mintSecret } from '../../src/webhooks/secrets.ts';
+import { mintSecret } from '../../src/webhooks/message.ts';
 import { asked, closeAll, openLaboratory } from '../dns/laboratory.ts';
 import { later, noon } from '../support/builders.ts';
 

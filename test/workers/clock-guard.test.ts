@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { clockSkewMs } from '../../src/db/clock-skew.ts';
+import { clockSkewMs } from '../../src/db/client.ts';
 import { type Halting, startClockGuard } from '../../workers/running/clock-guard.ts';
 
 const log = pino({ level: 'silent' });

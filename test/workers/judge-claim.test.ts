@@ -7,7 +7,7 @@ import { proofNameOf } from '../../src/core/proof.ts';
 import { createCheckStore } from '../../src/db/checks.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/edge-lookups.ts';
-import { createProofs } from '../../src/target.ts';
+import { createProofs } from '../../src/derived-secrets.ts';
 import { saveLook } from '../../workers/check-dns.ts';
 import { createJudgeClaim } from '../../workers/judge-claim.ts';
 import { anObservation, later, noon, right } from '../support/builders.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isSweepQueue, jobId, type QueueName } from '../../src/core/jobs.ts';
 import type { WaitingJob, WaitingQueue } from '../../src/db/waiting.ts';
 import { reconcile } from '../../workers/reconcile.ts';
-import type { ReconcileDeps } from '../../workers/repair/wanted-jobs.ts';
+import type { ReconcileDeps } from '../../workers/repair/compare-queue.ts';
 import { later, noon } from '../support/builders.ts';
 
 const EVERY_MS = 20_000;

@@ -5,12 +5,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { advance } from '../../src/advance-order.ts';
-import type { Authorities } from '../../src/certificates/authorities.ts';
-import type { CertificateAuthority } from '../../src/certificates/authority.ts';
+import type { Authorities, CertificateAuthority } from '../../src/certificates/authority.ts';
 import { createAsk, createAuthorityHealth } from '../../src/certificates/authority-health.ts';
 import { type CertificateFaultCode, certificateFault } from '../../src/certificates/fault.ts';
-import { generateCertificateKey } from '../../src/certificates/keys.ts';
-import { sealKey, sealOf } from '../../src/certificates/sealed-keys.ts';
+import { generateCertificateKey, sealKey, sealOf } from '../../src/certificates/keys.ts';
 import { createVault } from '../../src/certificates/vault.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
 import type { AuthorityBudgets } from '../../src/db/authority-budget.ts';

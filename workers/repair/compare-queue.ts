@@ -3,10 +3,10 @@
  * cannot be read at one moment, and a row is committed before its job is added; so a first look only suspects, and
  * what a second one some seconds later still finds wrong is put right.
  */
-
-import { jobId, rowIdIn } from '../../src/core/jobs.ts';
-import type { WaitingJob, WaitingQueue } from '../../src/db/waiting.ts';
-import { type ReconcileDeps, withoutSetAside } from './wanted-jobs.ts';
+import { jobId, type QueueName, rowIdIn, type SweepQueue } from '../../src/core/jobs.ts';
+import type { QuarantineStore } from '../../src/db/quarantine.ts';
+import type { RepairStore, WaitingJob, WaitingQueue, WaitingStore } from '../../src/db/waiting.ts';
+import type { Queues, WantedJob } from '../../src/queue/queues.ts';
 
 const PAGE = 1_000;
 
@@ -97,4 +97,33 @@ function pages<T>(items: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(items.length / PAGE) }, (_, index) =>
     items.slice(index * PAGE, (index + 1) * PAGE),
   );
+}
+
+export type ReconcileDeps = {
+  readonly waiting: WaitingStore;
+  readonly queues: Pick<Queues, 'astray' | 'ensure' | 'removeIdle' | 'aliveIds' | 'counts'>;
+  readonly quarantine: Pick<QuarantineStore, 'untils' | 'dropBefore'>;
+  readonly repairs: RepairStore;
+  /** How long after a sweep the next one begins. */
+  readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
+  now(): Date;
+  /** Between a first look and the one that confirms it. */
+  pause(ms: number): Promise<void>;
+};
+
+/** Of the jobs that there must be those that may run; the ones whose time aside is over on probation. */
+export async function withoutSetAside(
+  { quarantine, now }: Pick<ReconcileDeps, 'quarantine' | 'now'>,
+  queue: QueueName,
+  jobs: readonly WaitingJob[],
+): Promise<readonly WantedJob[]> {
+  const untils = await quarantine.untils(
+    queue,
+    jobs.map(({ job }) => jobId(job)),
+  );
+  return jobs.flatMap(({ job, runAt }) => {
+    const until = untils.get(jobId(job));
+    if (until === undefined) return [{ job, runAt }];
+    return until > now() ? [] : [{ job, runAt, probation: true }];
+  });
 }

@@ -23,7 +23,7 @@ import type { QuarantineStore } from '../../src/db/quarantine.ts';
 import { isUnavailable } from '../../src/db/unavailable.ts';
 import type { CountJob, JobOutcome } from '../../src/ops/metrics/jobs.ts';
 import { isQueueUnavailable } from '../../src/queue/unavailable.ts';
-import type { JobResult } from './job.ts';
+import type { JobResult } from './stored-job.ts';
 import { parseJob, type Trouble, toStored } from './stored-job.ts';
 
 export type RunDeps = {

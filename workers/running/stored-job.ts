@@ -77,3 +77,21 @@ export function toStored(job: AnyJob, trouble: Trouble): AnyJob {
 function why({ issues }: z.ZodError): string {
   return issues.map(({ path, code }) => `${path.join('.') || 'data'} ${code}`).join(', ');
 }
+
+export type JobResult =
+  | { readonly kind: 'done' }
+  /** The same job again at that time: waiting for a customer is never a failed job. */
+  | { readonly kind: 'again'; readonly at: Date; readonly note: string }
+  /** Over for good, with the reason. */
+  | { readonly kind: 'over'; readonly reason: string };
+
+export const done: JobResult = { kind: 'done' };
+
+/** Somebody else saved first: look afresh in a moment, so that exactly one history is written. */
+export function afresh(now: Date): JobResult {
+  return {
+    kind: 'again',
+    at: new Date(now.getTime() + 1_000),
+    note: 'saved by another; looking afresh',
+  };
+}

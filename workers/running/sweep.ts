@@ -3,7 +3,10 @@
  * (docs/decisions/0012). A sweep takes what is due in batches, works on some of it at once, and ends when nothing is due.
  * What it took before without a save, again and again, it takes at the end, one at a time: it may be what kills the worker.
  */
-import { quarantine, reasonOf } from '../../src/core/quarantine.ts';
+
+import type { CheckRules } from '../../src/core/check.ts';
+import { scaleOf } from '../../src/core/ladder.ts';
+import { quarantine, reasonOf, sweepLeasesMs } from '../../src/core/quarantine.ts';
 import type { DueDomains, Lease, Taken } from '../../src/db/sweeps.ts';
 import { isUnavailable } from '../../src/db/unavailable.ts';
 import { isQueueUnavailable } from '../../src/queue/unavailable.ts';
@@ -97,4 +100,21 @@ async function workOnOne(
 
 function errorOf(fault: unknown) {
   return fault instanceof Error ? fault : { name: 'Thrown', message: String(fault) };
+}
+
+/** What work on one batch takes at most. */
+export type UsualLease = {
+  readonly usualMs: number;
+  /** However short a laboratory makes its window. */
+  readonly leastMs: number;
+};
+
+/** The leases of what is taken now. */
+export function leaseNow(
+  { now: clock, rules }: { now(): Date; rules(now: Date): CheckRules },
+  { usualMs, leastMs }: UsualLease,
+): Lease {
+  const now = clock();
+  const scale = scaleOf(rules(now).windowMs);
+  return { now, leasesMs: sweepLeasesMs(Math.max(leastMs, usualMs * scale), scale) };
 }

@@ -2,8 +2,7 @@
 
 import type { CertificateStore } from '../../src/db/certificates.ts';
 import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import type { CheckTold, CountCheck } from '../../src/ops/metrics/checks.ts';
-import type { OrderCounters } from '../../src/ops/metrics/orders.ts';
+import type { CheckTold, CountCheck, OrderCounters } from '../../src/ops/metrics/jobs.ts';
 import type { SavedCheck } from '../check-dns.ts';
 
 /** Counts every check that is saved. */

@@ -15,7 +15,7 @@ import type {
   Refused,
 } from '../authority.ts';
 import { certificateFault } from '../fault.ts';
-import { createSigningRequest } from '../signing-request.ts';
+import { createSigningRequest } from '../sign-certificate.ts';
 import { isForKey, readCertificate } from '../x509.ts';
 import { type AcmeAccount, type AcmeAccountDeps, createAccount } from './account.ts';
 import { authorize, problemIn } from './authorize.ts';

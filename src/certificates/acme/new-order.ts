@@ -2,9 +2,8 @@
 import type { OrderSteps } from '../authority.ts';
 import { certificateFault } from '../fault.ts';
 import type { AcmeAccount, AcmeSettings } from './account.ts';
-import { certificateIdOf } from './certificate-id.ts';
-import type { Directory } from './directory.ts';
-import type { AcmeRefusal, AcmeReply } from './session.ts';
+import { certificateIdOf } from './renewal-info.ts';
+import type { AcmeRefusal, AcmeReply, Directory } from './session.ts';
 
 export type NewOrder = {
   readonly hostname: string;

@@ -36,3 +36,25 @@ export function nextPollMs(polls: number, askedMs: number): number {
   const backOffMs = Math.min(FIRST_WAIT_MS * 2 ** polls, LONGEST_WAIT_MS);
   return polls < EAGER_POLLS ? backOffMs : Math.max(backOffMs, askedMs);
 }
+
+export type PaceRules = {
+  /** From then on one in this time. */
+  readonly gapMs: number;
+  /** So many without a wait, after a while of none. */
+  readonly atOnce: number;
+};
+
+/** Resolves when it is the caller's turn. `clock`: milliseconds, never backwards; it and `pause` are for tests. */
+export function createPace(
+  { gapMs, atOnce }: PaceRules,
+  clock: () => number = () => performance.now(),
+  pause: (ms: number) => Promise<unknown> = delay,
+): () => Promise<void> {
+  let fullAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const at = clock();
+    fullAt = Math.max(fullAt, at) + gapMs;
+    const waitMs = fullAt - atOnce * gapMs - at;
+    if (waitMs > 0) await pause(waitMs);
+  };
+}

@@ -1,9 +1,11 @@
 /** Asks an ACME server when it wants a certificate renewed (RFC 9773, 4). */
+
+import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { askAgainAt, renewalWindow } from '../../core/renewal-information.ts';
+import { askAgainAt, certificateId, renewalWindow } from '../../core/renewal-information.ts';
 import type { RenewalInformation } from '../authority.ts';
 import { certificateFault } from '../fault.ts';
-import { certificateIdOf } from './certificate-id.ts';
+import { loadX509 } from '../x509.ts';
 import { faultOf, parseJson, retryAfterOf } from './problems.ts';
 import type { AcmeSession } from './session.ts';
 
@@ -44,4 +46,21 @@ export async function fetchRenewalInfo(
     explanationUrl: parsed.data.explanationURL ?? null,
     askAgainAt: askAgainAt(now(), retryAfterOf(reply, now())),
   };
+}
+
+/**
+ * Of the first certificate of a PEM chain; null where it does not say by which key it was signed. Throws
+ * `ca_answer_unreadable` for what is no certificate.
+ */
+export async function certificateIdOf(chain: string): Promise<string | null> {
+  try {
+    const leaf = new X509Certificate(chain);
+    // Node reads everything of a certificate but this.
+    const { AuthorityKeyIdentifierExtension, X509Certificate: Readable } = await loadX509();
+    const issuer = new Readable(leaf.raw).getExtension(AuthorityKeyIdentifierExtension);
+    if (issuer?.keyId === undefined) return null;
+    return certificateId(Buffer.from(issuer.keyId, 'hex'), Buffer.from(leaf.serialNumber, 'hex'));
+  } catch (cause) {
+    throw certificateFault('ca_answer_unreadable', 'the certificate cannot be read', { cause });
+  }
 }

@@ -1,11 +1,11 @@
 /** Signed requests with nonces (RFC 8555, 6.5), without knowledge of accounts and orders. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
 import type { OrderProblem } from '../authority.ts';
 import { certificateFault } from '../fault.ts';
-import { type Directory, fetchDirectory } from './directory.ts';
 import { type Signer, signRequest } from './jws.ts';
-import { createPace } from './pace.ts';
-import { faultOf, isBadNonce, problemOf, retryAfterOf, toProblem } from './problems.ts';
+import { createPace } from './pacer.ts';
+import { faultOf, isBadNonce, parseJson, problemOf, retryAfterOf, toProblem } from './problems.ts';
 import type { Transport, TransportReply } from './transport.ts';
 
 /** Pebble can be told to refuse nine good nonces of ten; this many tries all fail once in 37,000 requests even then. */
@@ -154,4 +154,38 @@ function locationOf({ headers: { location } }: TransportReply): string | null {
   return location !== undefined && /^https:/i.test(location) && URL.canParse(location)
     ? location
     : null;
+}
+
+const schema = z.object({
+  newNonce: z.string(),
+  newAccount: z.string(),
+  newOrder: z.string(),
+  /** RFC 9773, 3. */
+  renewalInfo: z.string().optional(),
+  meta: z
+    .object({
+      externalAccountRequired: z.boolean().optional(),
+      /** Names and what they are (draft-ietf-acme-profiles, 3). */
+      profiles: z.record(z.string(), z.unknown()).optional(),
+    })
+    .optional(),
+});
+
+export type Directory = Readonly<z.infer<typeof schema>>;
+
+/** Fetches the directory; throws `ca_unreachable`, `ca_failed` or `ca_answer_unreadable`. */
+export async function fetchDirectory(
+  transport: Transport,
+  url: string,
+  now: Date,
+): Promise<Directory> {
+  const reply = await transport({ method: 'GET', url });
+  if (reply.status !== 200) throw faultOf(reply, now);
+  const parsed = schema.safeParse(parseJson(reply.body));
+  if (!parsed.success) {
+    throw certificateFault('ca_answer_unreadable', 'this is no ACME directory', {
+      cause: parsed.error,
+    });
+  }
+  return parsed.data;
 }

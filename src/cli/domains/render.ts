@@ -1,5 +1,5 @@
 /** A domain as a page for a person: where it stands first, then what to do. */
-import { eventTitle } from '../../core/event-titles.ts';
+import { eventTitle } from '../../core/events.ts';
 import type { DomainStatus } from '../../core/lifecycle.ts';
 import { findingSections } from '../finding-lines.ts';
 import {

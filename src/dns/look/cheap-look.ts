@@ -19,10 +19,8 @@ import { type NoZone, REFERRALS_MAX, type Unregistered } from '../zones/delegati
 import { withOwnServers, type Zone } from '../zones/zone.ts';
 import { levelAgain } from './caa.ts';
 import { inZone, type LookContext } from './context.ts';
-import { pointingOfViews } from './pointing.ts';
-import { isSame, sameNames } from './same.ts';
-import { answerOf } from './server-view.ts';
-import { targetAddressesOf } from './target.ts';
+import { answerOf, isSame, sameNames } from './server-view.ts';
+import { pointingOfViews, targetAddressesOf } from './target.ts';
 import { askResolver } from './world.ts';
 
 type Start = Zone | Unregistered | NoZone;

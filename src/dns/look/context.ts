@@ -4,10 +4,16 @@ import { zoneBelow } from '../../core/instructions.ts';
 import type { Delegation } from '../../core/observation.ts';
 import type { NameReply } from '../ask/aliases.ts';
 import type { AuthorityAsker, AuthorityQuestion, Contact } from '../ask/authority.ts';
-import { boundedBudget } from '../ask/bounded-budget.ts';
 import type { Recursive } from '../ask/recursive.ts';
 import type { NameServer } from '../ask/reply.ts';
-import { type Budget, type Limits, type Spent, spent, startBudget } from '../budget.ts';
+import {
+  type Budget,
+  boundedBudget,
+  type Limits,
+  type Spent,
+  spent,
+  startBudget,
+} from '../budget.ts';
 import type { Reachability } from '../reachability.ts';
 import type { Shared } from '../shared.ts';
 import type { Authoritative } from '../zones/authoritative.ts';

@@ -15,9 +15,8 @@ import {
   nothingNearby,
   siblingOf,
 } from './nearby.ts';
-import { pointingOfViews } from './pointing.ts';
 import { allOf, answering, type Seen, untoldView } from './server-view.ts';
-import { targetAddressesOf } from './target.ts';
+import { pointingOfViews, targetAddressesOf } from './target.ts';
 import { lookAtWorld } from './world.ts';
 import { thoseThatAnswer, viewZone, withSoa } from './zone-views.ts';
 

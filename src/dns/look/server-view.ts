@@ -1,5 +1,5 @@
 /** What one server shows at a host name, with as few questions as that takes. */
-import type { Answer, ServerView } from '../../core/observation.ts';
+import { type Answer, type CaaRecord, recordsOf, type ServerView } from '../../core/observation.ts';
 import {
   type Failure,
   failureOf,
@@ -111,4 +111,20 @@ export function withoutReferral(reply: Reply | Referral): Reply {
 export function answerOf(reply: Reply | Referral, name: string, type: TextType): Answer<string> {
   const told = withoutReferral(reply);
   return told.kind === 'message' ? textsAt(told.message, name, type) : failureOf(told);
+}
+
+/** The same names, in the same order. */
+export function sameNames(one: readonly string[], other: readonly string[]): boolean {
+  return one.join(' ') === other.join(' ');
+}
+
+/** Whatever the TTL, and in whatever order, also that of the fields: a database keeps them in its own. */
+export function isSame<R extends string | CaaRecord>(one: Answer<R>, other: Answer<R>): boolean {
+  const textOf = (answer: Answer<R>) =>
+    [answer.kind, ...recordsOf(answer).map(recordText).sort()].join('\n');
+  return textOf(one) === textOf(other);
+}
+
+function recordText(record: string | CaaRecord): string {
+  return typeof record === 'string' ? record : `${record.flags} ${record.tag} ${record.value}`;
 }

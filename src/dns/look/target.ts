@@ -2,11 +2,16 @@
  * What the platform's own target resolves to: an apex can be judged by that only, and of addresses that stand in a
  * CNAME's way it is to be said whether they are ours.
  */
+
+import { pointingOf, pointingOfAll } from '../../core/diagnosis/pointing.ts';
+import { recordFor } from '../../core/instructions.ts';
+import type { Verdict } from '../../core/lifecycle.ts';
 import { type Answer, isConclusive, recordsOf, type ServerView } from '../../core/observation.ts';
 import { followAliases } from '../ask/aliases.ts';
 import { textsAt } from '../ask/select.ts';
+import type { Budget } from '../budget.ts';
 import { askRecursively, askZone } from './caa.ts';
-import type { LookContext } from './context.ts';
+import type { Look, LookContext, Parts } from './context.ts';
 
 /**
  * All addresses of the target, or none where one of the two answers is missing: by half a set, our own addresses
@@ -36,4 +41,31 @@ async function addressesBehind(
   const ask = recursively ? askRecursively : askZone;
   const end = await followAliases(look.target, (at) => ask({ parts, budget }, at, type));
   return end.kind === 'message' ? textsAt(end.message, end.at, type) : end.failure;
+}
+
+/** What all views together come to. */
+export function pointingOfViews(
+  look: Look,
+  views: readonly ServerView[],
+  targetAddresses: readonly string[],
+): Verdict {
+  const record = recordFor(look);
+  return pointingOfAll(views.map((view) => pointingOf(view, record, targetAddresses)));
+}
+
+/** A and AAAA at the end of the name's aliases, those of the one where the other gives no answer. */
+export async function lookupAddresses(
+  parts: Parts,
+  hostname: string,
+  budget: Budget,
+): Promise<readonly string[]> {
+  const answers = await Promise.all(
+    (['A', 'AAAA'] as const).map(async (type) => {
+      const end = await followAliases(hostname, (at) =>
+        askRecursively({ parts, budget }, at, type),
+      );
+      return end.kind === 'message' ? textsAt(end.message, end.at, type) : end.failure;
+    }),
+  );
+  return answers.flatMap((answer) => recordsOf(answer));
 }

@@ -3,7 +3,6 @@ import ipaddr from 'ipaddr.js';
 import type { SocketAddress } from '../../config.ts';
 import { OPT_OCTETS } from './edns.ts';
 import { isSame, isSameInAnyCase, lowerCase, mixCase } from './letter-case.ts';
-import { MalformedMessage } from './malformed.ts';
 import {
   decodeMessage,
   encodeQuestion,
@@ -12,6 +11,7 @@ import {
   type Question,
   rcodes,
 } from './message.ts';
+import { MalformedMessage } from './reader.ts';
 
 /**
  * Whatever the network does is a value; `rttMs` counts from the first message sent. `heard`: the server did say something,

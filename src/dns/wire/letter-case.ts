@@ -2,6 +2,7 @@
  * The letters of a question in random case (draft-vixie-dnsext-dns0x20): servers repeat the question as it came, so whoever
  * forges an answer must guess a bit more for each letter, beside id and port.
  */
+import { randomFillSync } from 'node:crypto';
 
 /** Where a letter's case is in its byte. */
 const CASE_BIT = 0x20;
@@ -46,4 +47,19 @@ export function isSameInAnyCase(a: Uint8Array, b: Uint8Array, from: number, to: 
 export function isSame(a: Uint8Array, b: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (a[at] !== b[at]) return false;
   return true;
+}
+
+const BATCH = 2048;
+
+/** A source of numbers from 0 to 65535 that nobody can guess (RFC 5452, 9.2). */
+export function createRandom16(): () => number {
+  const batch = new Uint16Array(BATCH);
+  let next = BATCH;
+  return () => {
+    if (next >= BATCH) {
+      randomFillSync(batch);
+      next = 0;
+    }
+    return batch[next++] ?? 0;
+  };
 }

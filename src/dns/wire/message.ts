@@ -1,9 +1,8 @@
 /** DNS messages (RFC 1035, 4): questions are written, responses are read. Our own decoder, because it must never confuse names. */
 import type { ExtendedError } from '../../core/observation.ts';
 import { encodeOpt, OPT_OCTETS } from './edns.ts';
-import { MalformedMessage } from './malformed.ts';
 import { decodeName, encodeName } from './name.ts';
-import { type Reader, u16 } from './reader.ts';
+import { MalformedMessage, type Reader, u16 } from './reader.ts';
 import { decodeRecord, type RecordType, type ResourceRecord, typeCodes } from './records.ts';
 
 /** `recursionDesired`: true for a recursive server, false for an authority. */

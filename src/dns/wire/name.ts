@@ -3,8 +3,7 @@
  * trailing dot, and every byte outside [a-z0-9_*-] escaped (RFC 4343, 2.1), so that a label which contains a dot
  * can never be mistaken for two labels. The root is ".".
  */
-import { MalformedMessage } from './malformed.ts';
-import { escapeByte, type Reader } from './reader.ts';
+import { escapeByte, MalformedMessage, type Reader } from './reader.ts';
 
 const DOT = 0x2e;
 const BACKSLASH = 0x5c;

@@ -1,6 +1,4 @@
 /** Reading a message from front to back: numbers and text. */
-import { MalformedMessage } from './malformed.ts';
-
 /** A place in a message; reading moves `offset` on. */
 export type Reader = { readonly bytes: Uint8Array; offset: number };
 
@@ -35,4 +33,9 @@ export function text(reader: Reader, to: number): string {
 /** A byte as `\DDD` (RFC 1035, 5.1). */
 export function escapeByte(byte: number): string {
   return `\\${String(byte).padStart(3, '0')}`;
+}
+
+/** Thrown while reading a message that is not one; nothing else is ever thrown by the decoders here. */
+export class MalformedMessage extends Error {
+  override readonly name = 'MalformedMessage';
 }

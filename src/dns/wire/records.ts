@@ -2,9 +2,8 @@
 import ipaddr from 'ipaddr.js';
 import type { ExtendedError } from '../../core/observation.ts';
 import { decodeExtendedErrors, OPT } from './edns.ts';
-import { MalformedMessage } from './malformed.ts';
 import { decodeName } from './name.ts';
-import { type Reader, text, u8, u16, u32 } from './reader.ts';
+import { MalformedMessage, type Reader, text, u8, u16, u32 } from './reader.ts';
 
 /** The types that can be asked for, by their number. */
 export const typeCodes = {

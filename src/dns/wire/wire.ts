@@ -7,8 +7,8 @@ import { setMaxListeners } from 'node:events';
 import type { SocketAddress } from '../../config.ts';
 import { type Budget, isCutOff, takeQuestion, unlimited } from '../budget.ts';
 import { asSource, familyOf, newExchange, type WireAnswer } from './exchange.ts';
+import { createRandom16 } from './letter-case.ts';
 import type { Question } from './message.ts';
-import { createRandom16 } from './random.ts';
 import { type Inlet, receive } from './receive.ts';
 import {
   askWithoutEdns,

@@ -4,11 +4,10 @@
  * denies anything: one that filters or is broken denies names that exist.
  */
 import type { AuthorityAsker } from '../ask/authority.ts';
-import { boundedBudget } from '../ask/bounded-budget.ts';
 import type { Recursive } from '../ask/recursive.ts';
 import { type Failure, type Referral, referralTo, type Told } from '../ask/reply.ts';
 import { recordsAt, shortestTtl } from '../ask/select.ts';
-import type { Budget } from '../budget.ts';
+import { type Budget, boundedBudget } from '../budget.ts';
 import type { Looked } from '../shared.ts';
 import { rcodes } from '../wire/message.ts';
 import { parentOf } from '../wire/name.ts';

@@ -1,7 +1,7 @@
 /** The style and the script of the pages, read once; their paths change with what is in them, so browsers keep them. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { projectRoot } from '../../db/project-root.ts';
+import { projectRoot } from '../../db/migrate.ts';
 
 export type Asset = { readonly text: string; readonly contentType: string };
 

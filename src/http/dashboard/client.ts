@@ -1,7 +1,16 @@
 /** The dashboard as a client of the API: it may do and see what its key may, and nothing beside it. */
+
+import type { z } from 'zod';
 import type { Api, RawRequest } from '../api.ts';
 import type { ErrorBody } from '../errors.ts';
 import type { RawResponse } from '../render.ts';
+import type { domainSettings } from '../schemas/domain-settings.ts';
+import type { domain, finding, hostnameReading } from '../schemas/domains.ts';
+import type { escalationList } from '../schemas/escalations.ts';
+import type { event } from '../schemas/events.ts';
+import type { key } from '../schemas/keys.ts';
+import type { foundDomains, operationsOverview, watchedDomain } from '../schemas/operations.ts';
+import type { project } from '../schemas/projects.ts';
 
 /** A value as its JSON reads: dates are RFC 3339, big integers are numbers. */
 export type OnWire<T> = T extends Date
@@ -88,3 +97,15 @@ export function createClient(
       }),
   };
 }
+
+export type Project = OnWire<z.infer<typeof project>>;
+export type Domain = OnWire<z.infer<typeof domain>>;
+export type Finding = OnWire<z.infer<typeof finding>>;
+export type Settings = OnWire<z.infer<typeof domainSettings>>;
+export type HostnameReading = OnWire<z.infer<typeof hostnameReading>>;
+export type Event = OnWire<z.infer<typeof event>>;
+export type OwnKey = OnWire<z.infer<typeof key>>;
+export type Overview = OnWire<z.infer<typeof operationsOverview>>;
+export type FoundDomains = OnWire<z.infer<typeof foundDomains>>;
+export type WatchedDomain = OnWire<z.infer<typeof watchedDomain>>;
+export type EscalationCases = OnWire<z.infer<typeof escalationList>>;

@@ -9,9 +9,15 @@ import type { RawResponse } from '../render.ts';
 import { MAX_TARGET_LENGTH } from '../router.ts';
 import { loadAssets } from './assets.ts';
 import { createClient } from './client.ts';
-import { type Frame, layout } from './layout.ts';
-import { isFromHere, readForm } from './own-forms.ts';
-import type { Link, PageAnswer, PageRequest, PageRoute, Shown } from './page.ts';
+import {
+  type Frame,
+  type Link,
+  layout,
+  type PageAnswer,
+  type PageRequest,
+  type PageRoute,
+  type Shown,
+} from './layout.ts';
 import { domainPages } from './pages/domain/page.ts';
 import { domainsPages } from './pages/domains.ts';
 import { opsPages } from './pages/ops/pages.ts';
@@ -19,10 +25,10 @@ import { problemPage } from './pages/problem.ts';
 import { projectPages } from './pages/projects.ts';
 import { settingsPages } from './pages/settings.ts';
 import { signInPages } from './pages/sign-in.ts';
+import { isQueuesPath, QUEUES } from './paths.ts';
 import { answerQueues } from './queues.ts';
-import { isQueuesPath, QUEUES } from './queues-path.ts';
 import { kept, redirect, shown, withoutBody } from './respond.ts';
-import { createSessions, type Session, type Sessions } from './session.ts';
+import { createSessions, isFromHere, readForm, type Session, type Sessions } from './session.ts';
 import { ASSETS, idOf, labelOf, type ToldDeps, told } from './told.ts';
 
 export type DashboardDeps = ToldDeps & {

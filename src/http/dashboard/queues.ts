@@ -6,15 +6,13 @@ import { isQueueUnavailable } from '../../queue/unavailable.ts';
 import type { ApiLog, RawRequest } from '../api.ts';
 import { MAX_BODY_BYTES } from '../body.ts';
 import type { RawResponse } from '../render.ts';
-import type { OwnKey } from './answers.ts';
-import type { ApiClient } from './client.ts';
-import { cameFrom } from './own-forms.ts';
-import type { Link, Shown } from './page.ts';
+import type { ApiClient, OwnKey } from './client.ts';
+import type { Link, Shown } from './layout.ts';
 import { needsOperator } from './pages/ops/scope.ts';
 import { refusedPage } from './pages/problem.ts';
-import { QUEUES } from './queues-path.ts';
+import { QUEUES } from './paths.ts';
 import { headersOf } from './respond.ts';
-import type { Session } from './session.ts';
+import { cameFrom, type Session } from './session.ts';
 import { idOf } from './told.ts';
 
 export type QueuesDeps = {

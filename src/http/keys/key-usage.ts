@@ -2,7 +2,7 @@
  * When keys were last used, and how often for what is deprecated. Noted in memory, out of the request's way, and
  * written by a timer: a process that is killed loses a few seconds of it.
  */
-import type { KeyUsageStore } from '../../db/key-usage.ts';
+import type { KeyUsageStore } from '../../db/api-keys.ts';
 
 export type KeyUsage = {
   /** Notes that the key was used now. Called for every request. */

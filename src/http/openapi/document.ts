@@ -6,8 +6,8 @@ import { createSchemaWriter } from './json-schema.ts';
 import type { OpenApiDocument, PathItem, Server } from './model.ts';
 import { operationOf, SECURITY_SCHEME } from './operation.ts';
 import { sharedParameters } from './parameters.ts';
+import { apiDescription, keyDescription, tagDescriptions } from './refusals.ts';
 import { errorExamples, sharedResponses } from './responses.ts';
-import { apiDescription, keyDescription, tagDescriptions } from './words.ts';
 
 /** The version that the interface document carries (part 9). */
 export const API_VERSION = '1.0.0';

@@ -1,6 +1,6 @@
 /** Which codes an operation can answer with: its own, and those of everything that its requests pass through. */
 import { type ErrorCode, errors } from '../errors.ts';
-import type { Route } from '../route.ts';
+import type { Route, Tag } from '../route.ts';
 
 /** What any request can run into, wherever it was meant to go: the `default` response. */
 export const anywhere = [
@@ -54,3 +54,33 @@ function codesOf(route: Route): readonly ErrorCode[] {
 function when(condition: boolean, ...codes: readonly ErrorCode[]): readonly ErrorCode[] {
   return condition ? codes : [];
 }
+
+export const tagDescriptions = {
+  Pets: "The store's animals.",
+  Projects: 'What domains are attached to: its plan and its deploys.',
+  Domains: "Customers' own domains, from the record to create to the certificate.",
+  Events: 'What happens to the domains of a project, as it happens.',
+  Webhooks: 'The same events, sent to a URL of yours.',
+  Keys: 'Who may call the API, and what they may do.',
+  Operations: 'What needs an operator.',
+  Service: 'Probes, this document and the pages that show it.',
+} as const satisfies Readonly<Record<Tag, string>>;
+
+export const keyDescription =
+  'An API key: `Authorization: Bearer <key>`. A key has scopes; `admin` implies all the others.';
+
+export const apiDescription = `
+Every body is JSON in UTF-8; times are RFC 3339 in UTC.
+
+**Whole numbers** marked int64 are exact from -9223372036854775808 to 9223372036854775807. Read them with a parser that keeps them so: JavaScript's \`JSON.parse\` does not, beyond 2^53.
+
+**Errors** have one shape, \`{code, message, status}\`. Decide by \`code\`; messages may change. An answer may get fields that are not listed here; a body and a query may not have any.
+
+**Again.** A \`POST\` with an \`Idempotency-Key\` has its effect once, however often it is sent. A \`GET\`, but for a diagnosis and a stream of events, with \`If-None-Match\` is answered 304 while nothing has changed. Where an operation takes \`If-Match\`, it changes that version or, with 412, nothing. \`HEAD\` works wherever \`GET\` does; \`OPTIONS\` says what a path takes.
+
+**Limits.** Every answer carries \`RateLimit\`; 429 and 503 say in \`Retry-After\` when to try again. A body may have 64 KiB and nest 32 levels, a request target 8 KiB.
+
+**Which request.** Every answer carries \`X-Request-Id\`: yours, if you sent one of 1 to 64 letters, digits, dots, hyphens and underscores. Quote it when you ask about an answer. \`traceparent\` (W3C Trace Context) is taken up.
+
+**Stability.** Every operation says how much of it may change: *stable* not before \`/v2\`, *beta* after a notice in the changelog, *experimental* at any time. What is marked as an addition (\`x-addition\`) goes beyond the interface document of the pets API.
+`.trim();

@@ -1,12 +1,14 @@
 /** The doctor: what the DNS shows at a host name just now, and what is wrong with it. Nothing is stored. */
-import type { Asked, Examine } from '../../doctor/examine.ts';
-import { parseLookedAt } from '../../doctor/hostname.ts';
-import { reportOf } from '../../doctor/report.ts';
-import { parseTarget } from '../../doctor/target.ts';
+import {
+  type Asked,
+  type Examine,
+  parseLookedAt,
+  parseTarget,
+  reportOf,
+} from '../../doctor/examine.ts';
 import { type Refusal, refuse } from '../errors.ts';
 import { type Route, route } from '../route.ts';
-import { diagnosis, diagnosisQuery } from '../schemas/diagnosis.ts';
-import { docsDiagnosis } from '../schemas/diagnosis-example.ts';
+import { diagnosis, diagnosisQuery, docsDiagnosis } from '../schemas/diagnosis.ts';
 
 export type DiagnosisRoutesDeps = {
   readonly platformDomain: string;

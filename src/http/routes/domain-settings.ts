@@ -5,8 +5,8 @@ import type { DomainSettings } from '../../core/redirects.ts';
 import type { DomainSettingsStore } from '../../db/domain-settings.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { renderJson } from '../../net/json.ts';
-import { entityTagOf, mayChange } from '../conditional.ts';
 import { refuse } from '../errors.ts';
+import { entityTagOf, mayChange } from '../render.ts';
 import { type Route, route } from '../route.ts';
 import {
   docsDomainSettings,

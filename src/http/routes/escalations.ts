@@ -1,13 +1,17 @@
 /** The cases of every project, for an operator: what stands still, why, and what happens next by itself. */
-import { isUuid } from '../../core/uuid.ts';
+import { isUuid } from '../../core/jobs.ts';
 import type { EscalationQuery, EscalationRow } from '../../db/escalations.ts';
+import { cursorAfterEscalation } from '../cursor.ts';
 import { refuse } from '../errors.ts';
-import { cursorAfterCase } from '../escalation-cursor.ts';
 import { escalationCaseView } from '../escalation-view.ts';
 import type { ApiResponse } from '../response.ts';
 import { type Route, route } from '../route.ts';
-import { docsCase } from '../schemas/escalation-example.ts';
-import { escalationCase, escalationList, escalationQuery } from '../schemas/escalations.ts';
+import {
+  docsCase,
+  escalationCase,
+  escalationList,
+  escalationQuery,
+} from '../schemas/escalations.ts';
 
 export type EscalationRoutesDeps = {
   /** The newest first. */
@@ -81,6 +85,6 @@ async function page(
   const last = shown.at(-1);
   if (rows.length <= limit || last === undefined) return { status: 200, body };
   const target = new URLSearchParams({ limit: String(limit), ...(status && { status }) });
-  target.set('cursor', cursorAfterCase(last));
+  target.set('cursor', cursorAfterEscalation(last));
   return { status: 200, body, headers: { link: `</v1/escalations?${target}>; rel="next"` } };
 }

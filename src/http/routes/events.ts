@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { parseHostname } from '../../core/hostname.ts';
 import type { EventFeedStore } from '../../db/events.ts';
 import type { ProjectStore } from '../../db/projects.ts';
-import { parseLastEventId } from '../../events/sse.ts';
+import { parseLastEventId } from '../../events/event-stream.ts';
 import { refuse } from '../errors.ts';
 import { type Route, route } from '../route.ts';
-import type { OpenStream } from '../streams.ts';
+import { EVENTS_SCOPE, type OpenStream } from '../streams.ts';
 import { findProject } from './projects.ts';
 
 export type EventRoutesDeps = {
@@ -15,8 +15,6 @@ export type EventRoutesDeps = {
   readonly platformDomain: string;
   readonly openStream: OpenStream;
 };
-
-export const EVENTS_SCOPE = 'domains:read';
 
 const streamQuery = z.strictObject({
   hostname: z.string().optional().meta({

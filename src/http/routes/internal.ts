@@ -1,7 +1,7 @@
 /** What an edge of another make asks before it obtains a certificate (Caddy's `on_demand_tls`, `ask`). */
 import { z } from 'zod';
 import { parseHostname } from '../../core/hostname.ts';
-import type { IsNeighbour } from '../../net/neighbour.ts';
+import type { IsNeighbour } from '../../net/client-address.ts';
 import { refuse } from '../errors.ts';
 import { type Route, route } from '../route.ts';
 

@@ -1,11 +1,15 @@
 /** Keys that are made, seen, rotated and revoked by whoever holds an admin key. */
-
-import { digestOf, mintKey } from '../../config/api-key.ts';
-import type { ApiKeyStore, RotationResult } from '../../db/api-keys.ts';
+import { digestOf, mintKey, prefixOf } from '../../config/api-key.ts';
+import {
+  type ApiKeyStore,
+  isLive,
+  type KeyDetails,
+  type RotationResult,
+} from '../../db/api-keys.ts';
 import { type Refusal, refuse } from '../errors.ts';
-import { keyView } from '../keys/key-view.ts';
+import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
 import type { ApiResponse } from '../response.ts';
-import { type Route, route } from '../route.ts';
+import { type Route, route, scopes } from '../route.ts';
 import {
   key,
   keyExample,
@@ -213,4 +217,22 @@ function liesAhead(time: Date, now: Date): boolean {
   const furthest = new Date(now);
   furthest.setUTCFullYear(now.getUTCFullYear() + MAX_LIFE_YEARS);
   return time > now && time <= furthest;
+}
+
+/** The Key of docs/api.md. A scope that this version does not know gives nothing, and is not shown. */
+export function keyView(details: KeyDetails, now: Date) {
+  const { id, scopes: stored, revokedAt } = details;
+  return {
+    id,
+    prefix: id === CONFIGURED_KEY_ID ? null : prefixOf(id),
+    name: details.name,
+    scopes: scopes.filter((one) => stored.includes(one)),
+    status: revokedAt !== null ? 'revoked' : isLive(details, now) ? 'active' : 'expired',
+    createdAt: details.createdAt,
+    expiresAt: details.expiresAt,
+    revokedAt,
+    lastUsedAt: details.lastUsedAt,
+    successorId: details.successorId,
+    deprecatedUses: details.deprecatedUses,
+  };
 }

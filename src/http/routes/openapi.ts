@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { ApiConfig } from '../../config.ts';
-import { projectRoot } from '../../db/project-root.ts';
+import { projectRoot } from '../../db/migrate.ts';
 import { renderJson } from '../../net/json.ts';
 import { refuse } from '../errors.ts';
 import { buildDocument } from '../openapi/document.ts';

@@ -1,12 +1,11 @@
 /** What operators look at in every project, and what they set going again. */
 import { followUps } from '../../core/follow-ups.ts';
 import { toAsciiName } from '../../core/idna.ts';
-import { type DomainJob, type DomainQueue, domainQueues } from '../../core/jobs.ts';
-import { isUuid } from '../../core/uuid.ts';
+import { type DomainJob, type DomainQueue, domainQueues, isUuid } from '../../core/jobs.ts';
 import type { DomainDetails } from '../../db/domains.ts';
 import type { EventRow } from '../../db/events.ts';
 import type { Quarantine } from '../../db/generated/client.ts';
-import { dueForSweep, type FoundDomain, type WatchedDomain } from '../../db/operations-domains.ts';
+import { dueForSweep, type FoundDomain, type WatchedDomain } from '../../db/operations.ts';
 import type { Sweep } from '../../db/sweeps.ts';
 import { eventView } from '../../events/event-view.ts';
 import type { ReadOverview } from '../../ops/overview.ts';

@@ -1,6 +1,6 @@
 /** Projects and their deploys: what has to be there before a domain can be published. */
 import { parseHostname } from '../../core/hostname.ts';
-import { isUuid } from '../../core/uuid.ts';
+import { isUuid } from '../../core/jobs.ts';
 import type { Deploy, Project } from '../../db/generated/client.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { refuse } from '../errors.ts';

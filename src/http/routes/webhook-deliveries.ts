@@ -5,8 +5,13 @@ import { refuse } from '../errors.ts';
 import type { ApiResponse } from '../response.ts';
 import { type Route, route } from '../route.ts';
 import { docsProject } from '../schemas/projects.ts';
-import { docsDelivery } from '../schemas/webhook-examples.ts';
-import { deliveryList, operatorReplay, replay, replayed } from '../schemas/webhooks.ts';
+import {
+  deliveryList,
+  docsDelivery,
+  operatorReplay,
+  replay,
+  replayed,
+} from '../schemas/webhooks.ts';
 import { type Owners, type WebhookRoutesDeps, withWebhook } from '../webhook-owners.ts';
 import { deliveryView } from '../webhook-view.ts';
 import { findProject } from './projects.ts';

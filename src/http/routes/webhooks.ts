@@ -1,15 +1,16 @@
 /** Webhooks: who is told what happens, over HTTP. A project's, and with the same code an operator's. */
 import { randomUUID } from 'node:crypto';
-import { isUuid } from '../../core/uuid.ts';
+import { isUuid } from '../../core/jobs.ts';
 import { OLD_SECRET_MS } from '../../core/webhook-plan.ts';
 import type { Webhook } from '../../db/generated/client.ts';
 import { urlProblem } from '../../net/destination.ts';
-import { mintSecret } from '../../webhooks/secrets.ts';
+import { mintSecret } from '../../webhooks/message.ts';
 import { type Refusal, refuse } from '../errors.ts';
 import type { ApiResponse } from '../response.ts';
 import { type Route, route } from '../route.ts';
-import { docsSecret, docsWebhook } from '../schemas/webhook-examples.ts';
 import {
+  docsSecret,
+  docsWebhook,
   newWebhook,
   webhook,
   webhookChange,

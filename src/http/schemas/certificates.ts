@@ -4,8 +4,7 @@ import type { BrowserState } from '../../core/browser-warning.ts';
 import { problemTypes } from '../../core/problem-words.ts';
 import type { ShownOutcome } from '../../core/shown.ts';
 import { time } from '../json.ts';
-import { actor } from './actor.ts';
-import { explainedEnum, sentence } from './common.ts';
+import { actor, explainedEnum, sentence } from './common.ts';
 
 export const problemType = z
   .enum(problemTypes)

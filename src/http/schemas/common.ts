@@ -1,5 +1,6 @@
 /** What schemas share: the Error of the interface document, and enumerations whose values are explained. */
 import { z } from 'zod';
+import type { Actor } from '../../core/diagnosis/findings.ts';
 import { type ErrorCode, errors } from '../errors.ts';
 import { wholeNumber } from '../json.ts';
 
@@ -32,3 +33,9 @@ export function explainedEnum<const Words extends Readonly<Record<string, string
 
 /** A text for people. */
 export const sentence = (description: string) => z.string().meta({ description });
+
+export const actor = explainedEnum('Actor', 'Who has to act', {
+  customer: 'Whoever may edit the DNS of the domain',
+  dns_provider: 'Who runs the name servers of the domain',
+  platform: 'We',
+} satisfies Readonly<Record<Actor, string>>);

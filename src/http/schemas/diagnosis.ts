@@ -1,4 +1,4 @@
-/** What the doctor says of a host name, as a schema; src/doctor/report.ts makes it, the command line reads it. */
+/** What the doctor says of a host name, as a schema; src/doctor/examine.ts makes it, the command line reads it. */
 import { z } from 'zod';
 import { time, wholeNumber, wireTypes } from '../json.ts';
 import { explainedEnum } from './common.ts';
@@ -167,3 +167,48 @@ export const diagnosis = z
     observation: observation.meta(said('The evidence')),
   })
   .meta({ id: 'Diagnosis', description: 'What is right and wrong in the DNS of a host name' });
+
+const none = { kind: 'nxdomain' };
+
+export const docsDiagnosis = {
+  hostname: docsDomain.hostname,
+  unicodeHostname: docsDomain.unicodeHostname,
+  target: docsDomain.record.value,
+  verdict: 'wrong',
+  record: docsDomain.record,
+  provider: null,
+  findings: docsDomain.findings,
+  observation: {
+    at: '2026-11-20T12:00:01.250Z',
+    view: 'authoritative',
+    whyRecursive: null,
+    delegation: {
+      kind: 'delegated',
+      zone: 'example.com',
+      parent: 'com',
+      atParent: ['ns1.example.com'],
+      atZone: ['ns1.example.com'],
+      ttlSeconds: 172_800,
+    },
+    servers: [
+      {
+        server: 'ns1.example.com',
+        address: '192.0.2.53',
+        state: 'answers',
+        aa: true,
+        rcode: 3,
+        cname: none,
+        a: none,
+        aaaa: none,
+        mx: null,
+        txt: null,
+        soa: { serial: 2_026_112_001, negativeTtlSeconds: 300 },
+        rttMs: 12.5,
+      },
+    ],
+    world: [],
+    caa: [{ name: 'example.com', answer: { kind: 'nodata' } }],
+    targetAddresses: [],
+    cost: { questions: 11, bytes: 1_630, ms: 38.2 },
+  },
+};

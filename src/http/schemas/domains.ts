@@ -5,9 +5,8 @@ import { caaHintWords, type ExplainedHint, hintWords } from '../../core/diagnosi
 import { nextActions } from '../../core/escalation-words.ts';
 import type { DomainStatus } from '../../core/lifecycle.ts';
 import { time, wholeNumber, wireTypes } from '../json.ts';
-import { actor } from './actor.ts';
 import { certificate } from './certificates.ts';
-import { explainedEnum, sentence } from './common.ts';
+import { actor, explainedEnum, sentence } from './common.ts';
 import { projectId } from './projects.ts';
 
 const hostname = z

@@ -6,7 +6,7 @@ import { int64, text, time, uuid, wholeNumber, wireTypes } from '../json.ts';
 import { inTheseWords } from '../validate.ts';
 import { explainedEnum } from './common.ts';
 import { eventType } from './events.ts';
-import { projectId } from './projects.ts';
+import { docsProject, projectId } from './projects.ts';
 
 const disabledReason = explainedEnum('WebhookDisabledReason', 'Why it is switched off', {
   requested: 'Somebody asked for it',
@@ -137,3 +137,32 @@ export const deliveryList = z.array(delivery);
 function isOne(asked: { readonly after?: unknown; readonly event?: unknown }): boolean {
   return (asked.after === undefined) !== (asked.event === undefined);
 }
+
+export const docsWebhook = {
+  id: '0198c2a7-5d1e-4f60-9b1c-2f6e8a3d4c55',
+  projectId: docsProject.id,
+  url: 'https://hooks.example.com/signpost',
+  events: ['domain.live', 'domain.drifted'],
+  enabled: true,
+  disabledAt: null,
+  disabledReason: null,
+  oldSecretEndsAt: null,
+  createdAt: '2026-11-20T12:00:00.000Z',
+} as const;
+
+export const docsSecret = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
+
+export const docsDelivery = {
+  id: '0198c2b0-77aa-4f3e-8c15-6d2f0b9e1a44',
+  messageId: 'msg_5f0c7a52-6f0e-4a0b-9a6d-1d2c3b4a5968',
+  projectId: docsProject.id,
+  event: 4n,
+  type: 'domain.live',
+  status: 'pending',
+  attempts: 2,
+  createdAt: '2026-11-20T12:04:00.000Z',
+  lastAttemptAt: '2026-11-20T12:04:05.000Z',
+  lastStatus: 503,
+  lastError: 'not_accepted',
+  nextAttemptAt: '2026-11-20T12:09:05.000Z',
+} as const;

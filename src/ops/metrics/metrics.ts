@@ -1,13 +1,22 @@
 /** Every metric of one process in a registry of its own; docs/operations.md lists them, and a test holds it to that. */
 import { Registry } from 'prom-client';
 import type { CountQuestion } from '../../dns/question-outcome.ts';
-import { type CountCheck, createCheckMetrics } from './checks.ts';
 import { createDnsMetrics } from './dns.ts';
-import { createEdgeMetrics, type EdgeCounters } from './edge.ts';
-import { type CountRequest, createHttpMetrics } from './http.ts';
+import {
+  type CountRequest,
+  createEdgeMetrics,
+  createHttpMetrics,
+  type EdgeCounters,
+} from './http.ts';
 import { createInstallationMetrics, type ReadInstallation } from './installation.ts';
-import { type CountJob, createJobMetrics } from './jobs.ts';
-import { createOrderMetrics, type OrderCounters } from './orders.ts';
+import {
+  type CountCheck,
+  type CountJob,
+  createCheckMetrics,
+  createJobMetrics,
+  createOrderMetrics,
+  type OrderCounters,
+} from './jobs.ts';
 import { createProcessMetrics, type ProcessMetrics, type Role } from './process.ts';
 
 export type Metrics = {

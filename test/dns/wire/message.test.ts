@@ -1,8 +1,8 @@
 import { type Answer, decode as decodeOther, encode as encodeOther } from 'dns-packet';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MalformedMessage } from '../../../src/dns/wire/malformed.ts';
 import { decodeMessage, encodeQuestion } from '../../../src/dns/wire/message.ts';
+import { MalformedMessage } from '../../../src/dns/wire/reader.ts';
 import { typeCodes } from '../../../src/dns/wire/records.ts';
 
 const response = (answers: Answer[], flags = 0) =>

@@ -6,8 +6,8 @@ import {
   isAnswerInAnyCase,
   readAnswer,
 } from '../../../src/dns/wire/exchange.ts';
-import { MalformedMessage } from '../../../src/dns/wire/malformed.ts';
 import { decodeMessage, encodeQuestion, type Message } from '../../../src/dns/wire/message.ts';
+import { MalformedMessage } from '../../../src/dns/wire/reader.ts';
 import { sizeOfRun } from '../../support/run.ts';
 import { asked, hostname, id, mutatedPackets, originals, target } from './mutations.ts';
 import { namesByHand } from './names-by-hand.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MalformedMessage } from '../../../src/dns/wire/malformed.ts';
 import { decodeName, encodeName, isWithin, parentOf } from '../../../src/dns/wire/name.ts';
+import { MalformedMessage } from '../../../src/dns/wire/reader.ts';
 
 const label = (text: string) => [text.length, ...Buffer.from(text, 'latin1')];
 const wire = (...labels: string[]) => Uint8Array.from([...labels.flatMap(label), 0]);

@@ -1,19 +1,27 @@
 /** A real edge over a store in memory, with certificates of the local authority, and visitors to it. */
+
 import { EventEmitter, once } from 'node:events';
-import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
-import { createServer, request as httpRequest, type RequestListener } from 'node:http';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type RequestListener,
+} from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import pino from 'pino';
 import { generateCertificateKey, privateKeyToPem } from '../../../src/certificates/keys.ts';
 import { createLocalAuthority } from '../../../src/certificates/local-authority.ts';
-import type { EdgeCertificate } from '../../../src/certificates/proof-certificate.ts';
-import { createProofCertificates } from '../../../src/certificates/proof-certificate.ts';
+import {
+  createProofCertificates,
+  type EdgeCertificate,
+} from '../../../src/certificates/proof-certificate.ts';
 import type { EdgeRoute } from '../../../src/core/edge-route.ts';
 import type { EdgeDeps, EdgeLimits } from '../../../src/edge/deps.ts';
 import { createEdge } from '../../../src/edge/edge.ts';
-import type { UpstreamReach } from '../../../src/edge/upstream-reach.ts';
+import type { UpstreamReach } from '../../../src/edge/upstream.ts';
 
 export type Reply = {
   readonly status: number;

@@ -1,8 +1,7 @@
 /** Processes of one installation, as far as keys go: each with its own memory, all on one database and one clock. */
 
 import { digestOf, mintKey } from '../../../src/config/api-key.ts';
-import { createApiKeyStore } from '../../../src/db/api-keys.ts';
-import { createKeyUsageStore } from '../../../src/db/key-usage.ts';
+import { createApiKeyStore, createKeyUsageStore } from '../../../src/db/api-keys.ts';
 import { createPetStore } from '../../../src/db/pets.ts';
 import type { Api } from '../../../src/http/api.ts';
 import { createAuthenticate } from '../../../src/http/keys/auth.ts';

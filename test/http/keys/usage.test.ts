@@ -1,7 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { digestOf } from '../../../src/config/api-key.ts';
-import { type ApiKeyStore, createApiKeyStore } from '../../../src/db/api-keys.ts';
-import { createKeyUsageStore, type KeyUsageStore } from '../../../src/db/key-usage.ts';
+import {
+  type ApiKeyStore,
+  createApiKeyStore,
+  createKeyUsageStore,
+  type KeyUsageStore,
+} from '../../../src/db/api-keys.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
 import { later, noon } from '../../support/builders.ts';
 import { databases, openTestDatabase, type TestDatabase } from '../support.ts';

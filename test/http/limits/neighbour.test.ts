@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { trustedProxies } from '../../../src/net/client-address.ts';
-import { createIsNeighbour } from '../../../src/net/neighbour.ts';
+import { createIsNeighbour, trustedProxies } from '../../../src/net/client-address.ts';
 
 describe('a neighbour', () => {
   const isNeighbour = createIsNeighbour(trustedProxies(['10.9.0.1', '203.0.113.9']));

@@ -1,12 +1,10 @@
 /** What a project needs before it can have domains of its own: a paid plan, and a deploy that succeeded. */
 import type { ErrorBody } from '../../errors.ts';
 import { type Html, html } from '../../html.ts';
-import type { Project } from '../answers.ts';
-import { form } from '../layout.ts';
-import type { Page, PageRoute, Shown, SignedInRequest } from '../page.ts';
-import { copyable } from '../parts/copy.ts';
+import type { Project } from '../client.ts';
+import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
 import { textField } from '../parts/fields.ts';
-import { refusal } from '../parts/problem.ts';
+import { copyable, refusal } from '../parts/part.ts';
 import { apiPath, projectPath } from '../paths.ts';
 
 type ShowDomains = (asked: SignedInRequest, error: ErrorBody) => Promise<Shown>;

@@ -1,7 +1,7 @@
 /** What is shown where something did not go as asked. */
 import type { ErrorBody } from '../../errors.ts';
 import { type Html, html } from '../../html.ts';
-import type { Link, Shown } from '../page.ts';
+import type { Link, Shown } from '../layout.ts';
 import { offers, type Session } from '../session.ts';
 
 const problems = {

@@ -1,14 +1,18 @@
 /** The list of projects, and making one. */
 import type { ErrorBody } from '../../errors.ts';
 import { type Html, html } from '../../html.ts';
-import type { Project } from '../answers.ts';
-import { form } from '../layout.ts';
-import type { Link, Page, PageRoute, Shown, SignedInRequest } from '../page.ts';
-import { badge } from '../parts/badge.ts';
-import { empty } from '../parts/empty.ts';
+import type { Project } from '../client.ts';
+import {
+  form,
+  type Link,
+  type Page,
+  type PageRoute,
+  type Shown,
+  type SignedInRequest,
+} from '../layout.ts';
 import { type Choice, choiceField, textField } from '../parts/fields.ts';
-import { paged, pager } from '../parts/pager.ts';
-import { refusal } from '../parts/problem.ts';
+import { badge, empty, refusal } from '../parts/part.ts';
+import { paged, pager } from '../parts/table.ts';
 import { refusedPage } from './problem.ts';
 
 export function projectPages(): readonly PageRoute[] {

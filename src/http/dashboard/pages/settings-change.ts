@@ -1,8 +1,7 @@
 /** Changes of a project's domain settings: one part of them each, so that others who change another part lose nothing. */
 import { refuse } from '../../errors.ts';
-import type { Settings } from '../answers.ts';
-import type { Answer } from '../client.ts';
-import type { SignedInRequest } from '../page.ts';
+import type { Answer, Settings } from '../client.ts';
+import type { SignedInRequest } from '../layout.ts';
 import { apiPath, projectPath } from '../paths.ts';
 
 type DomainSettings = Settings['domains'];

@@ -3,14 +3,11 @@ import { toUnicodeName } from '../../../core/idna.ts';
 import { redirectStatuses } from '../../../core/redirects.ts';
 import type { ErrorBody } from '../../errors.ts';
 import { type Html, html } from '../../html.ts';
-import type { Domain, Project, Settings } from '../answers.ts';
-import { form } from '../layout.ts';
-import type { Page, PageRoute, Shown, SignedInRequest } from '../page.ts';
-import { empty } from '../parts/empty.ts';
+import type { Domain, Project, Settings } from '../client.ts';
+import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
 import { type Choice, choiceField, type Field, textField } from '../parts/fields.ts';
-import { refusal } from '../parts/problem.ts';
-import { table } from '../parts/table.ts';
-import { projectHead } from '../parts/tabs.ts';
+import { empty, refusal } from '../parts/part.ts';
+import { projectHead, table } from '../parts/table.ts';
 import { apiPath, projectPath } from '../paths.ts';
 import { refusedPage } from './problem.ts';
 import {

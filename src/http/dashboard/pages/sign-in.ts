@@ -1,8 +1,8 @@
 /** Signing in with an API key, and out. */
 import { html } from '../../html.ts';
-import type { OwnKey } from '../answers.ts';
-import type { Link, PageRequest, PageRoute, Shown } from '../page.ts';
-import { notice } from '../parts/problem.ts';
+import type { OwnKey } from '../client.ts';
+import type { Link, PageRequest, PageRoute, Shown } from '../layout.ts';
+import { notice } from '../parts/part.ts';
 import { firstPage, type Sessions } from '../session.ts';
 
 export function signInPages(sessions: Sessions): readonly PageRoute[] {

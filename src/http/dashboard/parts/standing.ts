@@ -1,7 +1,7 @@
 /** Where a domain stands, in the API's own line, its time moving. */
 import { type Html, html } from '../../html.ts';
-import type { Domain, Finding } from '../answers.ts';
-import { relativeTime } from './time.ts';
+import type { Domain, Finding } from '../client.ts';
+import { relativeTime } from './part.ts';
 
 export function standing({ summary, checks }: Domain, now: Date): Html {
   const { now: stands, next, nextAt } = summary;

@@ -2,11 +2,10 @@
 import { stringify } from 'lossless-json';
 import { type Html, html, joined } from '../../html.ts';
 import type { OpenApiDocument, Operation, Parameter, Ref } from '../model.ts';
-import { curlOf, examplePath } from './curl.ts';
 import { prose } from './prose.ts';
 import { responsesTable } from './responses-table.ts';
 import { described, fieldsOf, referred } from './schema-section.ts';
-import { tryForm } from './try-form.ts';
+import { curlOf, examplePath, tryForm } from './try-form.ts';
 
 const EXAMPLE_WIDTH = 76;
 

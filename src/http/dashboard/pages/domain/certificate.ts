@@ -1,10 +1,8 @@
 /** The certificate of a domain, what a browser's warning means, and the case that is open for an operator. */
 import { type Html, html } from '../../../html.ts';
-import type { Domain } from '../../answers.ts';
-import { badge } from '../../parts/badge.ts';
-import { fold } from '../../parts/fold.ts';
+import type { Domain } from '../../client.ts';
+import { badge, bothTimes, fold } from '../../parts/part.ts';
 import { facts } from '../../parts/table.ts';
-import { bothTimes } from '../../parts/time.ts';
 
 const statuses = {
   none: badge('quiet', 'None yet'),

@@ -1,11 +1,9 @@
 /** What is wrong: what was expected, what is there, what to change and who does it; and what each name server shows. */
 import { type Html, html } from '../../../html.ts';
-import type { Domain, Finding } from '../../answers.ts';
-import { badge } from '../../parts/badge.ts';
-import { fold } from '../../parts/fold.ts';
+import type { Domain, Finding } from '../../client.ts';
+import { badge, bothTimes, fold, relativeTime } from '../../parts/part.ts';
 import { whoActs } from '../../parts/standing.ts';
 import { facts, table } from '../../parts/table.ts';
-import { bothTimes, relativeTime } from '../../parts/time.ts';
 
 const severities = {
   blocks: badge('bad', 'Blocks'),

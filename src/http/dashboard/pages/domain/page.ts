@@ -2,22 +2,24 @@
 import type { ErrorBody } from '../../../errors.ts';
 import { attribute, type Html, html } from '../../../html.ts';
 import { eventTypes } from '../../../schemas/events.ts';
-import type { Domain, Event, Project, Settings } from '../../answers.ts';
-import { form } from '../../layout.ts';
-import type { Link, Page, PageRoute, Shown, SignedInRequest } from '../../page.ts';
-import { statusBadge } from '../../parts/badge.ts';
-import { menu } from '../../parts/menu.ts';
-import { part } from '../../parts/part.ts';
-import { refusal } from '../../parts/problem.ts';
+import type { Domain, Event, Project, Settings } from '../../client.ts';
+import {
+  form,
+  type Link,
+  type Page,
+  type PageRoute,
+  type Shown,
+  type SignedInRequest,
+} from '../../layout.ts';
+import { menu, part, refusal, statusBadge } from '../../parts/part.ts';
 import { spokenStanding, standing, whoActs } from '../../parts/standing.ts';
 import { apiPath, domainPath, projectPath } from '../../paths.ts';
 import { roleOf } from '../domains.ts';
 import { refusedPage } from '../problem.ts';
 import { certificateSection } from './certificate.ts';
 import { findingsSection, serversSection } from './findings.ts';
-import { isRecordThere, recordSection } from './record.ts';
+import { isRecordThere, recordSection, steps } from './record.ts';
 import { removalPages } from './remove.ts';
-import { steps } from './steps.ts';
 import { timelineSection } from './timeline.ts';
 
 export function domainPages(): readonly PageRoute[] {

@@ -1,8 +1,7 @@
 /** The DNS record to create, what this provider calls it, and where it is entered. */
-import { type Html, html } from '../../../html.ts';
-import type { Domain } from '../../answers.ts';
-import { copyable } from '../../parts/copy.ts';
-import { fold } from '../../parts/fold.ts';
+import { attribute, type Html, html } from '../../../html.ts';
+import type { Domain } from '../../client.ts';
+import { copyable, fold } from '../../parts/part.ts';
 import { table } from '../../parts/table.ts';
 
 /** Otherwise it is what the page is about. */
@@ -62,4 +61,28 @@ function whereToEnter({ provider, zone }: Domain): Html | string {
   return provider === null
     ? html`It is entered where the DNS of ${zone} is kept, mostly where the domain was bought: look for “DNS settings”, “DNS records” or “zone editor”.`
     : provider.where;
+}
+
+type State = 'done' | 'current' | 'failed' | 'to come';
+
+const progress: { readonly [S in Domain['status']]: readonly [State, State, State] } = {
+  pending: ['current', 'to come', 'to come'],
+  verified: ['done', 'current', 'to come'],
+  live: ['done', 'done', 'done'],
+  drifted: ['failed', 'done', 'failed'],
+  failed: ['failed', 'to come', 'to come'],
+};
+
+const names = ['DNS record', 'Certificate', 'Live'] as const;
+
+export function steps({ status }: Domain): Html {
+  const states = progress[status];
+  return html`<ol class="steps" aria-label="Progress">
+${names.map((name, index) => step(name, states[index] ?? 'to come'))}
+</ol>`;
+}
+
+function step(name: string, state: State): Html {
+  const [className] = state.split(' ');
+  return html`<li class="${className ?? ''}"${attribute('aria-current', state === 'current' ? 'step' : null)}>${name} <span class="unseen">(${state})</span></li>`;
 }

@@ -1,11 +1,10 @@
 /** Removing a domain: what it means, what goes with it, and the redirect that should come first. */
 import type { ErrorBody } from '../../../errors.ts';
 import { type Html, html } from '../../../html.ts';
-import type { Domain, Project, Settings } from '../../answers.ts';
-import { form } from '../../layout.ts';
-import type { Page, PageRoute, Shown, SignedInRequest } from '../../page.ts';
+import type { Domain, Project, Settings } from '../../client.ts';
+import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../../layout.ts';
 import { choiceField } from '../../parts/fields.ts';
-import { refusal } from '../../parts/problem.ts';
+import { refusal } from '../../parts/part.ts';
 import { apiPath, domainPath, projectPath } from '../../paths.ts';
 import { refusedPage } from '../problem.ts';
 import { changeSettings, withRedirect } from '../settings-change.ts';

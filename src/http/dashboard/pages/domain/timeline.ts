@@ -1,11 +1,10 @@
 /** What happened to a domain, the newest first. */
 
-import { eventTitle } from '../../../../core/event-titles.ts';
+import { eventTitle } from '../../../../core/events.ts';
 import { printable } from '../../../../core/printable.ts';
 import { type Html, html } from '../../../html.ts';
-import type { Event, Finding } from '../../answers.ts';
-import { fold } from '../../parts/fold.ts';
-import { relativeTime } from '../../parts/time.ts';
+import type { Event, Finding } from '../../client.ts';
+import { fold, relativeTime } from '../../parts/part.ts';
 
 /** Our choice: what happened last, and what happened lately; all of it would make the page of an old domain long. */
 const [SHOWN, FOLDED] = [3, 22];

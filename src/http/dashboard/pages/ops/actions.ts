@@ -2,13 +2,11 @@
 import type { ErrorBody } from '../../../errors.ts';
 import { type Html, html } from '../../../html.ts';
 import { workplaces } from '../../../schemas/operations.ts';
-import type { WatchedDomain } from '../../answers.ts';
-import { form } from '../../layout.ts';
-import type { Page, PageRoute, SignedInRequest } from '../../page.ts';
+import type { WatchedDomain } from '../../client.ts';
+import { form, type Page, type PageRoute, type SignedInRequest } from '../../layout.ts';
 import { problemPage } from '../problem.ts';
 import { watchedPage } from './domain.ts';
-import { operationsCrumb, operationsPath, watchedPath } from './paths.ts';
-import { refusedToOperator } from './scope.ts';
+import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './scope.ts';
 
 /** `path`: of both pages, below that of the domain. */
 type Action = {

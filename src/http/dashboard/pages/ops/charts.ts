@@ -1,6 +1,6 @@
 /** What happened in the last hours, drawn on the server; each drawing says in words what it shows. */
 import { type Html, html } from '../../../html.ts';
-import type { Overview } from '../../answers.ts';
+import type { Overview } from '../../client.ts';
 import { table } from '../../parts/table.ts';
 
 const HOUR_MS = 3_600_000;

@@ -2,19 +2,16 @@
 import { isLocalAuthority } from '../../../../certificates/local-authority.ts';
 import type { ErrorBody } from '../../../errors.ts';
 import { type Html, html } from '../../../html.ts';
-import type { WatchedDomain } from '../../answers.ts';
-import type { Shown, SignedInRequest } from '../../page.ts';
-import { badge, statusBadge } from '../../parts/badge.ts';
-import { refusal } from '../../parts/problem.ts';
+import type { WatchedDomain } from '../../client.ts';
+import type { Shown, SignedInRequest } from '../../layout.ts';
+import { badge, bothTimes, refusal, relativeTime, statusBadge } from '../../parts/part.ts';
 import { standing } from '../../parts/standing.ts';
 import { facts, table } from '../../parts/table.ts';
-import { bothTimes, relativeTime } from '../../parts/time.ts';
 import { domainPath } from '../../paths.ts';
 import { offers } from '../../session.ts';
 import { timelineSection } from '../domain/timeline.ts';
 import { actors } from './frequencies.ts';
-import { operationsCrumb, operationsPath, watchedPath } from './paths.ts';
-import { refusedToOperator } from './scope.ts';
+import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './scope.ts';
 
 export const watchedPage = async (
   asked: SignedInRequest,

@@ -1,14 +1,10 @@
 /** Domains of every project by a part of their name. */
 import { type Html, html } from '../../../html.ts';
-import type { FoundDomains } from '../../answers.ts';
-import type { Page, SignedInRequest } from '../../page.ts';
-import { badge, statusBadge } from '../../parts/badge.ts';
-import { empty } from '../../parts/empty.ts';
+import type { FoundDomains } from '../../client.ts';
+import type { Page, SignedInRequest } from '../../layout.ts';
+import { badge, empty, relativeTime, statusBadge } from '../../parts/part.ts';
 import { table } from '../../parts/table.ts';
-import { relativeTime } from '../../parts/time.ts';
-import { operationsCrumb, watchedPath } from './paths.ts';
-import { refusedToOperator } from './scope.ts';
-import { searchForm } from './search-form.ts';
+import { operationsCrumb, refusedToOperator, watchedPath } from './scope.ts';
 
 const LISTED = 50;
 
@@ -53,4 +49,12 @@ function results({ link, now }: SignedInRequest, found: FoundDomains): Html {
     found,
   )}
 ${found.length < LISTED ? null : html`<p class="quiet">These are the first ${LISTED}. Type more of the name to see others.</p>`}`;
+}
+
+export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string): Html {
+  return html`<search><form class="search" method="get" action="${link('/ops/domains')}">
+<div class="field"><label for="name">Find a domain</label>
+<input id="name" name="name" value="${name}" placeholder="docs.example.com, or a part of it" inputmode="url" autocomplete="off" autocapitalize="none" spellcheck="false" required></div>
+<button>Find</button>
+</form></search>`;
 }

@@ -1,12 +1,12 @@
 /** What is found how often: findings, operators of name servers, days that certificates have left. */
 import { toUnicodeName } from '../../../../core/idna.ts';
 import { type Html, html, joined } from '../../../html.ts';
-import type { Overview } from '../../answers.ts';
-import type { Link, SignedInRequest } from '../../page.ts';
+import type { Overview } from '../../client.ts';
+import type { Link, SignedInRequest } from '../../layout.ts';
+import { relativeTime } from '../../parts/part.ts';
 import { table } from '../../parts/table.ts';
-import { relativeTime } from '../../parts/time.ts';
 import { meter } from './charts.ts';
-import { watchedPath } from './paths.ts';
+import { watchedPath } from './scope.ts';
 
 const tones = { blocks: 'bad', warns: 'warning', informs: 'quiet' } as const;
 export const actors = {

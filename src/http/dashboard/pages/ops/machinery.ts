@@ -1,12 +1,11 @@
 /** The queues, what the reconciler repaired, whose turn it was, and what is left of the authority's limits. */
 import { inWords } from '../../../../core/attention.ts';
 import { type Html, html } from '../../../html.ts';
-import type { Overview } from '../../answers.ts';
-import type { SignedInRequest } from '../../page.ts';
-import { badge } from '../../parts/badge.ts';
+import type { Overview } from '../../client.ts';
+import type { SignedInRequest } from '../../layout.ts';
+import { badge, relativeTime } from '../../parts/part.ts';
 import { table } from '../../parts/table.ts';
-import { relativeTime } from '../../parts/time.ts';
-import { QUEUES } from '../../queues-path.ts';
+import { QUEUES } from '../../paths.ts';
 import { meter } from './charts.ts';
 
 export function machinery(overview: Overview, asked: SignedInRequest): Html {

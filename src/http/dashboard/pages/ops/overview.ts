@@ -1,18 +1,15 @@
 /** The operator's first page: whether anything is wrong and what to do, then what it rests on. */
 import { toUnicodeName } from '../../../../core/idna.ts';
 import { type Html, html, joined } from '../../../html.ts';
-import type { EscalationCases, Overview } from '../../answers.ts';
-import type { Link, Page, SignedInRequest } from '../../page.ts';
-import { badge } from '../../parts/badge.ts';
-import { empty } from '../../parts/empty.ts';
+import type { EscalationCases, Overview } from '../../client.ts';
+import type { Link, Page, SignedInRequest } from '../../layout.ts';
+import { badge, empty, relativeTime } from '../../parts/part.ts';
 import { table } from '../../parts/table.ts';
-import { relativeTime } from '../../parts/time.ts';
 import { activityCharts } from './charts.ts';
+import { searchForm } from './find.ts';
 import { certificatesSection, findingsSection, operatorsSection } from './frequencies.ts';
 import { machinery } from './machinery.ts';
-import { watchedPath } from './paths.ts';
-import { refusedToOperator } from './scope.ts';
-import { searchForm } from './search-form.ts';
+import { refusedToOperator, watchedPath } from './scope.ts';
 
 const CASES = 10;
 

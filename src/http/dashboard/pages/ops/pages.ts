@@ -1,5 +1,5 @@
 /** The operator's pages. */
-import type { PageRoute } from '../../page.ts';
+import type { PageRoute } from '../../layout.ts';
 import { actionPages } from './actions.ts';
 import { watchedPage } from './domain.ts';
 import { findPage } from './find.ts';

@@ -1,7 +1,7 @@
 /** What is shown to a key that may not see operations, or may not do what is asked. */
 import type { ErrorBody } from '../../../errors.ts';
 import { html } from '../../../html.ts';
-import type { Shown } from '../../page.ts';
+import type { Shown } from '../../layout.ts';
 import { refusedPage, type Visitor, wayOut } from '../problem.ts';
 
 export function needsOperator(visitor: Visitor): Shown {
@@ -20,3 +20,13 @@ ${wayOut(visitor)}</div>`,
 export function refusedToOperator(error: ErrorBody, visitor: Visitor): Shown {
   return error.code === 'insufficient_scope' ? needsOperator(visitor) : refusedPage(error, visitor);
 }
+
+export function watchedPath(domainId: string): string {
+  return `/ops/domains/${encodeURIComponent(domainId)}`;
+}
+
+export function operationsPath(domainId: string): string {
+  return `/v1/operations/domains/${encodeURIComponent(domainId)}`;
+}
+
+export const operationsCrumb = { text: 'Operations', path: '/ops' } as const;
