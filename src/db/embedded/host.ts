@@ -4,14 +4,9 @@
  * What PGlite does not do: it never calls fsync, so a killed process loses no acknowledged row, but a power
  * failure may; and it runs no autovacuum, so dead rows stay until somebody says VACUUM.
  */
-
-import { existsSync } from 'node:fs';
-import { cp, mkdir, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
-import { projectRoot } from '../migrate.ts';
+import { ensureCluster, templateDir } from './cluster.ts';
 import { queryMessage, startupMessage } from './frames.ts';
 import { createSession } from './session.ts';
 
@@ -53,24 +48,4 @@ async function serve(port: MessagePort, dataDir: string): Promise<void> {
 if (parentPort !== null) {
   const { dataDir } = workerData as HostData; // set by stream.ts, the only one who starts this file
   await serve(parentPort, dataDir);
-}
-
-/** Made once by the set-up (scripts/setup.mjs); `npm ci` removes it with everything else in its folder. */
-export const templateDir: string = fileURLToPath(
-  new URL('node_modules/.signpost/postgres', projectRoot),
-);
-
-/** Afterwards `dir` is a whole data directory: it is made beside its place and moved there when complete. */
-export async function ensureCluster(dir: string, template: string | null): Promise<void> {
-  if (existsSync(join(dir, 'PG_VERSION'))) return;
-  const draft = `${dir}.${process.pid}.new`;
-  await rm(draft, { recursive: true, force: true });
-  await mkdir(dirname(dir), { recursive: true });
-  if (template !== null && existsSync(join(template, 'PG_VERSION'))) {
-    await cp(template, draft, { recursive: true });
-  } else {
-    const database = await PGlite.create({ dataDir: draft });
-    await database.close();
-  }
-  await rename(draft, dir);
 }

@@ -1,0 +1,27 @@
+/** A PostgreSQL data directory. Making one from nothing takes some seconds, so the set-up keeps a template. */
+import { existsSync } from 'node:fs';
+import { cp, mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PGlite } from '@electric-sql/pglite';
+import { projectRoot } from '../migrate.ts';
+
+/** Made once by the set-up (scripts/setup.mjs); `npm ci` removes it with everything else in its folder. */
+export const templateDir: string = fileURLToPath(
+  new URL('node_modules/.signpost/postgres', projectRoot),
+);
+
+/** Afterwards `dir` is a whole data directory: it is made beside its place and moved there when complete. */
+export async function ensureCluster(dir: string, template: string | null): Promise<void> {
+  if (existsSync(join(dir, 'PG_VERSION'))) return;
+  const draft = `${dir}.${process.pid}.new`;
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(dirname(dir), { recursive: true });
+  if (template !== null && existsSync(join(template, 'PG_VERSION'))) {
+    await cp(template, draft, { recursive: true });
+  } else {
+    const database = await PGlite.create({ dataDir: draft });
+    await database.close();
+  }
+  await rename(draft, dir);
+}
