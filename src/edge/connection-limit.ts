@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { addressGroup, clientAddress } from '../net/client-address.ts';
+import { countConnections } from '../net/connections.ts';
 
 export type ConnectionLimitRules = {
   /** For an IPv4 address, or an IPv6 /64. */
@@ -21,23 +22,15 @@ export function createConnectionLimit(
   { perAddress, isTrusted }: ConnectionLimitRules,
   log: Pick<Logger, 'warn'>,
 ): Admit {
-  const open = new Map<string, number>();
+  const connections = countConnections({ total: Number.POSITIVE_INFINITY, perAddress }, isTrusted);
   const tell = createTeller(log);
   return (socket) => {
-    const address = clientAddress(socket.remoteAddress, undefined, isTrusted);
-    if (isTrusted(address)) return true;
-    const group = addressGroup(address);
-    const count = open.get(group) ?? 0;
-    if (count >= perAddress) {
-      tell(group);
+    const leave = connections.admit(socket.remoteAddress);
+    if (leave === null) {
+      tell(addressGroup(clientAddress(socket.remoteAddress, undefined, isTrusted)));
       return false;
     }
-    open.set(group, count + 1);
-    socket.once('close', () => {
-      const left = (open.get(group) ?? 1) - 1;
-      if (left === 0) open.delete(group);
-      else open.set(group, left);
-    });
+    socket.once('close', leave);
     return true;
   };
 }

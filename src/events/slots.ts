@@ -3,7 +3,7 @@
 export type StreamLimits = { readonly total: number; readonly perKey: number };
 
 /**
- * Our choice: half of the connections that the server takes (src/http/socket/connections.ts), so that streams never keep
+ * Our choice: half of the connections that the server takes (src/net/connections.ts), so that streams never keep
  * requests out; `perKey` is a page or two open with each of ten people.
  */
 export const defaultStreamLimits: StreamLimits = { total: 1_000, perKey: 20 };

@@ -2,14 +2,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { trustedProxies } from '../../net/client-address.ts';
-import type { Api } from '../api.ts';
-import { type Refusal, refuse } from '../errors.ts';
 import {
   type ConnectionCount,
   type ConnectionLimits,
   countConnections,
   defaultConnectionLimits,
-} from './connections.ts';
+} from '../../net/connections.ts';
+import { listenFault } from '../../net/listen-fault.ts';
+import type { Api } from '../api.ts';
+import { type Refusal, refuse } from '../errors.ts';
 import { turnAway } from './exchange.ts';
 import { accept, answerRaw, onClientError, type Pipelines } from './pipeline.ts';
 
@@ -65,7 +66,8 @@ export async function listen(api: Api, options: ListenOptions): Promise<HttpServ
   attach(server, pipelines);
   limitConnections(server, pipelines, count);
   await new Promise<void>((resolve, reject) => {
-    const fail = (cause: NodeJS.ErrnoException) => reject(listenFault(options, cause));
+    const { host, port, variable = 'PORT' } = options;
+    const fail = (cause: Error) => reject(listenFault(variable, host, port, cause));
     server.once('error', fail);
     server.listen(options.port, options.host, () => {
       server.off('error', fail);
@@ -80,21 +82,6 @@ export async function listen(api: Api, options: ListenOptions): Promise<HttpServ
       return closeServer(server, deadlineMs);
     },
   };
-}
-
-const listenReasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is in use',
-  EACCES: 'needs a permission that this user does not have',
-  EADDRNOTAVAIL: 'cannot be opened: HOST is no address of this machine',
-  ENOTFOUND: 'cannot be opened: HOST is no address and no known name',
-};
-
-function listenFault(
-  { host, port, variable = 'PORT' }: ListenOptions,
-  cause: NodeJS.ErrnoException,
-): Error {
-  const reason = listenReasons[cause.code ?? ''] ?? 'cannot be opened';
-  return new Error(`${variable} ${port} on ${host} ${reason} (${cause.code})`, { cause });
 }
 
 function serverOptions(timeouts: Timeouts): ServerOptions {

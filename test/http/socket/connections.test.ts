@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type ConnectionLimits, countConnections } from '../../../src/http/socket/connections.ts';
 import { type ListenOptions, listen } from '../../../src/http/socket/server.ts';
+import { type ConnectionLimits, countConnections } from '../../../src/net/connections.ts';
 import { startTestApi, type TestApi } from '../support.ts';
 import { parseAnswers, talk } from '../wire.ts';
 

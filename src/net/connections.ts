@@ -1,5 +1,5 @@
 /** How many connections may be open at once, altogether and from one address. */
-import { addressGroup, clientAddress } from '../../net/client-address.ts';
+import { addressGroup, clientAddress } from './client-address.ts';
 
 export type ConnectionLimits = {
   readonly total: number;
@@ -8,7 +8,7 @@ export type ConnectionLimits = {
 };
 
 /**
- * Our choice: `total` connections that all wait with as much as a connection may hold (server.ts) fit into some 300 MB;
+ * Our choice: `total` connections that all wait with as much as a connection may hold (src/http/socket/server.ts) fit into some 300 MB;
  * `perAddress` lets ten addresses fill it and no fewer, and is more than any browser or pool of a client opens.
  */
 export const defaultConnectionLimits: ConnectionLimits = { total: 2_000, perAddress: 200 };
