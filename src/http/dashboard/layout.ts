@@ -1,5 +1,5 @@
 /** What every page has: the frame, the way back, signing out. */
-import { attribute, type Html, html } from '../html.ts';
+import { attribute, type Html, html } from '../../net/html.ts';
 import type { RawResponse } from '../render.ts';
 import type { Headers } from '../route.ts';
 import type { Assets } from './assets.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { ago, exactly } from '../../../src/http/dashboard/browser/ago.ts';
 import { slugFrom } from '../../../src/http/dashboard/pages/projects.ts';
-import { attribute, html } from '../../../src/http/html.ts';
+import { attribute, html } from '../../../src/net/html.ts';
 
 const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000];
 

@@ -1,11 +1,11 @@
 /** The pages below /docs as they are sent: whole, escaped, within itself, and of a size. */
 import { describe, expect, it, test } from 'vitest';
-import { html, joined } from '../../../src/http/html.ts';
 import { buildDocument } from '../../../src/http/openapi/document.ts';
 import type { OpenApiDocument } from '../../../src/http/openapi/model.ts';
 import { renderPages } from '../../../src/http/openapi/page/page.ts';
 import { prose } from '../../../src/http/openapi/page/prose.ts';
 import type { ApiResponse } from '../../../src/http/response.ts';
+import { html, joined } from '../../../src/net/html.ts';
 import { everyRoute } from '../../support/every-route.ts';
 
 const routes = everyRoute();

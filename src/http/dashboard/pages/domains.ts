@@ -1,7 +1,7 @@
 /** A project's settings → Domains: what is missing first, the form that adds one, and where each of them stands. */
 import { toUnicodeName } from '../../../core/idna.ts';
+import { type Html, html } from '../../../net/html.ts';
 import type { ErrorBody } from '../../errors.ts';
-import { type Html, html } from '../../html.ts';
 import { eventTypes } from '../../schemas/events.ts';
 import type { Domain, HostnameReading, Project, Settings } from '../client.ts';
 import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';

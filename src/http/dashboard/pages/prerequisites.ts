@@ -1,6 +1,7 @@
 /** What a project needs before it can have domains of its own: a paid plan, and a deploy that succeeded. */
+
+import { type Html, html } from '../../../net/html.ts';
 import type { ErrorBody } from '../../errors.ts';
-import { type Html, html } from '../../html.ts';
 import type { Project } from '../client.ts';
 import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
 import { textField } from '../parts/fields.ts';

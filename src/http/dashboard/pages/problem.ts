@@ -1,6 +1,7 @@
 /** What is shown where something did not go as asked. */
+
+import { type Html, html } from '../../../net/html.ts';
 import type { ErrorBody } from '../../errors.ts';
-import { type Html, html } from '../../html.ts';
 import type { Link, Shown } from '../layout.ts';
 import { offers, type Session } from '../session.ts';
 

@@ -1,6 +1,7 @@
 /** The list of projects, and making one. */
+
+import { type Html, html } from '../../../net/html.ts';
 import type { ErrorBody } from '../../errors.ts';
-import { type Html, html } from '../../html.ts';
 import type { Project } from '../client.ts';
 import {
   form,

@@ -1,8 +1,8 @@
 /** A project's primary domain, and its domains that redirect to another. */
 import { toUnicodeName } from '../../../core/idna.ts';
 import { redirectStatuses } from '../../../core/redirects.ts';
+import { type Html, html } from '../../../net/html.ts';
 import type { ErrorBody } from '../../errors.ts';
-import { type Html, html } from '../../html.ts';
 import type { Domain, Project, Settings } from '../client.ts';
 import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
 import { type Choice, choiceField, type Field, textField } from '../parts/fields.ts';

@@ -1,5 +1,5 @@
 /** Signing in with an API key, and out. */
-import { html } from '../../html.ts';
+import { html } from '../../../net/html.ts';
 import type { OwnKey } from '../client.ts';
 import type { Link, PageRequest, PageRoute, Shown } from '../layout.ts';
 import { notice } from '../parts/part.ts';

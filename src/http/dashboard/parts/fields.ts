@@ -1,5 +1,5 @@
 /** Fields of forms: each with its label, a hint, and the reason where what was typed does not fit. */
-import { attribute, type Html, html } from '../../html.ts';
+import { attribute, type Html, html } from '../../../net/html.ts';
 
 export type Field = {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** A part of a page that is put in place of the old one when it has changed (src/http/dashboard/browser/live.ts). */
 
+import { attribute, type Html, html } from '../../../net/html.ts';
 import type { ErrorBody } from '../../errors.ts';
-import { attribute, type Html, html } from '../../html.ts';
 import { ago, exactly } from '../browser/ago.ts';
 
 /** `say`: what is told to who listens when this changes; the rest is found by looking. */

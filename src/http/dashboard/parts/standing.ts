@@ -1,5 +1,5 @@
 /** Where a domain stands, in the API's own line, its time moving. */
-import { type Html, html } from '../../html.ts';
+import { type Html, html } from '../../../net/html.ts';
 import type { Domain, Finding } from '../client.ts';
 import { relativeTime } from './part.ts';
 

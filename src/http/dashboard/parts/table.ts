@@ -1,5 +1,5 @@
 /** A table that becomes a list of its rows where the screen is narrow. Its roles are spelt out: a style takes them away. */
-import { attribute, type Html, html } from '../../html.ts';
+import { attribute, type Html, html } from '../../../net/html.ts';
 import type { Project } from '../client.ts';
 import type { Link } from '../layout.ts';
 

@@ -1,6 +1,6 @@
 /** One operation of the page: what it does, what it takes, what it answers, how to call it. */
 import { stringify } from 'lossless-json';
-import { type Html, html, joined } from '../../html.ts';
+import { type Html, html, joined } from '../../../net/html.ts';
 import type { OpenApiDocument, Operation, Parameter, Ref } from '../model.ts';
 import { prose } from './prose.ts';
 import { responsesTable } from './responses-table.ts';

@@ -1,6 +1,6 @@
 /** The pages below `/docs`: the OpenAPI document for people, rendered once. They read without a script. */
 
-import { type Html, html } from '../../html.ts';
+import { type Html, html } from '../../../net/html.ts';
 import { type OpenApiDocument, verbs } from '../model.ts';
 import {
   brokenAtSlashes,

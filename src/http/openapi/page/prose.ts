@@ -1,5 +1,5 @@
 /** Descriptions as HTML: the little of Markdown that ours use (paragraphs, lists, code, strong and emphasised words). */
-import { type Html, html, joined } from '../../html.ts';
+import { type Html, html, joined } from '../../../net/html.ts';
 
 /** Blocks are parted by an empty line; a block whose lines begin with `- ` is a list. */
 export function prose(text: string): Html {

@@ -1,6 +1,6 @@
 /** Schemas for people: a type in a few words, the fields of an object, the named schemas at the end of the page. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Html, html, joined } from '../../html.ts';
+import { type Html, html, joined } from '../../../net/html.ts';
 import type { JsonSchema } from '../model.ts';
 import { words } from './prose.ts';
 

@@ -1,7 +1,7 @@
 /** The form that sends a request; script.ts shows it and sends it, without a script it stays hidden. */
 import { stringify } from 'lossless-json';
+import { type Html, html } from '../../../net/html.ts';
 import { renderJson } from '../../../net/json.ts';
-import { type Html, html } from '../../html.ts';
 import type { JsonSchema, Operation, Parameter } from '../model.ts';
 import { referred } from './schema-section.ts';
 

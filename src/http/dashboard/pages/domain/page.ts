@@ -1,6 +1,7 @@
 /** One domain: where it stands, what to do, the record, what each name server shows, the certificate, what happened. */
+
+import { attribute, type Html, html } from '../../../../net/html.ts';
 import type { ErrorBody } from '../../../errors.ts';
-import { attribute, type Html, html } from '../../../html.ts';
 import { eventTypes } from '../../../schemas/events.ts';
 import type { Domain, Event, Project, Settings } from '../../client.ts';
 import {

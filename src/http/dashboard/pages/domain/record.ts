@@ -1,5 +1,5 @@
 /** The DNS record to create, what this provider calls it, and where it is entered. */
-import { attribute, type Html, html } from '../../../html.ts';
+import { attribute, type Html, html } from '../../../../net/html.ts';
 import type { Domain } from '../../client.ts';
 import { copyable, fold } from '../../parts/part.ts';
 import { table } from '../../parts/table.ts';

@@ -1,6 +1,7 @@
 /** Removing a domain: what it means, what goes with it, and the redirect that should come first. */
+
+import { type Html, html } from '../../../../net/html.ts';
 import type { ErrorBody } from '../../../errors.ts';
-import { type Html, html } from '../../../html.ts';
 import type { Domain, Project, Settings } from '../../client.ts';
 import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../../layout.ts';
 import { choiceField } from '../../parts/fields.ts';

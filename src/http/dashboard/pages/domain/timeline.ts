@@ -2,7 +2,7 @@
 
 import { eventTitle } from '../../../../core/events.ts';
 import { printable } from '../../../../core/printable.ts';
-import { type Html, html } from '../../../html.ts';
+import { type Html, html } from '../../../../net/html.ts';
 import type { Event, Finding } from '../../client.ts';
 import { fold, relativeTime } from '../../parts/part.ts';
 

@@ -1,6 +1,7 @@
 /** What an administrator sets going: each is asked about on a page of its own, and done by its form. */
+
+import { type Html, html } from '../../../../net/html.ts';
 import type { ErrorBody } from '../../../errors.ts';
-import { type Html, html } from '../../../html.ts';
 import { workplaces } from '../../../schemas/operations.ts';
 import type { WatchedDomain } from '../../client.ts';
 import { form, type Page, type PageRoute, type SignedInRequest } from '../../layout.ts';

@@ -1,5 +1,5 @@
 /** What happened in the last hours, drawn on the server; each drawing says in words what it shows. */
-import { type Html, html } from '../../../html.ts';
+import { type Html, html } from '../../../../net/html.ts';
 import type { Overview } from '../../client.ts';
 import { table } from '../../parts/table.ts';
 

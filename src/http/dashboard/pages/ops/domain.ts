@@ -1,7 +1,7 @@
 /** A domain as operators see it: where it stands, its case, its jobs with what they said, what happened. */
 import { isLocalAuthority } from '../../../../certificates/local-authority.ts';
+import { type Html, html } from '../../../../net/html.ts';
 import type { ErrorBody } from '../../../errors.ts';
-import { type Html, html } from '../../../html.ts';
 import type { WatchedDomain } from '../../client.ts';
 import type { Shown, SignedInRequest } from '../../layout.ts';
 import { badge, bothTimes, refusal, relativeTime, statusBadge } from '../../parts/part.ts';

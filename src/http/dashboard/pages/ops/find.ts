@@ -1,5 +1,5 @@
 /** Domains of every project by a part of their name. */
-import { type Html, html } from '../../../html.ts';
+import { type Html, html } from '../../../../net/html.ts';
 import type { FoundDomains } from '../../client.ts';
 import type { Page, SignedInRequest } from '../../layout.ts';
 import { badge, empty, relativeTime, statusBadge } from '../../parts/part.ts';

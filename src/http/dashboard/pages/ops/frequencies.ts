@@ -1,6 +1,6 @@
 /** What is found how often: findings, operators of name servers, days that certificates have left. */
 import { toUnicodeName } from '../../../../core/idna.ts';
-import { type Html, html, joined } from '../../../html.ts';
+import { type Html, html, joined } from '../../../../net/html.ts';
 import type { Overview } from '../../client.ts';
 import type { Link, SignedInRequest } from '../../layout.ts';
 import { relativeTime } from '../../parts/part.ts';

@@ -1,6 +1,6 @@
 /** The queues, what the reconciler repaired, whose turn it was, and what is left of the authority's limits. */
 import { inWords } from '../../../../core/attention.ts';
-import { type Html, html } from '../../../html.ts';
+import { type Html, html } from '../../../../net/html.ts';
 import type { Overview } from '../../client.ts';
 import type { SignedInRequest } from '../../layout.ts';
 import { badge, relativeTime } from '../../parts/part.ts';

@@ -1,6 +1,6 @@
 /** The operator's first page: whether anything is wrong and what to do, then what it rests on. */
 import { toUnicodeName } from '../../../../core/idna.ts';
-import { type Html, html, joined } from '../../../html.ts';
+import { type Html, html, joined } from '../../../../net/html.ts';
 import type { EscalationCases, Overview } from '../../client.ts';
 import type { Link, Page, SignedInRequest } from '../../layout.ts';
 import { badge, empty, relativeTime } from '../../parts/part.ts';

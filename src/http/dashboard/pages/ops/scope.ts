@@ -1,6 +1,7 @@
 /** What is shown to a key that may not see operations, or may not do what is asked. */
+
+import { html } from '../../../../net/html.ts';
 import type { ErrorBody } from '../../../errors.ts';
-import { html } from '../../../html.ts';
 import type { Shown } from '../../layout.ts';
 import { refusedPage, type Visitor, wayOut } from '../problem.ts';
 
