@@ -2,12 +2,12 @@
  * Which authorities give no answer, as this process met them: what one order found out, the next one need not wait for.
  * Kept in memory: a process that has not met it yet learns it from its own first order.
  */
+
 import { standIn } from '../core/choose-authority.ts';
 import { scaleOf } from '../core/ladder.ts';
+import { MINUTE } from '../core/time.ts';
 import { type Authorities, authorityOf } from './authority.ts';
 import { type CertificateFaultCode, isCertificateFault } from './fault.ts';
-
-const MINUTE = 60_000;
 
 /** Our choice: an authority that is down is asked again this often, before an order, so that it is used again once it is back. */
 const ASK_AGAIN_MS = 5 * MINUTE;

@@ -3,7 +3,9 @@
  * It validates nothing over the network, because whoever can ask it already runs this process; it only makes
  * sure that the name is one we hold.
  */
+
 import { type KeyObject, randomBytes } from 'node:crypto';
+import { DAY } from '../core/time.ts';
 import type { CertificateAuthority, OrderResult, OrderState, OrderSteps } from './authority.ts';
 import { generateSigningKey } from './keys.ts';
 import { signLeaf, signRoot, type Validity } from './sign-certificate.ts';
@@ -17,7 +19,6 @@ export function isLocalAuthority(issuer: string): boolean {
   return issuer.startsWith(LOCAL_AUTHORITY);
 }
 
-const DAY_MS = 86_400_000;
 const ROOT_DAYS = 3_650;
 const LEAF_DAYS = 90;
 /** Clocks differ. */
@@ -94,5 +95,5 @@ function factsOf(chain: string) {
 
 function validity(now: Date, days: number): Validity {
   const notBefore = new Date(now.getTime() - BACKDATED_MS);
-  return { notBefore, notAfter: new Date(notBefore.getTime() + days * DAY_MS) };
+  return { notBefore, notAfter: new Date(notBefore.getTime() + days * DAY) };
 }

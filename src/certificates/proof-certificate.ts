@@ -1,7 +1,9 @@
 /** The certificates that answer tls-alpn-01 challenges, and the probes of ours that ask for one (RFC 8737, 3). */
+
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
+import { DAY } from '../core/time.ts';
 import { generateCertificateKey, privateKeyToPem } from './keys.ts';
 import { signProof } from './sign-certificate.ts';
 
@@ -12,8 +14,6 @@ export type EdgeCertificate = {
   /** PKCS#8 PEM, opened. Bytes are zeroed once they were used. */
   readonly key: string | Buffer;
 };
-
-const DAY_MS = 86_400_000;
 
 /** id-pe-acmeIdentifier (1.3.6.1.5.5.7.1.31), critical, and the head of its value: an OCTET STRING of 32 bytes. */
 const IDENTIFIER_HEAD = Buffer.from('303106082b0601050507011f0101ff04220420', 'hex');
@@ -39,7 +39,7 @@ export function createProofCertificates(
     known ??= generateCertificateKey();
     const at = now().getTime();
     // Nobody has to look at the dates, and clocks differ.
-    const validity = { notBefore: new Date(at - DAY_MS), notAfter: new Date(at + DAY_MS) };
+    const validity = { notBefore: new Date(at - DAY), notAfter: new Date(at + DAY) };
     const chain = await signProof({ hostname, key: known, ...validity }, acmeIdentifier(proof));
     return { chain, key: privateKeyToPem(known) };
   };

@@ -2,11 +2,10 @@
  * What a certificate authority's published limits leave us, kept by ourselves so that no order meets them: token buckets,
  * each stored as one time, at which it is full again (the generic cell rate algorithm, as the authority itself counts).
  */
+
 import { getDomain } from 'tldts';
 import type { RenewalWindow } from './renewal-information.ts';
-
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+import { DAY, HOUR } from './time.ts';
 
 /**
  * Let's Encrypt's (letsencrypt.org/docs/rate-limits, read 2026-08-05). A bucket holds `tokens` and is refilled evenly, an

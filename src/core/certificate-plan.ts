@@ -1,11 +1,8 @@
 /** When to try for a certificate, first and again. It follows the authority's budget, not the DNS ladder. */
+
 import { scaleOf } from './ladder.ts';
 import { type RenewalWindow, renewalTime } from './renewal-information.ts';
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+import { DAY, HOUR, MINUTE, SECOND } from './time.ts';
 
 /**
  * Waits after the first, second and third refusal since verification; daily from then on. Measured from the

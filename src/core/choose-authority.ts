@@ -2,9 +2,9 @@
  * Which of several certificate authorities the next order goes to. The first of the list is the one that the operator
  * wants; the others stand in for it.
  */
-import { scaleOf } from './ladder.ts';
 
-const MINUTE = 60_000;
+import { scaleOf } from './ladder.ts';
+import { MINUTE } from './time.ts';
 
 /** Our choice. A customer who waits for the first certificate is told of nothing before this is over. */
 export const standIn = {

@@ -2,10 +2,7 @@
  * When to look again at a domain that is not right yet.
  * A wait is a share of the time already waited, so the delay it adds is never more than 5 % of the customer's own.
  */
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+import { HOUR, MINUTE, SECOND } from './time.ts';
 
 /** DNS propagation takes "up to 48 hours (often a few minutes)" (interface document, part 8). */
 export const VERIFY_WINDOW_MS = 48 * HOUR;

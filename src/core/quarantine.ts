@@ -1,8 +1,5 @@
 /** When a job of ours that goes wrong runs again, and when it is set aside so that it harms no others. */
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+import { HOUR, MINUTE, SECOND } from './time.ts';
 
 export const quarantine = {
   /** Faults in a row; with the waits between them about a quarter of an hour. Our choice. */

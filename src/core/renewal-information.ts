@@ -1,7 +1,5 @@
 /** When a certificate's own authority wants it renewed (RFC 9773, ACME Renewal Information): names, windows and times. */
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+import { HOUR, MINUTE } from './time.ts';
 
 /** How often a window is asked for again: RFC 9773, 4.3.2 gives the bounds as examples, 4.3.3 the usual wait. */
 export const renewalPolls = { leastMs: MINUTE, usualMs: 6 * HOUR, mostMs: 24 * HOUR } as const;

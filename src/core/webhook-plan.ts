@@ -1,10 +1,7 @@
 /** Deliveries to webhooks: what an answer means, when the next attempt is, and when a receiver is given up. */
-import { scaleOf, spreadOf } from './ladder.ts';
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+import { scaleOf, spreadOf } from './ladder.ts';
+import { DAY, HOUR, MINUTE, SECOND } from './time.ts';
 
 /**
  * The wait after each attempt but the last. The schedule of the Standard Webhooks specification ("Deliverability and

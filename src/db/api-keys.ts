@@ -1,5 +1,7 @@
 /** Bearer keys at rest: a digest, scopes and an end, never the key. */
+
 import type { ApiKey, Prisma, PrismaClient } from './generated/client.ts';
+import type { Tx } from './transaction.ts';
 
 type Digest = Uint8Array<ArrayBuffer>;
 export type KeyRow = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;
@@ -107,8 +109,6 @@ export type RotationResult =
   | { readonly kind: 'predecessor_live'; readonly predecessorId: string; readonly endsAt: Date };
 
 export type RevokeResult = 'revoked' | 'not_found' | 'last_admin';
-
-type Tx = Prisma.TransactionClient;
 
 /** Whether a key is accepted at this time. */
 export function isLive(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: Date): boolean {

@@ -1,4 +1,5 @@
 /** The tokens of an authority's limits, shared by all workers: taken with the order that they are for, or not at all. */
+
 import {
   afterGivingBack,
   afterTaking,
@@ -16,10 +17,10 @@ import {
   takenAgain,
   takesAtOnce,
 } from '../core/authority-budget.ts';
-import type { Certificate, Prisma, PrismaClient } from './generated/client.ts';
+import type { Certificate, PrismaClient } from './generated/client.ts';
 import { knownRenewal } from './renewals.ts';
+import type { Tx } from './transaction.ts';
 
-type Tx = Prisma.TransactionClient;
 type Row = { readonly key: string; readonly fullAt: Date };
 
 /** Of an authority in use; `directoryUrl`: as `certificate.authority` has it, null for the local one. */

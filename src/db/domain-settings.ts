@@ -2,13 +2,15 @@
  * A project's primary domain and its redirects. Both are read and replaced under the project's row lock, which removal of
  * a domain takes as well (after the domain's own), so settings never name a domain that is gone.
  */
+
 import {
   type DomainSettings,
   judgeSettings,
   type Redirect,
   type SettingsRefusal,
 } from '../core/redirects.ts';
-import type { Prisma, PrismaClient } from './generated/client.ts';
+import type { PrismaClient } from './generated/client.ts';
+import type { Tx } from './transaction.ts';
 
 export type DomainSettingsStore = {
   /** In the order in which the redirects were given. Without any, for a project that does not exist. */
@@ -37,8 +39,6 @@ export function createDomainSettingsStore(prisma: PrismaClient): DomainSettingsS
       prisma.$transaction((tx) => replaceSettings(tx, projectId, settings, mayReplace)),
   };
 }
-
-type Tx = Prisma.TransactionClient;
 
 /** The lock that numbering a project's events takes, too; keys that refer to the project are not in its way. */
 export async function lockProject(tx: Tx, projectId: string): Promise<void> {

@@ -1,10 +1,12 @@
 /** Open cases for an operator: at most one for a domain. */
+
 import { randomUUID } from 'node:crypto';
 import type { EscalationCause, EscalationEvidence } from '../core/escalation.ts';
 import type { EscalationEnd } from '../core/events.ts';
 import type { DomainStatus } from '../core/lifecycle.ts';
 import { type Told, tell } from './events.ts';
 import type { Escalation, Prisma, PrismaClient } from './generated/client.ts';
+import type { Tx } from './transaction.ts';
 
 export type NewEscalation = {
   readonly cause: EscalationCause;
@@ -36,8 +38,6 @@ export type EscalationQuery = {
   readonly after: EscalationPlace | null;
   readonly limit: number;
 };
-
-type Tx = Prisma.TransactionClient;
 
 /** A domain that is served with the certificate that ends then. */
 export type Served = {

@@ -2,7 +2,9 @@
  * What an operator looks at beyond the numbers of src/db/installation.ts: which domains wait, fail or end soonest, and what
  * happened lately. Every list has an end, and every statement a bound that it says.
  */
+
 import type { DomainStatus } from '../core/lifecycle.ts';
+import { DAY } from '../core/time.ts';
 import { type DomainDetails, details } from './domains.ts';
 import type { Prisma, PrismaClient, Quarantine } from './generated/client.ts';
 import type { Sweep } from './sweeps.ts';
@@ -122,14 +124,12 @@ function untoldDomains(prisma: PrismaClient): Promise<UntoldDomain[]> {
     LIMIT ${UNTOLD_MAX}`;
 }
 
-const DAY_MS = 24 * 3_600_000;
-
 /**
  * The events of the last 24 hours by hour and type, at most about 128,000 of them. There is no index on their time: the
  * newest are found by their ids, going back in steps that double until one is old enough.
  */
 async function recentEvents(prisma: PrismaClient, now: Date): Promise<RecentEvents> {
-  const since = new Date(now.getTime() - DAY_MS);
+  const since = new Date(now.getTime() - DAY);
   const [back] = await prisma.$queryRaw<{ id: bigint; at: Date }[]>`
     WITH RECURSIVE back AS (
       (SELECT id, at, 1000::bigint AS step FROM event ORDER BY id DESC LIMIT 1)

@@ -7,13 +7,16 @@ import type { Prisma, PrismaClient } from './generated/client.ts';
 
 /** One transaction under way, or one inside another: a savepoint. */
 type Scope = {
-  readonly client: Prisma.TransactionClient;
+  readonly client: Tx;
   /** The last of the transactions inside this one; savepoints nest, so the next one waits for it. */
   inner: Promise<unknown>;
   ended: boolean;
 };
 
 /** By client, so that a second database in the same process has its own. */
+/** A client within a transaction. */
+export type Tx = Prisma.TransactionClient;
+
 type Scopes = ReadonlyMap<PrismaClient, Scope>;
 
 const scopes = new AsyncLocalStorage<Scopes>();
@@ -60,10 +63,10 @@ export function inTransaction(): boolean {
   return scopes.getStore() !== undefined;
 }
 
-type Asked = ((client: Prisma.TransactionClient) => Promise<unknown>) | readonly Promise<unknown>[];
+type Asked = ((client: Tx) => Promise<unknown>) | readonly Promise<unknown>[];
 
 /** Both forms of `$transaction`; Prisma's promises begin when they are awaited. */
-async function perform(asked: Asked, client: Prisma.TransactionClient): Promise<unknown> {
+async function perform(asked: Asked, client: Tx): Promise<unknown> {
   if (typeof asked === 'function') return asked(client);
   const results: unknown[] = [];
   for (const operation of asked) results.push(await operation);
@@ -73,7 +76,7 @@ async function perform(asked: Asked, client: Prisma.TransactionClient): Promise<
 function inside<T>(
   prisma: PrismaClient,
   scope: Scope,
-  work: (client: Prisma.TransactionClient) => Promise<T>,
+  work: (client: Tx) => Promise<T>,
 ): Promise<T> {
   const result = scope.inner.then(() =>
     scope.client.$transaction((client) => runInside(prisma, client, work)),
@@ -84,8 +87,8 @@ function inside<T>(
 
 async function runInside<T>(
   prisma: PrismaClient,
-  client: Prisma.TransactionClient,
-  work: (client: Prisma.TransactionClient) => Promise<T>,
+  client: Tx,
+  work: (client: Tx) => Promise<T>,
 ): Promise<T> {
   const scope: Scope = { client, inner: Promise.resolve(), ended: false };
   try {
@@ -100,7 +103,7 @@ function open(scope: Scope | undefined): Scope | undefined {
   return scope;
 }
 
-function member(client: Prisma.TransactionClient, property: string | symbol): unknown {
+function member(client: Tx, property: string | symbol): unknown {
   const value: unknown = Reflect.get(client, property);
   // Methods of the client are called on the client, not on the proxy.
   return typeof value === 'function' ? value.bind(client) : value;

@@ -1,7 +1,9 @@
 /** Addresses that are told events: a project's, or with `projectId` null an operator's, who is told those of all projects. */
+
 import type { DisabledReason } from '../core/webhook-plan.ts';
 import { endWaiting } from './delivery-times.ts';
-import type { Prisma, PrismaClient, Webhook } from './generated/client.ts';
+import type { PrismaClient, Webhook } from './generated/client.ts';
+import type { Tx } from './transaction.ts';
 
 /** Whose webhooks: a project's id, or null for an operator's. */
 export type WebhookOwner = string | null;
@@ -42,8 +44,6 @@ export type WebhookStore = {
   /** Ends what was still to be delivered, and forgets the secrets. */
   remove(owner: WebhookOwner, id: string, at: Date): Promise<void>;
 };
-
-type Tx = Prisma.TransactionClient;
 
 export function createWebhookStore(prisma: PrismaClient): WebhookStore {
   return {

@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { STATUS_CODES } from 'node:http';
+import { html } from '../net/html.ts';
 
 export type Page = {
   readonly status: number;
@@ -101,26 +102,14 @@ export function sendPage(response: ServerResponse, page: Page): void {
 
 function render({ status, title, text }: Page): string {
   const reason = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
-  return `<!doctype html>
+  return html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>${escapeHtml(title)}</title>
-<h1>${escapeHtml(title)}</h1>
-<p>${escapeHtml(text)}</p>
-<p><small>${escapeHtml(reason)}</small></p>
+<title>${title}</title>
+<h1>${title}</h1>
+<p>${text}</p>
+<p><small>${reason}</small></p>
 </html>
-`;
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+`.html;
 }

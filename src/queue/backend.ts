@@ -1,4 +1,5 @@
 /** What BullMQ keeps its jobs in: Redis, a PostgreSQL server, or the embedded PostgreSQL. */
+
 import { once } from 'node:events';
 import {
   type BackendFactory,
@@ -13,6 +14,7 @@ import {
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Storage } from '../config.ts';
+import { SECOND } from '../core/time.ts';
 import type { Database } from '../db/client.ts';
 import { answersInTime } from '../net/answers-in-time.ts';
 import { jobTelemetry } from '../net/tracing.ts';
@@ -34,7 +36,6 @@ export type QueueBackend = {
   close(): Promise<void>;
 };
 
-const SECOND = 1_000;
 const WEEK_SECONDS = 7 * 24 * 3_600;
 
 /** Several installations may share a Redis; their keys begin with this. */

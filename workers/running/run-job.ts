@@ -3,6 +3,7 @@
  * job's faults. A job that meets a fault, or whose worker dies, waits a little longer each time; one that goes
  * wrong again and again is set aside (src/core/quarantine.ts), and comes back by the reconciler.
  */
+
 import type { Logger } from 'pino';
 import {
   type AnyJob,
@@ -19,6 +20,7 @@ import {
   quarantineWaitsMs,
   reasonOf,
 } from '../../src/core/quarantine.ts';
+import { SECOND } from '../../src/core/time.ts';
 import type { QuarantineStore } from '../../src/db/quarantine.ts';
 import { isUnavailable } from '../../src/db/unavailable.ts';
 import type { CountJob, JobOutcome } from '../../src/ops/metrics/jobs.ts';
@@ -54,7 +56,6 @@ export type Attempts = <N extends QueueName>(
 ) => Promise<Attempt>;
 
 const none: Trouble = { faults: 0, outages: 0, forgiven: 0, alone: 0, probation: false };
-const SECOND = 1_000;
 
 /** One for each process: jobs that may have killed their worker run one at a time in it. */
 export function createAttempts(deps: RunDeps): Attempts {

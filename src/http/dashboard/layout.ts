@@ -1,18 +1,13 @@
 /** What every page has: the frame, the way back, signing out. */
 import { attribute, type Html, html } from '../../net/html.ts';
+import { icon, pagePolicy } from '../page-head.ts';
 import type { RawResponse } from '../render.ts';
 import type { Headers } from '../route.ts';
 import type { Assets } from './assets.ts';
 import type { ApiClient } from './client.ts';
 import { offers, type Session } from './session.ts';
 
-/** A post with two signs. */
-const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230f766e' d='M7 0h2v2h5l2 2-2 2H9v1h4v4H9v5H7v-5H2L0 9l2-2h5V6H3V2h4z'/%3E%3C/svg%3E";
-
-/** Nothing from elsewhere, nothing in line, no frame around it; `img-src` is for the icon, which is in the page. */
-export const PAGE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+export const PAGE_POLICY = pagePolicy({ forms: 'self' });
 
 export type Frame = {
   readonly assets: Assets;

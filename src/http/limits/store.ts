@@ -1,8 +1,10 @@
 /** Where processes share what they counted: Redis or PostgreSQL, by rate-limiter-flexible. */
+
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { RateLimiterPostgres, RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Storage } from '../../config.ts';
+import { SECOND } from '../../core/time.ts';
 import type { Database } from '../../db/client.ts';
 import type { Counted } from './windows.ts';
 
@@ -24,7 +26,6 @@ export type RateLimitStore = {
   close(): Promise<void>;
 };
 
-const SECOND = 1_000;
 /** Our choice: a store that takes longer than ten gathering intervals is as good as away. */
 const ANSWER_MS = SECOND;
 /** Processes compare a row's end with their own clocks, which may differ a little. */

@@ -1,7 +1,9 @@
 /** Custom domains of a project: add, look, verify, remove. */
+
 import { parseHostname } from '../../core/hostname.ts';
 import { shortList } from '../../core/printable.ts';
 import type { SettingsUse } from '../../core/redirects.ts';
+import { HOUR } from '../../core/time.ts';
 import type { DomainDetails, DomainStore } from '../../db/domains.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { eventView } from '../../events/event-view.ts';
@@ -36,7 +38,6 @@ export type DomainRoutesDeps = {
 
 /** Our choice: more than anybody adds by hand, less than would fill the queues. */
 const ADDS_PER_HOUR = 100;
-const HOUR_MS = 3_600_000;
 const TIMELINE_LENGTH = 200;
 
 export function domainRoutes(deps: DomainRoutesDeps): readonly Route[] {
@@ -249,10 +250,10 @@ function needsDeploy(projectId: string): string {
 
 async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise<Refusal | null> {
   const now = deps.now();
-  const added = await deps.domains.addedSince(projectId, new Date(now.getTime() - HOUR_MS));
+  const added = await deps.domains.addedSince(projectId, new Date(now.getTime() - HOUR));
   const oldest = added.at(-ADDS_PER_HOUR);
   if (oldest === undefined) return null;
-  const waitMs = oldest.getTime() + HOUR_MS - now.getTime();
+  const waitMs = oldest.getTime() + HOUR - now.getTime();
   return refuse(
     'too_many_domains',
     `This project added ${ADDS_PER_HOUR} domains within the last hour; that is as many as it may.`,

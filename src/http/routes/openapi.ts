@@ -8,12 +8,11 @@ import { refuse } from '../errors.ts';
 import { buildDocument } from '../openapi/document.ts';
 import { renderPages } from '../openapi/page/page.ts';
 import { style } from '../openapi/page/style.ts';
+import { pagePolicy } from '../page-head.ts';
 import type { ApiResponse } from '../response.ts';
 import { type Route, route } from '../route.ts';
 
-/** Nothing from elsewhere, nothing in line, no frame around it; `img-src` is for the icon, which is in the page. */
-const PAGE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const PAGE_POLICY = pagePolicy({ forms: 'none' });
 
 /** Where the build puts it: a browser cannot read what src/http/openapi/page/script.ts is written in. */
 const SCRIPT_FILE = 'dist/src/http/openapi/page/script.js';

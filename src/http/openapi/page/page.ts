@@ -1,6 +1,7 @@
 /** The pages below `/docs`: the OpenAPI document for people, rendered once. They read without a script. */
 
 import { type Html, html } from '../../../net/html.ts';
+import { icon } from '../../page-head.ts';
 import { type OpenApiDocument, verbs } from '../model.ts';
 import {
   brokenAtSlashes,
@@ -11,10 +12,6 @@ import {
 import { prose, words } from './prose.ts';
 import { errorTable } from './responses-table.ts';
 import { referred, schemaSections } from './schema-section.ts';
-
-/** A post with two signs. */
-const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230f766e' d='M7 0h2v2h5l2 2-2 2H9v1h4v4H9v5H7v-5H2L0 9l2-2h5V6H3V2h4z'/%3E%3C/svg%3E";
 
 /** Every page by its path: `/docs`, what the operations have in common, and one page for the operations of each tag. */
 export function renderPages(document: OpenApiDocument): ReadonlyMap<string, string> {

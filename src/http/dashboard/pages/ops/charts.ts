@@ -1,9 +1,9 @@
 /** What happened in the last hours, drawn on the server; each drawing says in words what it shows. */
+import { HOUR } from '../../../../core/time.ts';
 import { type Html, html } from '../../../../net/html.ts';
 import type { Overview } from '../../client.ts';
 import { table } from '../../parts/table.ts';
 
-const HOUR_MS = 3_600_000;
 const HOURS = 24;
 
 type Series = { readonly title: string; readonly types: readonly string[]; readonly tone: string };
@@ -28,8 +28,8 @@ const series: readonly Series[] = [
 type Bar = { readonly at: number; readonly count: number };
 
 export function activityCharts({ activity }: Overview, now: Date): Html {
-  const last = Math.floor(now.getTime() / HOUR_MS) * HOUR_MS;
-  const hours = Array.from({ length: HOURS }, (_, hour) => last - (HOURS - 1 - hour) * HOUR_MS);
+  const last = Math.floor(now.getTime() / HOUR) * HOUR;
+  const hours = Array.from({ length: HOURS }, (_, hour) => last - (HOURS - 1 - hour) * HOUR);
   const counted = new Map(activity.hours.map(({ at, counts }) => [Date.parse(at), counts]));
   const barsOf = ({ types }: Series): readonly Bar[] =>
     hours.map((at) => ({
