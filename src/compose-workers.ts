@@ -15,7 +15,7 @@ import { type RecheckLiveDeps, recheckLive } from '../workers/recheck-live.ts';
 import { createRelay } from '../workers/relay-deliveries.ts';
 import { type RenewCertificateDeps, renewCertificate } from '../workers/renew-certificate.ts';
 import { countOrders, tellChecks } from '../workers/running/worker-counts.ts';
-import type { WorkerDeps } from '../workers/start.ts';
+import { startWorkers, type WorkerDeps } from '../workers/start.ts';
 import { advance } from './advance-order.ts';
 import { createAsk } from './certificates/authority-health.ts';
 import { HTTPS_PORT } from './certificates/compose.ts';
@@ -50,6 +50,7 @@ import { createRepairStore } from './db/waiting.ts';
 import type { Earlier } from './dns/observe.ts';
 import { inSpan } from './net/tracing.ts';
 import { forgetJobs } from './queue/queues.ts';
+import type { Closing } from './roles/closing.ts';
 import { deliverDeps, relayDeps } from './roles/webhooks.ts';
 
 /** However short a laboratory's window: each turn costs the queue and the database some milliseconds. */
@@ -282,4 +283,10 @@ async function probeChallenge({ config, observer, probes }: Parts, hostname: str
 function checkRules({ verifyWindowMs, escalateAfterMs }: Config, now: Date): CheckRules {
   const jitter = Math.random();
   return { now, windowMs: verifyWindowMs, escalateAfterMs, jitter };
+}
+
+/** Starts the workers of every queue, the timers and the reconciler. */
+export async function startWork(parts: Parts, closings: Closing[]): Promise<void> {
+  const workers = startWorkers(composeWorkers(parts));
+  closings.push((deadlineMs) => workers.close(deadlineMs));
 }

@@ -1,34 +1,36 @@
 /** The one place where parts are built and handed to each other. */
+import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Authorities, ConfiguredAuthority } from './certificates/authority.ts';
-import { createAuthorityHealth } from './certificates/authority-health.ts';
+import { type AuthorityHealth, createAuthorityHealth } from './certificates/authority-health.ts';
 import { composeAuthorities, composeExternal } from './certificates/compose.ts';
-import { answeringProbes, createProbes } from './certificates/probe.ts';
+import type { ExternalAuthority } from './certificates/external-authority.ts';
+import { answeringProbes, createProbes, type Probed, type Probes } from './certificates/probe.ts';
 import type { Vault } from './certificates/vault.ts';
 import type { Config } from './config.ts';
 import { publishedBudget } from './core/authority-budget.ts';
 import type { CaaAuthority } from './core/caa/caa-set.ts';
-import { followUps } from './core/follow-ups.ts';
+import { followUps, type Waiting } from './core/follow-ups.ts';
 import type { AuthorityBudget, AuthorityBudgets } from './db/authority-budget.ts';
-import { createAuthorityKeyStore } from './db/authority-keys.ts';
-import { createCertificateStore } from './db/certificates.ts';
-import { createCheckStore } from './db/checks.ts';
+import { type AuthorityKeyStore, createAuthorityKeyStore } from './db/authority-keys.ts';
+import { type CertificateStore, createCertificateStore } from './db/certificates.ts';
+import { type CheckStore, createCheckStore } from './db/checks.ts';
 import type { Database } from './db/client.ts';
-import { createDeliveryStore } from './db/deliveries.ts';
-import { createDomainStore } from './db/domains.ts';
-import { createEdgeLookups, edgeConnections } from './db/edge-lookups.ts';
-import { createProjectStore } from './db/projects.ts';
+import { createDeliveryStore, type DeliveryStore } from './db/deliveries.ts';
+import { createDomainStore, type DomainStore } from './db/domains.ts';
+import { createEdgeLookups, type EdgeLookups, edgeConnections } from './db/edge-lookups.ts';
+import { createProjectStore, type ProjectStore } from './db/projects.ts';
 import { createQuarantineStore } from './db/quarantine.ts';
-import { createWaitingStore } from './db/waiting.ts';
-import { createWebhookStore } from './db/webhooks.ts';
+import { createWaitingStore, type WaitingStore } from './db/waiting.ts';
+import { createWebhookStore, type WebhookStore } from './db/webhooks.ts';
 import { createProofs, createTargets, type DerivedSecrets } from './derived-secrets.ts';
-import { createObserver } from './dns/observe.ts';
+import { createObserver, type Observer } from './dns/observe.ts';
 import { createWire, type Wire } from './dns/wire/wire.ts';
-import { composeOwnAddresses } from './net/own-addresses.ts';
+import { composeOwnAddresses, type OwnAddresses } from './net/own-addresses.ts';
 import type { Metrics } from './ops/metrics/metrics.ts';
 import type { QueueBackend } from './queue/backend.ts';
-import { createBringNow } from './queue/bring-now.ts';
-import { openQueues } from './queue/queues.ts';
+import { type BringNow, createBringNow } from './queue/bring-now.ts';
+import { openQueues, type Queues, type SeenQueues } from './queue/queues.ts';
 
 export type Clock = () => Date;
 
@@ -45,36 +47,69 @@ export type Opened = {
   readonly metrics?: Metrics;
 };
 
-export type Parts = ReturnType<typeof compose>;
+/** Everything that roles are made of, each part built once. */
+export type Parts = Opened & {
+  /** The connections that an edge has for itself alone. */
+  readonly edgePool: pg.Pool;
+  readonly probes: Probes;
+  /** What an edge asks the database; our own probes are answered before it. */
+  readonly lookups: EdgeLookups & Probed;
+  /** Also as operators see them. */
+  readonly queues: SeenQueues;
+  readonly keys: AuthorityKeyStore;
+  /** The local authority's root in PEM, once it has signed something. */
+  rootCertificate(): Promise<string | null>;
+  readonly observer: Observer;
+  /** The one that orders go to first, and the one that stands in for it. */
+  readonly authorities: Authorities;
+  readonly health: AuthorityHealth;
+  /** Null where certificates are our own. */
+  readonly external: ExternalAuthority | null;
+  /** As CAA records name the authorities in use, in their order. */
+  caaAuthorities(): Promise<readonly CaaAuthority[]>;
+  readonly projects: ProjectStore;
+  readonly domains: DomainStore;
+  readonly checks: CheckStore;
+  readonly certificates: CertificateStore;
+  readonly waiting: WaitingStore;
+  readonly webhooks: WebhookStore;
+  readonly deliveries: DeliveryStore;
+  /** The host name that a domain's record must point to. */
+  targetFor(projectId: string, hostname: string): string;
+  readonly ownAddresses: OwnAddresses;
+  /** The text that proves an apex to be a project's. */
+  proofFor(projectId: string, hostname: string): string;
+  /** Makes sure that a waiting domain's jobs exist. */
+  wake(domain: Waiting & { readonly id: string; readonly epoch: number }): Promise<void>;
+  readonly bringNow: BringNow;
+  /** Lets go of what was opened here. */
+  close(): Promise<void>;
+};
 
 /** Builds every part once. Nothing here asks the network; `close` lets go of what it opened. */
-export function compose(opened: Opened) {
-  const { config, database, backend, secrets, log, now } = opened;
+export function compose(opened: Opened): Parts {
+  const { config, database, backend, vault, secrets, log, now } = opened;
   const { prisma } = database;
   const wire = createWire();
   const queues = openQueues(backend);
-  const edge = composeLookups(opened);
+  const { edgePool, probes, lookups } = composeLookups(opened);
   const observer = composeObserver(opened, wire);
   const targetFor = createTargets(secrets.target, config.platform.domain);
   const keys = createAuthorityKeyStore(prisma);
-  const authorities = composeAuthorities({
+  const isHeld = async (hostname: string) => (await lookups.findRoute(hostname)) !== null;
+  const authorities = composeAuthorities({ config: config.acme, keys, vault, isHeld, now });
+  return {
     ...opened,
-    config: config.acme,
-    keys,
-    isHeld: async (hostname) => (await edge.lookups.findRoute(hostname)) !== null,
-  });
-  const parts = {
-    ...opened,
-    ...edge,
+    edgePool,
+    probes,
+    lookups,
     queues,
     keys,
-    /** The local authority's root in PEM, once it has signed something. */
     rootCertificate: async () => (await keys.loadRoot())?.certificate ?? null,
     observer,
     authorities,
     health: composeHealth(opened),
     external: composeExternal(config, observer.lookupAddresses),
-    /** As CAA records name the authorities in use, in their order. */
     caaAuthorities: () => caaAuthorities(authorities, config.acme.challenge),
     projects: createProjectStore(prisma),
     domains: createDomainStore(prisma),
@@ -86,11 +121,8 @@ export function compose(opened: Opened) {
     targetFor,
     ownAddresses: composeOwnAddresses({ config, observer, targetFor, now }),
     proofFor: createProofs(secrets.proof),
-  };
-  return {
-    ...parts,
-    wake: createWake(parts),
-    bringNow: createBringNow({ ...parts, quarantine: createQuarantineStore(prisma) }),
+    wake: createWake(queues),
+    bringNow: createBringNow({ queues, quarantine: createQuarantineStore(prisma), now }),
     async close() {
       await queues.close();
       wire.close();
@@ -149,9 +181,8 @@ function composeObserver({ config, metrics }: Opened, wire: Wire) {
   });
 }
 
-/** Makes sure that a waiting domain's jobs exist. */
-function createWake({ queues }: { queues: ReturnType<typeof openQueues> }) {
-  return async (domain: Parameters<typeof followUps>[0] & { id: string; epoch: number }) => {
+function createWake(queues: Queues): Parts['wake'] {
+  return async (domain) => {
     const job = { domainId: domain.id, epoch: domain.epoch };
     for (const { queue, runAt } of followUps(domain)) await queues.enqueue(queue, [{ job, runAt }]);
   };

@@ -1,25 +1,18 @@
 /** Opens the storage, brings it up to date and starts the roles that the configuration names. */
 import type { Logger } from 'pino';
-import type { Served } from './api.ts';
-import { sealOf } from './certificates/keys.ts';
-import { createProofCertificates } from './certificates/proof-certificate.ts';
 import { type Clock, compose, type Parts } from './compose.ts';
 import type { Config, Storage } from './config.ts';
 import { createApiKeyStore } from './db/api-keys.ts';
 import { openDatabase, requireUtc } from './db/client.ts';
 import { migrate } from './db/migrate.ts';
-import { listenForRouteNews } from './db/route-news.ts';
-import { createAwayProbe, isUnavailable } from './db/unavailable.ts';
-import { keepCertificates } from './edge/secure-contexts.ts';
-import { upstreamReach } from './edge/upstream.ts';
+import { isUnavailable } from './db/unavailable.ts';
 import type { Api } from './http/api.ts';
 import { ensureApiKey } from './http/keys/first-key.ts';
-import { listen } from './http/socket/server.ts';
-import { trustedProxies as membersOf } from './net/client-address.ts';
 import { openVault } from './open-vault.ts';
-import { type Ops, openOps } from './ops/open.ts';
+import { type Ops, openOps, rolesOf } from './ops/open.ts';
 import type { ReadReadiness } from './ops/readiness.ts';
 import { openQueueBackend } from './queue/backend.ts';
+import { type Closing, closeAll } from './roles/closing.ts';
 
 export type Addresses = {
   /** The API's base, without a trailing slash. */
@@ -39,8 +32,6 @@ export type Signpost = {
   /** Stops taking work, lets what is under way finish for at most `deadlineMs`, and lets go of everything. */
   close(deadlineMs: number): Promise<void>;
 };
-
-type Closing = (deadlineMs: number) => Promise<void>;
 
 const FAILED_START_DEADLINE_MS = 1_000;
 
@@ -75,22 +66,20 @@ async function startRoles(
   readiness: ReadReadiness,
   closings: Closing[],
 ): Promise<{ api: Api | null; addresses: Omit<Addresses, 'metricsPort'> }> {
-  const { certificates, role } = parts.config;
-  const plays = (one: Config['role']) => role === 'all' || role === one;
+  const roles = rolesOf(parts.config);
   // The edge first, so that no challenge is published before somebody answers it.
-  const isOwn = certificates.source === 'own';
-  const edge = isOwn && plays('edge') ? await startEdge(parts, closings) : null;
+  const edge = roles.includes('edge')
+    ? await (await import('./roles/edge.ts')).startEdge(parts, closings)
+    : null;
   const dropTraffic = (hostname: string) => edge?.hear({ kind: 'gone', hostname });
-  const http = plays('api') ? await startApi({ parts, readiness, dropTraffic }, closings) : null;
-  if (plays('worker')) await startWork(parts, closings);
+  const http = roles.includes('api')
+    ? await (await import('./api.ts')).startApi({ parts, readiness, dropTraffic }, closings)
+    : null;
+  if (roles.includes('worker')) {
+    await (await import('./compose-workers.ts')).startWork(parts, closings);
+  }
   const addresses = { http: http?.address ?? null, edge: edge?.ports ?? null };
   return { api: http?.api ?? null, addresses };
-}
-
-/** In the opposite order, all within one deadline. */
-async function closeAll(closings: readonly Closing[], deadlineMs: number): Promise<void> {
-  const end = Date.now() + deadlineMs;
-  for (const closing of closings.toReversed()) await closing(Math.max(0, end - Date.now()));
 }
 
 async function makeFirstKey({ config, database, now }: Parts): Promise<string | null> {
@@ -139,59 +128,4 @@ async function untilUp(storage: Storage, log: Logger, act: () => Promise<unknown
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   }
-}
-
-async function startWork(parts: Parts, closings: Closing[]): Promise<void> {
-  const { composeWorkers } = await import('./compose-workers.ts');
-  const { startWorkers } = await import('../workers/start.ts');
-  const workers = startWorkers(composeWorkers(parts));
-  closings.push((deadlineMs) => workers.close(deadlineMs));
-}
-
-async function startApi(
-  served: Served,
-  closings: Closing[],
-): Promise<{ api: Api; address: string }> {
-  const { createSignpostApi } = await import('./api.ts');
-  const { api, close } = createSignpostApi(served);
-  closings.push(close);
-  const { host, port } = served.parts.config.http;
-  const { trustedProxies } = served.parts.config.api;
-  const server = await listen(api, { host, port, trustedProxies });
-  closings.push((deadlineMs) => server.close(deadlineMs));
-  const name = host.includes(':') ? `[${host}]` : host;
-  return { api, address: `http://${name}:${server.address.port}` };
-}
-
-async function startEdge(parts: Parts, closings: Closing[]) {
-  const { createEdge } = await import('./edge/edge.ts');
-  const { config, database, lookups, vault, log, metrics, now } = parts;
-  const loadSealed = keepCertificates(lookups.loadCertificate);
-  const edge = createEdge({
-    log,
-    ...(metrics && { count: metrics.edge }),
-    reach: upstreamReach(config, parts.ownAddresses),
-    visitors: {
-      perAddress: config.edge.connectionsPerAddress,
-      isTrusted: membersOf(config.api.trustedProxies),
-    },
-    findChallenge: lookups.findChallenge,
-    findChallengeCertificate:
-      config.acme.challenge === 'tls-alpn-01'
-        ? createProofCertificates(lookups.findProof, now)
-        : null,
-    findRoute: lookups.findRoute,
-    isDatabaseAway: createAwayProbe(database),
-    async loadCertificate(id) {
-      const stored = await loadSealed(id);
-      if (stored === null) return null;
-      return { chain: stored.chain, key: vault.open(stored.sealedKey, sealOf(id)) };
-    },
-  });
-  closings.push((deadlineMs) => edge.close(deadlineMs));
-  const ports = await edge.listen({ host: config.http.host, ...config.edge });
-  const beating = { pool: parts.edgePool, openPool: database.openPool };
-  const news = listenForRouteNews({ database: beating, log, hear: edge.hear });
-  closings.push(() => news.close());
-  return { ports, hear: edge.hear };
 }

@@ -55,7 +55,8 @@ type Lookups = {
   findTlsChallenge(hostname: string): Promise<string | null>;
 };
 
-type Probed = {
+/** What asks for a name's proof, ours or an authority's. */
+export type Probed = {
   /** The key authorization of the name's open tls-alpn-01 challenge; with a token, the answer to that probe. */
   findProof(hostname: string, probeToken: string | null): Promise<string | null>;
 };

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { routesOf } from '../../src/api.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Api, RawRequest } from '../../src/http/api.ts';
 import type { BodyRead } from '../../src/http/body.ts';
@@ -11,6 +10,7 @@ import { anywhere, refusalsOf } from '../../src/http/openapi/refusals.ts';
 import type { RawResponse } from '../../src/http/render.ts';
 import type { Route } from '../../src/http/route.ts';
 import { createRouter, type Router } from '../../src/http/router.ts';
+import { routesOf } from '../../src/routes.ts';
 import { startSignpost } from '../../src/start.ts';
 import { storageOf } from '../process/support.ts';
 import { bodyFields, fields } from './fields.ts';
@@ -42,7 +42,7 @@ export async function startSocketlessApi(): Promise<SocketlessApi> {
     forgetKey: () => {},
     openStream: notAsked,
   };
-  const find = createRouter(routesOf({ ...parts, ...unused }));
+  const find = createRouter(routesOf({ parts, ...unused }));
   return {
     known: await makeKnown(admin, (method, path, body) => call(api, admin, method, path, body)),
     async problemWith(raw) {

@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { routesOf } from '../../src/api.ts';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createApiKeyStore } from '../../src/db/api-keys.ts';
 import type { Api } from '../../src/http/api.ts';
 import { params } from '../../src/http/params.ts';
 import { type Route, type Scope, scopes } from '../../src/http/route.ts';
+import { routesOf } from '../../src/routes.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { type FreshStorage, freshStorage } from '../support/storage.ts';
 import { callApi, errorBody } from './support.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
   api = signpost.api;
   const notAsked = () => Promise.reject(new Error('these routes are not asked'));
   routes = routesOf({
-    ...signpost.parts,
+    parts: signpost.parts,
     dropTraffic: () => {},
     forgetKey: () => {},
     readiness: notAsked,

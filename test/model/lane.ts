@@ -4,7 +4,6 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { type RoutesDeps, routesOf } from '../../src/api.ts';
 import type { CertificateAuthority } from '../../src/certificates/authority.ts';
 import { createVault } from '../../src/certificates/vault.ts';
 import { compose, type Parts } from '../../src/compose.ts';
@@ -16,6 +15,7 @@ import type { Observer } from '../../src/dns/observe.ts';
 import type { ApiResponse } from '../../src/http/response.ts';
 import type { Route } from '../../src/http/route.ts';
 import type { QueueBackend } from '../../src/queue/backend.ts';
+import { type RoutesDeps, routesOf } from '../../src/routes.ts';
 import type { WorkerDeps } from '../../workers/start.ts';
 import { freshStorage, type StorageName } from '../support/storage.ts';
 import { type AlarmClock, createAlarmClock } from './alarm-clock.ts';
@@ -236,7 +236,7 @@ const notAsked = () => Promise.reject(new Error('the model asks neither'));
 
 function routesDeps(parts: Parts): RoutesDeps {
   return {
-    ...parts,
+    parts,
     dropTraffic: () => undefined,
     forgetKey: () => undefined,
     readiness: notAsked,

@@ -1,13 +1,14 @@
 /** Every route of the service, to be described rather than run: nothing behind them is open. */
-import { type RoutesDeps, routesOf } from '../../src/api.ts';
+
 import { loadConfig } from '../../src/config.ts';
 import type { Route } from '../../src/http/route.ts';
+import { type RoutesDeps, routesOf } from '../../src/routes.ts';
 
-/** As src/api.ts lists them, with these variables in the environment. */
+/** As src/routes.ts lists them, with these variables in the environment. */
 export function everyRoute(env: Readonly<Record<string, string>> = {}): readonly Route[] {
   const loaded = loadConfig(env);
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   // Stores keep what they are given until they are called, which nobody does here.
-  const closed = { config: loaded.config, database: { prisma: {}, pool: {} } };
-  return routesOf(closed as unknown as RoutesDeps);
+  const parts = { config: loaded.config, database: { prisma: {}, pool: {} } };
+  return routesOf({ parts } as unknown as RoutesDeps);
 }

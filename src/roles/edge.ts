@@ -1,0 +1,46 @@
+/** The edge role: the listener that serves customers' domains, and what it asks of everybody else. */
+import { sealOf } from '../certificates/keys.ts';
+import { createProofCertificates } from '../certificates/proof-certificate.ts';
+import type { Parts } from '../compose.ts';
+import { listenForRouteNews } from '../db/route-news.ts';
+import { createAwayProbe } from '../db/unavailable.ts';
+import { createEdge, type Edge, type EdgePorts } from '../edge/edge.ts';
+import { keepCertificates } from '../edge/secure-contexts.ts';
+import { upstreamReach } from '../edge/upstream.ts';
+import { trustedProxies } from '../net/client-address.ts';
+import type { Closing } from './closing.ts';
+
+export type StartedEdge = { readonly ports: EdgePorts; readonly hear: Edge['hear'] };
+
+/** Opens the ports and listens for changed routes; adds to `closings` what ends both. */
+export async function startEdge(parts: Parts, closings: Closing[]): Promise<StartedEdge> {
+  const { config, database, lookups, vault, log, metrics, now } = parts;
+  const loadSealed = keepCertificates(lookups.loadCertificate);
+  const edge = createEdge({
+    log,
+    ...(metrics && { count: metrics.edge }),
+    reach: upstreamReach(config, parts.ownAddresses),
+    visitors: {
+      perAddress: config.edge.connectionsPerAddress,
+      isTrusted: trustedProxies(config.api.trustedProxies),
+    },
+    findChallenge: lookups.findChallenge,
+    findChallengeCertificate:
+      config.acme.challenge === 'tls-alpn-01'
+        ? createProofCertificates(lookups.findProof, now)
+        : null,
+    findRoute: lookups.findRoute,
+    isDatabaseAway: createAwayProbe(database),
+    async loadCertificate(id) {
+      const stored = await loadSealed(id);
+      if (stored === null) return null;
+      return { chain: stored.chain, key: vault.open(stored.sealedKey, sealOf(id)) };
+    },
+  });
+  closings.push((deadlineMs) => edge.close(deadlineMs));
+  const ports = await edge.listen({ host: config.http.host, ...config.edge });
+  const beating = { pool: parts.edgePool, openPool: database.openPool };
+  const news = listenForRouteNews({ database: beating, log, hear: edge.hear });
+  closings.push(() => news.close());
+  return { ports, hear: edge.hear };
+}
