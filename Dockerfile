@@ -11,7 +11,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/bin ./bin
 COPY --from=build /app/dist ./dist
-COPY --from=build /app/src/http/dashboard/assets ./src/http/dashboard/assets
+COPY --from=build /app/src/dashboard/assets ./src/dashboard/assets
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 USER node
 EXPOSE 3000 80 443

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import { PLATFORM_DOMAIN, startLaboratory, ZONE } from '../dist/src/cli/demo/laboratory.js';
-import { loadConfig } from '../dist/src/config.js';
+import { loadConfig } from '../dist/src/config/config.js';
 import { startSignpost } from '../dist/src/start.js';
 
 const images = fileURLToPath(new URL('../docs/images/', import.meta.url));

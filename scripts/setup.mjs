@@ -60,7 +60,7 @@ const steps = [
     name: 'template',
     label: 'Making an empty database',
     due: () => !existsSync(join(template, 'PG_VERSION')),
-    act: () => node('dist/src/db/embedded/make-template.js', []),
+    act: () => node('dist/src/db/engine/embedded/make-template.js', []),
     note: () => true,
   },
 ];

@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { destination, type Logger, pino } from 'pino';
-import { type Config, loadConfig } from './config.ts';
-import type { ConfigProblem } from './config-fallback.ts';
+import type { ConfigProblem } from './config/combinations.ts';
+import { type Config, loadConfig } from './config/config.ts';
 import { logOptions } from './ops/log.ts';
+import { startProblem } from './roles/start-problem.ts';
+import { welcome } from './roles/welcome.ts';
 import { type Signpost, startSignpost } from './start.ts';
-import { startProblem } from './start-problem.ts';
-import { welcome } from './welcome.ts';
 
 /** Long enough for an order under way to store its step, shorter than an orchestrator's 30 s. */
 const STOP_DEADLINE_MS = 20_000;

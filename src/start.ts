@@ -1,18 +1,18 @@
 /** Opens the storage, brings it up to date and starts the roles that the configuration names. */
 import type { Logger } from 'pino';
-import { type Clock, compose, type Parts } from './compose.ts';
-import type { Config, Storage } from './config.ts';
+import { openVault } from './certificates/vault/open-vault.ts';
+import type { Config, Storage } from './config/config.ts';
 import { createApiKeyStore } from './db/api-keys.ts';
-import { openDatabase, requireUtc } from './db/client.ts';
-import { migrate } from './db/migrate.ts';
-import { isUnavailable } from './db/unavailable.ts';
-import type { Api } from './http/api.ts';
+import { openDatabase, requireUtc } from './db/engine/client.ts';
+import { migrate } from './db/engine/migrate.ts';
+import { isUnavailable } from './db/engine/unavailable.ts';
 import { ensureApiKey } from './http/keys/first-key.ts';
-import { openVault } from './open-vault.ts';
-import { type Ops, openOps, rolesOf } from './ops/open.ts';
+import type { Api } from './http/pipeline/api.ts';
 import type { ReadReadiness } from './ops/readiness.ts';
 import { openQueueBackend } from './queue/backend.ts';
 import { type Closing, closeAll } from './roles/closing.ts';
+import { type Ops, openOps, rolesOf } from './roles/listeners.ts';
+import { type Clock, compose, type Parts } from './roles/parts.ts';
 
 export type Addresses = {
   /** The API's base, without a trailing slash. */
@@ -73,10 +73,10 @@ async function startRoles(
     : null;
   const dropTraffic = (hostname: string) => edge?.hear({ kind: 'gone', hostname });
   const http = roles.includes('api')
-    ? await (await import('./api.ts')).startApi({ parts, readiness, dropTraffic }, closings)
+    ? await (await import('./roles/api.ts')).startApi({ parts, readiness, dropTraffic }, closings)
     : null;
   if (roles.includes('worker')) {
-    await (await import('./compose-workers.ts')).startWork(parts, closings);
+    await (await import('./roles/worker.ts')).startWork(parts, closings);
   }
   const addresses = { http: http?.address ?? null, edge: edge?.ports ?? null };
   return { api: http?.api ?? null, addresses };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { variableNames } from '../src/config.ts';
+import { variableNames } from '../src/config/config.ts';
 import { command } from './support/process.ts';
 
 const file = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');

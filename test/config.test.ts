@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { loadConfig, variableNames } from '../src/config.ts';
+import { loadConfig, variableNames } from '../src/config/config.ts';
 
 const key = Buffer.alloc(32, 7).toString('base64');
 const databaseUrl = 'postgres://signpost@127.0.0.1/signpost';

@@ -2,10 +2,17 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
-import { createVault } from '../src/certificates/vault.ts';
-import { createDerivedSecretStore, type DerivedSecretStore } from '../src/db/authority-keys.ts';
-import { openDatabase } from '../src/db/client.ts';
-import { type DerivedSecrets, deriveSecrets, loadDerivedSecrets } from '../src/derived-secrets.ts';
+import {
+  type DerivedSecrets,
+  deriveSecrets,
+  loadDerivedSecrets,
+} from '../src/certificates/vault/derived-secrets.ts';
+import { createVault } from '../src/certificates/vault/vault.ts';
+import { openDatabase } from '../src/db/engine/client.ts';
+import {
+  createDerivedSecretStore,
+  type DerivedSecretStore,
+} from '../src/db/issuance/authority-keys.ts';
 import { freshStorage, type StorageName, storagesOfRun } from './support/storage.ts';
 
 /** They take tens of seconds where the machine does much else meanwhile. */

@@ -1,19 +1,19 @@
 /** What the documents list is what the code has: in both directions. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { variableNames } from '../src/config.ts';
-import { authorityLimits } from '../src/core/authority-budget.ts';
-import { attemptWaitsMs, renewAt, renewal } from '../src/core/certificate-plan.ts';
+import { variableNames } from '../src/config/config.ts';
+import { authorityLimits } from '../src/core/certificates/budget.ts';
+import { nextActions } from '../src/core/certificates/escalation-words.ts';
+import { attemptWaitsMs, renewAt, renewal } from '../src/core/certificates/plan.ts';
 import { explain } from '../src/core/diagnosis/explain.ts';
 import { extendedErrorWords } from '../src/core/diagnosis/extended-errors.ts';
 import { actors, type FindingCode, severities } from '../src/core/diagnosis/findings.ts';
 import { providerNamed } from '../src/core/diagnosis/providers.ts';
 import { caaHintWords, hintWords } from '../src/core/diagnosis/words-hints.ts';
-import { nextActions } from '../src/core/escalation-words.ts';
-import { nextWaitMs, recheckWaits, VERIFY_WINDOW_MS } from '../src/core/ladder.ts';
-import { type DomainState, type Occurrence, transition } from '../src/core/lifecycle.ts';
-import type { ProofSeen } from '../src/core/proof.ts';
-import { REDIRECTS_MAX, redirectStatuses } from '../src/core/redirects.ts';
+import { nextWaitMs, recheckWaits, VERIFY_WINDOW_MS } from '../src/core/life/ladder.ts';
+import { type DomainState, type Occurrence, transition } from '../src/core/life/lifecycle.ts';
+import type { ProofSeen } from '../src/core/names/proof.ts';
+import { REDIRECTS_MAX, redirectStatuses } from '../src/core/names/redirects.ts';
 import { docsDomain } from '../src/http/schemas/domain-examples.ts';
 import { later, noon } from './support/builders.ts';
 
@@ -131,15 +131,15 @@ describe('the documents', () => {
 
   it('list every state, event and cause, and no other', () => {
     const page = file('docs/lifecycle.md');
-    const lifecycle = file('src/core/lifecycle.ts');
+    const lifecycle = file('src/core/life/lifecycle.ts');
     const states = [...lifecycle.matchAll(/readonly status: '(\w+)'/g)].map(
       ([, name = '']) => name,
     );
     same(firstCells(section(page, 'States')), states);
     const sources = [
-      'src/core/lifecycle.ts',
-      'src/core/findings-changed.ts',
-      'src/core/events.ts',
+      'src/core/life/lifecycle.ts',
+      'src/core/life/findings-changed.ts',
+      'src/core/life/events.ts',
     ].map(file);
     const events = [...sources.join().matchAll(/'((?:domain|certificate|escalation)\.\w+)'/g)];
     same(
@@ -154,7 +154,7 @@ describe('the documents', () => {
     const text = api.slice(api.indexOf('### Domain settings')).replace(/\s+/g, ' ');
     const [, order = ''] = /refused in this order[^:]*: ([^.]+)\./.exec(text) ?? [];
     const named = [...order.matchAll(/`(\w+)`/g)].map(([, code = '']) => code);
-    const source = file('src/core/redirects.ts');
+    const source = file('src/core/names/redirects.ts');
     const union = /SettingsRefusalCode =([^;]+);/.exec(source)?.[1] ?? '';
     const codes = [...union.matchAll(/'(\w+)'/g)].map(([, code = '']) => code);
     expect(named).toEqual(codes);

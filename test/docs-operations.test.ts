@@ -1,10 +1,10 @@
 /** docs/operations.md is read at three in the morning: what it names must be there, and the waits must be the code's. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { queueNames } from '../src/core/jobs.ts';
-import { quarantine } from '../src/core/quarantine.ts';
-import { attemptWaitsMs } from '../src/core/webhook-plan.ts';
-import { repairKinds } from '../src/db/waiting.ts';
+import { queueNames } from '../src/core/operations/jobs.ts';
+import { quarantine } from '../src/core/operations/quarantine.ts';
+import { attemptWaitsMs } from '../src/core/operations/webhook-plan.ts';
+import { repairKinds } from '../src/db/domains/waiting.ts';
 
 const root = new URL('../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');

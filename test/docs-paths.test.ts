@@ -69,7 +69,7 @@ describe('the documents', () => {
   });
 
   it.each([
-    ['`src/config.ts` and `workers/`', []],
+    ['`src/config/config.ts` and `workers/`', []],
     ['`src/nowhere.ts`', ['src/nowhere.ts']],
     ['| `src/http/` | `routes/` and `api.ts` |', []],
     ['| `src/http/` | `lanes/` |', ['lanes/']],

@@ -2,16 +2,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
-import { createVault } from '../src/certificates/vault.ts';
-import { type Database, openDatabase } from '../src/db/client.ts';
+import { reseal, sealedWithOthers } from '../src/certificates/vault/reseal.ts';
+import { createVault } from '../src/certificates/vault/vault.ts';
+import { type Database, openDatabase } from '../src/db/engine/client.ts';
 import {
   createSealedStore,
   inWords,
   type ResealedRow,
   type SealedStore,
   sealedColumns,
-} from '../src/db/sealed-columns.ts';
-import { reseal, sealedWithOthers } from '../src/reseal.ts';
+} from '../src/db/issuance/sealed-columns.ts';
 import { closeAfterEach } from './support/closings.ts';
 import { freshStorage, type StorageName, storages, storagesOfRun } from './support/storage.ts';
 

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { createVault } from '../src/certificates/vault.ts';
-import { loadConfig } from '../src/config.ts';
-import { createAuthorityKeyStore } from '../src/db/authority-keys.ts';
-import { openDatabase } from '../src/db/client.ts';
+import { createVault } from '../src/certificates/vault/vault.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { openDatabase } from '../src/db/engine/client.ts';
+import { createAuthorityKeyStore } from '../src/db/issuance/authority-keys.ts';
 import { startSignpost } from '../src/start.ts';
 import { freshStorage } from './support/storage.ts';
 

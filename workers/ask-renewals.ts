@@ -5,22 +5,25 @@
  * time of the renewal that comes of it, and when to ask again.
  * May run twice: what is taken is leased, and an answer is for one certificate.
  */
-import type { RenewalInformation } from '../src/certificates/authority.ts';
-import type { Silence } from '../src/certificates/renewals.ts';
-import { drawOf, movedRenewalAt, type Renewable } from '../src/core/certificate-plan.ts';
-import type { CheckRules } from '../src/core/check.ts';
-import { askSilentAgainAt, askWithoutOpinionAgainAt } from '../src/core/renewal-information.ts';
-import type { CertificateStore } from '../src/db/certificates.ts';
+import type { RenewalInformation } from '../src/certificates/authorities/authority.ts';
+import type { Silence } from '../src/certificates/authorities/renewals.ts';
+import { drawOf, movedRenewalAt, type Renewable } from '../src/core/certificates/plan.ts';
+import {
+  askSilentAgainAt,
+  askWithoutOpinionAgainAt,
+} from '../src/core/certificates/renewal-information.ts';
+import type { CheckRules } from '../src/core/life/check.ts';
+import type { DueDomains } from '../src/db/domains/sweeps.ts';
 import type { Certificate } from '../src/db/generated/client.ts';
+import type { CertificateStore } from '../src/db/issuance/certificates.ts';
 import {
   type KnownRenewal,
   knownRenewal,
   type RenewalPlan,
   type RenewalStore,
   renewableOf,
-} from '../src/db/renewals.ts';
-import type { DueDomains } from '../src/db/sweeps.ts';
-import { done, type JobResult } from './running/stored-job.ts';
+} from '../src/db/issuance/renewals.ts';
+import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 export type AskRenewalsDeps = {

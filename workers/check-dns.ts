@@ -4,16 +4,17 @@
  * Reads: the domain; the DNS. Writes: findings, state, events, the time of the next look.
  * May run twice: the save holds only for the epoch and the attempt that were loaded.
  */
-import { type CheckOutcome, type CheckRules, judgeCheck } from '../src/core/check.ts';
+
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
-import type { DomainJob } from '../src/core/jobs.ts';
-import type { Observation } from '../src/core/observation.ts';
-import type { CheckSave } from '../src/db/checks.ts';
-import type { LoadedDomain } from '../src/db/domain-row.ts';
-import type { NewEscalation } from '../src/db/escalations.ts';
-import type { LostDomain, MoveResult } from '../src/db/transitions.ts';
+import type { Observation } from '../src/core/diagnosis/observation.ts';
+import { type CheckOutcome, type CheckRules, judgeCheck } from '../src/core/life/check.ts';
+import type { DomainJob } from '../src/core/operations/jobs.ts';
+import type { CheckSave } from '../src/db/domains/checks.ts';
+import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
+import type { LostDomain, MoveResult } from '../src/db/domains/transitions.ts';
+import type { NewEscalation } from '../src/db/issuance/escalations.ts';
 import type { JudgeClaim } from './judge-claim.ts';
-import { afresh, done, type JobResult } from './running/stored-job.ts';
+import { afresh, done, type JobResult } from './running/job.ts';
 
 export type CheckDnsDeps = {
   load(domainId: string): Promise<LoadedDomain | undefined>;

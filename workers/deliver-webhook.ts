@@ -4,9 +4,9 @@
  * Reads: the delivery with its webhook and its event. Writes: what came of the attempt; a webhook that is given up.
  * May run twice: the receiver gets the same webhook-id again, and the save holds only for the attempt that was loaded.
  */
-import { type Answer, judgeAttempt, type Verdict } from '../src/core/webhook-plan.ts';
-import type { DeliveryOutcome, LoadedDelivery } from '../src/db/deliveries.ts';
-import { done, type JobResult } from './running/stored-job.ts';
+import { type Answer, judgeAttempt, type Verdict } from '../src/core/operations/webhook-plan.ts';
+import type { DeliveryOutcome, LoadedDelivery } from '../src/db/delivery/deliveries.ts';
+import { done, type JobResult } from './running/job.ts';
 
 export type DeliverWebhookDeps = {
   load(deliveryId: string): Promise<LoadedDelivery | null>;

@@ -6,26 +6,26 @@
  * May run twice: one case is open at most, the same cause again is no news, and all of it holds for one epoch.
  */
 
-import { type CheckOutcome, judgeCheck } from '../src/core/check.ts';
-import type { DiagnosisForAny } from '../src/core/diagnosis/diagnose-for.ts';
 import {
   type EscalationEvidence,
   likeliestCause,
   mayWake,
   nextAttempt,
   type Probe,
-} from '../src/core/escalation.ts';
-import type { DomainJob } from '../src/core/jobs.ts';
-import type { Observation } from '../src/core/observation.ts';
-import type { LoadedDomain } from '../src/db/domain-row.ts';
-import type { NewEscalation, OpenEscalation, OpenResult } from '../src/db/escalations.ts';
-import type { IssueWork } from '../src/db/issue-work.ts';
-import type { Quarantined } from '../src/db/quarantine.ts';
-import { type ChoiceDeps, chooseFor } from './choose-authority.ts';
+} from '../src/core/certificates/escalation.ts';
+import type { DiagnosisForAny } from '../src/core/diagnosis/diagnose-for.ts';
+import type { Observation } from '../src/core/diagnosis/observation.ts';
+import { type CheckOutcome, judgeCheck } from '../src/core/life/check.ts';
+import type { DomainJob } from '../src/core/operations/jobs.ts';
+import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
+import type { Quarantined } from '../src/db/domains/quarantine.ts';
+import type { NewEscalation, OpenEscalation, OpenResult } from '../src/db/issuance/escalations.ts';
+import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { IssueCertificateDeps } from './issue-certificate.ts';
 import { evidenceOf, inJson, inWords, isWorthATry, standing } from './judge-case.ts';
-import type { JobResult } from './running/stored-job.ts';
-import { afresh, done } from './running/stored-job.ts';
+import { type ChoiceDeps, chooseFor } from './orders/choose-authority.ts';
+import type { JobResult } from './running/job.ts';
+import { afresh, done } from './running/job.ts';
 
 type Looks = ChoiceDeps &
   Pick<IssueCertificateDeps, 'observe' | 'diagnose' | 'save' | 'enqueueFollowUps'>;

@@ -5,18 +5,19 @@
  * the DNS, the name's addresses. Writes: the case, the time of its next look, and at news a renewal that is due at once.
  * May run twice: what is taken is leased, one case is open at most, and all of it holds for one certificate.
  */
-import { escalateRenewalAt } from '../src/core/certificate-plan.ts';
+
+import { mayWake, type NextAttempt, nextAttempt } from '../src/core/certificates/escalation.ts';
+import { escalateRenewalAt } from '../src/core/certificates/plan.ts';
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
-import { mayWake, type NextAttempt, nextAttempt } from '../src/core/escalation.ts';
-import type { LoadedDomain } from '../src/db/domain-row.ts';
-import type { NewEscalation, OpenResult, Served } from '../src/db/escalations.ts';
-import type { IssueWork } from '../src/db/issue-work.ts';
-import type { Quarantined } from '../src/db/quarantine.ts';
-import type { DueDomains } from '../src/db/sweeps.ts';
-import { type ChoiceDeps, chooseFor, type OrderWork } from './choose-authority.ts';
+import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
+import type { Quarantined } from '../src/db/domains/quarantine.ts';
+import type { DueDomains } from '../src/db/domains/sweeps.ts';
+import type { NewEscalation, OpenResult, Served } from '../src/db/issuance/escalations.ts';
+import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { EscalateCertificateDeps } from './escalate-certificate.ts';
 import { evidenceOf, inJson, inWords, isWorthATry, standing } from './judge-case.ts';
-import { done, type JobResult } from './running/stored-job.ts';
+import { type ChoiceDeps, chooseFor, type OrderWork } from './orders/choose-authority.ts';
+import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 type Shared = Pick<

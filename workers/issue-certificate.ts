@@ -5,18 +5,18 @@
  * May run twice: an open order is continued, never doubled; the certificate holds for one epoch.
  */
 
-import type { OrderResult } from '../src/certificates/authority.ts';
-import type { NoteShown } from '../src/certificates/note-shown.ts';
-import { nextAttemptAt, plannedRenewalAt, renewalLookAt } from '../src/core/certificate-plan.ts';
-import { judgeCheck } from '../src/core/check.ts';
+import type { OrderResult } from '../src/certificates/authorities/authority.ts';
+import type { NoteShown } from '../src/certificates/served/record.ts';
+import { nextAttemptAt, plannedRenewalAt, renewalLookAt } from '../src/core/certificates/plan.ts';
 import type { DiagnosisForAny } from '../src/core/diagnosis/diagnose-for.ts';
-import type { DomainJob } from '../src/core/jobs.ts';
-import type { Observation } from '../src/core/observation.ts';
-import type { CertificateStore } from '../src/db/certificates.ts';
-import type { LoadedDomain } from '../src/db/domain-row.ts';
+import type { Observation } from '../src/core/diagnosis/observation.ts';
+import { judgeCheck } from '../src/core/life/check.ts';
+import type { DomainJob } from '../src/core/operations/jobs.ts';
+import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { Certificate } from '../src/db/generated/client.ts';
-import type { IssueWork, Setback } from '../src/db/issue-work.ts';
-import { renewableOf } from '../src/db/renewals.ts';
+import type { CertificateStore } from '../src/db/issuance/certificates.ts';
+import type { IssueWork, Setback } from '../src/db/issuance/issue-work.ts';
+import { renewableOf } from '../src/db/issuance/renewals.ts';
 import type { CheckDnsDeps } from './check-dns.ts';
 import {
   afterRefusal,
@@ -24,8 +24,8 @@ import {
   type OrderWork,
   type TakeUpDeps,
   takeUp,
-} from './choose-authority.ts';
-import { afresh, done, type JobResult } from './running/stored-job.ts';
+} from './orders/choose-authority.ts';
+import { afresh, done, type JobResult } from './running/job.ts';
 
 /** The authority could not be asked or has not finished: the order stays open. `detail`: one line, for a person. */
 export type Unavailable = {

@@ -1,6 +1,5 @@
 /** What a case is after a look: its cause, what that rests on, and whether it is worth a try at the order now. */
-import { soonestWait } from '../src/core/authority-budget.ts';
-import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
+import { soonestWait } from '../src/core/certificates/budget.ts';
 import {
   type EscalationCause,
   type EscalationEvidence,
@@ -8,11 +7,12 @@ import {
   keepsCause,
   likeliestCause,
   type Probe,
-} from '../src/core/escalation.ts';
-import { escalationWords, isEscalationCause } from '../src/core/escalation-words.ts';
-import type { NewEscalation, OpenEscalation } from '../src/db/escalations.ts';
-import type { IssueWork } from '../src/db/issue-work.ts';
-import type { Quarantined } from '../src/db/quarantine.ts';
+} from '../src/core/certificates/escalation.ts';
+import { escalationWords, isEscalationCause } from '../src/core/certificates/escalation-words.ts';
+import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
+import type { Quarantined } from '../src/db/domains/quarantine.ts';
+import type { NewEscalation, OpenEscalation } from '../src/db/issuance/escalations.ts';
+import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 
 /** A case that is younger than this share of the wait (of 30 minutes, one) may be that of a worker that died before it woke the order. */
 const YOUNG_SHARE = 1 / 30;

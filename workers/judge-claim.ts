@@ -3,10 +3,10 @@
  * which record would. Part of saving a look (check-dns.ts); reads the DNS, writes nothing itself.
  */
 import type { FindingOf } from '../src/core/diagnosis/findings.ts';
-import { zoneBelow } from '../src/core/instructions.ts';
-import type { Answer, Observation } from '../src/core/observation.ts';
-import { judgeProof, type Proof, proofNameOf, proofRecordFor } from '../src/core/proof.ts';
-import type { LoadedDomain } from '../src/db/domain-row.ts';
+import type { Answer, Observation } from '../src/core/diagnosis/observation.ts';
+import { zoneBelow } from '../src/core/names/instructions.ts';
+import { judgeProof, type Proof, proofNameOf, proofRecordFor } from '../src/core/names/proof.ts';
+import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 
 export type ClaimDeps = {
   /** The value of the TXT record that proves a host name to be this project's. */

@@ -4,14 +4,14 @@
  * Woken by: a job that comes again every few seconds. Reads: what is due; the DNS. Writes: as check-dns does.
  * May run twice: what is taken is leased, and a save holds only for the epoch and the attempt that were loaded.
  */
-import type { NoteShown } from '../src/certificates/note-shown.ts';
+import type { NoteShown } from '../src/certificates/served/record.ts';
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
-import type { Observation } from '../src/core/observation.ts';
-import type { LoadedDomain } from '../src/db/domain-row.ts';
-import type { NewEscalation } from '../src/db/escalations.ts';
-import type { DueDomains } from '../src/db/sweeps.ts';
+import type { Observation } from '../src/core/diagnosis/observation.ts';
+import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
+import type { DueDomains } from '../src/db/domains/sweeps.ts';
+import type { NewEscalation } from '../src/db/issuance/escalations.ts';
 import { type CheckDnsDeps, saveLook } from './check-dns.ts';
-import { done, type JobResult } from './running/stored-job.ts';
+import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 export type RecheckLiveDeps = Omit<CheckDnsDeps, 'observe'> & {

@@ -6,8 +6,8 @@
  * seconds later, before it is put right. A job that is set aside stays so until its time.
  */
 
-import { domainQueues, type QueueName, sweepQueues } from '../src/core/jobs.ts';
-import { type RepairKind, repairKinds, type WaitingQueue } from '../src/db/waiting.ts';
+import { domainQueues, type QueueName, sweepQueues } from '../src/core/operations/jobs.ts';
+import { type RepairKind, repairKinds, type WaitingQueue } from '../src/db/domains/waiting.ts';
 import type { Ensured } from '../src/queue/queues.ts';
 import {
   compare,

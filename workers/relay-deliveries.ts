@@ -3,7 +3,7 @@
  * PostgreSQL, where nobody stands behind it. On a timer in every worker process. Marked first and then given, because
  * a job may be over before a mark that came later; what is marked and lost is given again.
  */
-import type { DeliveryTimes, Given } from '../src/db/delivery-times.ts';
+import type { DeliveryTimes, Given } from '../src/db/delivery/delivery-times.ts';
 
 export type RelayDeliveriesDeps = DeliveryTimes & {
   /** Adds the jobs that are not there. */
@@ -28,7 +28,7 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 /**
  * PostgreSQL removed 80,000 rows a second on 2 cores, and a turn has one: what 1,300 attempts a second leave in a minute.
  * No replay brings rows faster than the workers try them: what ended was tried, or is its event's only delivery to that
- * webhook (src/db/replay-deliveries.ts).
+ * webhook (src/db/delivery/replay-deliveries.ts).
  */
 const PRUNE_EVERY_MS = 60_000;
 const PRUNED_AT_ONCE = 5_000;

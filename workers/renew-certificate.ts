@@ -5,15 +5,15 @@
  * the order, the new certificate beside the old one, which is served until then; the time of the next renewal.
  * May run twice: what is taken is leased, an open order is continued, and a renewal that has been made is not due.
  */
-import { plannedRenewalAt, renewalLookAt } from '../src/core/certificate-plan.ts';
-import type { LoadedDomain } from '../src/db/domain-row.ts';
-import type { IssueWork } from '../src/db/issue-work.ts';
-import { renewableOf } from '../src/db/renewals.ts';
-import type { DueDomains } from '../src/db/sweeps.ts';
+import { plannedRenewalAt, renewalLookAt } from '../src/core/certificates/plan.ts';
+import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
+import type { DueDomains } from '../src/db/domains/sweeps.ts';
+import type { IssueWork } from '../src/db/issuance/issue-work.ts';
+import { renewableOf } from '../src/db/issuance/renewals.ts';
 import { saveLook } from './check-dns.ts';
 import { type IssueCertificateDeps, obtain } from './issue-certificate.ts';
 import type { RecheckLiveDeps } from './recheck-live.ts';
-import { done, type JobResult } from './running/stored-job.ts';
+import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 export type RenewCertificateDeps = IssueCertificateDeps &

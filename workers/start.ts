@@ -15,7 +15,7 @@ import {
   jobId,
   type QueueName,
   type SweepQueue,
-} from '../src/core/jobs.ts';
+} from '../src/core/operations/jobs.ts';
 import { inSpan } from '../src/net/tracing.ts';
 import type { QueueBackend } from '../src/queue/backend.ts';
 import { type CheckDnsDeps, checkDns } from './check-dns.ts';
@@ -23,9 +23,9 @@ import { type EscalateCertificateDeps, escalateCertificate } from './escalate-ce
 import { type IssueCertificateDeps, issueCertificate } from './issue-certificate.ts';
 import { ensureSweeps, reconcile, repairedAny } from './reconcile.ts';
 import type { ReconcileDeps } from './repair/compare-queue.ts';
-import { type ClockGuard, keepFromSpinning, startClockGuard } from './running/clock-guard.ts';
+import { type ClockGuard, keepFromSpinning, startClockGuard } from './running/guards.ts';
+import type { JobResult } from './running/job.ts';
 import { type Attempt, type Attempts, createAttempts, type RunDeps } from './running/run-job.ts';
-import type { JobResult } from './running/stored-job.ts';
 import { startTimer } from './running/timer.ts';
 
 export type WorkerDeps = RunDeps & {

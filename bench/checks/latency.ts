@@ -1,5 +1,5 @@
 /** How long the API takes to answer while very many looks fall due at once, beside the same API at rest. */
-import { jobId } from '../../src/core/jobs.ts';
+import { jobId } from '../../src/core/operations/jobs.ts';
 import { numberFrom, percentile } from '../support/figures.ts';
 import { sleep, stop } from '../support/processes.ts';
 import { addProject, startService } from '../support/service.ts';

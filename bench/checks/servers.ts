@@ -2,7 +2,7 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { migrate } from '../../src/db/migrate.ts';
+import { migrate } from '../../src/db/engine/migrate.ts';
 import { startPostgres, startRedis } from '../../test/support/servers.ts';
 import { run, saidUntil, stop } from '../support/processes.ts';
 import { hostnameOf } from './settings.ts';

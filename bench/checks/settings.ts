@@ -4,11 +4,11 @@ import { cpuUsOf, sleep } from '../support/processes.ts';
 
 /** Domains that wait, each with its job. Together they ask for 24,000 looks a second, more than anybody gives. */
 export const DOMAINS = 6_000;
-/** The shortest wait of a laboratory's ladder (src/core/ladder.ts). */
+/** The shortest wait of a laboratory's ladder (src/core/life/ladder.ts). */
 export const WAIT_MS = 250;
 /**
  * As many zones, each at a name server of its own: no more than two questions are under way to one of them at once
- * (src/dns/throttle.ts), and customers are not all at one provider either.
+ * (src/dns/servers/throttle.ts), and customers are not all at one provider either.
  */
 export const ZONES = 200;
 const WARM_UP_MS = 1_000 * numberFrom('WARM_UP', 4);

@@ -1,6 +1,6 @@
 /** Signpost's own worker, as production runs it, on domains whose record is missing. Counts committed rows. */
 import { destination, pino } from 'pino';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { startSignpost } from '../../src/start.ts';
 import { setting, sleep } from '../support/processes.ts';
 import { measure } from './settings.ts';

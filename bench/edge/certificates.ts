@@ -1,11 +1,11 @@
 /** The certificates that every contender gets: a P-256 key and a leaf for each name, all from one root. */
 import { createHash, type KeyObject, sign, X509Certificate } from 'node:crypto';
+import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
 import {
   generateCertificateKey,
   privateKeyToPem,
   publicKeyInfo,
-} from '../../src/certificates/keys.ts';
-import { signLeaf, signRoot } from '../../src/certificates/sign-certificate.ts';
+} from '../../src/certificates/vault/keys.ts';
 import { hostnameOf } from './settings.ts';
 
 export type SiteCertificate = {

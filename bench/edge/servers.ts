@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { migrate } from '../../src/db/migrate.ts';
+import { migrate } from '../../src/db/engine/migrate.ts';
 import { startPostgres, startRedis } from '../../test/support/servers.ts';
 import { run, saidUntil, stop } from '../support/processes.ts';
 

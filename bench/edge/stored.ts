@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { sealOf } from '../../src/certificates/keys.ts';
-import { createVault } from '../../src/certificates/vault.ts';
+import { sealOf } from '../../src/certificates/vault/keys.ts';
+import { createVault } from '../../src/certificates/vault/vault.ts';
 import { KEY_ENCRYPTION_KEY } from '../support/service.ts';
 import type { Certificates, SiteCertificate } from './certificates.ts';
 

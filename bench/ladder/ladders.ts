@@ -1,7 +1,8 @@
 /** Our ladder and those of rivals, as their code or their documentation has them. */
-import { whenNext } from '../../src/core/check.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
-import { scrutinyOf } from '../../src/core/scrutiny.ts';
+
+import { scrutinyOf } from '../../src/core/diagnosis/scrutiny.ts';
+import { whenNext } from '../../src/core/life/check.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import type { Draw } from './arrivals.ts';
 
 const SECOND = 1_000;
@@ -50,7 +51,7 @@ export const ours: Ladder = {
  * name servers by test/dns/observe-glance.test.ts; the addresses of the name servers are known from their other zones.
  */
 export const questions = { glance: 1, compare: 2, full: 9, delegation: 1 } as const;
-/** What a registry said of a delegation (src/dns/zones/zone.ts). */
+/** What a registry said of a delegation (src/dns/servers/zone.ts). */
 const REMEMBERED_MS = 10 * MINUTE;
 
 /** Nobody watches. */

@@ -3,7 +3,7 @@
  * ask for the same by chance more often than by design. Prints a Load as JSON; fails where an answer is not 2xx.
  */
 import autocannon, { type Client, type Request } from 'autocannon';
-import { cursorAfter } from '../../src/http/cursor.ts';
+import { cursorAfter } from '../../src/http/pipeline/cursor.ts';
 import { setting } from '../support/processes.ts';
 import { CONNECTIONS, type Load, type Operation, type Page, PETS, statuses } from './settings.ts';
 

@@ -3,7 +3,7 @@
  * node:http and pg can do, in one run. ROUNDS, SECONDS and WARM_UP shorten it (`ROUNDS=1 SECONDS=3`).
  */
 import pg from 'pg';
-import { migrate } from '../../src/db/migrate.ts';
+import { migrate } from '../../src/db/engine/migrate.ts';
 import { startPostgres, startRedis } from '../../test/support/servers.ts';
 import { machine, median, numberFrom } from '../support/figures.ts';
 import { type Contender, contenders, runLoad, startContender } from './contenders.ts';

@@ -3,7 +3,7 @@
 /** Animals in the table when a contender begins; a third of them in each status. */
 export const PETS = 100_000;
 export const CONNECTIONS = 64;
-/** The contenders' pools; src/db/client.ts has as many. */
+/** The contenders' pools; src/db/engine/client.ts has as many. */
 export const POOL_SIZE = 10;
 
 export const operations = ['list', 'same list', 'get', 'create'] as const;

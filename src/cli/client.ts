@@ -1,6 +1,6 @@
 /** The HTTP API as the command line calls it. */
 import { z } from 'zod';
-import { printable } from '../core/printable.ts';
+import { printable } from '../core/names/printable.ts';
 import { parseJson, renderJson } from '../net/json.ts';
 import { failed, type Io, type Outcome, wrongUsage } from './command.ts';
 

@@ -1,6 +1,6 @@
 /** What the commands of the command line have in common: where they write, how they end, how they read their options. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { printable } from '../core/printable.ts';
+import { printable } from '../core/names/printable.ts';
 import { nearest } from './nearest.ts';
 
 /** The world of a command, so that it is called in a test as it is in a shell. Nothing else of the process is touched. */

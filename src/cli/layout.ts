@@ -1,5 +1,5 @@
 /** Lines of a width: foreign text made fit, wrapped, cut or set in columns. Widths count characters. */
-import { printable } from '../core/printable.ts';
+import { printable } from '../core/names/printable.ts';
 import type { Paint, Style } from './paint.ts';
 
 /** What a page is made with. */

@@ -1,6 +1,6 @@
 /** What pages say of verdicts, findings and whoever acts, in few words and signs. */
 import type { Actor, Severity } from '../core/diagnosis/findings.ts';
-import type { Verdict } from '../core/lifecycle.ts';
+import type { Verdict } from '../core/life/lifecycle.ts';
 import type { Style } from './paint.ts';
 
 /** A sign that tells by its shape what its colour tells, too. */

@@ -1,5 +1,5 @@
 /** What is going on, told to a person while it does, and taken back. */
-import { printable } from '../core/printable.ts';
+import { printable } from '../core/names/printable.ts';
 import type { Io } from './command.ts';
 import { cut } from './layout.ts';
 

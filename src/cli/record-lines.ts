@@ -1,5 +1,5 @@
 /** The DNS record to create, as a table to copy from, and what its provider calls it. */
-import { toUnicodeName } from '../core/idna.ts';
+import { toUnicodeName } from '../core/names/idna.ts';
 import { type Page, plain, table, wrapped } from './layout.ts';
 
 /** What is shown of it; `provider` where it is known who runs the zone. */

@@ -1,6 +1,6 @@
 /** The command line: `signpost <command>`, called as a function; main.ts is the process around it. */
 import { readFileSync } from 'node:fs';
-import { projectRoot } from '../db/migrate.ts';
+import { projectRoot } from '../db/engine/migrate.ts';
 import {
   type Command,
   done,

@@ -1,7 +1,7 @@
 /** Bearer keys at rest: a digest, scopes and an end, never the key. */
 
+import type { Tx } from './engine/transaction.ts';
 import type { ApiKey, Prisma, PrismaClient } from './generated/client.ts';
-import type { Tx } from './transaction.ts';
 
 type Digest = Uint8Array<ArrayBuffer>;
 export type KeyRow = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;

@@ -1,8 +1,8 @@
 /** The timeline: what happened to a domain, written in the transaction that makes it so. */
-import type { DomainEvent } from '../core/events.ts';
-import type { Database } from './client.ts';
+import type { DomainEvent } from '../core/life/events.ts';
+import type { Database } from './engine/client.ts';
+import { createRunStatement } from './engine/prepared.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
-import { createRunStatement } from './prepared.ts';
 
 /** An event and the domain that it is about. */
 export type Told = DomainEvent & { readonly domainId: string };

@@ -1,9 +1,9 @@
 /** The state of the whole installation in numbers, for its metrics: one statement, by the database's clock. */
 
-import type { QueueName } from '../core/jobs.ts';
-import type { DomainStatus } from '../core/lifecycle.ts';
+import type { DomainStatus } from '../core/life/lifecycle.ts';
+import type { QueueName } from '../core/operations/jobs.ts';
+import { repairKinds } from './domains/waiting.ts';
 import type { PrismaClient } from './generated/client.ts';
-import { repairKinds } from './waiting.ts';
 
 type Numbers = Readonly<Record<string, number>>;
 

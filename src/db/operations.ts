@@ -3,11 +3,11 @@
  * happened lately. Every list has an end, and every statement a bound that it says.
  */
 
-import type { DomainStatus } from '../core/lifecycle.ts';
+import type { DomainStatus } from '../core/life/lifecycle.ts';
 import { DAY } from '../core/time.ts';
-import { type DomainDetails, details } from './domains.ts';
+import { type DomainDetails, details } from './domains/domains.ts';
+import type { Sweep } from './domains/sweeps.ts';
 import type { Prisma, PrismaClient, Quarantine } from './generated/client.ts';
-import type { Sweep } from './sweeps.ts';
 
 /** A domain in a list: enough to find it. */
 type Listed = { readonly id: string; readonly hostname: string; readonly projectId: string };

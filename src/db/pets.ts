@@ -1,9 +1,9 @@
 /** The store's animals, as JSON text. Calls that arrive together travel together (docs/performance.md). */
-import type { Database } from './client.ts';
-import { gather, shareReads } from './gather.ts';
+import type { Database } from './engine/client.ts';
+import { gather, shareReads } from './engine/gather.ts';
+import { createRunStatement, type RunStatement, type Statement } from './engine/prepared.ts';
+import { isRowRefused } from './engine/unavailable.ts';
 import type { PetStatus } from './generated/client.ts';
-import { createRunStatement, type RunStatement, type Statement } from './prepared.ts';
-import { isRowRefused } from './unavailable.ts';
 
 export type NewPet = {
   readonly name: string;

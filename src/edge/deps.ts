@@ -1,10 +1,10 @@
 /** What the edge asks of the rest of the system. */
 import type { Logger } from 'pino';
-import type { EdgeCertificate } from '../certificates/proof-certificate.ts';
-import type { EdgeRoute } from '../core/edge-route.ts';
-import type { EdgeCounters } from '../ops/metrics/http.ts';
+import type { EdgeCertificate } from '../certificates/served/proof-certificate.ts';
+import type { EdgeRoute } from '../core/operations/edge-route.ts';
+import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { ConnectionLimitRules } from './connection-limit.ts';
-import type { UpstreamReach } from './upstream.ts';
+import type { UpstreamReach } from './proxy/upstream.ts';
 
 export type EdgeDeps = {
   /**

@@ -3,21 +3,21 @@
  * What it knows of a domain it asks for when it needs it, and remembers as long as that counts (routes.ts).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RouteNews } from '../core/edge-route.ts';
+import type { RouteNews } from '../core/operations/edge-route.ts';
 import { listenFault } from '../net/listen-fault.ts';
-import { type EdgeCounters, uncounted } from '../ops/metrics/http.ts';
+import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
 import { createConnectionLimit } from './connection-limit.ts';
 import { type EdgeDeps, edgeLimits } from './deps.ts';
-import { handleHttp } from './http-port.ts';
-import { contextFor, handleHttps } from './https-port.ts';
 import { type Listener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections } from './open-connections.ts';
-import { pages, sendPage } from './pages.ts';
-import { createProxy } from './proxy.ts';
-import { createRoutes } from './routes.ts';
-import { createSecureContexts } from './secure-contexts.ts';
+import { pages, sendPage } from './proxy/pages.ts';
+import { createProxy } from './proxy/proxy.ts';
+import { handleHttp } from './routes/http-port.ts';
+import { createRoutes } from './routes/routes.ts';
 import { sparingLog } from './sparing-log.ts';
-import { answerChallenges } from './tls-alpn.ts';
+import { contextFor, handleHttps } from './tls/https-port.ts';
+import { createSecureContexts } from './tls/secure-contexts.ts';
+import { answerChallenges } from './tls/tls-alpn.ts';
 
 export type EdgePorts = { readonly httpPort: number; readonly httpsPort: number };
 

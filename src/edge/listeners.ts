@@ -10,15 +10,15 @@ import {
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import type { EdgeCounters } from '../ops/metrics/http.ts';
-import { type Divert, lookBeforeHandshake } from './client-hello.ts';
+import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { Admit } from './connection-limit.ts';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
-import { serverNameOf } from './https-port.ts';
 import type { OpenConnections } from './open-connections.ts';
-import { tlsRules } from './secure-contexts.ts';
-import { createReaderWatch } from './slow-readers.ts';
-import { EdgeRequest, responseTo } from './websocket.ts';
+import { createReaderWatch } from './proxy/slow-readers.ts';
+import { EdgeRequest, responseTo } from './proxy/websocket.ts';
+import { type Divert, lookBeforeHandshake } from './tls/client-hello.ts';
+import { serverNameOf } from './tls/https-port.ts';
+import { tlsRules } from './tls/secure-contexts.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 /** The certificate for a name, or null to refuse the handshake. */

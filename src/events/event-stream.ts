@@ -1,6 +1,7 @@
 /** One stream: every event of a project after a number, in order, without a gap and none twice, for as long as it is read. */
+
+import { isUnavailable } from '../db/engine/unavailable.ts';
 import type { EventFeedStore, EventRow } from '../db/events.ts';
-import { isUnavailable } from '../db/unavailable.ts';
 import { renderJson } from '../net/json.ts';
 import { eventView } from './event-view.ts';
 import type { Feed } from './feed.ts';

@@ -13,7 +13,7 @@ export function eventView({ number, type, data, at, domain }: EventRow) {
   return { id: number, type, hostname: domain.hostname, at, data: Object.fromEntries(shown) };
 }
 
-/** The fields of events' data that hold findings (src/core/events.ts). */
+/** The fields of events' data that hold findings (src/core/life/events.ts). */
 const findingFields: readonly string[] = ['findings', 'appeared', 'cleared'];
 
 /** A process of a newer version beside this one, or one of before a step back, may have found what we cannot word. */

@@ -2,7 +2,7 @@
  * The checks of domains that somebody watches, as they are made, for all streams of a process: one question to the database a
  * second, and none while nobody watches. A check that found nothing new is no event; a page still says when it was.
  */
-import type { LastLook, WatchedDomainStore } from '../db/watched-domains.ts';
+import type { LastLook, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 import { every } from './feed.ts';
 
 export type Looks = {

@@ -1,8 +1,8 @@
 /**
  * Faster looks while somebody has a domain's page open: says in the database until when it is watched, which makes its
- * ladder eager (src/core/check.ts), and wakes its next look. All watched domains travel in one statement.
+ * ladder eager (src/core/life/check.ts), and wakes its next look. All watched domains travel in one statement.
  */
-import type { WatchedDomain, WatchedDomainStore } from '../db/watched-domains.ts';
+import type { WatchedDomain, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 
 export type Watching = {
   /** Until the function that it gives back is called. */
@@ -18,7 +18,7 @@ export type WatchingDeps = {
   readonly log: {
     warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   };
-  /** The wait between two looks while somebody watches (src/core/ladder.ts). */
+  /** The wait between two looks while somebody watches (src/core/life/ladder.ts). */
   readonly lookEveryMs: number;
   readonly writeEveryMs?: number;
   readonly watchedForMs?: number;

@@ -3,7 +3,7 @@
 import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
-import { reservedRange } from '../core/reserved-addresses.ts';
+import { reservedRange } from '../core/names/reserved-addresses.ts';
 
 /** What a client without an address is counted as: its connection is gone, and nobody reads the answer. */
 const UNKNOWN = 'unknown';
@@ -12,7 +12,7 @@ const MAX_LENGTH = 64;
 /** Our choice: parsing takes up to 15 µs, every request asks, and most come from an address that was just seen. */
 const MAX_REMEMBERED = 10_000;
 
-/** Whether an address is in one of `networks`: addresses or `10.0.0.0/8`, as src/config.ts has checked them. */
+/** Whether an address is in one of `networks`: addresses or `10.0.0.0/8`, as src/config/config.ts has checked them. */
 export function trustedProxies(networks: readonly string[]): (address: string) => boolean {
   if (networks.length === 0) return () => false;
   const list = new BlockList();

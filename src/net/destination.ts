@@ -6,8 +6,8 @@ import { type LookupAddress, NODATA, NOTFOUND } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import type { SocketAddress } from '../config.ts';
-import { reservedRange } from '../core/reserved-addresses.ts';
+import type { SocketAddress } from '../config/config.ts';
+import { reservedRange } from '../core/names/reserved-addresses.ts';
 
 export type ReceiverRules = {
   /** Laboratories only: http, private addresses and every port are fine. */

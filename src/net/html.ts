@@ -1,5 +1,5 @@
 /** HTML in which every value is escaped, unless it is HTML already. */
-import { withoutDisorder } from '../core/printable.ts';
+import { withoutDisorder } from '../core/names/printable.ts';
 
 export type Html = { readonly html: string };
 type Value = string | number | Html | readonly Html[] | null;

@@ -3,7 +3,7 @@
  * NAT, or in a container, no interface of this machine has the address that visitors go to; only the DNS tells.
  */
 import { lookup as lookupLocally } from 'node:dns/promises';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 
 /** The platform's own addresses at the moment, but for those of this machine. */
 export type OwnAddresses = () => Promise<readonly string[]>;

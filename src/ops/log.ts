@@ -1,6 +1,6 @@
 /** How lines of the log are written: of an error only what is known to hold no secret. */
 import { type LoggerOptions, stdSerializers } from 'pino';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 
 /** What is kept of an error beside its words: codes and names, never arguments, parameters or rows. */
 const keptFields = [

@@ -7,8 +7,8 @@ import {
   limitInWords,
   partsOfKey,
   tokensLeft,
-} from '../core/authority-budget.ts';
-import { type QueueName, queueNames } from '../core/jobs.ts';
+} from '../core/certificates/budget.ts';
+import { type QueueName, queueNames } from '../core/operations/jobs.ts';
 import type { PrismaClient } from '../db/generated/client.ts';
 import { type InstallationState, readInstallation } from '../db/installation.ts';
 import { type OperationsReads, readOperations } from '../db/operations.ts';

@@ -1,6 +1,6 @@
 /**
  * bull-board over our queues, without a web framework: its page, its files and its calls as values. Who may ask for them,
- * and how they leave, is for src/http/dashboard/queues.ts to say.
+ * and how they leave, is for src/dashboard/queues.ts to say.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ import type {
   UIConfig,
 } from '@bull-board/api/typings/app';
 import FindMyWay, { type HTTPMethod } from 'find-my-way';
-import { queueNames } from '../core/jobs.ts';
+import { queueNames } from '../core/operations/jobs.ts';
 import type { SeenQueues } from '../queue/queues.ts';
 import type { AnyQueue } from '../queue/seen-job.ts';
 

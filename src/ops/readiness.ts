@@ -1,6 +1,6 @@
 /** Whether a process can do its work at this moment, dependency by dependency. */
-import type { Database } from '../db/client.ts';
-import { unappliedMigrations } from '../db/migrate.ts';
+import type { Database } from '../db/engine/client.ts';
+import { unappliedMigrations } from '../db/engine/migrate.ts';
 import { answersInTime } from '../net/answers-in-time.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Role } from './metrics/process.ts';

@@ -13,9 +13,9 @@ import {
 } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import type { Storage } from '../config.ts';
+import type { Storage } from '../config/config.ts';
 import { SECOND } from '../core/time.ts';
-import type { Database } from '../db/client.ts';
+import type { Database } from '../db/engine/client.ts';
 import { answersInTime } from '../net/answers-in-time.ts';
 import { jobTelemetry } from '../net/tracing.ts';
 

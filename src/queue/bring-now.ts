@@ -1,7 +1,7 @@
 /** A domain's job at once, whatever has become of it. */
 
-import { type DomainJob, type DomainQueue, jobId } from '../core/jobs.ts';
-import type { QuarantineStore } from '../db/quarantine.ts';
+import { type DomainJob, type DomainQueue, jobId } from '../core/operations/jobs.ts';
+import type { QuarantineStore } from '../db/domains/quarantine.ts';
 import type { Queues } from './queues.ts';
 
 export type BringNow = (queue: DomainQueue, job: DomainJob) => Promise<void>;

@@ -7,7 +7,7 @@ import {
   type JobOf,
   jobId,
   type QueueName,
-} from '../core/jobs.ts';
+} from '../core/operations/jobs.ts';
 import type { QueueBackend } from './backend.ts';
 import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
 

@@ -1,4 +1,4 @@
-/** Which faults mean that the queue's server cannot be reached just now. One in PostgreSQL: src/db/unavailable.ts. */
+/** Which faults mean that the queue's server cannot be reached just now. One in PostgreSQL: src/db/engine/unavailable.ts. */
 
 /** ioredis (6.0) gives these no code, so its words are the only sign there is; test/queue/outages.test.ts provokes them. */
 const unavailableMessages: ReadonlySet<string> = new Set([

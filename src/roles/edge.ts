@@ -1,14 +1,15 @@
 /** The edge role: the listener that serves customers' domains, and what it asks of everybody else. */
-import { sealOf } from '../certificates/keys.ts';
-import { createProofCertificates } from '../certificates/proof-certificate.ts';
-import type { Parts } from '../compose.ts';
-import { listenForRouteNews } from '../db/route-news.ts';
-import { createAwayProbe } from '../db/unavailable.ts';
+
+import { createProofCertificates } from '../certificates/served/proof-certificate.ts';
+import { sealOf } from '../certificates/vault/keys.ts';
+import { listenForRouteNews } from '../db/domains/route-news.ts';
+import { createAwayProbe } from '../db/engine/unavailable.ts';
 import { createEdge, type Edge, type EdgePorts } from '../edge/edge.ts';
-import { keepCertificates } from '../edge/secure-contexts.ts';
-import { upstreamReach } from '../edge/upstream.ts';
+import { upstreamReach } from '../edge/proxy/upstream.ts';
+import { keepCertificates } from '../edge/tls/secure-contexts.ts';
 import { trustedProxies } from '../net/client-address.ts';
 import type { Closing } from './closing.ts';
+import type { Parts } from './parts.ts';
 
 export type StartedEdge = { readonly ports: EdgePorts; readonly hear: Edge['hear'] };
 

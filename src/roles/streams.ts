@@ -1,14 +1,15 @@
 /** Everything behind the streams of one API process, from the parts that compose.ts builds. */
-import type { Parts } from '../compose.ts';
-import { ladder, scaleOf } from '../core/ladder.ts';
+
+import { ladder, scaleOf } from '../core/life/ladder.ts';
+import { createWatchedDomainStore } from '../db/domains/watched-domains.ts';
 import { createEventFeedStore } from '../db/events.ts';
-import { createWatchedDomainStore } from '../db/watched-domains.ts';
 import { createFeed, sharePages } from '../events/feed.ts';
 import { createLooks } from '../events/looks.ts';
 import { createSlots, defaultStreamLimits } from '../events/slots.ts';
 import { createWatching } from '../events/watching.ts';
 import type { Authenticate } from '../http/keys/auth.ts';
-import { createMayGoOn, createOpenStream, type OpenStream } from '../http/streams.ts';
+import { createMayGoOn, createOpenStream, type OpenStream } from '../http/routes/streams.ts';
+import type { Parts } from './parts.ts';
 
 export type ComposedStreams = {
   readonly open: OpenStream;

@@ -2,11 +2,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DeliverWebhookDeps } from '../../workers/deliver-webhook.ts';
 import type { RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
-import type { Vault } from '../certificates/vault.ts';
-import type { Config } from '../config.ts';
-import { scaleOf } from '../core/ladder.ts';
-import type { DeliveryStore, LoadedDelivery } from '../db/deliveries.ts';
-import type { WaitingStore } from '../db/waiting.ts';
+import type { Vault } from '../certificates/vault/vault.ts';
+import type { Config } from '../config/config.ts';
+import { scaleOf } from '../core/life/ladder.ts';
+import type { DeliveryStore, LoadedDelivery } from '../db/delivery/deliveries.ts';
+import type { WaitingStore } from '../db/domains/waiting.ts';
 import { createLookup, hostOf, isOwn, isPublic } from '../net/destination.ts';
 import type { OwnAddresses } from '../net/own-addresses.ts';
 import type { Queues } from '../queue/queues.ts';

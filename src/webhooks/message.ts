@@ -1,7 +1,7 @@
 /** What a receiver gets: the body and the headers of Standard Webhooks 1.0.0, signed with one secret or, after a rotation, two. */
 import { createHmac, randomBytes } from 'node:crypto';
-import type { Vault } from '../certificates/vault.ts';
-import type { EventToDeliver } from '../db/deliveries.ts';
+import type { Vault } from '../certificates/vault/vault.ts';
+import type { EventToDeliver } from '../db/delivery/deliveries.ts';
 import { eventView } from '../events/event-view.ts';
 import { renderJson } from '../net/json.ts';
 

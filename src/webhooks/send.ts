@@ -6,7 +6,7 @@ import type { LookupAddress } from 'node:dns';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIPv6, type LookupFunction, type Socket } from 'node:net';
-import type { Answer } from '../core/webhook-plan.ts';
+import type { Answer } from '../core/operations/webhook-plan.ts';
 import { addressesOf, type Lookup, type ReceiverRules, urlProblem } from '../net/destination.ts';
 
 export type Outgoing = {

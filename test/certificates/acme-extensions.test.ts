@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { certificateIdOf } from '../../src/certificates/acme/renewal-info.ts';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
-import type { PlacedAs } from '../../src/core/authority-budget.ts';
+import type { PlacedAs } from '../../src/core/certificates/budget.ts';
 import type { AcmeFront, Said } from '../support/acme-front.ts';
 import { lacks } from '../support/programs.ts';
 import {

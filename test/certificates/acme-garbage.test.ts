@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
-import { privateKeyToPem } from '../../src/certificates/keys.ts';
+import { privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 import type { AcmeFront, Meddling, Said } from '../support/acme-front.ts';
 import { lacks } from '../support/programs.ts';
 import { rowsOfRun } from '../support/run.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createAccount } from '../../src/certificates/acme/account.ts';
 import { placeOrder } from '../../src/certificates/acme/new-order.ts';
 import type { AcmeSession } from '../../src/certificates/acme/session.ts';
-import { generateSigningKey } from '../../src/certificates/keys.ts';
+import { generateSigningKey } from '../../src/certificates/vault/keys.ts';
 
 const unasked = () => Promise.reject(new Error('nobody is to be asked'));
 const directory = {

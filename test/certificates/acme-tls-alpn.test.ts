@@ -1,6 +1,6 @@
 /** tls-alpn-01 (RFC 8737) with a real authority that validates at a real edge. */
 import { describe, expect, it } from 'vitest';
-import type { Challenge, OrderSteps } from '../../src/certificates/authority.ts';
+import type { Challenge, OrderSteps } from '../../src/certificates/authorities/authority.ts';
 import type { AcmeFront } from '../support/acme-front.ts';
 import { lacks } from '../support/programs.ts';
 import { type AcmeFixture, clientOf, createLedger } from './support/acme-fixture.ts';

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OrderSteps } from '../../src/certificates/authority.ts';
+import type { OrderSteps } from '../../src/certificates/authorities/authority.ts';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
 import { isForKey } from '../../src/certificates/x509.ts';
 import { lacks } from '../support/programs.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createAsk, createAuthorityHealth } from '../../src/certificates/authority-health.ts';
+import { createAsk, createAuthorityHealth } from '../../src/certificates/authorities/health.ts';
 import { certificateFault } from '../../src/certificates/fault.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import { later, noon } from '../support/builders.ts';
 
 const MINUTE = 60_000;

@@ -7,9 +7,9 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   createExternalAuthority,
   type ExternalAuthorityDeps,
-} from '../../src/certificates/external-authority.ts';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
-import { signLeaf, signRoot } from '../../src/certificates/sign-certificate.ts';
+} from '../../src/certificates/authorities/external.ts';
+import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 
 const DAY = 86_400_000;
 const hostname = 'docs.shop.test';

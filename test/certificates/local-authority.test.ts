@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { generateCertificateKey } from '../../src/certificates/keys.ts';
-import { createLocalAuthority, type LocalRoot } from '../../src/certificates/local-authority.ts';
+import { createLocalAuthority, type LocalRoot } from '../../src/certificates/authorities/local.ts';
+import { generateCertificateKey } from '../../src/certificates/vault/keys.ts';
 import { isForKey, readCertificate } from '../../src/certificates/x509.ts';
 
 const now = new Date('2026-11-20T12:00:00Z');

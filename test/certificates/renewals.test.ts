@@ -3,9 +3,9 @@ import type {
   Authorities,
   CertificateAuthority,
   RenewalInformation,
-} from '../../src/certificates/authority.ts';
+} from '../../src/certificates/authorities/authority.ts';
+import { askRenewal, predecessorOf } from '../../src/certificates/authorities/renewals.ts';
 import { certificateFault } from '../../src/certificates/fault.ts';
-import { askRenewal, predecessorOf } from '../../src/certificates/renewals.ts';
 import { noon } from '../support/builders.ts';
 
 const [first, second, gone] = [

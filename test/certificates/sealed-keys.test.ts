@@ -6,9 +6,9 @@ import {
   openKey,
   privateKeyToPem,
   sealKey,
-} from '../../src/certificates/keys.ts';
-import { createVault, type Vault } from '../../src/certificates/vault.ts';
-import { createSecureContexts } from '../../src/edge/secure-contexts.ts';
+} from '../../src/certificates/vault/keys.ts';
+import { createVault, type Vault } from '../../src/certificates/vault/vault.ts';
+import { createSecureContexts } from '../../src/edge/tls/secure-contexts.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 
 const row = 'certificate/9b2f';

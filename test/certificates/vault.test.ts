@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
-import { createVault } from '../../src/certificates/vault.ts';
+import { createVault } from '../../src/certificates/vault/vault.ts';
 
 const kek = randomBytes(32);
 const row = 'certificate/9b2f';

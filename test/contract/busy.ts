@@ -7,7 +7,7 @@ import type { DocumentedOperation } from './document.ts';
 import { type Case, send } from './requests.ts';
 import type { Services } from './services.ts';
 
-/** Each holds a connection, of which a process has ten (src/db/client.ts). */
+/** Each holds a connection, of which a process has ten (src/db/engine/client.ts). */
 const AT_ONCE = 8;
 
 /** Runs `act` with the cases a few at a time, and gives everything that it found. */
@@ -28,7 +28,7 @@ export async function whileBusy(
 
 /**
  * Runs `act` while the requests wait for a lock on what they are to read, which they do for ten seconds at most
- * (src/db/client.ts). They are those of the cases.
+ * (src/db/engine/client.ts). They are those of the cases.
  */
 async function whileTheyWait<T>(
   { origins, databaseUrl }: Services,

@@ -1,7 +1,7 @@
 /** The services that are held to the document: one in each of the circumstances, in the test's own process. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { listen } from '../../src/http/socket/server.ts';
 import { startDnsServer } from '../../src/lab/dns-server.ts';

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type AttentionCode, attentionOf, inWords, type Vitals } from '../../src/core/attention.ts';
+import {
+  type AttentionCode,
+  attentionOf,
+  inWords,
+  type Vitals,
+} from '../../src/core/operations/operator-tasks.ts';
 
 const well: Vitals = {
   turnAgeSeconds: 40,

@@ -17,7 +17,7 @@ import {
   takenAgain,
   takesAtOnce,
   tokenAt,
-} from '../../src/core/authority-budget.ts';
+} from '../../src/core/certificates/budget.ts';
 import { later, noon } from '../support/builders.ts';
 
 const SECOND = 1_000;

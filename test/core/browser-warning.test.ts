@@ -6,8 +6,8 @@ import {
   LOOK_COUNTS_MS,
   REMEMBERED_MS,
   type Visited,
-} from '../../src/core/browser-warning.ts';
-import type { AddressShown, Shown, ShownOutcome } from '../../src/core/shown.ts';
+} from '../../src/core/certificates/browser-warning.ts';
+import type { AddressShown, Shown, ShownOutcome } from '../../src/core/certificates/served.ts';
 import { docsDomain } from '../../src/http/schemas/domain-examples.ts';
 import { later, noon } from '../support/builders.ts';
 

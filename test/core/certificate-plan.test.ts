@@ -9,8 +9,8 @@ import {
   plannedRenewalAt,
   renewAt,
   renewalLookAt,
-} from '../../src/core/certificate-plan.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
+} from '../../src/core/certificates/plan.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import { later, noon } from '../support/builders.ts';
 
 const HOUR = 3_600_000;

@@ -1,8 +1,8 @@
 /** What a look takes back: which of the things that block also undo how far a domain has come. */
 import { describe, expect, it } from 'vitest';
-import { judgeCheck } from '../../src/core/check.ts';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
-import type { DomainState, Verdict } from '../../src/core/lifecycle.ts';
+import { judgeCheck } from '../../src/core/life/check.ts';
+import type { DomainState, Verdict } from '../../src/core/life/lifecycle.ts';
 import { later, noon } from '../support/builders.ts';
 
 const HOUR = 3_600_000;

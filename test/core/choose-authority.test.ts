@@ -4,8 +4,8 @@ import {
   chooseAuthority,
   isOwnView,
   worthAsking,
-} from '../../src/core/choose-authority.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
+} from '../../src/core/certificates/choose-authority.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import { later, noon } from '../support/builders.ts';
 
 const SECOND = 1_000;

@@ -1,7 +1,14 @@
 /** The words of a case for who reads them: the platform's settings are named to its operator alone. */
 import { describe, expect, it } from 'vitest';
-import type { EscalationCause, EscalationEvidence } from '../../src/core/escalation.ts';
-import { escalationWords, nextActions, type Reader } from '../../src/core/escalation-words.ts';
+import type {
+  EscalationCause,
+  EscalationEvidence,
+} from '../../src/core/certificates/escalation.ts';
+import {
+  escalationWords,
+  nextActions,
+  type Reader,
+} from '../../src/core/certificates/escalation-words.ts';
 
 const at = '2026-11-20T12:00:00.000Z';
 const evidence: EscalationEvidence = {

@@ -1,7 +1,10 @@
 /** What a case says of a domain that is served, and whose certificate was not renewed. */
 import { describe, expect, it } from 'vitest';
-import type { EscalationCause, EscalationEvidence } from '../../src/core/escalation.ts';
-import { escalationWords } from '../../src/core/escalation-words.ts';
+import type {
+  EscalationCause,
+  EscalationEvidence,
+} from '../../src/core/certificates/escalation.ts';
+import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
 import { missing } from '../support/builders.ts';
 
 const served: EscalationEvidence = {

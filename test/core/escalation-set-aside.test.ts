@@ -1,6 +1,6 @@
 /** What a case says of a job that met faults again and again. */
 import { describe, expect, it } from 'vitest';
-import { escalationWords } from '../../src/core/escalation-words.ts';
+import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
 
 const quiet = {
   findings: [],

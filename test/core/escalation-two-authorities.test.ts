@@ -1,7 +1,7 @@
 /** What a case says where neither of two certificate authorities gets on. */
 import { describe, expect, it } from 'vitest';
-import { type EscalationEvidence, likeliestCause } from '../../src/core/escalation.ts';
-import { escalationWords } from '../../src/core/escalation-words.ts';
+import { type EscalationEvidence, likeliestCause } from '../../src/core/certificates/escalation.ts';
+import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
 
 const evidence: EscalationEvidence = {
   findings: [],

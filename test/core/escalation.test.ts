@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import {
   type EscalationCause,
   type EscalationEvidence,
@@ -7,8 +6,9 @@ import {
   keepsCause,
   likeliestCause,
   type Probe,
-} from '../../src/core/escalation.ts';
-import { escalationWords, nextActions } from '../../src/core/escalation-words.ts';
+} from '../../src/core/certificates/escalation.ts';
+import { escalationWords, nextActions } from '../../src/core/certificates/escalation-words.ts';
+import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import { missing, noon, unknown } from '../support/builders.ts';
 
 const hostname = 'docs.shop.test';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type HostnameRefusalCode, parseHostname } from '../../src/core/hostname.ts';
+import { type HostnameRefusalCode, parseHostname } from '../../src/core/names/hostname.ts';
 
 const PLATFORM = 'edge.example';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recordFor, zoneBelow } from '../../src/core/instructions.ts';
+import { recordFor, zoneBelow } from '../../src/core/names/instructions.ts';
 
 describe('the record to create', () => {
   const target = 'p1.edge.example';

@@ -7,7 +7,7 @@ import {
   recheckAt,
   VERIFY_WINDOW_MS,
   windowEnd,
-} from '../../src/core/ladder.ts';
+} from '../../src/core/life/ladder.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

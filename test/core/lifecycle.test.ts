@@ -5,7 +5,7 @@ import {
   DRIFT_CONFIRM_MS,
   type Occurrence,
   transition,
-} from '../../src/core/lifecycle.ts';
+} from '../../src/core/life/lifecycle.ts';
 
 const now = new Date('2026-03-01T12:00:00Z');
 const windowMs = 48 * 3_600_000;

@@ -1,6 +1,6 @@
 /** When an order's own job works next, as an open case says it. */
 import { describe, expect, it } from 'vitest';
-import { mayWake, nextAttempt } from '../../src/core/escalation.ts';
+import { mayWake, nextAttempt } from '../../src/core/certificates/escalation.ts';
 import { later, noon } from '../support/builders.ts';
 
 const MINUTE = 60_000;

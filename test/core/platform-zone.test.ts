@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { judgeCaa } from '../../src/core/caa/caa.ts';
+import { judgeCaa } from '../../src/core/diagnosis/caa/caa.ts';
 import {
   doubtsAbout,
   inMasterFile,
   type PlatformZoneSettings,
   platformZone,
-} from '../../src/core/platform-zone.ts';
+} from '../../src/core/names/platform-zone.ts';
 import { caaRecord, levelsIn } from './support/caa-zone.ts';
 
 const settings: PlatformZoneSettings = {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { explainProblem, problemTypes } from '../../src/core/problem-words.ts';
+import { explainProblem, problemTypes } from '../../src/core/certificates/problem-words.ts';
 
 /** Whoever may act on it, and a word of what to do. */
 const rows: readonly (readonly [type: string, actor: string, action: RegExp])[] = [

@@ -1,10 +1,14 @@
 /** Which TXT records prove whose an apex is. */
 import { describe, expect, it } from 'vitest';
-import { createVault } from '../../src/certificates/vault.ts';
+import {
+  createProofs,
+  createTargets,
+  deriveSecrets,
+} from '../../src/certificates/vault/derived-secrets.ts';
+import { createVault } from '../../src/certificates/vault/vault.ts';
 import { explain } from '../../src/core/diagnosis/explain.ts';
-import type { Answer } from '../../src/core/observation.ts';
-import { judgeProof, type ProofSeen, proofRecordFor } from '../../src/core/proof.ts';
-import { createProofs, createTargets, deriveSecrets } from '../../src/derived-secrets.ts';
+import type { Answer } from '../../src/core/diagnosis/observation.ts';
+import { judgeProof, type ProofSeen, proofRecordFor } from '../../src/core/names/proof.ts';
 
 const values = {
   claimant: 'signpost-domain-verification=mine',

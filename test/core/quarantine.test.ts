@@ -6,7 +6,7 @@ import {
   quarantineWaitsMs,
   reasonOf,
   sweepLeasesMs,
-} from '../../src/core/quarantine.ts';
+} from '../../src/core/operations/quarantine.ts';
 
 const SECOND = 1_000;
 

@@ -8,7 +8,7 @@ import {
   type Redirect,
   redirectStatuses,
   usesOf,
-} from '../../src/core/redirects.ts';
+} from '../../src/core/names/redirects.ts';
 
 const hosts = ['a', 'b', 'c', 'd'];
 const project = new Set(hosts);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { reservedRange } from '../../src/core/reserved-addresses.ts';
+import { reservedRange } from '../../src/core/names/reserved-addresses.ts';
 
 /** First and last address of each range where that shows its length. */
 const reserved: readonly (readonly [address: string, range: string, source: string])[] = [

@@ -6,7 +6,7 @@ import {
   judgeMemory,
   listenAnew,
   type MemoryVerdict,
-} from '../../src/core/route-memory.ts';
+} from '../../src/core/operations/route-memory.ts';
 
 const times = { freshMs: 3, rereadMs: 100, busyMs: 200, awayMs: 1_000 };
 const never = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DomainState } from '../../src/core/lifecycle.ts';
-import { type EarlierLook, type Scrutiny, scrutinyOf } from '../../src/core/scrutiny.ts';
+import { type EarlierLook, type Scrutiny, scrutinyOf } from '../../src/core/diagnosis/scrutiny.ts';
+import type { DomainState } from '../../src/core/life/lifecycle.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { compareShown, type Handshake, isAmiss, type ShownOutcome } from '../../src/core/shown.ts';
+import {
+  compareShown,
+  type Handshake,
+  isAmiss,
+  type ShownOutcome,
+} from '../../src/core/certificates/served.ts';
 
 const certificate = (
   parts: Partial<Extract<Handshake, { outcome: 'certificate' }>>,

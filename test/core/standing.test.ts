@@ -1,6 +1,11 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
-import { type Standing, type Stood, standingLine, standingOf } from '../../src/core/standing.ts';
+import {
+  type Standing,
+  type Stood,
+  standingLine,
+  standingOf,
+} from '../../src/core/life/summary.ts';
 import { later, noon } from '../support/builders.ts';
 
 const soon = later(noon, 16_250);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import {
   type Answer,
   ATTEMPTS_MAX,
@@ -7,7 +7,7 @@ import {
   attemptWaitsMs,
   FAILING_MS,
   judgeAttempt,
-} from '../../src/core/webhook-plan.ts';
+} from '../../src/core/operations/webhook-plan.ts';
 import { later, noon } from '../support/builders.ts';
 
 const SECOND = 1_000;

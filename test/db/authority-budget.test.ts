@@ -1,13 +1,16 @@
 /** Tokens of an authority's limits: taken with their order or not at all, exactly as many as there are, by however many workers. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type AuthorityLimit, refillMs } from '../../src/core/authority-budget.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
-import { type AuthorityBudgets, dropFullBuckets } from '../../src/db/authority-budget.ts';
-import { type CertificateStore, createCertificateStore } from '../../src/db/certificates.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { type AuthorityLimit, refillMs } from '../../src/core/certificates/budget.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
-import { isWait } from '../../src/db/orders.ts';
+import { type AuthorityBudgets, dropFullBuckets } from '../../src/db/issuance/authority-budget.ts';
+import {
+  type CertificateStore,
+  createCertificateStore,
+} from '../../src/db/issuance/certificates.ts';
+import { isWait } from '../../src/db/issuance/orders.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';

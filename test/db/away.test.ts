@@ -1,8 +1,8 @@
 /** Whether the database is away: asked of a server that is there, busy, full, shut, and gone. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/client.ts';
-import { createAwayProbe } from '../../src/db/unavailable.ts';
+import { type Database, openDatabase } from '../../src/db/engine/client.ts';
+import { createAwayProbe } from '../../src/db/engine/unavailable.ts';
 import { forward } from '../support/forward.ts';
 import { lacks } from '../support/programs.ts';
 import { freePort, type PostgresServer, startPostgres } from '../support/servers.ts';

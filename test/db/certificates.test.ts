@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
-import { createEdgeLookups, type EdgeLookups } from '../../src/db/edge-lookups.ts';
+import { createEdgeLookups, type EdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { databases } from '../support/storage.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';

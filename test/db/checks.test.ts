@@ -1,11 +1,11 @@
 /** Loads and saves of looks: gathered, prepared, and with observations held in memory. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { judgeCheck } from '../../src/core/check.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import type { Observation } from '../../src/core/observation.ts';
-import { type CheckStore, createCheckStore } from '../../src/db/checks.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { transact } from '../../src/db/transaction.ts';
+import type { Observation } from '../../src/core/diagnosis/observation.ts';
+import { judgeCheck } from '../../src/core/life/check.ts';
+import { type CheckStore, createCheckStore } from '../../src/db/domains/checks.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { transact } from '../../src/db/engine/transaction.ts';
 import { anObservation, later, missing, noon, right, unknown } from '../support/builders.ts';
 import { databases } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

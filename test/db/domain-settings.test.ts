@@ -1,8 +1,8 @@
 /** The settings of a project in a real database, and what removal and replacement do to each other. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDomainSettingsStore } from '../../src/db/domain-settings.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
+import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';

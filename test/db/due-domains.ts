@@ -1,7 +1,7 @@
 /** What the tests of sweeps share: a database, domains with the columns that make them due, and both sweeps. */
 import { randomUUID } from 'node:crypto';
+import { createDueDomains, type DueDomains } from '../../src/db/domains/sweeps.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
-import { createDueDomains, type DueDomains } from '../../src/db/sweeps.ts';
 import { later, noon } from '../support/builders.ts';
 import type { StorageName } from '../support/storage.ts';
 import { openStoredDomains } from '../support/stored-domains.ts';

@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openDatabase } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/engine/client.ts';
 import { endWithThisProcess } from '../support/children.ts';
 import { type FreshStorage, freshStorage } from '../support/storage.ts';
 
 const log = pino({ level: 'silent' });
-const client = new URL('../../dist/src/db/client.js', import.meta.url);
+const client = new URL('../../dist/src/db/engine/client.js', import.meta.url);
 
 /** Opens the folder and writes rows one after the other; prints each number when its row is acknowledged. */
 const writer = (dataDir: string) => `

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/client.ts';
+import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { type FreshStorage, freshStorage } from '../support/storage.ts';
 
 const log = pino({ level: 'silent' });

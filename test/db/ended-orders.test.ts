@@ -1,13 +1,16 @@
 /** What orders count for that end without an answer, are placed late, or are placed as another kind than they were opened as. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { bucketOf, refillMs } from '../../src/core/authority-budget.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
-import type { AuthorityBudgets } from '../../src/db/authority-budget.ts';
-import { type CertificateStore, createCertificateStore } from '../../src/db/certificates.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { bucketOf, refillMs } from '../../src/core/certificates/budget.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
-import { isWait } from '../../src/db/orders.ts';
+import type { AuthorityBudgets } from '../../src/db/issuance/authority-budget.ts';
+import {
+  type CertificateStore,
+  createCertificateStore,
+} from '../../src/db/issuance/certificates.ts';
+import { isWait } from '../../src/db/issuance/orders.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';

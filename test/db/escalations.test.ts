@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { judgeCheck } from '../../src/core/check.ts';
-import type { EscalationCause } from '../../src/core/escalation.ts';
-import { escalationWords } from '../../src/core/escalation-words.ts';
-import { createCheckStore } from '../../src/db/checks.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
+import type { EscalationCause } from '../../src/core/certificates/escalation.ts';
+import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
+import { judgeCheck } from '../../src/core/life/check.ts';
+import { createCheckStore } from '../../src/db/domains/checks.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
 import {
   evidenceOf,
   listEscalations,
   loadOpenEscalation,
   type NewEscalation,
   openEscalation,
-} from '../../src/db/escalations.ts';
+} from '../../src/db/issuance/escalations.ts';
 import { anObservation, later, missing, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

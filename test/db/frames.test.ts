@@ -8,7 +8,7 @@ import {
   startupKind,
   startupMessage,
   syncMessage,
-} from '../../src/db/embedded/frames.ts';
+} from '../../src/db/engine/embedded/frames.ts';
 
 /** A message as a server or client writes it. */
 function message(type: string, body: string): Buffer {

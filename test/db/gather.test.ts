@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { gather } from '../../src/db/gather.ts';
-import { isLostRace } from '../../src/db/unavailable.ts';
+import { gather } from '../../src/db/engine/gather.ts';
+import { isLostRace } from '../../src/db/engine/unavailable.ts';
 
 describe('gathering calls', () => {
   it('turns calls that arrive together into one', async () => {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createQuarantineStore } from '../../src/db/domains/quarantine.ts';
+import { createRepairStore, createWaitingStore } from '../../src/db/domains/waiting.ts';
 import { readInstallation } from '../../src/db/installation.ts';
-import { createQuarantineStore } from '../../src/db/quarantine.ts';
-import { createRepairStore, createWaitingStore } from '../../src/db/waiting.ts';
 import { nothing } from '../ops/support.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

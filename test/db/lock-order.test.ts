@@ -1,11 +1,11 @@
 /** Who writes many domains at once waits for nobody who waits for them: on servers, where there are several connections. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { judgeCheck } from '../../src/core/check.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import { type CheckStore, createCheckStore } from '../../src/db/checks.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { createWatchedDomainStore } from '../../src/db/watched-domains.ts';
+import { judgeCheck } from '../../src/core/life/check.ts';
+import { type CheckStore, createCheckStore } from '../../src/db/domains/checks.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createWatchedDomainStore } from '../../src/db/domains/watched-domains.ts';
 import { anObservation, later, missing, noon, right, unknown } from '../support/builders.ts';
 import { storages } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/client.ts';
-import { migrate, readMigrations } from '../../src/db/migrate.ts';
+import { type Database, openDatabase } from '../../src/db/engine/client.ts';
+import { migrate, readMigrations } from '../../src/db/engine/migrate.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 const log = pino({ level: 'silent' });

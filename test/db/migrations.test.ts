@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/client.ts';
-import { migrate } from '../../src/db/migrate.ts';
+import { type Database, openDatabase } from '../../src/db/engine/client.ts';
+import { migrate } from '../../src/db/engine/migrate.ts';
 import { diffToSchema } from '../support/schema-diff.ts';
 import { type FreshStorage, freshStorage } from '../support/storage.ts';
 

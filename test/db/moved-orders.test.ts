@@ -1,9 +1,9 @@
 /** An order that goes on at another authority: the one before is over, and there is never a second one open. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { createEdgeLookups } from '../../src/db/edge-lookups.ts';
-import { isWait } from '../../src/db/orders.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
+import { isWait } from '../../src/db/issuance/orders.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredOrders, type StoredOrders } from './stored-orders.ts';

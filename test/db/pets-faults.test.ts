@@ -4,9 +4,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/client.ts';
+import { type Database, openDatabase } from '../../src/db/engine/client.ts';
+import { isUnavailable } from '../../src/db/engine/unavailable.ts';
 import { createPetStore, type PetStore } from '../../src/db/pets.ts';
-import { isUnavailable } from '../../src/db/unavailable.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 
 const silent = pino({ level: 'silent' });

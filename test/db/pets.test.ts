@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/client.ts';
+import { type Database, openDatabase } from '../../src/db/engine/client.ts';
+import { transact } from '../../src/db/engine/transaction.ts';
 import { createPetStore, type NewPet, type PetPage, type PetStore } from '../../src/db/pets.ts';
-import { transact } from '../../src/db/transaction.ts';
 import { databasesOfRun, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 type StoredPet = NewPet & { readonly id: bigint };

@@ -1,7 +1,7 @@
 /** Jobs that were set aside: why and until when, and the end of that before its time. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createQuarantineStore, type QuarantineStore } from '../../src/db/quarantine.ts';
+import { createQuarantineStore, type QuarantineStore } from '../../src/db/domains/quarantine.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

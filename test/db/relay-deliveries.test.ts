@@ -1,10 +1,10 @@
 /** What the relay gives to the queue, gives again and forgets, in real databases. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Verdict } from '../../src/core/webhook-plan.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createQuarantineStore } from '../../src/db/domains/quarantine.ts';
+import { createWaitingStore } from '../../src/db/domains/waiting.ts';
 import { about, tell } from '../../src/db/events.ts';
-import { createQuarantineStore } from '../../src/db/quarantine.ts';
-import { createWaitingStore } from '../../src/db/waiting.ts';
 import { createRelay, type RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
 import { later, noon } from '../support/builders.ts';
 import { databases } from '../support/storage.ts';

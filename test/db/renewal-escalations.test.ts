@@ -1,16 +1,16 @@
 /** Cases of served domains, in the database: one at most, for the certificate that was looked at, due again whoever dies. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { escalateRenewalAt } from '../../src/core/certificate-plan.ts';
-import { escalationWords } from '../../src/core/escalation-words.ts';
-import { createCertificateStore } from '../../src/db/certificates.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
+import { escalateRenewalAt } from '../../src/core/certificates/plan.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createDueDomains } from '../../src/db/domains/sweeps.ts';
+import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
 import {
   evidenceOf,
   type NewEscalation,
   openRenewalEscalation,
   postponeRenewalEscalation,
-} from '../../src/db/escalations.ts';
-import { createDueDomains } from '../../src/db/sweeps.ts';
+} from '../../src/db/issuance/escalations.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

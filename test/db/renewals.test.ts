@@ -1,17 +1,17 @@
 /** What an authority said about when to renew, in the database: for one certificate, and while that is the one served. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { plannedRenewalAt } from '../../src/core/certificate-plan.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { createEdgeLookups } from '../../src/db/edge-lookups.ts';
+import { plannedRenewalAt } from '../../src/core/certificates/plan.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
+import { createDueDomains } from '../../src/db/domains/sweeps.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
 import {
   createRenewalStore,
   knownRenewal,
   type RenewalPlan,
   renewableOf,
-} from '../../src/db/renewals.ts';
-import { createDueDomains } from '../../src/db/sweeps.ts';
+} from '../../src/db/issuance/renewals.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';

@@ -1,8 +1,8 @@
 /** Events sent again, in real databases: what waits begins anew, and only what was tried leaves a row behind. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Verdict } from '../../src/core/webhook-plan.ts';
-import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/deliveries.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
+import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { about, tell } from '../../src/db/events.ts';
 import { messageIdOf } from '../../src/webhooks/message.ts';
 import { later, noon } from '../support/builders.ts';

@@ -1,10 +1,10 @@
 /** What the database tells edge processes, and what it does not; and that whoever listens knows whether they hear. */
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RouteNews } from '../../src/core/edge-route.ts';
-import { createDomainSettingsStore } from '../../src/db/domain-settings.ts';
+import type { RouteNews } from '../../src/core/operations/edge-route.ts';
+import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
+import { listenForRouteNews, type RouteNewsDeps } from '../../src/db/domains/route-news.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
-import { listenForRouteNews, type RouteNewsDeps } from '../../src/db/route-news.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { databases, storages } from '../support/storage.ts';

@@ -1,6 +1,6 @@
 /** Orders that outlive a life, or that two runs share: nothing of what came of them is lost, and nothing counts twice. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredOrders, type StoredOrders } from './stored-orders.ts';

@@ -1,10 +1,10 @@
 /** What the addresses of a domain showed, as it is stored. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AddressShown, Shown } from '../../src/core/shown.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { AddressShown, Shown } from '../../src/core/certificates/served.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createShownStore, shownIn } from '../../src/db/domains/shown.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
-import { createShownStore, shownIn } from '../../src/db/shown.ts';
 import { later, noon } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 

@@ -1,7 +1,7 @@
 /** What the tests of deliveries share: a database with its stores, webhooks, and what they are sent. */
 import { randomUUID } from 'node:crypto';
-import { createDeliveryStore } from '../../src/db/deliveries.ts';
-import { createWebhookStore } from '../../src/db/webhooks.ts';
+import { createDeliveryStore } from '../../src/db/delivery/deliveries.ts';
+import { createWebhookStore } from '../../src/db/delivery/webhooks.ts';
 import { noon } from '../support/builders.ts';
 import type { StorageName } from '../support/storage.ts';
 import { openStoredDomains } from '../support/stored-domains.ts';

@@ -1,10 +1,13 @@
 /** What the tests of orders share: a database with its stores, and domains that have an order. */
 import { randomUUID } from 'node:crypto';
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
-import { type CertificateStore, createCertificateStore } from '../../src/db/certificates.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
-import { isWait } from '../../src/db/orders.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
+import {
+  type CertificateStore,
+  createCertificateStore,
+} from '../../src/db/issuance/certificates.ts';
+import { isWait } from '../../src/db/issuance/orders.ts';
 import { noon } from '../support/builders.ts';
 import type { StorageName } from '../support/storage.ts';
 import { openStoredDomains } from '../support/stored-domains.ts';

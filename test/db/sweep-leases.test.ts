@@ -1,10 +1,10 @@
 /** A domain that a sweep takes in vain, again and again: more and more seldom, alone, noted; and forgiven by a save. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
-import { createCertificateStore } from '../../src/db/certificates.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import { createDueDomains, type DueDomains } from '../../src/db/domains/sweeps.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
-import { createDueDomains, type DueDomains } from '../../src/db/sweeps.ts';
+import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { databases } from '../support/storage.ts';
 import { lease, leasesMs, MINUTE, openDueDomains, type StoredDueDomains } from './due-domains.ts';

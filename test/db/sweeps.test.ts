@@ -1,6 +1,6 @@
 /** What sweeps take: each due domain once, the longest due first, and again when its lease ends. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createDomainStore } from '../../src/db/domains.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { lease, MINUTE, openDueDomains, type StoredDueDomains } from './due-domains.ts';

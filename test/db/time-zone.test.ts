@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase, requireUtc } from '../../src/db/client.ts';
+import { openDatabase, requireUtc } from '../../src/db/engine/client.ts';
 import { freshStorage, storages } from '../support/storage.ts';
 
 const postgres = storages.find(({ name }) => name === 'postgres');

@@ -1,6 +1,6 @@
 /** tls-alpn-01 knows a challenge by its name alone (RFC 8737, 3), so what is kept must be the one that is open. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEdgeLookups, type EdgeLookups } from '../../src/db/edge-lookups.ts';
+import { createEdgeLookups, type EdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredOrders, type StoredOrders } from './stored-orders.ts';

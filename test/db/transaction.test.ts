@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/client.ts';
-import { gather } from '../../src/db/gather.ts';
+import { type Database, openDatabase } from '../../src/db/engine/client.ts';
+import { gather } from '../../src/db/engine/gather.ts';
+import { inTransaction, transact } from '../../src/db/engine/transaction.ts';
 import { PrismaClient } from '../../src/db/generated/client.ts';
 import { createProjectStore, type NewProject, type ProjectStore } from '../../src/db/projects.ts';
-import { inTransaction, transact } from '../../src/db/transaction.ts';
 import { noon } from '../support/builders.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 

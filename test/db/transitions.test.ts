@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
-import { evidenceOf, openEscalation } from '../../src/db/escalations.ts';
-import { moveDomain } from '../../src/db/transitions.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
+import { moveDomain } from '../../src/db/domains/transitions.ts';
+import { evidenceOf, openEscalation } from '../../src/db/issuance/escalations.ts';
 import { anObservation, later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

@@ -1,6 +1,6 @@
 /** Verify, pressed in each state: whose name it stays, and what of the work under way still counts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDomainStore, type DomainStore } from '../../src/db/domains.ts';
+import { createDomainStore, type DomainStore } from '../../src/db/domains/domains.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

@@ -1,9 +1,9 @@
 /** Deliveries in real databases: made with their event, saved once, ended with their webhook. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Verdict } from '../../src/core/webhook-plan.ts';
-import type { DeliveryOutcome } from '../../src/db/deliveries.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
+import type { DeliveryOutcome } from '../../src/db/delivery/deliveries.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { about, tell } from '../../src/db/events.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';

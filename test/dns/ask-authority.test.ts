@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createAuthorityAsker } from '../../src/dns/ask/authority.ts';
-import { defaultLimits, startBudget } from '../../src/dns/budget.ts';
+import { createAuthorityAsker } from '../../src/dns/servers/authority.ts';
+import { createHosts } from '../../src/dns/servers/hosts.ts';
+import { defaultLimits, startBudget } from '../../src/dns/wire/budget.ts';
 import type { WireAnswer } from '../../src/dns/wire/exchange.ts';
-import { createHosts } from '../../src/dns/zones/hosts.ts';
 
 const [public4, public6] = ['93.184.215.14', '2606:2800::1'];
 

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemServers } from '../../src/dns/ask/recursive.ts';
-import { defaultLimits, startBudget } from '../../src/dns/budget.ts';
-import { createAuthorities } from '../../src/dns/zones/authorities.ts';
-import { zoneOf } from '../../src/dns/zones/delegation.ts';
-import { createHosts } from '../../src/dns/zones/hosts.ts';
-import { registrableDomain } from '../../src/dns/zones/zone.ts';
+import { createAuthorities } from '../../src/dns/servers/authorities.ts';
+import { zoneOf } from '../../src/dns/servers/delegation.ts';
+import { createHosts } from '../../src/dns/servers/hosts.ts';
+import { systemServers } from '../../src/dns/servers/recursive.ts';
+import { registrableDomain } from '../../src/dns/servers/zone.ts';
+import { defaultLimits, startBudget } from '../../src/dns/wire/budget.ts';
 import { asked, BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);

@@ -8,7 +8,7 @@ import {
   takeQuestion,
   takeTcp,
   unlimited,
-} from '../../src/dns/budget.ts';
+} from '../../src/dns/wire/budget.ts';
 import { BRIEF_MS, closeAll, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { CaaLevel } from '../../src/core/observation.ts';
-import { registrableDomain } from '../../src/dns/zones/zone.ts';
+import type { CaaLevel } from '../../src/core/diagnosis/observation.ts';
+import { registrableDomain } from '../../src/dns/servers/zone.ts';
 import vectors from '../vectors/caa.json' with { type: 'json' };
 import { asked, closeAll, openLaboratory } from './laboratory.ts';
 

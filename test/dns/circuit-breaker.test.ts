@@ -7,7 +7,7 @@ import {
   closed,
   createCircuits,
   type Outcome,
-} from '../../src/dns/circuit-breaker.ts';
+} from '../../src/dns/servers/circuit-breaker.ts';
 
 const NOW = 1_000_000;
 const silentFor = (timeouts: number): Circuit => ({ kind: 'closed', timeouts });

@@ -1,9 +1,9 @@
 /** A name server on loopback, a wire and an observer for one test; `closeAll` belongs into afterEach. */
-import type { Config } from '../../src/config.ts';
-import type { Observation } from '../../src/core/observation.ts';
-import type { Limits } from '../../src/dns/budget.ts';
-import { createObserver, type Earlier } from '../../src/dns/observe.ts';
-import type { Reachability } from '../../src/dns/reachability.ts';
+import type { Config } from '../../src/config/config.ts';
+import type { Observation } from '../../src/core/diagnosis/observation.ts';
+import { createObserver, type Earlier } from '../../src/dns/observe/observe.ts';
+import type { Reachability } from '../../src/dns/servers/reachability.ts';
+import type { Limits } from '../../src/dns/wire/budget.ts';
 import { createWire } from '../../src/dns/wire/wire.ts';
 import { type LabDnsOptions, type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
 

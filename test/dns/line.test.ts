@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createLine } from '../../src/dns/line.ts';
+import { createLine } from '../../src/dns/servers/line.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

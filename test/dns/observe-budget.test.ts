@@ -1,6 +1,6 @@
 /** However hostile the servers are, a look ends in time and says what it left out. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultLimits } from '../../src/dns/budget.ts';
+import { defaultLimits } from '../../src/dns/wire/budget.ts';
 import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);

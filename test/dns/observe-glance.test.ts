@@ -1,8 +1,8 @@
 /** A look that asks one server whether it still shows what was not right. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { questions } from '../../bench/ladder/ladders.ts';
-import type { Observation } from '../../src/core/observation.ts';
-import type { Earlier, Observer } from '../../src/dns/observe.ts';
+import type { Observation } from '../../src/core/diagnosis/observation.ts';
+import type { Earlier, Observer } from '../../src/dns/observe/observe.ts';
 import { asked, closeAll, comparedWith } from './laboratory.ts';
 import { hostname, look, openZone, right, unhealthy } from './two-servers.ts';
 

@@ -1,7 +1,7 @@
 /** Whole looks at zones whose servers say far more than any honest one does. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Observation } from '../../src/core/observation.ts';
-import { addressesOf } from '../../src/dns/ask/select.ts';
+import type { Observation } from '../../src/core/diagnosis/observation.ts';
+import { addressesOf } from '../../src/dns/servers/select.ts';
 import type { ResourceRecord } from '../../src/dns/wire/records.ts';
 import { closeInternet, openInternet } from './findings/internet.ts';
 import { closeAll, openLaboratory } from './laboratory.ts';

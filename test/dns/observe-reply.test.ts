@@ -1,7 +1,7 @@
 /** What the answers of servers amount to: who may be believed, and about what. */
 import { describe, expect, it } from 'vitest';
-import { judgeAuthority, judgeRecursive } from '../../src/dns/ask/reply.ts';
-import { soaIn, textsAt } from '../../src/dns/ask/select.ts';
+import { judgeAuthority, judgeRecursive } from '../../src/dns/servers/reply.ts';
+import { soaIn, textsAt } from '../../src/dns/servers/select.ts';
 import type { Message } from '../../src/dns/wire/message.ts';
 import type { ResourceRecord } from '../../src/dns/wire/records.ts';
 

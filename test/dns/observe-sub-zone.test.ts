@@ -1,6 +1,6 @@
 /** A zone delegated below the registrable domain: its record goes into it, and a name that it begins at is an apex. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { createExamine } from '../../src/doctor/examine.ts';
+import { createExamine } from '../../src/dns/examine.ts';
 import { asked, closeAll, comparedWith, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);

@@ -1,6 +1,6 @@
 /** What a look costs, and when an earlier one still holds. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Observation } from '../../src/core/observation.ts';
+import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import { asked, closeAll, comparedWith, openLaboratory } from './laboratory.ts';
 import { hostname, look, openZone, right, target, unhealthy } from './two-servers.ts';
 

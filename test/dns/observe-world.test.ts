@@ -1,8 +1,8 @@
 /** What resolvers tell the world once the zone has it right; and looks by their word alone. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultLimits } from '../../src/dns/budget.ts';
-import { createObserver } from '../../src/dns/observe.ts';
-import { createReachability } from '../../src/dns/reachability.ts';
+import { createObserver } from '../../src/dns/observe/observe.ts';
+import { createReachability } from '../../src/dns/servers/reachability.ts';
+import { defaultLimits } from '../../src/dns/wire/budget.ts';
 import type { Wire } from '../../src/dns/wire/wire.ts';
 import type { LabFault } from '../../src/lab/faults.ts';
 import { asked, BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Answer, ServerView } from '../../src/core/observation.ts';
+import type { Answer, ServerView } from '../../src/core/diagnosis/observation.ts';
 import { asked, BRIEF_MS, closeAll, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);

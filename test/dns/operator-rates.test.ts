@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { defaultLimits, startBudget, unlimited } from '../../src/dns/budget.ts';
-import { operatorOf } from '../../src/dns/throttle.ts';
+import { operatorOf } from '../../src/dns/servers/throttle.ts';
+import { defaultLimits, startBudget, unlimited } from '../../src/dns/wire/budget.ts';
 import { answered, playThrottle } from './throttle-server.ts';
 
 beforeEach(() => {

@@ -1,7 +1,7 @@
 /** What proves an apex is asked for where it is published, within what the look has left. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultLimits } from '../../src/dns/budget.ts';
-import { createReachability } from '../../src/dns/reachability.ts';
+import { createReachability } from '../../src/dns/servers/reachability.ts';
+import { defaultLimits } from '../../src/dns/wire/budget.ts';
 import type { LabFault } from '../../src/lab/faults.ts';
 import { asked, BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory.ts';
 

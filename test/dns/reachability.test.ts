@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createReachability } from '../../src/dns/reachability.ts';
+import { createReachability } from '../../src/dns/servers/reachability.ts';
 
 /** At a second: a server was silent, a server answered, or how it looks then. */
 type Step =

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { defaultLimits, isSpent, startBudget } from '../../src/dns/budget.ts';
-import { createShared, type Looked } from '../../src/dns/shared.ts';
+import { defaultLimits, isSpent, startBudget } from '../../src/dns/wire/budget.ts';
+import { createShared, type Looked } from '../../src/dns/wire/shared.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

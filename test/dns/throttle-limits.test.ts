@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Budget, defaultLimits, startBudget, unlimited } from '../../src/dns/budget.ts';
-import { createReachability } from '../../src/dns/reachability.ts';
-import type { ThrottleOptions } from '../../src/dns/throttle.ts';
+import { createReachability } from '../../src/dns/servers/reachability.ts';
+import type { ThrottleOptions } from '../../src/dns/servers/throttle.ts';
+import { type Budget, defaultLimits, startBudget, unlimited } from '../../src/dns/wire/budget.ts';
 import { answered, playThrottle } from './throttle-server.ts';
 
 const timeout = { kind: 'timeout' } as const;

@@ -2,9 +2,9 @@
 import { createSocket } from 'node:dgram';
 import { EventEmitter, once } from 'node:events';
 import { decode, encode } from 'dns-packet';
-import type { SocketAddress } from '../../src/config.ts';
-import { type Budget, unlimited } from '../../src/dns/budget.ts';
-import { createThrottle, type ThrottleOptions } from '../../src/dns/throttle.ts';
+import type { SocketAddress } from '../../src/config/config.ts';
+import { createThrottle, type ThrottleOptions } from '../../src/dns/servers/throttle.ts';
+import { type Budget, unlimited } from '../../src/dns/wire/budget.ts';
 import type { WireAnswer } from '../../src/dns/wire/exchange.ts';
 import type { Wire } from '../../src/dns/wire/wire.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultLimits, startBudget, unlimited } from '../../src/dns/budget.ts';
-import { createThrottle } from '../../src/dns/throttle.ts';
+import { createThrottle } from '../../src/dns/servers/throttle.ts';
+import { defaultLimits, startBudget, unlimited } from '../../src/dns/wire/budget.ts';
 import { createWire } from '../../src/dns/wire/wire.ts';
 import { about, openHoldingServer, whose } from './throttle-server.ts';
 

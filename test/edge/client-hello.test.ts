@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { type ConnectionOptions, connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readClientHello } from '../../src/edge/client-hello.ts';
+import { readClientHello } from '../../src/edge/tls/client-hello.ts';
 
 let server: Server;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 /** Certificates that the edge keeps for the time that its database is away. */
 import { expect, it } from 'vitest';
-import { keepCertificates } from '../../src/edge/secure-contexts.ts';
+import { keepCertificates } from '../../src/edge/tls/secure-contexts.ts';
 
 const MIB = 1024 * 1024;
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSecureContexts, keepCertificates } from '../../src/edge/secure-contexts.ts';
+import { createSecureContexts, keepCertificates } from '../../src/edge/tls/secure-contexts.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 import { sizeOfRun } from '../support/run.ts';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { SecureContext } from 'node:tls';
 import { expect, it } from 'vitest';
-import { createSecureContexts } from '../../src/edge/secure-contexts.ts';
+import { createSecureContexts } from '../../src/edge/tls/secure-contexts.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 
 it('frees those that it no longer keeps, after whoever was given them has used them', async () => {

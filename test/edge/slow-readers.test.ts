@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type EdgeLimits, edgeLimits } from '../../src/edge/deps.ts';
-import { lookAgain } from '../../src/edge/slow-readers.ts';
+import { lookAgain } from '../../src/edge/proxy/slow-readers.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
 

@@ -1,8 +1,8 @@
 /** A deploy's URL is its tenant's to choose: what it must not lead to, asked of an edge with real sockets. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { createTargets } from '../../src/derived-secrets.ts';
-import { type UpstreamReach, upstreamReach } from '../../src/edge/upstream.ts';
+import { createTargets } from '../../src/certificates/vault/derived-secrets.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { type UpstreamReach, upstreamReach } from '../../src/edge/proxy/upstream.ts';
 import { composeOwnAddresses } from '../../src/net/own-addresses.ts';
 import { asked, closeAll, openLaboratory } from '../dns/laboratory.ts';
 import { closeAfterEach } from '../support/closings.ts';

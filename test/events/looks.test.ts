@@ -1,8 +1,8 @@
 /** Checks as a watched page is told of them: each once, without a number, and what they changed. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createWatchedDomainStore } from '../../src/db/domains/watched-domains.ts';
 import { createEventFeedStore } from '../../src/db/events.ts';
-import { createWatchedDomainStore } from '../../src/db/watched-domains.ts';
 import { eventStream } from '../../src/events/event-stream.ts';
 import { createFeed } from '../../src/events/feed.ts';
 import { createLooks, type Looks } from '../../src/events/looks.ts';

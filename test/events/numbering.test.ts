@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '../../src/db/client.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import type { Database } from '../../src/db/engine/client.ts';
 import { createEventFeedStore, tell } from '../../src/db/events.ts';
 import { eventStream } from '../../src/events/event-stream.ts';
 import { createFeed } from '../../src/events/feed.ts';

@@ -1,7 +1,10 @@
 /** Somebody has a domain's page open: it is looked at sooner, all such domains in one statement, and no longer than that. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { createWatchedDomainStore, type WatchedDomain } from '../../src/db/watched-domains.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import {
+  createWatchedDomainStore,
+  type WatchedDomain,
+} from '../../src/db/domains/watched-domains.ts';
 import { createWatching, type Watching } from '../../src/events/watching.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

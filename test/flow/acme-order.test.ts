@@ -1,7 +1,7 @@
 /** One order at the authority for one certificate, whatever happens between the two of us. */
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { type AcmeFront, startAcmeFront } from '../support/acme-front.ts';
 import { type Client, createClient } from '../support/client.ts';

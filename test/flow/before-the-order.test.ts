@@ -2,8 +2,8 @@
 import { pino } from 'pino';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { PLATFORM_DOMAIN } from '../../src/cli/demo/laboratory.ts';
-import { loadConfig } from '../../src/config.ts';
-import { authorityLimits } from '../../src/core/authority-budget.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { authorityLimits } from '../../src/core/certificates/budget.ts';
 import { startSignpost } from '../../src/start.ts';
 import { startAcmeFront } from '../support/acme-front.ts';
 import { type Client, createClient } from '../support/client.ts';

@@ -7,7 +7,7 @@ import { connect } from 'node:tls';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { startSignpost } from '../../src/start.ts';
 import type { Shown } from '../support/client.ts';
 import { closeAfterAll } from '../support/closings.ts';
@@ -18,7 +18,7 @@ import { freshStorage } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const FLOOD = sizeOfRun({ quick: 250, long: 1_000 });
-/** The edge's own connections wait no longer (src/db/client.ts): on a very busy machine some are told so meanwhile. */
+/** The edge's own connections wait no longer (src/db/engine/client.ts): on a very busy machine some are told so meanwhile. */
 const STATEMENT_MS = 10_000;
 const greeting = 'Hello from the project’s deploy.\n';
 const closings = closeAfterAll();

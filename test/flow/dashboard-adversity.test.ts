@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { complaintsOfAxe } from '../http/dashboard/support/axe.ts';
-import { overflowOf } from '../http/dashboard/support/measures.ts';
+import { complaintsOfAxe } from '../dashboard/support/axe.ts';
+import { overflowOf } from '../dashboard/support/measures.ts';
 import { startBrowser, type Visit, visit } from '../support/browser.ts';
 import { type Hands, pointing } from '../support/hands.ts';
 import { type House, startHouse } from '../support/house.ts';

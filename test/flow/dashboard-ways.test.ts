@@ -1,8 +1,8 @@
 /** The customer's procedure for everybody: by the keyboard alone, on a phone, in the dark, and without a script. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { complaintsOfAxe } from '../http/dashboard/support/axe.ts';
-import { overflowOf } from '../http/dashboard/support/measures.ts';
+import { complaintsOfAxe } from '../dashboard/support/axe.ts';
+import { overflowOf } from '../dashboard/support/measures.ts';
 import { startBrowser, visit } from '../support/browser.ts';
 import { byKeyboard, type Hands, pointing, withoutScript } from '../support/hands.ts';
 import { type House, startHouse } from '../support/house.ts';

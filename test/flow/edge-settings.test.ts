@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import type { DomainSettings } from '../../src/core/redirects.ts';
+import type { DomainSettings } from '../../src/core/names/redirects.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type Service, startService } from '../support/service.ts';
 import { freshStorage, storagesOfRun } from '../support/storage.ts';

@@ -1,7 +1,7 @@
 /** A case that stays open while workers die around it: it is one case, told once, and somebody goes on looking at it. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/engine/client.ts';
 import { startBeside } from '../support/beside.ts';
 import { createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';

@@ -1,7 +1,7 @@
 /** A life that needs a person's help, or would: 30 minutes verified without a certificate, under the test's own clock. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDomainStore } from '../../src/db/domains.ts';
-import { closeForOperator, listEscalations } from '../../src/db/escalations.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
+import { closeForOperator, listEscalations } from '../../src/db/issuance/escalations.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { domainRoutes } from '../../src/http/routes/domains.ts';
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';

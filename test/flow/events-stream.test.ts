@@ -1,7 +1,7 @@
 /** A project's events as a stream: across processes that write, stop and die; and what somebody who watches is worth. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/engine/client.ts';
 import { type Beside, startBeside } from '../support/beside.ts';
 import { createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';

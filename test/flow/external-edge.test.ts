@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { visit } from '../../src/cli/demo/visit.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { age } from '../support/aged-certificate.ts';
 import { type Caddy, startCaddy } from '../support/caddy.ts';

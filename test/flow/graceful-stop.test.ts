@@ -1,6 +1,6 @@
 /** SIGTERM under load, as at every deploy: the worker finishes what it has, and the next one goes on from there. */
 import { describe, expect, it } from 'vitest';
-import { domainQueues } from '../../src/core/jobs.ts';
+import { domainQueues } from '../../src/core/operations/jobs.ts';
 import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { addMany, countLive, lifeStory, storedChecks, stories } from '../support/many-domains.ts';

@@ -2,7 +2,7 @@
 
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/client.ts';
+import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { startBeside } from '../support/beside.ts';
 import { createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';

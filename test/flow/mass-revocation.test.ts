@@ -6,7 +6,7 @@ import { connect } from 'node:tls';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { certificateIdOf } from '../../src/certificates/acme/renewal-info.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { startSignpost } from '../../src/start.ts';
 import { type AcmeFront, type Heard, type Said, startAcmeFront } from '../support/acme-front.ts';
 import { createClient } from '../support/client.ts';

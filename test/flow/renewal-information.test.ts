@@ -3,9 +3,9 @@
  * say what it likes, or nothing: no certificate is renewed too late, and no trouble stays untold.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RenewalInformation } from '../../src/certificates/authority.ts';
-import type { Silence } from '../../src/certificates/renewals.ts';
-import { askAgainAt } from '../../src/core/renewal-information.ts';
+import type { RenewalInformation } from '../../src/certificates/authorities/authority.ts';
+import type { Silence } from '../../src/certificates/authorities/renewals.ts';
+import { askAgainAt } from '../../src/core/certificates/renewal-information.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
 import { later } from '../support/builders.ts';
 import { DAY, type FakeTime, HOUR, MINUTE } from '../support/fake-time.ts';

@@ -1,7 +1,7 @@
 /** Two certificate authorities: the second stands in where the first is down, busy or forbidden, and nobody is asked twice. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { type AcmeFront, startAcmeFront } from '../support/acme-front.ts';
 import { type Client, createClient } from '../support/client.ts';

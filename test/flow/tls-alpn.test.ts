@@ -1,7 +1,7 @@
 /** A platform whose port 80 nobody reaches: the certificate comes by tls-alpn-01, through the port that visitors use. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { startSignpost } from '../../src/start.ts';
 import { createClient } from '../support/client.ts';
 import { lacks } from '../support/programs.ts';

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:tls';
 import { expect, it } from 'vitest';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
-import { signRoot } from '../../src/certificates/sign-certificate.ts';
+import { signRoot } from '../../src/certificates/authorities/sign.ts';
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 import { PLATFORM_DOMAIN } from '../../src/cli/demo/laboratory.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { forward } from '../support/forward.ts';

@@ -1,13 +1,13 @@
 /** Whole lives under a clock that the test advances: 48 hours, 30 days, a year. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDomainStore } from '../../src/db/domains.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { later, missing, right } from '../support/builders.ts';
 import { certificateOf, DAY, HOUR, MINUTE, startLife } from '../support/fake-time.ts';
 import { forbidden, isAway, refuses, startLiveLife, typesOf } from '../support/live-domain.ts';
 import { isLongRun, rowsOfRun, sizeOfRun } from '../support/run.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-/** How often a worker asks what is due for a look (src/compose-workers.ts). */
+/** How often a worker asks what is due for a look (src/roles/worker.ts). */
 const SWEEP = 10_000;
 
 /** How seldom the workers wake where nothing is asked of the hour: a wake costs a dozen statements. */

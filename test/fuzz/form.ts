@@ -1,6 +1,6 @@
 /** What every answer has to look like by itself: on the wire or not. */
-import { PAGE_POLICY } from '../../src/http/dashboard/layout.ts';
-import { errors } from '../../src/http/errors.ts';
+import { PAGE_POLICY } from '../../src/dashboard/layout.ts';
+import { errors } from '../../src/http/pipeline/errors.ts';
 
 /** The part of an answer that has a form. */
 export type Formed = {
@@ -54,7 +54,7 @@ function errorProblem({ status, fields, body }: Formed, isToHead: boolean): stri
   return isError(status, body) ? null : `${status} whose body is no Error: ${body.slice(0, 200)}`;
 }
 
-/** Exactly `{code, message, status}`, of the table in src/http/errors.ts. */
+/** Exactly `{code, message, status}`, of the table in src/http/pipeline/errors.ts. */
 function isError(status: number, body: string): boolean {
   let error: unknown;
   try {

@@ -6,7 +6,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { EventEmitter, once } from 'node:events';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { destination, pino } from 'pino';
-import { loadConfig } from '../../dist/src/config.js';
+import { loadConfig } from '../../dist/src/config/config.js';
 import { startSignpost } from '../../dist/src/start.js';
 
 const BEAT_MS = 50;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type ErrorCode, errors, refuse } from '../../src/http/errors.ts';
+import { type ErrorCode, errors, refuse } from '../../src/http/pipeline/errors.ts';
 import { plainRoute } from './plain-route.ts';
 import { type CallOptions, callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 

@@ -1,12 +1,15 @@
 /** The certificate of a Domain: what it has, and what became of the order for the next one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LOCAL_AUTHORITY } from '../../src/certificates/local-authority.ts';
-import { explainProblem } from '../../src/core/problem-words.ts';
-import { type CertificateStore, createCertificateStore } from '../../src/db/certificates.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
-import { createRenewalStore } from '../../src/db/renewals.ts';
-import { domainView } from '../../src/http/domain-view.ts';
+import { LOCAL_AUTHORITY } from '../../src/certificates/authorities/local.ts';
+import { explainProblem } from '../../src/core/certificates/problem-words.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
+import {
+  type CertificateStore,
+  createCertificateStore,
+} from '../../src/db/issuance/certificates.ts';
+import { createRenewalStore } from '../../src/db/issuance/renewals.ts';
+import { domainView } from '../../src/http/routes/domain-view.ts';
 import { openAt } from '../db/stored-orders.ts';
 import { later, noon } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { entityTagOf, isUnchanged, mayChange } from '../../src/http/render.ts';
+import { entityTagOf, isUnchanged, mayChange } from '../../src/http/pipeline/render.ts';
 
 const tag = entityTagOf('[1]');
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createCors } from '../../src/http/cors.ts';
+import { createCors } from '../../src/http/pipeline/cors.ts';
 
 const shop = 'https://shop.example';
 const cors = createCors([shop, 'http://localhost:5173']);

@@ -1,11 +1,11 @@
 /** GET /v1/diagnosis/{hostname}, without a name server: what it asks for, what it refuses, what it answers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { diagnose } from '../../src/core/diagnosis/diagnosis.ts';
-import { recordFor } from '../../src/core/instructions.ts';
-import type { Observation } from '../../src/core/observation.ts';
-import { findAttachedTarget } from '../../src/db/attached-target.ts';
+import type { Observation } from '../../src/core/diagnosis/observation.ts';
+import { recordFor } from '../../src/core/names/instructions.ts';
+import { findAttachedTarget } from '../../src/db/domains/attached-target.ts';
 import type { DomainStatus } from '../../src/db/generated/enums.ts';
-import type { Asked, Examined } from '../../src/doctor/examine.ts';
+import type { Asked, Examined } from '../../src/dns/examine.ts';
 import { diagnosisRoutes } from '../../src/http/routes/diagnosis.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 

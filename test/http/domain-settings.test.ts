@@ -1,6 +1,6 @@
 /** The primary domain and the redirects of a project over HTTP, and what they mean for the removal of a domain. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createDomainSettingsStore } from '../../src/db/domain-settings.ts';
+import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { domainSettingsRoutes } from '../../src/http/routes/domain-settings.ts';
 import { platformDomain, publishingRoutes } from './publishing-routes.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { followUps } from '../../src/core/follow-ups.ts';
+import { followUps } from '../../src/core/life/follow-ups.ts';
 import { platformDomain, publishingRoutes } from './publishing-routes.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 

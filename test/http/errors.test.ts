@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { type ErrorCode, errors, refuse } from '../../src/http/errors.ts';
+import { type ErrorCode, errors, refuse } from '../../src/http/pipeline/errors.ts';
 
 // Every key of the table is a code, by its type.
 const codes = Object.keys(errors) as ErrorCode[];

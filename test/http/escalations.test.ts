@@ -1,16 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { EscalationCause, EscalationEvidence } from '../../src/core/escalation.ts';
-import { escalationWords } from '../../src/core/escalation-words.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
+import type {
+  EscalationCause,
+  EscalationEvidence,
+} from '../../src/core/certificates/escalation.ts';
+import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
 import {
   closeForOperator,
   evidenceOf,
   listEscalations,
   openEscalation,
-} from '../../src/db/escalations.ts';
+} from '../../src/db/issuance/escalations.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
-import { cursorAfterEscalation, placeOfCursor } from '../../src/http/cursor.ts';
-import { domainView } from '../../src/http/domain-view.ts';
+import { cursorAfterEscalation, placeOfCursor } from '../../src/http/pipeline/cursor.ts';
+import { domainView } from '../../src/http/routes/domain-view.ts';
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';
 import { docsCase } from '../../src/http/schemas/escalations.ts';
 import { later, missing, noon } from '../support/builders.ts';

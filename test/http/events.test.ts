@@ -1,14 +1,14 @@
 /** The stream of a project's events over HTTP, without a socket: what it begins with, what it has, and when it ends. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { createApiKeyStore } from '../../src/db/api-keys.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { createEventFeedStore, type EventRange, tell } from '../../src/db/events.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { createFeed, type Feed } from '../../src/events/feed.ts';
 import { createSlots } from '../../src/events/slots.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
 import { eventRoutes } from '../../src/http/routes/events.ts';
-import { createMayGoOn, createOpenStream } from '../../src/http/streams.ts';
+import { createMayGoOn, createOpenStream } from '../../src/http/routes/streams.ts';
 import { noon } from '../support/builders.ts';
 import { type Reading, readEvents } from '../support/sse.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { int64, int64Of, text, wholeNumber } from '../../src/http/json.ts';
-import { validate } from '../../src/http/validate.ts';
+import { int64, int64Of, text, wholeNumber } from '../../src/http/pipeline/json.ts';
+import { validate } from '../../src/http/pipeline/validate.ts';
 import { parseJson, renderJson } from '../../src/net/json.ts';
 import { cpuMs } from '../support/cpu-time.ts';
 

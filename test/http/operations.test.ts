@@ -1,11 +1,11 @@
 /** What operators look at and set going, on a real service without workers. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OnWire } from '../../src/http/dashboard/client.ts';
-import type { overviewView } from '../../src/http/operations-view.ts';
-import { operatorsInTrouble } from '../../src/http/operations-view.ts';
-import { API_KEY, type RunningDashboard, startDashboard } from './dashboard/support/dashboard.ts';
-import { everyLife } from './dashboard/support/lives.ts';
+import type { OnWire } from '../../src/dashboard/client.ts';
+import type { overviewView } from '../../src/http/routes/operations-view.ts';
+import { operatorsInTrouble } from '../../src/http/routes/operations-view.ts';
+import { API_KEY, type RunningDashboard, startDashboard } from '../dashboard/support/dashboard.ts';
+import { everyLife } from '../dashboard/support/lives.ts';
 
 type Overview = OnWire<ReturnType<typeof overviewView>>;
 type Work = {

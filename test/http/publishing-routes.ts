@@ -1,10 +1,11 @@
 /** What the tests of domains over HTTP share: the routes of projects and domains, and what these set off. */
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
+
+import { createTargets } from '../../src/certificates/vault/derived-secrets.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
-import { createTargets } from '../../src/derived-secrets.ts';
-import type { Route } from '../../src/http/route.ts';
+import type { Route } from '../../src/http/pipeline/route.ts';
 import { type DomainRoutesDeps, domainRoutes } from '../../src/http/routes/domains.ts';
 import { projectRoutes } from '../../src/http/routes/projects.ts';
 

@@ -1,6 +1,6 @@
 /** A refusal says what to do instead, not only what is wrong. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ErrorCode, errors } from '../../src/http/errors.ts';
+import { type ErrorCode, errors } from '../../src/http/pipeline/errors.ts';
 import { type CallOptions, callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 let t: TestApi;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Method } from '../../src/http/route.ts';
-import { createRouter, type Found } from '../../src/http/router.ts';
+import type { Method } from '../../src/http/pipeline/route.ts';
+import { createRouter, type Found } from '../../src/http/pipeline/router.ts';
 import { cpuMs } from '../support/cpu-time.ts';
 import { plainRoute } from './plain-route.ts';
 

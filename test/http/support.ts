@@ -2,19 +2,19 @@
 import { pino } from 'pino';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import { createApiKeyStore, createKeyUsageStore } from '../../src/db/api-keys.ts';
-import { type Database, openDatabase } from '../../src/db/client.ts';
+import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { createIdempotentAnswerStore } from '../../src/db/idempotent-answers.ts';
 import { createPetStore } from '../../src/db/pets.ts';
-import { type Api, type ApiDeps, type ApiLog, createApi } from '../../src/http/api.ts';
-import { createCors } from '../../src/http/cors.ts';
-import { createIdempotency } from '../../src/http/idempotency.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../src/http/keys/key-usage.ts';
 import { createIsSecret } from '../../src/http/keys/secret.ts';
 import { createRateLimiter } from '../../src/http/limits/rate-limit.ts';
-import type { Headers, Route, Scope } from '../../src/http/route.ts';
-import { createRouter } from '../../src/http/router.ts';
+import { type Api, type ApiDeps, type ApiLog, createApi } from '../../src/http/pipeline/api.ts';
+import { createCors } from '../../src/http/pipeline/cors.ts';
+import { createIdempotency } from '../../src/http/pipeline/idempotency.ts';
+import type { Headers, Route, Scope } from '../../src/http/pipeline/route.ts';
+import { createRouter } from '../../src/http/pipeline/router.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
 import { parseJson, renderJson } from '../../src/net/json.ts';
 import { expectDocumented } from '../support/contract.ts';
@@ -116,7 +116,7 @@ type Composed = Pick<ApiDeps, 'routes' | 'authenticate' | 'usage' | 'log'> & {
   readonly basePath?: string;
 };
 
-/** The pipeline as src/api.ts composes it, with limits that nobody reaches. */
+/** The pipeline as src/roles/api.ts composes it, with limits that nobody reaches. */
 export function composeApi({ prisma, now, basePath = '', ...deps }: Composed): Api {
   return createApi({
     ...deps,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createIsSecret } from '../../src/http/keys/secret.ts';
-import type { Headers } from '../../src/http/route.ts';
-import { traceOf as traceOfHeaders } from '../../src/http/trace.ts';
+import type { Headers } from '../../src/http/pipeline/route.ts';
+import { traceOf as traceOfHeaders } from '../../src/http/pipeline/trace.ts';
 
 const CHOSEN = 'chosen-by-an-operator';
 const isSecret = createIsSecret(CHOSEN);

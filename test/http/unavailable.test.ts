@@ -2,10 +2,10 @@ import { createServer, type Server } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { joinTransactions } from '../../src/db/engine/transaction.ts';
+import { isUnavailable } from '../../src/db/engine/unavailable.ts';
 import { PrismaClient } from '../../src/db/generated/client.ts';
 import { createPetStore } from '../../src/db/pets.ts';
-import { joinTransactions } from '../../src/db/transaction.ts';
-import { isUnavailable } from '../../src/db/unavailable.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
 import { callApi, composeApi, errorBody } from './support.ts';
 

@@ -1,7 +1,7 @@
 /** POST …/verify over HTTP: what is woken, and what is left as it is. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { followUps } from '../../src/core/follow-ups.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
+import { followUps } from '../../src/core/life/follow-ups.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { domainRoutes } from '../../src/http/routes/domains.ts';
 import { callApi, startTestApi, type TestApi } from './support.ts';

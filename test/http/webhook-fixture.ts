@@ -1,11 +1,11 @@
 /** What the tests of webhooks over HTTP share: an API, a project, and who calls. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { createVault } from '../../src/certificates/vault.ts';
-import { createDeliveryStore } from '../../src/db/deliveries.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
+import { createVault } from '../../src/certificates/vault/vault.ts';
+import { createDeliveryStore } from '../../src/db/delivery/deliveries.ts';
+import { createWebhookStore } from '../../src/db/delivery/webhooks.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
-import { createWebhookStore } from '../../src/db/webhooks.ts';
 import { webhookRoutes } from '../../src/http/routes/webhooks.ts';
 import { noon } from '../support/builders.ts';
 import { callApi, startTestApi, type TestApi } from './support.ts';

@@ -1,6 +1,6 @@
 /** A client that sends exactly the bytes it is told to, and a server to send them to. */
 import { connect } from 'node:net';
-import type { Api } from '../../src/http/api.ts';
+import type { Api } from '../../src/http/pipeline/api.ts';
 import { type HttpServer, type ListenOptions, listen } from '../../src/http/socket/server.ts';
 
 export type WireAnswer = {

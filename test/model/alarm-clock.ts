@@ -2,9 +2,14 @@
  * The queue as src/queue/queues.ts promises it, in memory and on the history's clock: one job an id, each with its time;
  * what ended is gone, or kept as failed; a job that a dead worker had comes back after a while; all of it can be lost.
  */
-import { type AnyJob, isSweepQueue, jobId, type QueueName } from '../../src/core/jobs.ts';
+import {
+  type AnyJob,
+  isSweepQueue,
+  jobId,
+  type QueueName,
+} from '../../src/core/operations/jobs.ts';
 import type { Queues, WantedJob } from '../../src/queue/queues.ts';
-import type { JobResult } from '../../workers/running/stored-job.ts';
+import type { JobResult } from '../../workers/running/job.ts';
 
 /** BullMQ gives a killed worker's job to another within lock + 2 × interval (src/queue/backend.ts). */
 const STALLED_MS = 20_000;

@@ -1,7 +1,7 @@
 /** Whatever waits is worked on in time, and has the jobs that wake it. */
 
-import type { QueueName } from '../../src/core/jobs.ts';
-import type { DomainStatus } from '../../src/core/lifecycle.ts';
+import type { DomainStatus } from '../../src/core/life/lifecycle.ts';
+import type { QueueName } from '../../src/core/operations/jobs.ts';
 import { DAY, type Entry, HOUR, isLate, MINUTE } from './entry.ts';
 import { type History, REPAIRED_WITHIN_MS } from './history.ts';
 import type { Row } from './row.ts';

@@ -1,6 +1,6 @@
 /** What the stores answered a worker, told to the model: it judges by itself what came of it. */
 
-import type { MoveResult } from '../../src/db/transitions.ts';
+import type { MoveResult } from '../../src/db/domains/transitions.ts';
 import type { Entry } from './entry.ts';
 import type { History, Witness } from './history.ts';
 import type { Heard } from './lane.ts';
@@ -16,7 +16,7 @@ export function hear(
 ): void {
   const witness = history.witnesses.getStore();
   if (witness === undefined) return;
-  // The arguments and answers of the stores, as src/db/checks.ts and certificates.ts have them.
+  // The arguments and answers of the stores, as src/db/domains/checks.ts and certificates.ts have them.
   if (what === 'load') hasRead(history, witness, answer as Named | undefined);
   else if (what === 'loadWork') {
     const work = answer as { domain: Named; order: Ordered | null } | undefined;

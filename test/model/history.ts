@@ -1,9 +1,9 @@
 /** One history: the service and the model beside each other, with the world around them that commands change. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { certificateFault } from '../../src/certificates/fault.ts';
-import type { Answer } from '../../src/core/observation.ts';
-import type { ProblemType } from '../../src/core/problem-words.ts';
-import type { Sweep } from '../../src/db/sweeps.ts';
+import type { ProblemType } from '../../src/core/certificates/problem-words.ts';
+import type { Answer } from '../../src/core/diagnosis/observation.ts';
+import type { Sweep } from '../../src/db/domains/sweeps.ts';
 import { ensureSweeps } from '../../workers/reconcile.ts';
 import { DAY, type Entry, type Fence, HOUR, MINUTE } from './entry.ts';
 import { hear } from './hear.ts';

@@ -1,8 +1,8 @@
 /** Faults planted on purpose: histories that would not notice them would prove nothing. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Parts } from '../../src/compose.ts';
-import type { CheckSave } from '../../src/db/checks.ts';
-import type { MoveResult } from '../../src/db/transitions.ts';
+import type { CheckSave } from '../../src/db/domains/checks.ts';
+import type { MoveResult } from '../../src/db/domains/transitions.ts';
+import type { Parts } from '../../src/roles/parts.ts';
 import { storages } from '../support/storage.ts';
 import { checkHistories } from './check.ts';
 import type { LaneOptions } from './lane.ts';

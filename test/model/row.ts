@@ -1,5 +1,5 @@
 /** What the comparison reads of a history, in one statement. */
-import type { DomainStatus } from '../../src/core/lifecycle.ts';
+import type { DomainStatus } from '../../src/core/life/lifecycle.ts';
 
 /** A domain as the database has it. */
 export type Row = {

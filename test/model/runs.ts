@@ -1,10 +1,10 @@
 /** A domain's job, run by the real worker's function. */
 
-import type { AnyJob, DomainJob } from '../../src/core/jobs.ts';
+import type { AnyJob, DomainJob } from '../../src/core/operations/jobs.ts';
 import { checkDns } from '../../workers/check-dns.ts';
 import { escalateCertificate } from '../../workers/escalate-certificate.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
-import type { JobResult } from '../../workers/running/stored-job.ts';
+import type { JobResult } from '../../workers/running/job.ts';
 import type { Alarm } from './alarm-clock.ts';
 import { expectOfRun } from './expect-of-run.ts';
 import type { History } from './history.ts';

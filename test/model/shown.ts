@@ -1,5 +1,10 @@
 /** What the customers' DNS shows: a few words of a command, made into the observation of a look. */
-import type { Answer, CaaLevel, Observation, ServerView } from '../../src/core/observation.ts';
+import type {
+  Answer,
+  CaaLevel,
+  Observation,
+  ServerView,
+} from '../../src/core/diagnosis/observation.ts';
 
 /**
  * `record`: whose target the name's record leads to, by number of the project; at an apex anybody's, because the addresses

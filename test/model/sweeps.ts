@@ -1,5 +1,5 @@
 /** Looks at settled domains and renewals, by the real sweeps; one that would find nothing to do is left out. */
-import { type SweepQueue, sweepQueues } from '../../src/core/jobs.ts';
+import { type SweepQueue, sweepQueues } from '../../src/core/operations/jobs.ts';
 import { expectLooksSaved, expectOfRenewalCases } from './expect-of-run.ts';
 import type { History, SweepTimes } from './history.ts';
 import { witnessed } from './witness.ts';

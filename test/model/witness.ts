@@ -1,5 +1,5 @@
 /** A run of a worker's function, as the world around it sees it. */
-import type { JobResult } from '../../workers/running/stored-job.ts';
+import type { JobResult } from '../../workers/running/job.ts';
 import type { History, Witness } from './history.ts';
 import { live, newRun } from './mortal.ts';
 

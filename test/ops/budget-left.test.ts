@@ -1,6 +1,6 @@
 /** What is left of an authority's limits, read from a real database. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { refillMs, tokensLeft } from '../../src/core/authority-budget.ts';
+import { refillMs, tokensLeft } from '../../src/core/certificates/budget.ts';
 import { createReadBudget } from '../../src/ops/overview.ts';
 import { openStoredOrders, type StoredOrders } from '../db/stored-orders.ts';
 import { later, noon } from '../support/builders.ts';

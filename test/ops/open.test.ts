@@ -1,7 +1,7 @@
 /** Metrics that anybody on the network may read: said once, at the start. */
 import { expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { openOps } from '../../src/ops/open.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { openOps } from '../../src/roles/listeners.ts';
 
 const token = { METRICS_TOKEN: 'a-token-of-sixteen' };
 

@@ -1,6 +1,6 @@
 /** What the operator's first page rests on: read once for many, and also while the queue is away. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { overviewView } from '../../src/http/operations-view.ts';
+import { overviewView } from '../../src/http/routes/operations-view.ts';
 import { createReadOverview } from '../../src/ops/overview.ts';
 import type { QueueCounts } from '../../src/queue/queues.ts';
 import { openTestDatabase, type TestDatabase } from '../http/support.ts';

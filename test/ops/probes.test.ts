@@ -1,7 +1,7 @@
 /** Probes of every role while PostgreSQL and Redis are really gone, and when they are back. */
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { lacks } from '../support/programs.ts';
 import {

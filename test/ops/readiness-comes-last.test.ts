@@ -1,8 +1,8 @@
 /** Whoever waits for /readyz may send its first request at once: API_KEY is accepted by then. */
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/db/client.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { openDatabase } from '../../src/db/engine/client.ts';
 import { startSignpost } from '../../src/start.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';

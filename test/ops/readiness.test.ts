@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/engine/client.ts';
 import { readinessAnswer } from '../../src/http/routes/health.ts';
 import type { Role } from '../../src/ops/metrics/process.ts';
 import { judge, type Readiness, readReadiness } from '../../src/ops/readiness.ts';

@@ -87,7 +87,7 @@ const projectFiles: Readonly<Record<string, unknown>> = {
   'src/main.ts': 'export const answer: number = 41;\n',
   'src/old.ts': 'export const old = true;\n',
   'workers/start.ts': 'export const started = true;\n',
-  'src/db/embedded/make-template.ts': `
+  'src/db/engine/embedded/make-template.ts': `
     // @ts-expect-error: this small project has no types of Node's
     const { mkdirSync, writeFileSync } = await import('node:fs');
     mkdirSync('node_modules/.signpost/postgres', { recursive: true });

@@ -1,8 +1,8 @@
 /** The reconciler's first turn, at the start of a process: what the queue has lost comes back, and nothing else is repaired. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { composeWorkers } from '../../src/compose-workers.ts';
-import { isSweepQueue, queueNames } from '../../src/core/jobs.ts';
+import { isSweepQueue, queueNames } from '../../src/core/operations/jobs.ts';
+import { composeWorkers } from '../../src/roles/worker.ts';
 import { type RunningWorkers, startWorkers } from '../../workers/start.ts';
 import { addMany } from '../support/many-domains.ts';
 import { type Service, startService } from '../support/service.ts';

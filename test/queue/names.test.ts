@@ -1,6 +1,6 @@
 /** Whose a job is, by its id alone: what an operator is told of a job whose content cannot be read. */
 import { describe, expect, it } from 'vitest';
-import { domainIdIn, jobId, rowIdIn } from '../../src/core/jobs.ts';
+import { domainIdIn, jobId, rowIdIn } from '../../src/core/operations/jobs.ts';
 
 const id = '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11';
 

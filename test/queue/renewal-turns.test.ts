@@ -1,7 +1,7 @@
 /** The renewals' job, where more is due than one turn can renew. */
 import { describe, expect, it } from 'vitest';
-import { composeWorkers } from '../../src/compose-workers.ts';
-import { done } from '../../workers/running/stored-job.ts';
+import { composeWorkers } from '../../src/roles/worker.ts';
+import { done } from '../../workers/running/job.ts';
 import { startWorkers } from '../../workers/start.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { startService } from '../support/service.ts';

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { jobId } from '../../src/core/jobs.ts';
-import { type Database, openDatabase } from '../../src/db/client.ts';
+import { jobId } from '../../src/core/operations/jobs.ts';
+import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts';
 import { openQueues, type SeenQueues } from '../../src/queue/queues.ts';
 import { type FreshStorage, freshStorage, storagesOfRun } from '../support/storage.ts';

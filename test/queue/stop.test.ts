@@ -1,7 +1,7 @@
 /** Workers that are stopped: nothing is begun afterwards, whatever else is under way, and what is cut off leaves no trace. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { composeWorkers } from '../../src/compose-workers.ts';
+import { composeWorkers } from '../../src/roles/worker.ts';
 import { type RunningWorkers, startWorkers, type WorkerDeps } from '../../workers/start.ts';
 import { endlessLooks, enqueueLooks } from '../support/looks.ts';
 import { type Service, startService } from '../support/service.ts';

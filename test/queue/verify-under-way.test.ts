@@ -1,9 +1,9 @@
 /** Verify, pressed while a worker has the domain's job in its hands: the look that was asked for comes all the same. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { composeWorkers } from '../../src/compose-workers.ts';
+import { createDueDomains } from '../../src/db/domains/sweeps.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
-import { createDueDomains } from '../../src/db/sweeps.ts';
+import { composeWorkers } from '../../src/roles/worker.ts';
 import { recheckLive } from '../../workers/recheck-live.ts';
 import { startWorkers, type WorkerDeps } from '../../workers/start.ts';
 import { anObservation, missing, right } from '../support/builders.ts';

@@ -1,6 +1,6 @@
 /** Workers whose servers go away for seconds: they wait without spinning, and go on by themselves. */
 import { describe, expect, it } from 'vitest';
-import { sweepQueues } from '../../src/core/jobs.ts';
+import { sweepQueues } from '../../src/core/operations/jobs.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { addMany, countLive, lifeStory, storedChecks, stories } from '../support/many-domains.ts';
 import { lacks } from '../support/programs.ts';

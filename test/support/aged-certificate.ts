@@ -1,5 +1,5 @@
 /** Certificates whose renewal has come, without waiting for it. */
-import type { Database } from '../../src/db/client.ts';
+import type { Database } from '../../src/db/engine/client.ts';
 
 const DAY = 86_400_000;
 

@@ -1,9 +1,9 @@
 /** Roles beside the one that a test is about, whose being processes of their own is not the point. */
 import { pino } from 'pino';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { logOptions } from '../../src/ops/log.ts';
+import { welcome } from '../../src/roles/welcome.ts';
 import { startSignpost } from '../../src/start.ts';
-import { welcome } from '../../src/welcome.ts';
 import { type SignpostProcess, startProcess } from './process.ts';
 import { isLongRun } from './run.ts';
 

@@ -1,8 +1,8 @@
 /** Values that are valid and boring, so that a test shows only what matters to it. */
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
-import type { Observation, ServerView } from '../../src/core/observation.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import type { AuthorityRefusal } from '../../src/db/issue-work.ts';
+import type { Observation, ServerView } from '../../src/core/diagnosis/observation.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import type { AuthorityRefusal } from '../../src/db/issuance/issue-work.ts';
 
 export const noon = new Date('2026-11-20T12:00:00.000Z');
 

@@ -1,9 +1,9 @@
 /** Whether an answer is one that the OpenAPI document lists: its status, its type, and its body field by field. */
 import { expect } from 'vitest';
-import { type ErrorBody, type ErrorCode, errors } from '../../src/http/errors.ts';
 import { anywhere, refusalsOf } from '../../src/http/openapi/refusals.ts';
-import type { Route } from '../../src/http/route.ts';
-import { createRouter, type Router } from '../../src/http/router.ts';
+import { type ErrorBody, type ErrorCode, errors } from '../../src/http/pipeline/errors.ts';
+import type { Route } from '../../src/http/pipeline/route.ts';
+import { createRouter, type Router } from '../../src/http/pipeline/router.ts';
 import { error } from '../../src/http/schemas/common.ts';
 import { parseJson, renderJson } from '../../src/net/json.ts';
 

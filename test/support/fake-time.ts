@@ -3,22 +3,25 @@
  * run when its time has come; the DNS and the authority are what the test says they are.
  */
 import { randomUUID } from 'node:crypto';
-import type { OrderResult, RenewalInformation } from '../../src/certificates/authority.ts';
-import type { Silence } from '../../src/certificates/renewals.ts';
+import type {
+  OrderResult,
+  RenewalInformation,
+} from '../../src/certificates/authorities/authority.ts';
+import type { Silence } from '../../src/certificates/authorities/renewals.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import type { DomainJob } from '../../src/core/jobs.ts';
-import { createCertificateStore } from '../../src/db/certificates.ts';
-import { createCheckStore } from '../../src/db/checks.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { DomainJob } from '../../src/core/operations/jobs.ts';
+import { createCheckStore } from '../../src/db/domains/checks.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createDueDomains } from '../../src/db/domains/sweeps.ts';
+import type { Certificate, Domain } from '../../src/db/generated/client.ts';
+import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
 import {
   loadOpenEscalation,
   openEscalation,
   openRenewalEscalation,
   postponeRenewalEscalation,
-} from '../../src/db/escalations.ts';
-import type { Certificate, Domain } from '../../src/db/generated/client.ts';
-import { createRenewalStore } from '../../src/db/renewals.ts';
-import { createDueDomains } from '../../src/db/sweeps.ts';
+} from '../../src/db/issuance/escalations.ts';
+import { createRenewalStore } from '../../src/db/issuance/renewals.ts';
 import { askRenewals } from '../../workers/ask-renewals.ts';
 import { checkDns } from '../../workers/check-dns.ts';
 import { escalateCertificate } from '../../workers/escalate-certificate.ts';
@@ -30,7 +33,7 @@ import {
 import { issueCertificate, type Unavailable } from '../../workers/issue-certificate.ts';
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
 import { renewCertificate } from '../../workers/renew-certificate.ts';
-import type { JobResult } from '../../workers/running/stored-job.ts';
+import type { JobResult } from '../../workers/running/job.ts';
 import { anObservation, later, missing, noon } from './builders.ts';
 import type { StoredDomains } from './stored-domains.ts';
 

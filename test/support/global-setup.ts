@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import { pino } from 'pino';
 import type { TestProject } from 'vitest/node';
-import type { Storage } from '../../src/config.ts';
-import { openDatabase } from '../../src/db/client.ts';
-import { migrate } from '../../src/db/migrate.ts';
+import type { Storage } from '../../src/config/config.ts';
+import { openDatabase } from '../../src/db/engine/client.ts';
+import { migrate } from '../../src/db/engine/migrate.ts';
 import { openQueueBackend } from '../../src/queue/backend.ts';
 import { copyInto, prepared } from './prepared.ts';
 import { findProgram } from './programs.ts';
@@ -23,7 +23,7 @@ declare module 'vitest' {
 /** The database on the server that fresh ones are copies of. */
 export const TEMPLATE = 'signpost_template';
 
-const host = new URL('../../dist/src/db/embedded/host.js', import.meta.url);
+const host = new URL('../../dist/src/db/engine/embedded/host.js', import.meta.url);
 
 /** Called by Vitest; what it returns is called at the end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -1,6 +1,6 @@
 /** A domain that is live under a clock of the test's own, and what may keep a certificate from it. */
 import { expect } from 'vitest';
-import type { OrderResult } from '../../src/certificates/authority.ts';
+import type { OrderResult } from '../../src/certificates/authorities/authority.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Unavailable } from '../../workers/issue-certificate.ts';
 import { right } from './builders.ts';

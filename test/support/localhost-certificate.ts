@@ -1,6 +1,7 @@
 /** A certificate for `localhost` from a root of its own, for a server on loopback. All three in PEM. */
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
-import { createLocalAuthority } from '../../src/certificates/local-authority.ts';
+
+import { createLocalAuthority } from '../../src/certificates/authorities/local.ts';
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 
 export async function localhostCertificate(): Promise<{
   chain: string;

@@ -1,7 +1,7 @@
 /** Looks without rows or DNS, for tests of what the queue does with a domain's job: each is put off to a time in the past. */
 import { randomUUID } from 'node:crypto';
-import type { Parts } from '../../src/compose.ts';
-import { jobId } from '../../src/core/jobs.ts';
+import { jobId } from '../../src/core/operations/jobs.ts';
+import type { Parts } from '../../src/roles/parts.ts';
 import type { CheckDnsDeps } from '../../workers/check-dns.ts';
 import { aDomain, anObservation, missing } from './builders.ts';
 

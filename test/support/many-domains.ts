@@ -1,8 +1,8 @@
 /** Many domains of one project at once, added as the API adds them, without its limits. */
 import { randomUUID } from 'node:crypto';
 import { type IQueueBackend, Queue } from 'bullmq';
-import type { Parts } from '../../src/compose.ts';
 import type { NoConnection } from '../../src/queue/backend.ts';
+import type { Parts } from '../../src/roles/parts.ts';
 import type { World } from './world.ts';
 
 export type OneOfMany = { readonly id: string; readonly hostname: string; readonly record: string };

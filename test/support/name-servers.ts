@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { SocketAddress } from '../../src/config.ts';
+import type { SocketAddress } from '../../src/config/config.ts';
 import type { Message } from '../../src/dns/wire/message.ts';
 import { createWire } from '../../src/dns/wire/wire.ts';
 import { endWithThisProcess } from './children.ts';

@@ -4,8 +4,8 @@
  * production, or tests that kill it would take minutes.
  */
 import { pino } from 'pino';
-import { composeWorkers } from '../../dist/src/compose-workers.js';
-import { loadConfig } from '../../dist/src/config.js';
+import { loadConfig } from '../../dist/src/config/config.js';
+import { composeWorkers } from '../../dist/src/roles/worker.js';
 import { startSignpost } from '../../dist/src/start.js';
 import { startWorkers } from '../../dist/workers/start.js';
 

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { projectRoot } from '../../src/db/migrate.ts';
+import { projectRoot } from '../../src/db/engine/migrate.ts';
 
 const run = promisify(execFile);
 const home = fileURLToPath(new URL('node_modules/.signpost/prepared/', projectRoot));

@@ -1,6 +1,6 @@
 /** Signpost in the test's own process, every role of it, in a world of its own. */
 import { type Logger, pino } from 'pino';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { type Client, createClient } from './client.ts';
 import type { Closings } from './closings.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { inject } from 'vitest';
-import type { Storage } from '../../src/config.ts';
+import type { Storage } from '../../src/config/config.ts';
 import { TEMPLATE } from './global-setup.ts';
 import { missing, noteNotRun } from './programs.ts';
 import { rowsOfRun } from './run.ts';

@@ -1,12 +1,12 @@
 /** Domains in a real database, brought to the state that a test begins with. */
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { judgeCheck } from '../../src/core/check.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import { createCheckStore } from '../../src/db/checks.ts';
-import { type Database, openDatabase } from '../../src/db/client.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { createDomainStore } from '../../src/db/domains.ts';
+import { judgeCheck } from '../../src/core/life/check.ts';
+import { createCheckStore } from '../../src/db/domains/checks.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createDomainStore } from '../../src/db/domains/domains.ts';
+import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { anObservation, noon, right } from './builders.ts';
 import { freshStorage, type StorageName } from './storage.ts';

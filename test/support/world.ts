@@ -7,7 +7,7 @@ import {
   ZONE,
 } from '../../src/cli/demo/laboratory.ts';
 import { visit } from '../../src/cli/demo/visit.ts';
-import type { Storage } from '../../src/config.ts';
+import type { Storage } from '../../src/config/config.ts';
 import { type Pebble, startPebble } from './pebble.ts';
 import { freePort } from './servers.ts';
 
@@ -18,7 +18,7 @@ export type World = {
   readonly zone: string;
   readonly upstream: string;
   readonly apiKey: string;
-  /** The service's environment, for src/config.ts or for a process. */
+  /** The service's environment, for src/config/config.ts or for a process. */
   readonly env: Readonly<Record<string, string>>;
   readonly apiUrl: string;
   readonly edgeHttpPort: number;

@@ -1,7 +1,7 @@
 /** A receiver's certificate, and the root that it leads to. */
 
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/keys.ts';
-import { signLeaf, signRoot } from '../../src/certificates/sign-certificate.ts';
+import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 

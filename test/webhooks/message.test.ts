@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createVault } from '../../src/certificates/vault.ts';
+import { createVault } from '../../src/certificates/vault/vault.ts';
 import {
   bodyOf,
   messageIdOf,

@@ -1,9 +1,9 @@
 /** A receiver that is the edge itself, which stands behind NAT: only the DNS tells. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { createVault } from '../../src/certificates/vault.ts';
-import { loadConfig } from '../../src/config.ts';
-import type { LoadedDelivery } from '../../src/db/deliveries.ts';
-import { createTargets } from '../../src/derived-secrets.ts';
+import { createTargets } from '../../src/certificates/vault/derived-secrets.ts';
+import { createVault } from '../../src/certificates/vault/vault.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
 import { composeOwnAddresses, rememberAddresses } from '../../src/net/own-addresses.ts';
 import { type DeliveryParts, deliverDeps } from '../../src/roles/webhooks.ts';
 import { mintSecret } from '../../src/webhooks/message.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { RenewalInformation } from '../../src/certificates/authority.ts';
-import type { Silence } from '../../src/certificates/renewals.ts';
+import type { RenewalInformation } from '../../src/certificates/authorities/authority.ts';
+import type { Silence } from '../../src/certificates/authorities/renewals.ts';
+import type { DueDomains } from '../../src/db/domains/sweeps.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
-import type { RenewalPlan } from '../../src/db/renewals.ts';
-import type { DueDomains } from '../../src/db/sweeps.ts';
+import type { RenewalPlan } from '../../src/db/issuance/renewals.ts';
 import { type AskRenewalsDeps, askRenewals } from '../../workers/ask-renewals.ts';
 import { aDomain, later, noon } from '../support/builders.ts';
 import { aCertificate, orderWorld, type Situation } from './order-world.ts';
@@ -31,7 +31,7 @@ const wants = (from: number, to: number): RenewalInformation => ({
 });
 const away: Silence = { kind: 'silence', retryAfter: null, isAway: true };
 const failed: Silence = { kind: 'silence', retryAfter: null, isAway: false };
-/** As src/db/renewals.ts stores it. */
+/** As src/db/issuance/renewals.ts stores it. */
 const stored = (from: number, to: number, more = {}) => {
   const { start, end } = inDays(from, to);
   return { window: { start: start.toISOString(), end: end.toISOString() }, ...more };

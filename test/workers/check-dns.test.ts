@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { CheckOutcome } from '../../src/core/check.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import type { CheckSave } from '../../src/db/checks.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import type { MoveResult } from '../../src/db/transitions.ts';
+import type { CheckOutcome } from '../../src/core/life/check.ts';
+import type { CheckSave } from '../../src/db/domains/checks.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import type { MoveResult } from '../../src/db/domains/transitions.ts';
 import { type CheckDnsDeps, checkDns } from '../../workers/check-dns.ts';
 import type { Claim } from '../../workers/judge-claim.ts';
 import {

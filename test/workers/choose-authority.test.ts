@@ -1,9 +1,9 @@
 /** Which authority a domain's order goes to, by what became of those before. */
 import { describe, expect, it } from 'vitest';
-import type { OrderProblem, OrderResult } from '../../src/certificates/authority.ts';
-import type { AuthorityRefusal, IssueWork } from '../../src/db/issue-work.ts';
-import { type Choice, chooseFor } from '../../workers/choose-authority.ts';
+import type { OrderProblem, OrderResult } from '../../src/certificates/authorities/authority.ts';
+import type { AuthorityRefusal, IssueWork } from '../../src/db/issuance/issue-work.ts';
 import { issueCertificate, type Unavailable } from '../../workers/issue-certificate.ts';
+import { type Choice, chooseFor } from '../../workers/orders/choose-authority.ts';
 import { aDomain, aRefusal, later, noon, right } from '../support/builders.ts';
 import { aCertificate, orderWorld } from './order-world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
-import type { Answer } from '../../src/core/webhook-plan.ts';
-import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/deliveries.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import type { Answer } from '../../src/core/operations/webhook-plan.ts';
+import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
 import { type DeliverWebhookDeps, deliverWebhook } from '../../workers/deliver-webhook.ts';
 import { later, noon } from '../support/builders.ts';
 

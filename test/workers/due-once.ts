@@ -1,5 +1,5 @@
 /** What a sweep finds due in its tests: one domain, and once it was taken, nothing. */
-import type { DueDomains, Taking } from '../../src/db/sweeps.ts';
+import type { DueDomains, Taking } from '../../src/db/domains/sweeps.ts';
 
 /** `takings`: how it was asked, in order. */
 export function dueOnce(id: string) {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import type { Probe } from '../../src/core/certificates/escalation.ts';
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
-import type { Probe } from '../../src/core/escalation.ts';
-import type { CheckSave } from '../../src/db/checks.ts';
+import type { CheckSave } from '../../src/db/domains/checks.ts';
+import type { Quarantined } from '../../src/db/domains/quarantine.ts';
+import type { MoveResult } from '../../src/db/domains/transitions.ts';
 import {
   evidenceOf,
   type NewEscalation,
   type OpenEscalation,
   type OpenResult,
-} from '../../src/db/escalations.ts';
-import type { IssueWork } from '../../src/db/issue-work.ts';
-import type { Quarantined } from '../../src/db/quarantine.ts';
-import type { MoveResult } from '../../src/db/transitions.ts';
+} from '../../src/db/issuance/escalations.ts';
+import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import {
   type EscalateCertificateDeps,
   escalateCertificate,

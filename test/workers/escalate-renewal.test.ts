@@ -1,16 +1,16 @@
 /** What is done for a served domain whose certificate was not renewed in time. */
 import { describe, expect, it, vi } from 'vitest';
+import type { Probe } from '../../src/core/certificates/escalation.ts';
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
-import type { Probe } from '../../src/core/escalation.ts';
-import type { DomainState } from '../../src/core/lifecycle.ts';
+import type { DomainState } from '../../src/core/life/lifecycle.ts';
+import type { Quarantined } from '../../src/db/domains/quarantine.ts';
 import {
   evidenceOf,
   type NewEscalation,
   type OpenEscalation,
   type OpenResult,
-} from '../../src/db/escalations.ts';
-import type { IssueWork } from '../../src/db/issue-work.ts';
-import type { Quarantined } from '../../src/db/quarantine.ts';
+} from '../../src/db/issuance/escalations.ts';
+import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import {
   caseAtEnd,
   type EscalateRenewalDeps,

@@ -1,13 +1,13 @@
 /** Two projects and one name: who has it after a look that was right, in a real database. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DomainStatus } from '../../src/core/lifecycle.ts';
-import type { Answer } from '../../src/core/observation.ts';
-import { proofNameOf } from '../../src/core/proof.ts';
-import { createCheckStore } from '../../src/db/checks.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { createEdgeLookups } from '../../src/db/edge-lookups.ts';
-import { createProofs } from '../../src/derived-secrets.ts';
+import { createProofs } from '../../src/certificates/vault/derived-secrets.ts';
+import type { Answer } from '../../src/core/diagnosis/observation.ts';
+import type { DomainStatus } from '../../src/core/life/lifecycle.ts';
+import { proofNameOf } from '../../src/core/names/proof.ts';
+import { createCheckStore } from '../../src/db/domains/checks.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { saveLook } from '../../workers/check-dns.ts';
 import { createJudgeClaim } from '../../workers/judge-claim.ts';
 import { anObservation, later, noon, right } from '../support/builders.ts';

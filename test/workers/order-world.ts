@@ -1,13 +1,13 @@
 /** The world around an order as plain values: what a job finds there, and what it does to it, in order. */
-import type { OrderResult } from '../../src/certificates/authority.ts';
-import type { BudgetWait } from '../../src/core/authority-budget.ts';
+import type { OrderResult } from '../../src/certificates/authorities/authority.ts';
+import type { BudgetWait } from '../../src/core/certificates/budget.ts';
+import type { Probe } from '../../src/core/certificates/escalation.ts';
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
-import type { Probe } from '../../src/core/escalation.ts';
-import type { CertificateStore } from '../../src/db/certificates.ts';
-import type { CheckSave } from '../../src/db/checks.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
+import type { CheckSave } from '../../src/db/domains/checks.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
-import type { IssueWork } from '../../src/db/issue-work.ts';
+import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
+import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import type { IssueCertificateDeps, Unavailable } from '../../workers/issue-certificate.ts';
 import { aDomain, anObservation, later, noon, right } from '../support/builders.ts';
 

@@ -1,13 +1,13 @@
 /** What a batch's look does, with the cheap look in all its senses: unchanged is not the same as could not tell. */
 import { describe, expect, it } from 'vitest';
-import type { CheckOutcome } from '../../src/core/check.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import type { DomainState } from '../../src/core/lifecycle.ts';
-import type { Observation } from '../../src/core/observation.ts';
-import type { CheckSave } from '../../src/db/checks.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import { evidenceOf, type NewEscalation } from '../../src/db/escalations.ts';
-import type { MoveResult } from '../../src/db/transitions.ts';
+import type { Observation } from '../../src/core/diagnosis/observation.ts';
+import type { CheckOutcome } from '../../src/core/life/check.ts';
+import type { DomainState } from '../../src/core/life/lifecycle.ts';
+import type { CheckSave } from '../../src/db/domains/checks.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import type { MoveResult } from '../../src/db/domains/transitions.ts';
+import { evidenceOf, type NewEscalation } from '../../src/db/issuance/escalations.ts';
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
 import {
   aDomain,

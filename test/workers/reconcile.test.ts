@@ -1,7 +1,7 @@
 /** The reconciler over rows and queues that are plain values; the same on real servers: test/queue/repairs.test.ts. */
 import { describe, expect, it } from 'vitest';
-import { isSweepQueue, jobId, type QueueName } from '../../src/core/jobs.ts';
-import type { WaitingJob, WaitingQueue } from '../../src/db/waiting.ts';
+import { isSweepQueue, jobId, type QueueName } from '../../src/core/operations/jobs.ts';
+import type { WaitingJob, WaitingQueue } from '../../src/db/domains/waiting.ts';
 import { reconcile } from '../../workers/reconcile.ts';
 import type { ReconcileDeps } from '../../workers/repair/compare-queue.ts';
 import { later, noon } from '../support/builders.ts';

@@ -1,8 +1,8 @@
 /** One attempt of a job, without a queue: what is kept of it, and when it is set aside. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
+import type { JobResult } from '../../workers/running/job.ts';
 import { createAttempts, type RawJob } from '../../workers/running/run-job.ts';
-import type { JobResult } from '../../workers/running/stored-job.ts';
 import { later, noon } from '../support/builders.ts';
 
 const domainId = '00000000-0000-4000-8000-000000000001';

@@ -1,6 +1,6 @@
 /** What the sweeps share: bounded, to the end, whatever happens to one domain. */
 import { describe, expect, it } from 'vitest';
-import type { Lease, Taken } from '../../src/db/sweeps.ts';
+import type { Lease, Taken } from '../../src/db/domains/sweeps.ts';
 import { type Sweep, sweep } from '../../workers/running/sweep.ts';
 import { noon } from '../support/builders.ts';
 

@@ -4,16 +4,19 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { advance } from '../../src/advance-order.ts';
-import type { Authorities, CertificateAuthority } from '../../src/certificates/authority.ts';
-import { createAsk, createAuthorityHealth } from '../../src/certificates/authority-health.ts';
+import type {
+  Authorities,
+  CertificateAuthority,
+} from '../../src/certificates/authorities/authority.ts';
+import { createAsk, createAuthorityHealth } from '../../src/certificates/authorities/health.ts';
 import { type CertificateFaultCode, certificateFault } from '../../src/certificates/fault.ts';
-import { generateCertificateKey, sealKey, sealOf } from '../../src/certificates/keys.ts';
-import { createVault } from '../../src/certificates/vault.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/ladder.ts';
-import type { AuthorityBudgets } from '../../src/db/authority-budget.ts';
-import { createCertificateStore } from '../../src/db/certificates.ts';
+import { generateCertificateKey, sealKey, sealOf } from '../../src/certificates/vault/keys.ts';
+import { createVault } from '../../src/certificates/vault/vault.ts';
+import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import type { AuthorityBudgets } from '../../src/db/issuance/authority-budget.ts';
+import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
+import { advance } from '../../workers/orders/advance-order.ts';
 import { openStoredOrders, type StoredOrders } from '../db/stored-orders.ts';
 import { later, noon } from '../support/builders.ts';
 import { orderWorld } from './order-world.ts';

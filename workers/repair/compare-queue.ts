@@ -3,9 +3,14 @@
  * cannot be read at one moment, and a row is committed before its job is added; so a first look only suspects, and
  * what a second one some seconds later still finds wrong is put right.
  */
-import { jobId, type QueueName, rowIdIn, type SweepQueue } from '../../src/core/jobs.ts';
-import type { QuarantineStore } from '../../src/db/quarantine.ts';
-import type { RepairStore, WaitingJob, WaitingQueue, WaitingStore } from '../../src/db/waiting.ts';
+import { jobId, type QueueName, rowIdIn, type SweepQueue } from '../../src/core/operations/jobs.ts';
+import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
+import type {
+  RepairStore,
+  WaitingJob,
+  WaitingQueue,
+  WaitingStore,
+} from '../../src/db/domains/waiting.ts';
 import type { Queues, WantedJob } from '../../src/queue/queues.ts';
 
 const PAGE = 1_000;

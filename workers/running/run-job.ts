@@ -1,7 +1,7 @@
 /**
  * One attempt of one job, whatever its queue: parse → run → judge what went wrong. The one place that catches a
  * job's faults. A job that meets a fault, or whose worker dies, waits a little longer each time; one that goes
- * wrong again and again is set aside (src/core/quarantine.ts), and comes back by the reconciler.
+ * wrong again and again is set aside (src/core/operations/quarantine.ts), and comes back by the reconciler.
  */
 
 import type { Logger } from 'pino';
@@ -11,7 +11,7 @@ import {
   isSweepQueue,
   type JobOf,
   type QueueName,
-} from '../../src/core/jobs.ts';
+} from '../../src/core/operations/jobs.ts';
 import {
   faultWaitMs,
   isPoison,
@@ -19,18 +19,18 @@ import {
   outageWaitMs,
   quarantineWaitsMs,
   reasonOf,
-} from '../../src/core/quarantine.ts';
+} from '../../src/core/operations/quarantine.ts';
 import { SECOND } from '../../src/core/time.ts';
-import type { QuarantineStore } from '../../src/db/quarantine.ts';
-import { isUnavailable } from '../../src/db/unavailable.ts';
-import type { CountJob, JobOutcome } from '../../src/ops/metrics/jobs.ts';
+import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
+import { isUnavailable } from '../../src/db/engine/unavailable.ts';
+import type { CountJob, JobOutcome } from '../../src/ops/metrics/work.ts';
 import { isQueueUnavailable } from '../../src/queue/unavailable.ts';
-import type { JobResult } from './stored-job.ts';
-import { parseJob, type Trouble, toStored } from './stored-job.ts';
+import type { JobResult } from './job.ts';
+import { parseJob, type Trouble, toStored } from './job.ts';
 
 export type RunDeps = {
   readonly quarantine: Pick<QuarantineStore, 'setAside' | 'forget'>;
-  /** A laboratory's short window shortens these waits too (scaleOf, src/core/ladder.ts). */
+  /** A laboratory's short window shortens these waits too (scaleOf, src/core/life/ladder.ts). */
   readonly waitScale: number;
   readonly log: Logger;
   readonly count?: CountJob;

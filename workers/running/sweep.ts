@@ -4,11 +4,11 @@
  * What it took before without a save, again and again, it takes at the end, one at a time: it may be what kills the worker.
  */
 
-import type { CheckRules } from '../../src/core/check.ts';
-import { scaleOf } from '../../src/core/ladder.ts';
-import { quarantine, reasonOf, sweepLeasesMs } from '../../src/core/quarantine.ts';
-import type { DueDomains, Lease, Taken } from '../../src/db/sweeps.ts';
-import { isUnavailable } from '../../src/db/unavailable.ts';
+import type { CheckRules } from '../../src/core/life/check.ts';
+import { scaleOf } from '../../src/core/life/ladder.ts';
+import { quarantine, reasonOf, sweepLeasesMs } from '../../src/core/operations/quarantine.ts';
+import type { DueDomains, Lease, Taken } from '../../src/db/domains/sweeps.ts';
+import { isUnavailable } from '../../src/db/engine/unavailable.ts';
 import { isQueueUnavailable } from '../../src/queue/unavailable.ts';
 
 export type Sweep = {

@@ -1,8 +1,8 @@
 /** From what workers save to what is counted of it. */
 
-import type { CertificateStore } from '../../src/db/certificates.ts';
-import type { LoadedDomain } from '../../src/db/domain-row.ts';
-import type { CheckTold, CountCheck, OrderCounters } from '../../src/ops/metrics/jobs.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
+import type { CheckTold, CountCheck, OrderCounters } from '../../src/ops/metrics/work.ts';
 import type { SavedCheck } from '../check-dns.ts';
 
 /** Counts every check that is saved. */

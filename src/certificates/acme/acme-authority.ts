@@ -13,9 +13,9 @@ import type {
   OrderState,
   OrderSteps,
   Refused,
-} from '../authority.ts';
+} from '../authorities/authority.ts';
+import { createSigningRequest } from '../authorities/sign.ts';
 import { certificateFault } from '../fault.ts';
-import { createSigningRequest } from '../sign-certificate.ts';
 import { isForKey, readCertificate } from '../x509.ts';
 import { type AcmeAccount, type AcmeAccountDeps, createAccount } from './account.ts';
 import { authorize, problemIn } from './authorize.ts';

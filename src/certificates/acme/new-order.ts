@@ -1,5 +1,5 @@
 /** Places an order (RFC 8555, 7.4), of a profile, and as the successor of a certificate (RFC 9773, 5). */
-import type { OrderSteps } from '../authority.ts';
+import type { OrderSteps } from '../authorities/authority.ts';
 import { certificateFault } from '../fault.ts';
 import type { AcmeAccount, AcmeSettings } from './account.ts';
 import { certificateIdOf } from './renewal-info.ts';

@@ -1,7 +1,7 @@
 /** What an ACME server's "no" means: problem documents (RFC 9457) with the types of RFC 8555, 6.7. */
 import { z } from 'zod';
-import type { ProblemType } from '../../core/problem-words.ts';
-import type { OrderProblem } from '../authority.ts';
+import type { ProblemType } from '../../core/certificates/problem-words.ts';
+import type { OrderProblem } from '../authorities/authority.ts';
 import { type CertificateFault, certificateFault } from '../fault.ts';
 import type { TransportReply } from './transport.ts';
 

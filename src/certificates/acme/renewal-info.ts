@@ -2,8 +2,12 @@
 
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { askAgainAt, certificateId, renewalWindow } from '../../core/renewal-information.ts';
-import type { RenewalInformation } from '../authority.ts';
+import {
+  askAgainAt,
+  certificateId,
+  renewalWindow,
+} from '../../core/certificates/renewal-information.ts';
+import type { RenewalInformation } from '../authorities/authority.ts';
 import { certificateFault } from '../fault.ts';
 import { loadX509 } from '../x509.ts';
 import { faultOf, parseJson, retryAfterOf } from './problems.ts';

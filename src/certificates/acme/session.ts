@@ -1,7 +1,7 @@
 /** Signed requests with nonces (RFC 8555, 6.5), without knowledge of accounts and orders. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { OrderProblem } from '../authority.ts';
+import type { OrderProblem } from '../authorities/authority.ts';
 import { certificateFault } from '../fault.ts';
 import { type Signer, signRequest } from './jws.ts';
 import { createPace } from './pacer.ts';

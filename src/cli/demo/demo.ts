@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { pino } from 'pino';
-import { type Config, loadConfig } from '../../config.ts';
+import { type Config, loadConfig } from '../../config/config.ts';
 import { type Signpost, startSignpost } from '../../start.ts';
 import { type Customer, createCustomer, type EventShown } from './customer.ts';
 import { type Laboratory, PLATFORM_DOMAIN, startLaboratory, ZONE } from './laboratory.ts';

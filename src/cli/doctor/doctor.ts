@@ -1,7 +1,7 @@
 /** `signpost doctor`: one look at the DNS of a host name, from this machine or by the running service. */
 
-import type { Verdict } from '../../core/lifecycle.ts';
-import { printable } from '../../core/printable.ts';
+import type { Verdict } from '../../core/life/lifecycle.ts';
+import { printable } from '../../core/names/printable.ts';
 import { type Answer, connect, keyIn } from '../client.ts';
 import {
   done,

@@ -1,10 +1,11 @@
 /** A look from this machine: the same observer and the same judgement as the service's, without its storage. */
-import { loadConfig } from '../../config.ts';
-import type { ConfigProblem } from '../../config-fallback.ts';
+
+import type { ConfigProblem } from '../../config/combinations.ts';
+import { loadConfig } from '../../config/config.ts';
 import type { Finding } from '../../core/diagnosis/findings.ts';
-import { createObserver } from '../../dns/observe.ts';
+import { createExamine, parseLookedAt, parseTarget, reportOf } from '../../dns/examine.ts';
+import { createObserver } from '../../dns/observe/observe.ts';
 import { createWire } from '../../dns/wire/wire.ts';
-import { createExamine, parseLookedAt, parseTarget, reportOf } from '../../doctor/examine.ts';
 import { renderJson } from '../../net/json.ts';
 import { type Io, type Outcome, wrongUsage } from '../command.ts';
 import { validHostname } from '../valid-hostname.ts';

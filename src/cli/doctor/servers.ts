@@ -2,7 +2,7 @@
 import { describeExtendedError } from '../../core/diagnosis/extended-errors.ts';
 import { pointingOf } from '../../core/diagnosis/pointing.ts';
 import { durationInWords, recordLine, shownInWords, verdicts } from '../../core/diagnosis/shows.ts';
-import type { Verdict } from '../../core/lifecycle.ts';
+import type { Verdict } from '../../core/life/lifecycle.ts';
 import { type Cell, cut, lengthOf, type Page, plain, table, wrapped } from '../layout.ts';
 import { marks } from '../marks.ts';
 import {

@@ -1,7 +1,7 @@
 /** What the command line reads of a diagnosis, the service's or its own; what a later version adds is passed over. */
 import { z } from 'zod';
-import type { DnsRecord } from '../../core/instructions.ts';
-import type { Answer } from '../../core/observation.ts';
+import type { Answer } from '../../core/diagnosis/observation.ts';
+import type { DnsRecord } from '../../core/names/instructions.ts';
 import { diagnosis } from '../../http/schemas/diagnosis.ts';
 import { parseJson } from '../../net/json.ts';
 import { shownFinding } from '../finding-shown.ts';

@@ -1,5 +1,5 @@
 /** What the doctor's page says of name servers, in few words. */
-import type { ServerState } from '../../core/observation.ts';
+import type { ServerState } from '../../core/diagnosis/observation.ts';
 
 export const stateWords: { readonly [S in ServerState]: string } = {
   answers: 'answers',

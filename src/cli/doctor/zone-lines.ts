@@ -1,5 +1,5 @@
 /** Who is responsible for the zone, and whom its CAA records let issue. */
-import { presentationOf } from '../../core/caa/caa-value.ts';
+import { presentationOf } from '../../core/diagnosis/caa/caa-value.ts';
 import { answerWords, durationInWords } from '../../core/diagnosis/shows.ts';
 import { labelled, lengthOf, type Page, plain } from '../layout.ts';
 import type { Report, Seen } from './shown.ts';

@@ -1,5 +1,5 @@
 /** The options of the commands that are about one domain. */
-import { printable } from '../../core/printable.ts';
+import { printable } from '../../core/names/printable.ts';
 import { type Outcome, parseOptions } from '../command.ts';
 
 const common = {

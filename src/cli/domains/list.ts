@@ -1,6 +1,6 @@
 /** `signpost domains list`: where each domain stands, in a line. */
 import { z } from 'zod';
-import type { DomainStatus } from '../../core/lifecycle.ts';
+import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { renderJson } from '../../net/json.ts';
 import { type Call, connect } from '../client.ts';
 import { type Command, done, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';

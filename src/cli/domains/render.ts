@@ -1,6 +1,6 @@
 /** A domain as a page for a person: where it stands first, then what to do. */
-import { eventTitle } from '../../core/events.ts';
-import type { DomainStatus } from '../../core/lifecycle.ts';
+import { eventTitle } from '../../core/life/events.ts';
+import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { findingSections } from '../finding-lines.ts';
 import {
   columnsFor,

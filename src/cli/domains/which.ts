@@ -1,6 +1,6 @@
 /** The domain that a command is about: its name in any spelling, and the project that it is attached to. */
 import { z } from 'zod';
-import { printable, shortList } from '../../core/printable.ts';
+import { printable, shortList } from '../../core/names/printable.ts';
 import type { Call } from '../client.ts';
 import { failed, type Outcome, wrongUsage } from '../command.ts';
 import { plain } from '../layout.ts';

@@ -1,6 +1,6 @@
 /** `signpost keys list`: every key, for people. */
 import { z } from 'zod';
-import { printable } from '../../core/printable.ts';
+import { printable } from '../../core/names/printable.ts';
 import { connect } from '../client.ts';
 import { type Command, done, parseOptions } from '../command.ts';
 import { notUnderstood, type ShownKey, shownKey } from './shown.ts';

@@ -1,5 +1,5 @@
 /** What is said of a key that was just made. */
-import { printable } from '../../core/printable.ts';
+import { printable } from '../../core/names/printable.ts';
 import { done, type Io, type Outcome } from '../command.ts';
 import { notUnderstood, shownMintedKey } from './shown.ts';
 

@@ -4,12 +4,12 @@
  */
 import { existsSync } from 'node:fs';
 import { pino } from 'pino';
-import { type Config, loadConfig } from '../../config.ts';
-import { type Database, openDatabase } from '../../db/client.ts';
-import { createSealedStore, inWords } from '../../db/sealed-columns.ts';
-import { derivedSecretNames } from '../../derived-secrets.ts';
-import { type OpenedVault, openVault } from '../../open-vault.ts';
-import { type Resealed, reseal, sealedWithOthers, sumOf } from '../../reseal.ts';
+import { derivedSecretNames } from '../../certificates/vault/derived-secrets.ts';
+import { type OpenedVault, openVault } from '../../certificates/vault/open-vault.ts';
+import { type Resealed, reseal, sealedWithOthers, sumOf } from '../../certificates/vault/reseal.ts';
+import { type Config, loadConfig } from '../../config/config.ts';
+import { type Database, openDatabase } from '../../db/engine/client.ts';
+import { createSealedStore, inWords } from '../../db/issuance/sealed-columns.ts';
 import { done, failed, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';
 
 /** Whatever else the environment has is not looked at, be it right or wrong. */

@@ -1,7 +1,10 @@
 /** What `signpost zone` goes by: the service's own variables, and what only its options can say. */
-import { type Config, loadConfig } from '../../config.ts';
-import { PLATFORM_DOMAIN_LENGTH_MAX, type PlatformZoneSettings } from '../../core/platform-zone.ts';
-import { printable } from '../../core/printable.ts';
+import { type Config, loadConfig } from '../../config/config.ts';
+import {
+  PLATFORM_DOMAIN_LENGTH_MAX,
+  type PlatformZoneSettings,
+} from '../../core/names/platform-zone.ts';
+import { printable } from '../../core/names/printable.ts';
 import { type Io, type Outcome, wrongUsage } from '../command.ts';
 
 export type Given = {

@@ -4,8 +4,8 @@ import {
   inMasterFile,
   type PlatformZoneSettings,
   platformZone,
-} from '../../core/platform-zone.ts';
-import { printable } from '../../core/printable.ts';
+} from '../../core/names/platform-zone.ts';
+import { printable } from '../../core/names/printable.ts';
 import { done, type Io, isHelp, type Outcome, parseOptions } from '../command.ts';
 import { settingsFrom, TTL_SECONDS_DEFAULT } from './settings.ts';
 

@@ -1,7 +1,8 @@
 /** An apex, where no CNAME belongs: it is judged by the addresses that it shows. */
-import { recordsOf } from '../observation.ts';
+
 import type { Finding } from './findings.ts';
 import { addressesInTheWay, choicesIn, type Look, unique, wrongAliases } from './look.ts';
+import { recordsOf } from './observation.ts';
 import { ownAddresses } from './pointing.ts';
 import { isProxiedHere } from './pointing-checks.ts';
 

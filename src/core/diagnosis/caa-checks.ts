@@ -1,5 +1,5 @@
 /** Whether our certificate authority may issue for the name. */
-import { splitAtZone } from '../zone.ts';
+import { splitAtZone } from '../names/zone.ts';
 import type { Finding } from './findings.ts';
 import { type Look, unique } from './look.ts';
 import { isSameName } from './pointing.ts';
@@ -35,7 +35,7 @@ export function caaUnknown(look: Look): Finding | undefined {
 }
 
 /**
- * Whom the look asked about one step of the climb (src/dns/look/caa.ts): the zone's own servers, our resolvers in their
+ * Whom the look asked about one step of the climb (src/dns/observe/caa.ts): the zone's own servers, our resolvers in their
  * place, or our resolvers about a registry's name, which none of the customer's servers answer for.
  */
 function askedOf(

@@ -1,8 +1,8 @@
 /** The judgement of a look where several certificate authorities may issue: CAA keeps back what it forbids all of them. */
-import type { CaaAuthority } from '../caa/caa-set.ts';
-import type { Observation } from '../observation.ts';
+import type { CaaAuthority } from './caa/caa-set.ts';
 import { type Diagnosis, diagnose, type Expected } from './diagnosis.ts';
 import type { Finding, FindingOf } from './findings.ts';
+import type { Observation } from './observation.ts';
 
 export type ExpectedOfAny = Omit<Expected, 'ca'> & {
   /** At least one, the first choice first. */

@@ -1,10 +1,10 @@
 /** What an observation means: the verdict that moves a domain, and everything worth saying about it. */
-import type { Verdict } from '../lifecycle.ts';
-import type { Observation } from '../observation.ts';
+import type { Verdict } from '../life/lifecycle.ts';
 import { apexPartial, cnameAtApex, foreignAtApex } from './apex-checks.ts';
 import { caaBlocks, caaUnknown, caaWarns } from './caa-checks.ts';
 import { type Finding, severities } from './findings.ts';
 import { type Check, type Expected, gather, type Look } from './look.ts';
+import type { Observation } from './observation.ts';
 import {
   cnameLoop,
   cnameMismatch,

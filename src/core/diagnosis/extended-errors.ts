@@ -1,6 +1,7 @@
 /** What validating resolvers say of their failures (extended DNS errors, RFC 8914), in plain words. */
-import type { ExtendedError } from '../observation.ts';
-import { printable } from '../printable.ts';
+
+import { printable } from '../names/printable.ts';
+import type { ExtendedError } from './observation.ts';
 
 /** By INFO-CODE, 0 to 24 (RFC 8914, 4). Each completes “the resolver says: …”. */
 export const extendedErrorWords: readonly string[] = [

@@ -1,7 +1,8 @@
 /** What can be said about a customer's DNS: the code, its evidence, how grave it is and who has to act. */
-import type { CaaDenial, CaaHint } from '../caa/caa-set.ts';
-import type { ExtendedError, ServerState } from '../observation.ts';
-import type { Proof } from '../proof.ts';
+
+import type { Proof } from '../names/proof.ts';
+import type { CaaDenial, CaaHint } from './caa/caa-set.ts';
+import type { ExtendedError, ServerState } from './observation.ts';
 
 export type Severity = 'blocks' | 'warns' | 'informs';
 export type Actor = 'customer' | 'dns_provider' | 'platform';

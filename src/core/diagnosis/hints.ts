@@ -1,11 +1,11 @@
 /** The likely slip behind a finding, read from what stands at and around the host name. */
 
-import { type NearbyName, recordsOf } from '../observation.ts';
-import { printable } from '../printable.ts';
-import { splitAtZone } from '../zone.ts';
+import { printable } from '../names/printable.ts';
+import { splitAtZone } from '../names/zone.ts';
 import { isRelativeTarget, isTargetWithJunk, zonesAbove } from './alias-text.ts';
 import type { Hint } from './findings.ts';
 import { byText, type Look, unique } from './look.ts';
+import { type NearbyName, recordsOf } from './observation.ts';
 import { isSameName } from './pointing.ts';
 
 /** Of a TXT record that should have been a CNAME. */

@@ -1,11 +1,12 @@
 /** What the checks look at: one observation, with everything that several of them need worked out once. */
-import { type CaaVerdict, judgeCaa } from '../caa/caa.ts';
-import type { CaaAuthority } from '../caa/caa-set.ts';
-import { type DnsRecord, recordFor, zoneBelow } from '../instructions.ts';
-import type { Verdict } from '../lifecycle.ts';
-import { type Observation, recordsOf, type ServerView } from '../observation.ts';
-import { splitAtZone } from '../zone.ts';
+
+import type { Verdict } from '../life/lifecycle.ts';
+import { type DnsRecord, recordFor, zoneBelow } from '../names/instructions.ts';
+import { splitAtZone } from '../names/zone.ts';
+import { type CaaVerdict, judgeCaa } from './caa/caa.ts';
+import type { CaaAuthority } from './caa/caa-set.ts';
 import type { Finding } from './findings.ts';
+import { type Observation, recordsOf, type ServerView } from './observation.ts';
 import { isOther, ownAddresses, type Pointing, pointingOf, pointingOfAll } from './pointing.ts';
 import { type Provider, providerOf } from './providers.ts';
 

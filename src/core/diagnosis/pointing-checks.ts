@@ -1,6 +1,6 @@
 /** What is wrong with the record itself: missing, something else in its place, or not at every server. */
-import { recordsOf, type ServerView } from '../observation.ts';
-import { shortList } from '../printable.ts';
+
+import { shortList } from '../names/printable.ts';
 import type { Finding } from './findings.ts';
 import {
   hinted,
@@ -19,6 +19,7 @@ import {
   wrongAliases,
   zoneServers,
 } from './look.ts';
+import { recordsOf, type ServerView } from './observation.ts';
 import { isOther, isSameName, ownAddresses } from './pointing.ts';
 import { areCloudflareServers, proxyOf } from './proxies.ts';
 

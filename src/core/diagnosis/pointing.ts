@@ -1,9 +1,9 @@
 /** Where one server says a host name points. */
 import ipaddr from 'ipaddr.js';
-import type { DnsRecord } from '../instructions.ts';
-import type { Verdict } from '../lifecycle.ts';
-import { isConclusive, recordsOf, type ServerState, type ServerView } from '../observation.ts';
+import type { Verdict } from '../life/lifecycle.ts';
+import type { DnsRecord } from '../names/instructions.ts';
 import type { Outcome } from './findings.ts';
+import { isConclusive, recordsOf, type ServerState, type ServerView } from './observation.ts';
 
 /** What one server shows, measured against the record that should be there. */
 export type Pointing =

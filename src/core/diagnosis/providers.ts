@@ -1,7 +1,7 @@
 /** Who runs a zone, told from the names of its name servers, and what that means for the customer. */
 
 import ipaddr from 'ipaddr.js';
-import { splitAtZone } from '../zone.ts';
+import { splitAtZone } from '../names/zone.ts';
 
 export type Provider = {
   readonly name: string;

@@ -1,8 +1,9 @@
 /** The zone's servers and its delegation: who should answer for the host name, and who does. */
-import { recordsOf, type ServerState, type ServerView } from '../observation.ts';
-import { reservedRange } from '../reserved-addresses.ts';
+
+import { reservedRange } from '../names/reserved-addresses.ts';
 import type { Finding, Outcome, Unasked } from './findings.ts';
 import { byText, type Look, unique } from './look.ts';
+import { recordsOf, type ServerState, type ServerView } from './observation.ts';
 import { foreignErrors } from './world-checks.ts';
 
 /** Listed for the zone, and does not know it. */

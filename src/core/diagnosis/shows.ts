@@ -1,9 +1,10 @@
 /** What each name server shows at a host name, in words: for the page of a domain and for the doctor. */
-import type { DnsRecord } from '../instructions.ts';
-import type { Verdict } from '../lifecycle.ts';
-import type { Answer, Observation } from '../observation.ts';
-import { shortList } from '../printable.ts';
+
+import type { Verdict } from '../life/lifecycle.ts';
+import type { DnsRecord } from '../names/instructions.ts';
+import { shortList } from '../names/printable.ts';
 import type { Unasked } from './findings.ts';
+import type { Answer, Observation } from './observation.ts';
 import { type Pointing, pointingOf, type Shown } from './pointing.ts';
 import { foreign } from './words.ts';
 

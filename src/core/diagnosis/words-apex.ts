@@ -1,5 +1,5 @@
 /** Words for an apex, where no CNAME may stand: what the provider has in its place, and what is to be done. */
-import { recordFor } from '../instructions.ts';
+import { recordFor } from '../names/instructions.ts';
 import { type Provider, providerNamed } from './providers.ts';
 import { addressRecords, foreignName, recordIn, type Wanted, type WordsFor } from './words.ts';
 

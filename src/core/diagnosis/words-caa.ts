@@ -1,6 +1,6 @@
 /** Words for CAA: why our certificate authority may not issue, and the record that lets it. */
-import type { CaaDenial } from '../caa/caa-set.ts';
-import { withoutParameters } from '../caa/caa-value.ts';
+import type { CaaDenial } from './caa/caa-set.ts';
+import { withoutParameters } from './caa/caa-value.ts';
 import type { CaaWarning, FindingOf } from './findings.ts';
 import { foreign, foreignName, listed, outcomes, type Words, type WordsFor } from './words.ts';
 

@@ -2,7 +2,7 @@
  * Words for a name that another project has, too: which record proves whose it is, and how far that is. Whether the other
  * one holds it is not told.
  */
-import type { Proof, ProofSeen } from '../proof.ts';
+import type { Proof, ProofSeen } from '../names/proof.ts';
 import { listed, type WordsFor } from './words.ts';
 
 export const claimWords: WordsFor<'held_elsewhere'> = {

@@ -1,6 +1,7 @@
 /** Words for the likely slip behind a finding. */
-import type { CaaHint } from '../caa/caa-set.ts';
-import { recordFor } from '../instructions.ts';
+
+import { recordFor } from '../names/instructions.ts';
+import type { CaaHint } from './caa/caa-set.ts';
 import type { Finding, Hint, HintCode } from './findings.ts';
 import { foreign, foreignName, lines, type Wanted } from './words.ts';
 

@@ -1,5 +1,5 @@
 /** Words for records at a subdomain: missing, wrong, or with something else in their place. */
-import { recordFor } from '../instructions.ts';
+import { recordFor } from '../names/instructions.ts';
 import type { FindingOf, Hint } from './findings.ts';
 import { providerNamed } from './providers.ts';
 import {

@@ -1,8 +1,8 @@
 /** Words for what stands behind the record: registration, delegation and the zone's name servers. */
 import ipaddr from 'ipaddr.js';
-import type { ServerState } from '../observation.ts';
 import { describeExtendedError } from './extended-errors.ts';
 import type { Finding } from './findings.ts';
+import type { ServerState } from './observation.ts';
 import { areOfSeveralProviders } from './providers.ts';
 import {
   addressRecords,

@@ -1,7 +1,8 @@
 /** Words for what resolvers make of a zone that is right: broken signatures, and old answers they remember. */
-import type { ExtendedError } from '../observation.ts';
+
 import { bogusCause, describeExtendedError } from './extended-errors.ts';
 import type { Actor } from './findings.ts';
+import type { ExtendedError } from './observation.ts';
 import { foreign, foreignName, keeperOf, lines, recordIn, type WordsFor } from './words.ts';
 
 export const worldWords: WordsFor<'dnssec_bogus' | 'old_answer_cached'> = {

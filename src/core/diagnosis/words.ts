@@ -1,7 +1,7 @@
 /** What the words of all findings share: the record, lists, foreign text. */
-import { recordFor } from '../instructions.ts';
-import { printable, shortList } from '../printable.ts';
-import { splitAtZone } from '../zone.ts';
+import { recordFor } from '../names/instructions.ts';
+import { printable, shortList } from '../names/printable.ts';
+import { splitAtZone } from '../names/zone.ts';
 import type { FindingCode, FindingOf, Outcome } from './findings.ts';
 
 /** Sentences or short lines, safe to show anywhere but in HTML without escaping. */

@@ -1,14 +1,10 @@
 /** What the world's resolvers make of a name whose own servers are right: DNSSEC, and what they remember. */
-import {
-  type Answer,
-  type ExtendedError,
-  isConclusive,
-  type ResolverView,
-} from '../observation.ts';
+
 import { isBogus, isFilter } from './extended-errors.ts';
 import type { Finding } from './findings.ts';
 import { foreignText } from './hints.ts';
 import { byText, type Look } from './look.ts';
+import { type Answer, type ExtendedError, isConclusive, type ResolverView } from './observation.ts';
 import { isOther, pointingOf, type Shown } from './pointing.ts';
 import { showing } from './pointing-checks.ts';
 

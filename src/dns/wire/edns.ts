@@ -1,5 +1,5 @@
 /** EDNS (RFC 6891): the OPT record as we send it, and the extended errors (RFC 8914) in those that come back. */
-import type { ExtendedError } from '../../core/observation.ts';
+import type { ExtendedError } from '../../core/diagnosis/observation.ts';
 import { type Reader, text, u16 } from './reader.ts';
 
 /** The number of the OPT type. */

@@ -1,6 +1,6 @@
 /** A question as it was sent, and which bytes count as its answer (RFC 5452, 9.1). */
 import ipaddr from 'ipaddr.js';
-import type { SocketAddress } from '../../config.ts';
+import type { SocketAddress } from '../../config/config.ts';
 import { OPT_OCTETS } from './edns.ts';
 import { isSame, isSameInAnyCase, lowerCase, mixCase } from './letter-case.ts';
 import {

@@ -1,5 +1,5 @@
 /** DNS messages (RFC 1035, 4): questions are written, responses are read. Our own decoder, because it must never confuse names. */
-import type { ExtendedError } from '../../core/observation.ts';
+import type { ExtendedError } from '../../core/diagnosis/observation.ts';
 import { encodeOpt, OPT_OCTETS } from './edns.ts';
 import { decodeName, encodeName } from './name.ts';
 import { MalformedMessage, type Reader, u16 } from './reader.ts';

@@ -1,5 +1,5 @@
 /** What arrives, wanted or forged, and what is made of it. */
-import { takeBytes, takeTcp } from '../budget.ts';
+import { takeBytes, takeTcp } from './budget.ts';
 import {
   isAnswer,
   isAnswerInAnyCase,

@@ -1,6 +1,6 @@
 /** Resource records on the wire (RFC 1035, 4.1.3): the types that Signpost reads, all others skipped. */
 import ipaddr from 'ipaddr.js';
-import type { ExtendedError } from '../../core/observation.ts';
+import type { ExtendedError } from '../../core/diagnosis/observation.ts';
 import { decodeExtendedErrors, OPT } from './edns.ts';
 import { decodeName } from './name.ts';
 import { MalformedMessage, type Reader, text, u8, u16, u32 } from './reader.ts';

@@ -1,6 +1,6 @@
 /** The messages that a question sends over UDP: the first try, and what it may try after that. */
-import type { SocketAddress } from '../../config.ts';
-import { type Budget, takeQuestion } from '../budget.ts';
+import type { SocketAddress } from '../../config/config.ts';
+import { type Budget, takeQuestion } from './budget.ts';
 import { type Exchange, familyOf, newExchange, type WireAnswer, withoutEdns } from './exchange.ts';
 import type { Question } from './message.ts';
 import { enter, find, freeId, leave, type UdpSocket, type UdpSockets } from './udp-sockets.ts';

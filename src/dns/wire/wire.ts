@@ -4,8 +4,8 @@
  * wait, and what is asked in one turn of the event loop sent together.
  */
 import { setMaxListeners } from 'node:events';
-import type { SocketAddress } from '../../config.ts';
-import { type Budget, isCutOff, takeQuestion, unlimited } from '../budget.ts';
+import type { SocketAddress } from '../../config/config.ts';
+import { type Budget, isCutOff, takeQuestion, unlimited } from './budget.ts';
 import { asSource, familyOf, newExchange, type WireAnswer } from './exchange.ts';
 import { createRandom16 } from './letter-case.ts';
 import type { Question } from './message.ts';

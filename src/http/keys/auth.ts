@@ -2,8 +2,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { digestNamed, digestNameOf, MAX_TOKEN_LENGTH, parseKey } from '../../config/api-key.ts';
-import { type Refusal, refuse } from '../errors.ts';
-import { type ApiKeyIdentity, type Scope, scopes } from '../route.ts';
+import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { type ApiKeyIdentity, type Scope, scopes } from '../pipeline/route.ts';
 
 export type Authentication =
   | { readonly kind: 'ok'; readonly key: ApiKeyIdentity }

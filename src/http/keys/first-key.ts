@@ -1,7 +1,7 @@
 /** The key that a new installation starts with. */
 
 import { apiKeyProblem, digestOf, mintKey } from '../../config/api-key.ts';
-import type { Scope } from '../route.ts';
+import type { Scope } from '../pipeline/route.ts';
 
 /** The id of API_KEY, which has none in it that could be read. */
 export const CONFIGURED_KEY_ID = 'configured';

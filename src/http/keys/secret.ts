@@ -1,7 +1,7 @@
 /** Recognises a key in a header that is written down as it is: in the log, or beside an answer that is kept. */
 
 import { holdsKey } from '../../config/api-key.ts';
-import type { Headers } from '../route.ts';
+import type { Headers } from '../pipeline/route.ts';
 
 /** Whether a header's value gives a key away, or a good part of one. */
 export type IsSecret = (value: string, headers: Headers) => boolean;

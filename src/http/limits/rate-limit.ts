@@ -4,9 +4,9 @@
  * (docs/decisions/0006-rate-limits.md).
  */
 import type { Logger } from 'pino';
-import type { Config } from '../../config.ts';
-import type { Database } from '../../db/client.ts';
-import { type Refusal, refuse } from '../errors.ts';
+import type { Config } from '../../config/config.ts';
+import type { Database } from '../../db/engine/client.ts';
+import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { type Limit, openRateLimitStore } from './store.ts';
 import { createTelling } from './telling.ts';
 import { createWindows, type Taken, type Windows } from './windows.ts';

@@ -3,9 +3,9 @@
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { RateLimiterPostgres, RateLimiterRedis } from 'rate-limiter-flexible';
-import type { Storage } from '../../config.ts';
+import type { Storage } from '../../config/config.ts';
 import { SECOND } from '../../core/time.ts';
-import type { Database } from '../../db/client.ts';
+import type { Database } from '../../db/engine/client.ts';
 import type { Counted } from './windows.ts';
 
 export type Limit = {

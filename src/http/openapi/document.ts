@@ -1,6 +1,6 @@
 /** The OpenAPI document, made from the routes that answer: what validates is what is documented. */
-import type { ApiConfig } from '../../config.ts';
-import { type Route, tags } from '../route.ts';
+import type { ApiConfig } from '../../config/config.ts';
+import { type Route, tags } from '../pipeline/route.ts';
 import { sharedHeaders } from './headers.ts';
 import { createSchemaWriter } from './json-schema.ts';
 import type { OpenApiDocument, PathItem, Server } from './model.ts';

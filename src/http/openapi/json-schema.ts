@@ -1,7 +1,7 @@
 /** From the schemas that validate to JSON Schema; named ones become components of the document. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { wireTypes } from '../json.ts';
+import { wireTypes } from '../pipeline/json.ts';
 import type { JsonSchema } from './model.ts';
 
 export type SchemaWriter = {

@@ -1,6 +1,6 @@
 /** The part of OpenAPI 3.1 that our document uses (https://spec.openapis.org/oas/v3.1.0). */
 import type { z } from 'zod';
-import type { Stability, Tag } from '../route.ts';
+import type { Stability, Tag } from '../pipeline/route.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
 export type Ref = { readonly $ref: string };

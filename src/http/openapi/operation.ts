@@ -1,5 +1,5 @@
 /** One route as an OpenAPI operation. */
-import type { Route } from '../route.ts';
+import type { Route } from '../pipeline/route.ts';
 import type { SchemaWriter } from './json-schema.ts';
 import type { Operation } from './model.ts';
 import { parametersOf } from './parameters.ts';

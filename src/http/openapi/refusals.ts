@@ -1,6 +1,6 @@
 /** Which codes an operation can answer with: its own, and those of everything that its requests pass through. */
-import { type ErrorCode, errors } from '../errors.ts';
-import type { Route, Tag } from '../route.ts';
+import { type ErrorCode, errors } from '../pipeline/errors.ts';
+import type { Route, Tag } from '../pipeline/route.ts';
 
 /** What any request can run into, wherever it was meant to go: the `default` response. */
 export const anywhere = [
@@ -23,12 +23,12 @@ export function refusalsOf(route: Route): ReadonlyMap<number, readonly ErrorCode
   return new Map([...byStatus].sort(([a], [b]) => a - b));
 }
 
-/** Whether an Idempotency-Key is looked at: a POST by somebody (src/http/api.ts). */
+/** Whether an Idempotency-Key is looked at: a POST by somebody (src/http/pipeline/api.ts). */
 export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== null;
 }
 
-/** Whether its 200 can be asked for again with If-None-Match (src/http/render.ts). */
+/** Whether its 200 can be asked for again with If-None-Match (src/http/pipeline/render.ts). */
 export function hasEntityTag({ method, momentary }: Route): boolean {
   return method === 'GET' && momentary !== true;
 }

@@ -1,6 +1,6 @@
 /** The answers of an operation: what it is for, 304 for a read, and every refusal with its codes. */
-import { type ErrorCode, errors } from '../errors.ts';
-import type { Route, Success } from '../route.ts';
+import { type ErrorCode, errors } from '../pipeline/errors.ts';
+import type { Route, Success } from '../pipeline/route.ts';
 import { error } from '../schemas/common.ts';
 import { type HeaderName, headerRefs, headerTitle } from './headers.ts';
 import type { SchemaWriter } from './json-schema.ts';

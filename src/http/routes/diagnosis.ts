@@ -5,9 +5,9 @@ import {
   parseLookedAt,
   parseTarget,
   reportOf,
-} from '../../doctor/examine.ts';
-import { type Refusal, refuse } from '../errors.ts';
-import { type Route, route } from '../route.ts';
+} from '../../dns/examine.ts';
+import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import { diagnosis, diagnosisQuery, docsDiagnosis } from '../schemas/diagnosis.ts';
 
 export type DiagnosisRoutesDeps = {

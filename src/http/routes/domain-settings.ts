@@ -1,13 +1,13 @@
 /** Which of a project's domains is the main one, and which redirect to another. */
-import { parseHostname } from '../../core/hostname.ts';
-import { printable } from '../../core/printable.ts';
-import type { DomainSettings } from '../../core/redirects.ts';
-import type { DomainSettingsStore } from '../../db/domain-settings.ts';
+import { parseHostname } from '../../core/names/hostname.ts';
+import { printable } from '../../core/names/printable.ts';
+import type { DomainSettings } from '../../core/names/redirects.ts';
+import type { DomainSettingsStore } from '../../db/domains/domain-settings.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { renderJson } from '../../net/json.ts';
-import { refuse } from '../errors.ts';
-import { entityTagOf, mayChange } from '../render.ts';
-import { type Route, route } from '../route.ts';
+import { refuse } from '../pipeline/errors.ts';
+import { entityTagOf, mayChange } from '../pipeline/render.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import {
   docsDomainSettings,
   domainSettings,

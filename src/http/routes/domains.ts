@@ -1,20 +1,20 @@
 /** Custom domains of a project: add, look, verify, remove. */
 
-import { parseHostname } from '../../core/hostname.ts';
-import { shortList } from '../../core/printable.ts';
-import type { SettingsUse } from '../../core/redirects.ts';
+import { parseHostname } from '../../core/names/hostname.ts';
+import { shortList } from '../../core/names/printable.ts';
+import type { SettingsUse } from '../../core/names/redirects.ts';
 import { HOUR } from '../../core/time.ts';
-import type { DomainDetails, DomainStore } from '../../db/domains.ts';
+import type { DomainDetails, DomainStore } from '../../db/domains/domains.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { eventView } from '../../events/event-view.ts';
-import { domainView } from '../domain-view.ts';
-import { type Refusal, refuse } from '../errors.ts';
-import type { ApiResponse } from '../response.ts';
-import { type Route, route } from '../route.ts';
+import { type Refusal, refuse } from '../pipeline/errors.ts';
+import type { ApiResponse } from '../pipeline/response.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import { docsDomain, docsEvents } from '../schemas/domain-examples.ts';
 import { removalQuery } from '../schemas/domain-settings.ts';
 import { domain, domainList, newDomain } from '../schemas/domains.ts';
 import { eventList } from '../schemas/events.ts';
+import { domainView } from './domain-view.ts';
 import { findProject } from './projects.ts';
 import { verifyNow } from './verify-now.ts';
 

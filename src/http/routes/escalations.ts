@@ -1,17 +1,17 @@
 /** The cases of every project, for an operator: what stands still, why, and what happens next by itself. */
-import { isUuid } from '../../core/jobs.ts';
-import type { EscalationQuery, EscalationRow } from '../../db/escalations.ts';
-import { cursorAfterEscalation } from '../cursor.ts';
-import { refuse } from '../errors.ts';
-import { escalationCaseView } from '../escalation-view.ts';
-import type { ApiResponse } from '../response.ts';
-import { type Route, route } from '../route.ts';
+import { isUuid } from '../../core/operations/jobs.ts';
+import type { EscalationQuery, EscalationRow } from '../../db/issuance/escalations.ts';
+import { cursorAfterEscalation } from '../pipeline/cursor.ts';
+import { refuse } from '../pipeline/errors.ts';
+import type { ApiResponse } from '../pipeline/response.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import {
   docsCase,
   escalationCase,
   escalationList,
   escalationQuery,
 } from '../schemas/escalations.ts';
+import { escalationCaseView } from './escalation-view.ts';
 
 export type EscalationRoutesDeps = {
   /** The newest first. */

@@ -1,13 +1,13 @@
 /** The events of a project as a stream. */
 import { z } from 'zod';
-import { parseHostname } from '../../core/hostname.ts';
+import { parseHostname } from '../../core/names/hostname.ts';
 import type { EventFeedStore } from '../../db/events.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { parseLastEventId } from '../../events/event-stream.ts';
-import { refuse } from '../errors.ts';
-import { type Route, route } from '../route.ts';
-import { EVENTS_SCOPE, type OpenStream } from '../streams.ts';
+import { refuse } from '../pipeline/errors.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
+import { EVENTS_SCOPE, type OpenStream } from './streams.ts';
 
 export type EventRoutesDeps = {
   readonly projects: ProjectStore;

@@ -1,8 +1,8 @@
 /** How a host name that somebody types is read, before anything is added: for a field that answers while it is filled in. */
-import { parseHostname } from '../../core/hostname.ts';
-import { recordFor } from '../../core/instructions.ts';
-import { refuse } from '../errors.ts';
-import { type Route, route } from '../route.ts';
+import { parseHostname } from '../../core/names/hostname.ts';
+import { recordFor } from '../../core/names/instructions.ts';
+import { refuse } from '../pipeline/errors.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import { docsReading } from '../schemas/domain-examples.ts';
 import { hostnameQuery, hostnameReading } from '../schemas/domains.ts';
 

@@ -1,9 +1,9 @@
 /** What an edge of another make asks before it obtains a certificate (Caddy's `on_demand_tls`, `ask`). */
 import { z } from 'zod';
-import { parseHostname } from '../../core/hostname.ts';
+import { parseHostname } from '../../core/names/hostname.ts';
 import type { IsNeighbour } from '../../net/client-address.ts';
-import { refuse } from '../errors.ts';
-import { type Route, route } from '../route.ts';
+import { refuse } from '../pipeline/errors.ts';
+import { type Route, route } from '../pipeline/route.ts';
 
 export type InternalRoutesDeps = {
   readonly platformDomain: string;

@@ -6,10 +6,10 @@ import {
   type KeyDetails,
   type RotationResult,
 } from '../../db/api-keys.ts';
-import { type Refusal, refuse } from '../errors.ts';
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
-import type { ApiResponse } from '../response.ts';
-import { type Route, route, scopes } from '../route.ts';
+import { type Refusal, refuse } from '../pipeline/errors.ts';
+import type { ApiResponse } from '../pipeline/response.ts';
+import { type Route, route, scopes } from '../pipeline/route.ts';
 import {
   key,
   keyExample,

@@ -1,16 +1,16 @@
 /** The OpenAPI document and the pages that show it, all made once from the other routes. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import type { ApiConfig } from '../../config.ts';
-import { projectRoot } from '../../db/migrate.ts';
+import type { ApiConfig } from '../../config/config.ts';
+import { projectRoot } from '../../db/engine/migrate.ts';
 import { renderJson } from '../../net/json.ts';
-import { refuse } from '../errors.ts';
 import { buildDocument } from '../openapi/document.ts';
 import { renderPages } from '../openapi/page/page.ts';
 import { style } from '../openapi/page/style.ts';
 import { pagePolicy } from '../page-head.ts';
-import type { ApiResponse } from '../response.ts';
-import { type Route, route } from '../route.ts';
+import { refuse } from '../pipeline/errors.ts';
+import type { ApiResponse } from '../pipeline/response.ts';
+import { type Route, route } from '../pipeline/route.ts';
 
 const PAGE_POLICY = pagePolicy({ forms: 'none' });
 

@@ -1,22 +1,24 @@
 /** What operators look at in every project, and what they set going again. */
-import { followUps } from '../../core/follow-ups.ts';
-import { toAsciiName } from '../../core/idna.ts';
-import { type DomainJob, type DomainQueue, domainQueues, isUuid } from '../../core/jobs.ts';
-import type { DomainDetails } from '../../db/domains.ts';
+import { followUps } from '../../core/life/follow-ups.ts';
+import { toAsciiName } from '../../core/names/idna.ts';
+import {
+  type DomainJob,
+  type DomainQueue,
+  domainQueues,
+  isUuid,
+} from '../../core/operations/jobs.ts';
+import type { DomainDetails } from '../../db/domains/domains.ts';
+import type { Sweep } from '../../db/domains/sweeps.ts';
 import type { EventRow } from '../../db/events.ts';
 import type { Quarantine } from '../../db/generated/client.ts';
 import { dueForSweep, type FoundDomain, type WatchedDomain } from '../../db/operations.ts';
-import type { Sweep } from '../../db/sweeps.ts';
 import { eventView } from '../../events/event-view.ts';
 import type { ReadOverview } from '../../ops/overview.ts';
 import type { SeenQueues } from '../../queue/queues.ts';
 import type { SeenJob } from '../../queue/seen-job.ts';
-import { domainView } from '../domain-view.ts';
-import { refuse } from '../errors.ts';
-import { escalationCaseView } from '../escalation-view.ts';
-import { foundDomainView, overviewView } from '../operations-view.ts';
-import type { ApiResponse } from '../response.ts';
-import { type Route, route } from '../route.ts';
+import { refuse } from '../pipeline/errors.ts';
+import type { ApiResponse } from '../pipeline/response.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import { docsDomain } from '../schemas/domain-examples.ts';
 import { domain } from '../schemas/domains.ts';
 import {
@@ -27,6 +29,9 @@ import {
   watchedDomain,
 } from '../schemas/operations.ts';
 import { foundExample, overviewExample, watchedExample } from '../schemas/operations-example.ts';
+import { domainView } from './domain-view.ts';
+import { escalationCaseView } from './escalation-view.ts';
+import { foundDomainView, overviewView } from './operations-view.ts';
 import { type VerifyDeps, verifyNow } from './verify-now.ts';
 
 export type OperationsRoutesDeps = VerifyDeps & {

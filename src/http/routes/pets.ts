@@ -1,11 +1,11 @@
 /** The pets API: listPets, createPet and the deprecated getPet of the interface document. */
 import type { z } from 'zod';
 import type { PetStore } from '../../db/pets.ts';
-import { cursorAfter } from '../cursor.ts';
-import { refuse } from '../errors.ts';
-import { int64Of } from '../json.ts';
-import type { ApiResponse } from '../response.ts';
-import { type Route, route } from '../route.ts';
+import { cursorAfter } from '../pipeline/cursor.ts';
+import { refuse } from '../pipeline/errors.ts';
+import { int64Of } from '../pipeline/json.ts';
+import type { ApiResponse } from '../pipeline/response.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import { listQuery, newPet, pet, petList, rex } from '../schemas/pets.ts';
 
 export type PetRoutesDeps = { readonly pets: PetStore; readonly now: () => Date };

@@ -1,10 +1,10 @@
 /** Projects and their deploys: what has to be there before a domain can be published. */
-import { parseHostname } from '../../core/hostname.ts';
-import { isUuid } from '../../core/jobs.ts';
+import { parseHostname } from '../../core/names/hostname.ts';
+import { isUuid } from '../../core/operations/jobs.ts';
 import type { Deploy, Project } from '../../db/generated/client.ts';
 import type { ProjectStore } from '../../db/projects.ts';
-import { refuse } from '../errors.ts';
-import { type Route, route } from '../route.ts';
+import { refuse } from '../pipeline/errors.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import {
   deploy,
   docsDeploy,

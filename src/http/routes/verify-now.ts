@@ -1,7 +1,7 @@
 /** A domain is verified, or verified again: the same whoever asks for it. */
-import type { DomainDetails, DomainStore } from '../../db/domains.ts';
-import { refuse } from '../errors.ts';
-import type { ApiResponse } from '../response.ts';
+import type { DomainDetails, DomainStore } from '../../db/domains/domains.ts';
+import { refuse } from '../pipeline/errors.ts';
+import type { ApiResponse } from '../pipeline/response.ts';
 
 export type VerifyDeps = {
   readonly domains: Pick<DomainStore, 'requestVerify'>;

@@ -1,9 +1,10 @@
 /** What became of the messages of a webhook, and sending them again. */
+
+import type { ReplayedEvents } from '../../db/delivery/replay-deliveries.ts';
 import type { Webhook } from '../../db/generated/client.ts';
-import type { ReplayedEvents } from '../../db/replay-deliveries.ts';
-import { refuse } from '../errors.ts';
-import type { ApiResponse } from '../response.ts';
-import { type Route, route } from '../route.ts';
+import { refuse } from '../pipeline/errors.ts';
+import type { ApiResponse } from '../pipeline/response.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import { docsProject } from '../schemas/projects.ts';
 import {
   deliveryList,
@@ -12,9 +13,9 @@ import {
   replay,
   replayed,
 } from '../schemas/webhooks.ts';
-import { type Owners, type WebhookRoutesDeps, withWebhook } from '../webhook-owners.ts';
-import { deliveryView } from '../webhook-view.ts';
 import { findProject } from './projects.ts';
+import { type Owners, type WebhookRoutesDeps, withWebhook } from './webhook-owners.ts';
+import { deliveryView } from './webhook-view.ts';
 
 /** Our choice: as many as one look at a list can bear. */
 const DELIVERIES_SHOWN = 200;

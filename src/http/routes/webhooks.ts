@@ -1,13 +1,13 @@
 /** Webhooks: who is told what happens, over HTTP. A project's, and with the same code an operator's. */
 import { randomUUID } from 'node:crypto';
-import { isUuid } from '../../core/jobs.ts';
-import { OLD_SECRET_MS } from '../../core/webhook-plan.ts';
+import { isUuid } from '../../core/operations/jobs.ts';
+import { OLD_SECRET_MS } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../db/generated/client.ts';
 import { urlProblem } from '../../net/destination.ts';
 import { mintSecret } from '../../webhooks/message.ts';
-import { type Refusal, refuse } from '../errors.ts';
-import type { ApiResponse } from '../response.ts';
-import { type Route, route } from '../route.ts';
+import { type Refusal, refuse } from '../pipeline/errors.ts';
+import type { ApiResponse } from '../pipeline/response.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import {
   docsSecret,
   docsWebhook,
@@ -17,15 +17,15 @@ import {
   webhookList,
   webhookWithSecret,
 } from '../schemas/webhooks.ts';
+import { listDeliveries, replayEvents, replayProjectEvents } from './webhook-deliveries.ts';
 import {
   type Owners,
   ofOperators,
   ofProjects,
   type WebhookRoutesDeps,
   withWebhook,
-} from '../webhook-owners.ts';
-import { webhookView } from '../webhook-view.ts';
-import { listDeliveries, replayEvents, replayProjectEvents } from './webhook-deliveries.ts';
+} from './webhook-owners.ts';
+import { webhookView } from './webhook-view.ts';
 
 const forBoth = [
   listWebhooks,

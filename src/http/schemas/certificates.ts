@@ -1,9 +1,9 @@
 /** What the API says of a domain's certificate, and of what its addresses show. */
 import { z } from 'zod';
-import type { BrowserState } from '../../core/browser-warning.ts';
-import { problemTypes } from '../../core/problem-words.ts';
-import type { ShownOutcome } from '../../core/shown.ts';
-import { time } from '../json.ts';
+import type { BrowserState } from '../../core/certificates/browser-warning.ts';
+import { problemTypes } from '../../core/certificates/problem-words.ts';
+import type { ShownOutcome } from '../../core/certificates/served.ts';
+import { time } from '../pipeline/json.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 
 export const problemType = z

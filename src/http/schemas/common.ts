@@ -1,8 +1,8 @@
 /** What schemas share: the Error of the interface document, and enumerations whose values are explained. */
 import { z } from 'zod';
 import type { Actor } from '../../core/diagnosis/findings.ts';
-import { type ErrorCode, errors } from '../errors.ts';
-import { wholeNumber } from '../json.ts';
+import { type ErrorCode, errors } from '../pipeline/errors.ts';
+import { wholeNumber } from '../pipeline/json.ts';
 
 // Every key of the table is a code, by its type.
 const errorCodes = Object.keys(errors) as readonly ErrorCode[];

@@ -1,6 +1,6 @@
-/** What the doctor says of a host name, as a schema; src/doctor/examine.ts makes it, the command line reads it. */
+/** What the doctor says of a host name, as a schema; src/dns/examine.ts makes it, the command line reads it. */
 import { z } from 'zod';
-import { time, wholeNumber, wireTypes } from '../json.ts';
+import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { explainedEnum } from './common.ts';
 import { docsDomain } from './domain-examples.ts';
 import { dnsRecord, finding, provider } from './domains.ts';

@@ -1,7 +1,7 @@
 /** A project's domain settings as schemas: exactly the shape of the interface document, part 1. */
 import { z } from 'zod';
-import { REDIRECTS_MAX, redirectStatuses } from '../../core/redirects.ts';
-import { wholeNumber } from '../json.ts';
+import { REDIRECTS_MAX, redirectStatuses } from '../../core/names/redirects.ts';
+import { wholeNumber } from '../pipeline/json.ts';
 
 const typed = (description: string) => z.string().max(2_048, 'is too long').meta({ description });
 const stored = (description: string) => z.string().meta({ description });

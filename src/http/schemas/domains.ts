@@ -1,10 +1,10 @@
 /** What the API says of a domain, as schemas: domain-view.ts makes it, and the OpenAPI document is made from them. */
 import { z } from 'zod';
+import { nextActions } from '../../core/certificates/escalation-words.ts';
 import type { FindingCode, Severity } from '../../core/diagnosis/findings.ts';
 import { caaHintWords, type ExplainedHint, hintWords } from '../../core/diagnosis/words-hints.ts';
-import { nextActions } from '../../core/escalation-words.ts';
-import type { DomainStatus } from '../../core/lifecycle.ts';
-import { time, wholeNumber, wireTypes } from '../json.ts';
+import type { DomainStatus } from '../../core/life/lifecycle.ts';
+import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { certificate } from './certificates.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 import { projectId } from './projects.ts';

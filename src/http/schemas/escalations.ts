@@ -1,9 +1,9 @@
 /** Cases for an operator as schemas: they validate the query, and the OpenAPI document is made from them. */
 import { z } from 'zod';
-import type { AuthorityLimit } from '../../core/authority-budget.ts';
-import type { Probe } from '../../core/escalation.ts';
-import { placeOfCursor } from '../cursor.ts';
-import { queryInteger, time, uuid, wholeNumber, wireTypes } from '../json.ts';
+import type { AuthorityLimit } from '../../core/certificates/budget.ts';
+import type { Probe } from '../../core/certificates/escalation.ts';
+import { placeOfCursor } from '../pipeline/cursor.ts';
+import { queryInteger, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { problemType } from './certificates.ts';
 import { explainedEnum } from './common.ts';
 import { docsDomain } from './domain-examples.ts';

@@ -1,7 +1,7 @@
 /** The events of a domain's timeline as schemas; docs/lifecycle.md lists the same ones. */
 import { z } from 'zod';
-import { type EventType, escalationEnds } from '../../core/events.ts';
-import { int64, time } from '../json.ts';
+import { type EventType, escalationEnds } from '../../core/life/events.ts';
+import { int64, time } from '../pipeline/json.ts';
 import { problemType } from './certificates.ts';
 import { explainedEnum } from './common.ts';
 import { redirect } from './domain-settings.ts';

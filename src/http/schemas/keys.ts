@@ -1,8 +1,8 @@
 /** Keys as schemas: they validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
-import { int64, text, time, wholeNumber, wireTypes } from '../json.ts';
-import type { Scope } from '../route.ts';
-import { inTheseWords } from '../validate.ts';
+import { int64, text, time, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import type { Scope } from '../pipeline/route.ts';
+import { inTheseWords } from '../pipeline/validate.ts';
 import { explainedEnum } from './common.ts';
 
 const DEFAULT_GRACE_SECONDS = 86_400; // a day: long enough to change the key wherever it is used

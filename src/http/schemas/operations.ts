@@ -1,8 +1,8 @@
 /** What operators look at as schemas: the OpenAPI document is made from them. */
 import { z } from 'zod';
-import type { AttentionCode, Urgency } from '../../core/attention.ts';
-import { domainQueues, queueNames } from '../../core/jobs.ts';
-import { int64, queryInteger, text, time, uuid, wholeNumber } from '../json.ts';
+import { domainQueues, queueNames } from '../../core/operations/jobs.ts';
+import type { AttentionCode, Urgency } from '../../core/operations/operator-tasks.ts';
+import { int64, queryInteger, text, time, uuid, wholeNumber } from '../pipeline/json.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 import { domain, domainStatus, escalationCause, findingCode, severity } from './domains.ts';
 import { escalationCase } from './escalations.ts';

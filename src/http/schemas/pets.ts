@@ -1,7 +1,7 @@
 /** What the interface document says of animals, as schemas: they validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
-import { idOfCursor } from '../cursor.ts';
-import { int64, queryInteger, text } from '../json.ts';
+import { idOfCursor } from '../pipeline/cursor.ts';
+import { int64, queryInteger, text } from '../pipeline/json.ts';
 
 const petStatus = z
   .enum(['available', 'pending', 'sold'])

@@ -1,7 +1,7 @@
 /** Projects and their deploys as schemas: they validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
 import { DeployStatus, Plan } from '../../db/generated/enums.ts';
-import { nameText, text, time, uuid, wireTypes } from '../json.ts';
+import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
 
 export const projectId = uuid().meta({ description: 'ID of the project' });
 const said = { description: 'The name of the project, for people' };

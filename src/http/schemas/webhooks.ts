@@ -1,9 +1,9 @@
 /** Webhooks and their deliveries as schemas: they validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
-import type { DeliveryProblem, DisabledReason } from '../../core/webhook-plan.ts';
+import type { DeliveryProblem, DisabledReason } from '../../core/operations/webhook-plan.ts';
 import { DeliveryStatus } from '../../db/generated/enums.ts';
-import { int64, text, time, uuid, wholeNumber, wireTypes } from '../json.ts';
-import { inTheseWords } from '../validate.ts';
+import { int64, text, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { inTheseWords } from '../pipeline/validate.ts';
 import { explainedEnum } from './common.ts';
 import { eventType } from './events.ts';
 import { docsProject, projectId } from './projects.ts';

@@ -2,9 +2,9 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type BodyRead, MAX_BODY_BYTES } from '../body.ts';
-import type { Refusal } from '../errors.ts';
-import type { RawResponse } from '../render.ts';
+import { type BodyRead, MAX_BODY_BYTES } from '../pipeline/body.ts';
+import type { Refusal } from '../pipeline/errors.ts';
+import type { RawResponse } from '../pipeline/render.ts';
 
 const MAX_LINGER_BYTES = 1_048_576; // our choice: what a refused upload may still send while it reads the answer
 

@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Api, RawRequest } from '../api.ts';
-import { type Refusal, refuse } from '../errors.ts';
+import type { Api, RawRequest } from '../pipeline/api.ts';
+import { type Refusal, refuse } from '../pipeline/errors.ts';
 import {
   type BrokenCode,
   type Exchange,

@@ -9,8 +9,8 @@ import {
   defaultConnectionLimits,
 } from '../../net/connections.ts';
 import { listenFault } from '../../net/listen-fault.ts';
-import type { Api } from '../api.ts';
-import { type Refusal, refuse } from '../errors.ts';
+import type { Api } from '../pipeline/api.ts';
+import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { turnAway } from './exchange.ts';
 import { accept, answerRaw, onClientError, type Pipelines } from './pipeline.ts';
 

@@ -1,7 +1,7 @@
 /** What became of the questions that were sent, by whose servers were asked. */
 import { LRUCache } from 'lru-cache';
 import { Counter, type Registry } from 'prom-client';
-import { type CountQuestion, questionOutcomes } from '../../dns/question-outcome.ts';
+import { type CountQuestion, questionOutcomes } from '../../dns/servers/question-outcome.ts';
 
 /** Our choice: the large operators of the world, and not every server that a customer runs at home. */
 const places = { operators: 30, askedBefore: 100 } as const;

@@ -1,14 +1,15 @@
 /** Every metric of one process in a registry of its own; docs/operations.md lists them, and a test holds it to that. */
 import { Registry } from 'prom-client';
-import type { CountQuestion } from '../../dns/question-outcome.ts';
+import type { CountQuestion } from '../../dns/servers/question-outcome.ts';
 import { createDnsMetrics } from './dns.ts';
+import { createInstallationMetrics, type ReadInstallation } from './installation.ts';
+import { createProcessMetrics, type ProcessMetrics, type Role } from './process.ts';
 import {
   type CountRequest,
   createEdgeMetrics,
   createHttpMetrics,
   type EdgeCounters,
-} from './http.ts';
-import { createInstallationMetrics, type ReadInstallation } from './installation.ts';
+} from './traffic.ts';
 import {
   type CountCheck,
   type CountJob,
@@ -16,8 +17,7 @@ import {
   createJobMetrics,
   createOrderMetrics,
   type OrderCounters,
-} from './jobs.ts';
-import { createProcessMetrics, type ProcessMetrics, type Role } from './process.ts';
+} from './work.ts';
 
 export type Metrics = {
   readonly request: CountRequest;

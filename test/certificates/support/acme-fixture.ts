@@ -10,8 +10,11 @@ import type {
   ChallengeType,
   OrderState,
   OrderSteps,
-} from '../../../src/certificates/authority.ts';
-import { generateCertificateKey, generateSigningKey } from '../../../src/certificates/keys.ts';
+} from '../../../src/certificates/authorities/authority.ts';
+import {
+  generateCertificateKey,
+  generateSigningKey,
+} from '../../../src/certificates/vault/keys.ts';
 import { startEdgeFixture } from '../../edge/support/fixture.ts';
 import { type Pebble, type PebbleOptions, startPebble } from '../../support/pebble.ts';
 import { startLoopbackDns } from './loopback-dns.ts';

@@ -1,7 +1,7 @@
 /** The rules of RFC 8659 and RFC 8657, and what Let's Encrypt makes of them, sentence by sentence. */
 import { describe, expect, it } from 'vitest';
-import { judgeCaa } from '../../../src/core/caa/caa.ts';
-import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
+import { judgeCaa } from '../../../src/core/diagnosis/caa/caa.ts';
+import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
 import { type CaaZone, caaRecord, levelsIn } from '../support/caa-zone.ts';
 
 const account = 'https://acme.example/acct/123';

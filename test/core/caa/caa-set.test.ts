@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { judgeCaa } from '../../../src/core/caa/caa.ts';
-import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
-import type { CaaRecord } from '../../../src/core/observation.ts';
+import { judgeCaa } from '../../../src/core/diagnosis/caa/caa.ts';
+import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
+import type { CaaRecord } from '../../../src/core/diagnosis/observation.ts';
 import { levelsIn, caaRecord as record } from '../support/caa-zone.ts';
 
 const ACCOUNT = 'https://acme.example/acct/123';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { caaLevels, judgeCaa } from '../../../src/core/caa/caa.ts';
-import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
+import { caaLevels, judgeCaa } from '../../../src/core/diagnosis/caa/caa.ts';
+import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
 import type { CaaWarning } from '../../../src/core/diagnosis/findings.ts';
 import { type CaaZone, levelsIn } from '../support/caa-zone.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import { explain } from '../../../src/core/diagnosis/explain.ts';
 import type { Finding } from '../../../src/core/diagnosis/findings.ts';
-import type { CaaLevel, Observation } from '../../../src/core/observation.ts';
+import type { CaaLevel, Observation } from '../../../src/core/diagnosis/observation.ts';
 import {
   expectedFor,
   nodata,

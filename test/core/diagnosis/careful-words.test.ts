@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { explain } from '../../../src/core/diagnosis/explain.ts';
 import type { Finding } from '../../../src/core/diagnosis/findings.ts';
 import { foreignName } from '../../../src/core/diagnosis/words.ts';
-import { reservedRange } from '../../../src/core/reserved-addresses.ts';
+import { reservedRange } from '../../../src/core/names/reserved-addresses.ts';
 import { about, apex, samples } from '../support/sample-findings.ts';
 
 const exchanges = ['10 mx.example.net'];

@@ -4,7 +4,11 @@ import { expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import { explain } from '../../../src/core/diagnosis/explain.ts';
 import { severities } from '../../../src/core/diagnosis/findings.ts';
-import { isConclusive, type Observation, type ServerView } from '../../../src/core/observation.ts';
+import {
+  isConclusive,
+  type Observation,
+  type ServerView,
+} from '../../../src/core/diagnosis/observation.ts';
 import { observation, silentView } from '../support/arbitrary-observation.ts';
 import { expectedFor } from '../support/observations.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import type { Observation, ServerView } from '../../../src/core/observation.ts';
+import type { Observation, ServerView } from '../../../src/core/diagnosis/observation.ts';
 import {
   expectedFor,
   mute,

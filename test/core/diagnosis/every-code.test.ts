@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import { type FindingCode, severities } from '../../../src/core/diagnosis/findings.ts';
-import type { Observation } from '../../../src/core/observation.ts';
+import type { Observation } from '../../../src/core/diagnosis/observation.ts';
 import {
   delegated,
   expectedFor,

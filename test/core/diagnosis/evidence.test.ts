@@ -1,7 +1,7 @@
 /** What findings carry beside their code, and the part that CAA plays. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import type { CaaLevel, Observation, ServerView } from '../../../src/core/observation.ts';
+import type { CaaLevel, Observation, ServerView } from '../../../src/core/diagnosis/observation.ts';
 import {
   expectedFor,
   mute,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type Diagnosis, diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import { severities } from '../../../src/core/diagnosis/findings.ts';
-import { parseHostname } from '../../../src/core/hostname.ts';
+import { parseHostname } from '../../../src/core/names/hostname.ts';
 import { expectedFor } from '../support/observations.ts';
 import { lookAt, type Zones } from '../support/server-view.ts';
 

@@ -1,8 +1,8 @@
 /** Delegation, addresses nobody can reach, proxies and mail: what stands beside the record. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import type { Observation } from '../../../src/core/diagnosis/observation.ts';
 import { areCloudflareServers, proxyOf } from '../../../src/core/diagnosis/proxies.ts';
-import type { Observation } from '../../../src/core/observation.ts';
 import {
   delegated,
   expectedFor,

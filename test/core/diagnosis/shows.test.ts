@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { ServerView } from '../../../src/core/diagnosis/observation.ts';
 import { serversShow } from '../../../src/core/diagnosis/shows.ts';
-import { recordFor } from '../../../src/core/instructions.ts';
-import type { ServerView } from '../../../src/core/observation.ts';
+import { recordFor } from '../../../src/core/names/instructions.ts';
 import { anObservation } from '../../support/builders.ts';
 
 const record = recordFor({ hostname: 'docs.shop.test', target: 'x.edge.test' });

@@ -1,7 +1,7 @@
 /** What resolvers say about a name that its own servers have right. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import type { Observation, ResolverView } from '../../../src/core/observation.ts';
+import type { Observation, ResolverView } from '../../../src/core/diagnosis/observation.ts';
 import {
   expectedFor,
   nodata,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import { explain } from '../../../src/core/diagnosis/explain.ts';
-import type { Delegation, Observation } from '../../../src/core/observation.ts';
+import type { Delegation, Observation } from '../../../src/core/diagnosis/observation.ts';
 import {
   expectedFor,
   nothingNearby,

@@ -10,7 +10,7 @@ import type {
   ResolverView,
   ServerState,
   ServerView,
-} from '../../../src/core/observation.ts';
+} from '../../../src/core/diagnosis/observation.ts';
 import { target } from './observations.ts';
 
 export const silence: fc.Arbitrary<Answer<never>> = fc.constantFrom<Answer<never>>(

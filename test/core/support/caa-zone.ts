@@ -1,6 +1,6 @@
 /** A CAA zone written down as the vectors have it, and the climb it answers. */
-import { caaLevels } from '../../../src/core/caa/caa.ts';
-import type { Answer, CaaLevel, CaaRecord } from '../../../src/core/observation.ts';
+import { caaLevels } from '../../../src/core/diagnosis/caa/caa.ts';
+import type { Answer, CaaLevel, CaaRecord } from '../../../src/core/diagnosis/observation.ts';
 
 /** What stands at a name: records, an alias, or a failure. A name that is not listed has no records. */
 export type CaaZone = Readonly<

@@ -7,7 +7,7 @@ import type {
   Observation,
   ResolverView,
   ServerView,
-} from '../../../src/core/observation.ts';
+} from '../../../src/core/diagnosis/observation.ts';
 
 export const target = 'p1.edge.example';
 export const ourAddresses = ['192.0.2.1', '192.0.2.2', '2001:db8::1'];

@@ -5,7 +5,7 @@ import type {
   Hint,
   HintCode,
 } from '../../../src/core/diagnosis/findings.ts';
-import { proofRecordFor } from '../../../src/core/proof.ts';
+import { proofRecordFor } from '../../../src/core/names/proof.ts';
 
 export const hostname = 'docs.example.com';
 export const target = 'x.edge.test';

@@ -5,7 +5,7 @@ import {
   type Observation,
   recordsOf,
   type ServerView,
-} from '../../../src/core/observation.ts';
+} from '../../../src/core/diagnosis/observation.ts';
 import { delegated, observed, server } from './observations.ts';
 
 /** Records as `owner TYPE value`; owners relative to the zone, `@` for the zone itself. */

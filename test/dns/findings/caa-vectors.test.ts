@@ -1,8 +1,8 @@
 /** The shared CAA vectors over the real wire; test/core/caa/ has them without one. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { judgeCaa } from '../../../src/core/caa/caa.ts';
-import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
-import { splitAtZone } from '../../../src/core/zone.ts';
+import { judgeCaa } from '../../../src/core/diagnosis/caa/caa.ts';
+import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
+import { splitAtZone } from '../../../src/core/names/zone.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
 import vectors from '../../vectors/caa.json' with { type: 'json' };
 import { closeInternet, type InternetOptions, OURS, openInternet, TARGET } from './internet.ts';

@@ -1,7 +1,7 @@
 /** Whatever faults the servers of a small internet have: what nobody said is not known, and what is wrong is not right. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defaultLimits } from '../../../src/dns/budget.ts';
+import { defaultLimits } from '../../../src/dns/wire/budget.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
 import { sizeOfRun } from '../../support/run.ts';
 import { closeInternet, type Internet, judge, observerOf, openInternet } from './internet.ts';

@@ -1,6 +1,6 @@
 /** Zones made to keep an observer busy: whatever they list or refer to, a look ends, and asks no more than its share. */
 import { afterEach, expect, it } from 'vitest';
-import { defaultLimits } from '../../../src/dns/budget.ts';
+import { defaultLimits } from '../../../src/dns/wire/budget.ts';
 import { closeInternet, type InternetOptions, openInternet } from './internet.ts';
 import { RIGHT, shop } from './row.ts';
 

@@ -1,6 +1,6 @@
 /** Whatever name servers do, a look stays within its limits, and nothing that they say passes for the right record. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultLimits } from '../../../src/dns/budget.ts';
+import { defaultLimits } from '../../../src/dns/wire/budget.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
 import { closeInternet, type Internet, openInternet } from './internet.ts';
 import { RIGHT, shop, textOf, twoServers } from './row.ts';

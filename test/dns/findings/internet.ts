@@ -4,10 +4,10 @@
  */
 import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import type { Observation } from '../../../src/core/observation.ts';
-import { splitAtZone } from '../../../src/core/zone.ts';
-import type { Limits } from '../../../src/dns/budget.ts';
-import { createObserver } from '../../../src/dns/observe.ts';
+import type { Observation } from '../../../src/core/diagnosis/observation.ts';
+import { splitAtZone } from '../../../src/core/names/zone.ts';
+import { createObserver } from '../../../src/dns/observe/observe.ts';
+import type { Limits } from '../../../src/dns/wire/budget.ts';
 import { createWire } from '../../../src/dns/wire/wire.ts';
 import type { LabQuestion } from '../../../src/lab/answers.ts';
 import { type LabDnsServer, type LabZones, startDnsServer } from '../../../src/lab/dns-server.ts';

@@ -1,7 +1,7 @@
 /** The shared pointing vectors over the real wire; test/core/diagnosis/ has them without one. */
 import { afterEach, expect, it } from 'vitest';
 import { severities } from '../../../src/core/diagnosis/findings.ts';
-import { parseHostname } from '../../../src/core/hostname.ts';
+import { parseHostname } from '../../../src/core/names/hostname.ts';
 import vectors from '../../vectors/pointing.json' with { type: 'json' };
 import { closeInternet, openInternet } from './internet.ts';
 

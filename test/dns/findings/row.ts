@@ -2,7 +2,7 @@
 import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
 import { explain } from '../../../src/core/diagnosis/explain.ts';
 import type { Finding, FindingCode, HintCode } from '../../../src/core/diagnosis/findings.ts';
-import type { Verdict } from '../../../src/core/lifecycle.ts';
+import type { Verdict } from '../../../src/core/life/lifecycle.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
 import type { InternetOptions } from './internet.ts';
 

@@ -1,7 +1,7 @@
 /** Whom an observation believes: what one kind of server says or keeps to itself must not undo what another one shows. */
 import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
-import { defaultLimits } from '../../../src/dns/budget.ts';
+import { defaultLimits } from '../../../src/dns/wire/budget.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
 import { sizeOfRun } from '../../support/run.ts';
 import { comparedWith } from '../laboratory.ts';

@@ -1,9 +1,9 @@
 /** One whole look at a host name in a world of real servers: observed, and judged. */
-import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
+import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
 import { type Diagnosis, diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import { recordFor } from '../../../src/core/instructions.ts';
-import type { Observation } from '../../../src/core/observation.ts';
-import { createObserver } from '../../../src/dns/observe.ts';
+import type { Observation } from '../../../src/core/diagnosis/observation.ts';
+import { recordFor } from '../../../src/core/names/instructions.ts';
+import { createObserver } from '../../../src/dns/observe/observe.ts';
 import { comparedWith } from '../laboratory.ts';
 import type { RealWorld } from './world.ts';
 

@@ -1,10 +1,10 @@
 /** What `signpost zone` prints, served by NSD and BIND, and what it changes for customers whose own CAA records forbid us. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { judgeCaa } from '../../../src/core/caa/caa.ts';
-import type { CaaAuthority } from '../../../src/core/caa/caa-set.ts';
-import { inMasterFile, platformZone } from '../../../src/core/platform-zone.ts';
-import { createObserver, type Observer } from '../../../src/dns/observe.ts';
-import { createExamine } from '../../../src/doctor/examine.ts';
+import { judgeCaa } from '../../../src/core/diagnosis/caa/caa.ts';
+import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
+import { inMasterFile, platformZone } from '../../../src/core/names/platform-zone.ts';
+import { createExamine } from '../../../src/dns/examine.ts';
+import { createObserver, type Observer } from '../../../src/dns/observe/observe.ts';
 import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
 import type { RealZone } from './zones.ts';
 

@@ -1,7 +1,7 @@
 /** The customer's record, right and wrong in every way, as NSD and BIND give it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FindingCode } from '../../../src/core/diagnosis/findings.ts';
-import { recordsOf } from '../../../src/core/observation.ts';
+import { recordsOf } from '../../../src/core/diagnosis/observation.ts';
 import { type LookAt, type Looked, lookIn, TARGET } from './look.ts';
 import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
 import type { RealZone } from './zones.ts';

@@ -1,5 +1,5 @@
 /** A registry (NSD), a customer's two name servers (NSD and BIND) and a validating resolver (Unbound), on loopback. */
-import type { SocketAddress } from '../../../src/config.ts';
+import type { SocketAddress } from '../../../src/config/config.ts';
 import type { WireAnswer } from '../../../src/dns/wire/exchange.ts';
 import type { RecordType } from '../../../src/dns/wire/records.ts';
 import { createWire, type Wire } from '../../../src/dns/wire/wire.ts';

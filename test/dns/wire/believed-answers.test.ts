@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultLimits, startBudget } from '../../../src/dns/budget.ts';
+import { defaultLimits, startBudget } from '../../../src/dns/wire/budget.ts';
 import { lowerCase, mixCase } from '../../../src/dns/wire/letter-case.ts';
 import {
   atTheEnd,

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultLimits, type Limits, spent, startBudget } from '../../../src/dns/budget.ts';
+import { defaultLimits, type Limits, spent, startBudget } from '../../../src/dns/wire/budget.ts';
 import {
   closeAll,
   nameIn,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultLimits, startBudget } from '../../../src/dns/budget.ts';
+import { defaultLimits, startBudget } from '../../../src/dns/wire/budget.ts';
 import { noteNotRun } from '../../support/programs.ts';
 import {
   closeAll,

@@ -12,16 +12,16 @@ import { type Agent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import pino from 'pino';
-import { generateCertificateKey, privateKeyToPem } from '../../../src/certificates/keys.ts';
-import { createLocalAuthority } from '../../../src/certificates/local-authority.ts';
+import { createLocalAuthority } from '../../../src/certificates/authorities/local.ts';
 import {
   createProofCertificates,
   type EdgeCertificate,
-} from '../../../src/certificates/proof-certificate.ts';
-import type { EdgeRoute } from '../../../src/core/edge-route.ts';
+} from '../../../src/certificates/served/proof-certificate.ts';
+import { generateCertificateKey, privateKeyToPem } from '../../../src/certificates/vault/keys.ts';
+import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
 import type { EdgeDeps, EdgeLimits } from '../../../src/edge/deps.ts';
 import { createEdge } from '../../../src/edge/edge.ts';
-import type { UpstreamReach } from '../../../src/edge/upstream.ts';
+import type { UpstreamReach } from '../../../src/edge/proxy/upstream.ts';
 
 export type Reply = {
   readonly status: number;

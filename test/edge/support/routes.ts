@@ -1,6 +1,6 @@
 /** What an edge remembers, beside a database that can be changed, slowed down and taken away, and a clock to be set. */
-import type { EdgeRoute } from '../../../src/core/edge-route.ts';
-import { createRoutes } from '../../../src/edge/routes.ts';
+import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
+import { createRoutes } from '../../../src/edge/routes/routes.ts';
 
 export const name = 'docs.acme.test';
 export const other = 'shop.acme.test';

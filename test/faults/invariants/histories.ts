@@ -4,7 +4,7 @@ import {
   type DomainStatus,
   type Occurrence,
   transition,
-} from '../../../src/core/lifecycle.ts';
+} from '../../../src/core/life/lifecycle.ts';
 import type { World } from '../fault.ts';
 import { few, type Invariant } from './invariant.ts';
 
@@ -101,7 +101,7 @@ const occurrences: readonly Occurrence[] = [
   { kind: 'claimed_elsewhere' },
 ];
 
-/** `<status> <event>` → status, as src/core/lifecycle.ts has it. */
+/** `<status> <event>` → status, as src/core/life/lifecycle.ts has it. */
 const ways = new Map<string, DomainStatus>(
   states.flatMap((state) =>
     occurrences.flatMap((occurrence) => {

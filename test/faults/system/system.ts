@@ -23,7 +23,7 @@ import { PLATFORM_DOMAIN, startZones, type Zones } from './zones.ts';
 
 /** Shortens every wait of the service by the same factor, and the reconciler's turns to `RECONCILE_MS`. */
 export const VERIFY_WINDOW = '12m';
-/** What VERIFY_WINDOW makes of the 20 s (src/compose-workers.ts). */
+/** What VERIFY_WINDOW makes of the 20 s (src/roles/worker.ts). */
 export const RECONCILE_MS = 3_600;
 const DISK_MB = 3_000;
 /** Enough for every process and one of each more; few enough to be used up. */

@@ -1,16 +1,16 @@
 /** What the tests of Idempotency-Key share: a database, idempotency over it, and requests that make projects. */
 import { createHash, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { type Database, openDatabase } from '../../../src/db/client.ts';
-import { createDomainStore, type DomainStore } from '../../../src/db/domains.ts';
+import { createDomainStore, type DomainStore } from '../../../src/db/domains/domains.ts';
+import { type Database, openDatabase } from '../../../src/db/engine/client.ts';
 import { createIdempotentAnswerStore } from '../../../src/db/idempotent-answers.ts';
 import { createProjectStore, type ProjectStore } from '../../../src/db/projects.ts';
 import {
   type Attempt,
   createIdempotency,
   type Idempotency,
-} from '../../../src/http/idempotency.ts';
-import type { ApiResponse } from '../../../src/http/response.ts';
+} from '../../../src/http/pipeline/idempotency.ts';
+import type { ApiResponse } from '../../../src/http/pipeline/response.ts';
 import { noon } from '../../support/builders.ts';
 import { type FreshStorage, freshStorage, type StorageName } from '../../support/storage.ts';
 

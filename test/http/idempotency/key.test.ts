@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { idempotencyKeyOf as read } from '../../../src/http/idempotency.ts';
 import { createIsSecret } from '../../../src/http/keys/secret.ts';
-import type { Headers } from '../../../src/http/route.ts';
+import { idempotencyKeyOf as read } from '../../../src/http/pipeline/idempotency.ts';
+import type { Headers } from '../../../src/http/pipeline/route.ts';
 
 const long = 'x'.repeat(255);
 

@@ -3,10 +3,10 @@
 import { digestOf, mintKey } from '../../../src/config/api-key.ts';
 import { createApiKeyStore, createKeyUsageStore } from '../../../src/db/api-keys.ts';
 import { createPetStore } from '../../../src/db/pets.ts';
-import type { Api } from '../../../src/http/api.ts';
 import { createAuthenticate } from '../../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
-import type { Scope } from '../../../src/http/route.ts';
+import type { Api } from '../../../src/http/pipeline/api.ts';
+import type { Scope } from '../../../src/http/pipeline/route.ts';
 import { keyRoutes } from '../../../src/http/routes/keys.ts';
 import { petRoutes } from '../../../src/http/routes/pets.ts';
 import type { StorageName } from '../../support/storage.ts';

@@ -1,8 +1,8 @@
 /** Keys over HTTP, as one process has them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { digestNameOf, digestOf, parseKey } from '../../../src/config/api-key.ts';
-import type { Api } from '../../../src/http/api.ts';
-import { scopes } from '../../../src/http/route.ts';
+import type { Api } from '../../../src/http/pipeline/api.ts';
+import { scopes } from '../../../src/http/pipeline/route.ts';
 import { keyList, key as keySchema, mintedKey } from '../../../src/http/schemas/keys.ts';
 import { later, noon } from '../../support/builders.ts';
 import { type CallOptions, callApi, errorBody } from '../support.ts';

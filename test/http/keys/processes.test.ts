@@ -1,7 +1,7 @@
 /** Keys as several processes have them, each with its own memory; and what they cost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { mintKey } from '../../../src/config/api-key.ts';
-import type { Api } from '../../../src/http/api.ts';
+import type { Api } from '../../../src/http/pipeline/api.ts';
 import { later, noon } from '../../support/builders.ts';
 import { callApi, databases } from '../support.ts';
 import { type Installation, openInstallation, shownBy } from './fixture.ts';

@@ -1,10 +1,10 @@
 /** Whether everything that can be said of a domain fits the document, and whether the judge of it can say no. */
 import { describe, expect, it, test } from 'vitest';
-import type { EventType } from '../../../src/core/events.ts';
-import type { DomainDetails } from '../../../src/db/domains.ts';
+import type { EventType } from '../../../src/core/life/events.ts';
+import type { DomainDetails } from '../../../src/db/domains/domains.ts';
 import type { Certificate, Escalation } from '../../../src/db/generated/client.ts';
 import { eventView } from '../../../src/events/event-view.ts';
-import { domainView } from '../../../src/http/domain-view.ts';
+import { domainView } from '../../../src/http/routes/domain-view.ts';
 import { renderJson } from '../../../src/net/json.ts';
 import { noon } from '../../support/builders.ts';
 import { type Answered, expectDocumented } from '../../support/contract.ts';

@@ -1,8 +1,8 @@
 /** The OpenAPI document against the routes that it is made from, and against the interface document. */
 import { describe, expect, it, test } from 'vitest';
-import { errors } from '../../../src/http/errors.ts';
 import { buildDocument, documentPath } from '../../../src/http/openapi/document.ts';
 import { type Operation, type Response, verbs } from '../../../src/http/openapi/model.ts';
+import { errors } from '../../../src/http/pipeline/errors.ts';
 import { parseJson, renderJson } from '../../../src/net/json.ts';
 import { everyRoute } from '../../support/every-route.ts';
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/config.ts';
+import { loadConfig } from '../../../src/config/config.ts';
 import { tell } from '../../../src/db/events.ts';
 import { type Signpost, startSignpost } from '../../../src/start.ts';
 import { storageOf } from '../../process/support.ts';

@@ -1,11 +1,18 @@
 /** What a schema that validates looks like to a client. */
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { int64, nameText, queryInteger, text, time, wholeNumber } from '../../../src/http/json.ts';
 import { buildDocument } from '../../../src/http/openapi/document.ts';
 import { createSchemaWriter } from '../../../src/http/openapi/json-schema.ts';
 import type { JsonSchema } from '../../../src/http/openapi/model.ts';
-import { validate } from '../../../src/http/validate.ts';
+import {
+  int64,
+  nameText,
+  queryInteger,
+  text,
+  time,
+  wholeNumber,
+} from '../../../src/http/pipeline/json.ts';
+import { validate } from '../../../src/http/pipeline/validate.ts';
 import { renderJson } from '../../../src/net/json.ts';
 import { everyRoute } from '../../support/every-route.ts';
 

@@ -1,7 +1,7 @@
 /** Clients that ask for more than they take: what the server holds for them is bounded, in size and in time. */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Api, RawRequest } from '../../../src/http/api.ts';
+import type { Api, RawRequest } from '../../../src/http/pipeline/api.ts';
 import { type ListenOptions, listen } from '../../../src/http/socket/server.ts';
 import { startTestApi, type TestApi } from '../support.ts';
 import { talk } from '../wire.ts';

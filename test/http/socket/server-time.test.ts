@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Api } from '../../../src/http/api.ts';
+import type { Api } from '../../../src/http/pipeline/api.ts';
 import { listen } from '../../../src/http/socket/server.ts';
 import { startTestApi, type TestApi } from '../support.ts';
 import { listenForTest, parseAnswers, talk } from '../wire.ts';

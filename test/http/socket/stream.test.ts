@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Api } from '../../../src/http/api.ts';
-import type { TextStream } from '../../../src/http/response.ts';
+import type { Api } from '../../../src/http/pipeline/api.ts';
+import type { TextStream } from '../../../src/http/pipeline/response.ts';
 import { type HttpServer, listen } from '../../../src/http/socket/server.ts';
 import { listenForTest, talk } from '../wire.ts';
 

@@ -1,7 +1,7 @@
 /** What an operation answers; the refusals that most of them share are at the end of the page. */
 
 import { type Html, html, joined } from '../../../net/html.ts';
-import type { ErrorBody } from '../../errors.ts';
+import type { ErrorBody } from '../../pipeline/errors.ts';
 import type { OpenApiDocument, Operation, Response } from '../model.ts';
 import { words } from './prose.ts';
 import { referred, typeOf } from './schema-section.ts';

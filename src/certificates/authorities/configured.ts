@@ -1,0 +1,112 @@
+/** Builds the certificate authorities that the configuration names, with their keys in the vault. */
+
+import { readFileSync } from 'node:fs';
+import type { FallbackAuthority } from '../../config/combinations.ts';
+import type { Config } from '../../config/config.ts';
+import type { AuthorityKeyStore } from '../../db/issuance/authority-keys.ts';
+import type { AcmeSettings } from '../acme/account.ts';
+import { createAcmeAuthority } from '../acme/acme-authority.ts';
+import { generateSigningKey, openKey, sealKey } from '../vault/keys.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Authorities, CertificateAuthority, ConfiguredAuthority } from './authority.ts';
+import { createExternalAuthority, type ExternalAuthority } from './external.ts';
+import { createLocalAuthority, type LocalRoot } from './local.ts';
+
+export type ComposeAuthoritiesDeps = {
+  readonly config: Config['acme'];
+  readonly keys: AuthorityKeyStore;
+  readonly vault: Vault;
+  /** Whether a project holds this name; the local authority issues for no other. */
+  readonly isHeld: (hostname: string) => Promise<boolean>;
+  readonly now: () => Date;
+};
+
+/** Where browsers look for https URLs without a port (RFC 9110, 4.2.2). */
+export const HTTPS_PORT = 443;
+
+/** What a root's key is bound to in the vault. */
+const ROOT_SEAL = 'local_authority/root';
+
+/**
+ * The ACME directory where one is configured, and the one that stands in for it; else the local authority. Throws where
+ * a file of roots to trust cannot be read.
+ */
+export function composeAuthorities(deps: ComposeAuthoritiesDeps): Authorities {
+  const { directoryUrl, issuerDomains, fallback } = deps.config;
+  if (directoryUrl === undefined) {
+    return [{ directoryUrl: null, issuerDomains, authority: composeLocal(deps) }];
+  }
+  const first = composeAcme(deps, { ...deps.config, directoryUrl, settings: 'ACME' });
+  if (fallback === undefined) return [first];
+  return [first, composeAcme(deps, { ...fallback, settings: 'ACME_FALLBACK' })];
+}
+
+/** What looks at the edge of another make; null where the certificates are our own. Throws where ACME_CA_FILE cannot be read. */
+export function composeExternal(
+  {
+    acme: { caFile },
+    certificates,
+    dns,
+    edge,
+  }: Pick<Config, 'acme' | 'certificates' | 'dns' | 'edge'>,
+  lookupAddresses: (hostname: string) => Promise<readonly string[]>,
+): ExternalAuthority | null {
+  if (certificates.source === 'own') return null;
+  return createExternalAuthority({
+    lookupAddresses,
+    port: edge.publicHttpsPort ?? HTTPS_PORT,
+    trust: caFile === undefined ? null : readFileSync(caFile, 'utf8'),
+    allowPrivate: dns.allowPrivate,
+  });
+}
+
+/** What the settings say of one directory. */
+type AcmeDirectory = FallbackAuthority & { readonly settings: AcmeSettings };
+
+function composeAcme(
+  { config, keys, vault, now }: ComposeAuthoritiesDeps,
+  { directoryUrl, issuerDomains, caFile, externalAccount, profile, settings }: AcmeDirectory,
+): ConfiguredAuthority {
+  const seal = `acme_account/${directoryUrl}`;
+  const authority = createAcmeAuthority({
+    directoryUrl,
+    trust: caFile === undefined ? null : readFileSync(caFile, 'utf8'),
+    account: {
+      contact: config.contact ?? null,
+      externalAccount: externalAccount ?? null,
+      settings,
+      async load() {
+        const stored =
+          (await keys.loadAccount(directoryUrl)) ??
+          (await keys.keepAccountKey(directoryUrl, sealKey(vault, generateSigningKey(), seal)));
+        const { accountUrl: url, contact } = stored;
+        return { key: openKey(vault, stored.sealedKey, seal), url, contact };
+      },
+      save: (told) => keys.storeAccount(directoryUrl, told),
+    },
+    challenge: config.challenge,
+    profile: profile ?? null,
+    now,
+  });
+  return { directoryUrl, issuerDomains, authority };
+}
+
+function composeLocal({ keys, vault, isHeld, now }: ComposeAuthoritiesDeps): CertificateAuthority {
+  const opened = (root: { certificate: string; sealedKey: Uint8Array }): LocalRoot => ({
+    certificate: root.certificate,
+    key: openKey(vault, root.sealedKey, ROOT_SEAL),
+  });
+  return createLocalAuthority({
+    async loadRoot() {
+      const stored = await keys.loadRoot();
+      return stored === null ? null : opened(stored);
+    },
+    async keepRoot({ certificate, key }) {
+      return opened(
+        await keys.keepRoot({ certificate, sealedKey: sealKey(vault, key, ROOT_SEAL) }),
+      );
+    },
+    isHeld,
+    now,
+  });
+}

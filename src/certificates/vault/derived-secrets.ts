@@ -1,0 +1,96 @@
+/**
+ * Secrets that every process of an installation shares and that outlive a key encryption key: each is derived from one
+ * once, and from then on stored, sealed like everything else (docs/decisions/0018-key-rotation.md).
+ */
+
+import { createHmac } from 'node:crypto';
+import type { DerivedSecretStore } from '../../db/issuance/authority-keys.ts';
+import type { Vault } from './vault.ts';
+
+/** What each is derived for (RFC 5869, 3.2). Another text would change the records that customers have published. */
+const purposes = {
+  target: 'signpost target',
+  proof: 'signpost domain verification',
+  probe: 'signpost probe',
+  session: 'signpost dashboard session',
+} as const;
+
+export type DerivedSecretName = keyof typeof purposes;
+export type DerivedSecrets = Readonly<Record<DerivedSecretName, Uint8Array>>;
+
+export const derivedSecretNames = Object.keys(purposes) as readonly DerivedSecretName[];
+
+/** All of them, of the KEK that sealed `like`; of the first where it is null. */
+export function deriveSecrets(vault: Vault, like: Uint8Array | null = null): DerivedSecrets {
+  return eachName((name) => vault.derive(purposes[name], like));
+}
+
+/**
+ * As they are stored; those that are not yet, derived and stored. Several processes may start at once: what was stored
+ * first counts for all. Throws the vault's faults.
+ */
+export async function loadDerivedSecrets(
+  store: DerivedSecretStore,
+  vault: Vault,
+  like: Uint8Array | null,
+): Promise<DerivedSecrets> {
+  let stored = await store.load();
+  const isStored = (name: string) => stored.some((one) => one.name === name);
+  const missing = derivedSecretNames.filter((name) => !isStored(name));
+  if (missing.length > 0) {
+    const derived = deriveSecrets(vault, like);
+    const sealed = (name: DerivedSecretName) => vault.seal(derived[name], boundTo(name));
+    await store.keep(missing.map((name) => ({ name, sealedValue: sealed(name) })));
+    stored = await store.load();
+  }
+  return eachName((name) => {
+    const found = stored.find((one) => one.name === name);
+    if (found === undefined) throw new Error(`the derived secret ${name} was not stored`);
+    return vault.open(found.sealedValue, boundTo(name));
+  });
+}
+
+function eachName(secretOf: (name: DerivedSecretName) => Uint8Array): DerivedSecrets {
+  return {
+    target: secretOf('target'),
+    proof: secretOf('proof'),
+    probe: secretOf('probe'),
+    session: secretOf('session'),
+  };
+}
+
+function boundTo(name: DerivedSecretName): string {
+  return `derived_secret/${name}`;
+}
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'; // base32, RFC 4648, 6, in lower case
+
+/**
+ * `<16 base32 characters>.<platformDomain>`, from project and host name by a keyed hash: the same pair asks for
+ * the same record for ever, nobody can guess another's, and a CNAME to it proves which project controls the name.
+ * `secret`: `target` of src/certificates/vault/derived-secrets.ts.
+ */
+export function createTargets(secret: Uint8Array, platformDomain: string) {
+  const characters = keyedHash(secret);
+  return (projectId: string, hostname: string): string =>
+    `${characters(projectId, hostname).slice(0, 16)}.${platformDomain}`;
+}
+
+/**
+ * `signpost-domain-verification=<32 base32 characters>`, the same for the same pair for ever: the value of the TXT record
+ * that proves whose an apex is (core/proof.ts). Under a secret of its own (`proof` of src/certificates/vault/derived-secrets.ts), so that the
+ * target, which every visitor's resolver sees, tells nothing of it.
+ */
+export function createProofs(secret: Uint8Array) {
+  const characters = keyedHash(secret);
+  return (projectId: string, hostname: string): string =>
+    `signpost-domain-verification=${characters(projectId, hostname)}`;
+}
+
+/** 32 base32 characters of a project and a host name. */
+function keyedHash(key: Uint8Array) {
+  return (projectId: string, hostname: string): string => {
+    const hash = createHmac('sha256', key).update(`${projectId}/${hostname}`).digest();
+    return Array.from(hash, (byte) => alphabet[byte & 31]).join('');
+  };
+}

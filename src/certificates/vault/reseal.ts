@@ -1,0 +1,103 @@
+/** Seals anew what was sealed with another key than the first, while everything runs on (docs/decisions/0018-key-rotation.md). */
+
+import {
+  type SealedColumn,
+  type SealedCount,
+  type SealedRow,
+  type SealedStore,
+  sealedColumns,
+} from '../../db/issuance/sealed-columns.ts';
+import { isCertificateFault } from '../fault.ts';
+import type { Vault } from './vault.ts';
+
+/** Some 200 KiB of keys, and a few milliseconds for which their rows are locked. */
+const AT_ONCE = 500;
+/** A row that is locked, or changes, is taken again with the next pass. */
+const PASSES_MAX = 5;
+
+export type ResealDeps = {
+  readonly store: SealedStore;
+  readonly vault: Vault;
+  /** After every batch: how many of a column were sealed anew so far in this pass. */
+  readonly onProgress: (column: SealedColumn, done: number) => void;
+};
+
+export type Resealed = {
+  /** How many were sealed anew, by column. */
+  readonly done: readonly Omit<SealedCount, 'header'>[];
+  /** What is still sealed with another key. */
+  readonly left: readonly SealedCount[];
+  /** Rows that none of the keys opens although one of them sealed it: damaged, or copied from another row. */
+  readonly unreadable: readonly { readonly column: SealedColumn; readonly id: string }[];
+};
+
+/** May be stopped at any moment, and called again: what is done stays done. Several at once do no harm. */
+export async function reseal(deps: ResealDeps): Promise<Resealed> {
+  const done: Omit<SealedCount, 'header'>[] = [];
+  let unreadable: Resealed['unreadable'] = [];
+  let left = await countOthers(deps);
+  for (let pass = 1; sumOf(left) > unreadable.length && pass <= PASSES_MAX; pass += 1) {
+    unreadable = [];
+    for (const column of sealedColumns) {
+      const passed = await resealColumn(deps, column);
+      done.push({ column, count: passed.count });
+      unreadable = [...unreadable, ...passed.unreadable.map((id) => ({ column, id }))];
+    }
+    left = await countOthers(deps);
+  }
+  return { done, left, unreadable };
+}
+
+/** What was sealed with another key than the first. */
+export function sealedWithOthers(
+  { header: first }: Vault,
+  counted: readonly SealedCount[],
+): readonly SealedCount[] {
+  return counted.filter(({ header }) => !Buffer.from(header).equals(first));
+}
+
+/** How many items these are together. */
+export function sumOf(counted: readonly Omit<SealedCount, 'header'>[]): number {
+  return counted.reduce((sum, { count }) => sum + count, 0);
+}
+
+async function countOthers({ store, vault }: ResealDeps): Promise<readonly SealedCount[]> {
+  return sealedWithOthers(vault, await store.count());
+}
+
+async function resealColumn({ store, vault, onProgress }: ResealDeps, column: SealedColumn) {
+  const unreadable: string[] = [];
+  let count = 0;
+  let after: string | null = null;
+  for (;;) {
+    const rows: readonly SealedRow[] = await store.next(column, vault.header, {
+      after,
+      limit: AT_ONCE,
+    });
+    const last = rows.at(-1);
+    if (last === undefined) return { count, unreadable };
+    after = last.id;
+    const opened = rows.flatMap((row) => {
+      const resealed = sealAnew(vault, `${column.table}/${row.id}`, row.sealed);
+      if (resealed === null) unreadable.push(row.id);
+      return resealed === null ? [] : [{ ...row, resealed }];
+    });
+    count += await store.replace(column, opened);
+    onProgress(column, count);
+  }
+}
+
+/** Null: it cannot be read. */
+function sealAnew(vault: Vault, boundTo: string, sealed: Uint8Array): Uint8Array | null {
+  try {
+    const plaintext = vault.open(sealed, boundTo);
+    try {
+      return vault.seal(plaintext, boundTo);
+    } finally {
+      plaintext.fill(0);
+    }
+  } catch (fault) {
+    if (isCertificateFault(fault)) return null;
+    throw fault;
+  }
+}

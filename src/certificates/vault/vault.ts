@@ -1,0 +1,134 @@
+/**
+ * Private keys at rest. Each item has a data key of its own, which the key encryption key (KEK) wraps:
+ *
+ *   version 1 B │ KEK id 8 B │ wrapped data key: nonce 12 B, 32 B, tag 16 B │ item: nonce 12 B, n B, tag 16 B
+ *
+ * Both layers are AES-256-GCM (NIST SP 800-38D) over random 96-bit nonces. The KEK id tells which of several keys to
+ * take: the first one seals, all of them open (docs/decisions/0018-key-rotation.md).
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { sealedItem } from '../../core/certificates/sealed-item.ts';
+import { certificateFault } from '../fault.ts';
+
+const { version: VERSION, headerBytes: HEADER_BYTES } = sealedItem;
+const KEY_BYTES = 32;
+const KEK_ID_BYTES = HEADER_BYTES - 1;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const WRAPPED_BYTES = NONCE_BYTES + KEY_BYTES + TAG_BYTES;
+const SMALLEST_BYTES = HEADER_BYTES + WRAPPED_BYTES + NONCE_BYTES + TAG_BYTES;
+
+export type Vault = {
+  /** Encrypts; `boundTo` names the row (`certificate/<id>`), so that the item opens nowhere else. */
+  readonly seal: (plaintext: Uint8Array, boundTo: string) => Uint8Array<ArrayBuffer>;
+  /** Decrypts; throws `vault_key_unknown` or `vault_item_unreadable`. The caller zeroes what it no longer needs. */
+  readonly open: (sealed: Uint8Array, boundTo: string) => Buffer<ArrayBuffer>;
+  /** Whether an item was sealed with one of the KEKs, by its first bytes; they need not be all of it. */
+  readonly knows: (sealed: Uint8Array) => boolean;
+  /** What every item begins with that is sealed now: HEADER_BYTES. */
+  readonly header: Uint8Array<ArrayBuffer>;
+  /** 32 bytes for one purpose (HKDF, RFC 5869, 3.2), of the KEK that sealed `like`; of the first one where it is null. */
+  readonly derive: (purpose: string, like: Uint8Array | null) => Buffer;
+};
+
+type Key = { readonly bytes: Buffer; readonly header: Buffer<ArrayBuffer> };
+
+/**
+ * A vault over KEKs of 32 bytes, which are copied: the first one seals, each opens what it sealed. Another length throws a
+ * RangeError.
+ */
+export function createVault(first: Uint8Array, ...others: readonly Uint8Array[]): Vault {
+  const current = keyOf(first);
+  const keys = [current, ...others.map(keyOf)];
+  const keyFor = (sealed: Uint8Array) =>
+    keys.find(({ header }) => header.equals(sealed.subarray(0, HEADER_BYTES)));
+
+  return {
+    seal(plaintext, boundTo) {
+      const dataKey = randomBytes(KEY_BYTES);
+      try {
+        const bound = additionalData(current.header, boundTo);
+        const wrapped = encrypt(current.bytes, dataKey, bound);
+        return Buffer.concat([current.header, wrapped, encrypt(dataKey, plaintext, bound)]);
+      } finally {
+        dataKey.fill(0);
+      }
+    },
+
+    open(sealed, boundTo) {
+      const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length);
+      if (bytes.length < SMALLEST_BYTES || bytes[0] !== VERSION) throw unreadable();
+      const key = keyFor(bytes) ?? unknownKey();
+      const bound = additionalData(key.header, boundTo);
+      const dataKey = decrypt(
+        key.bytes,
+        bytes.subarray(HEADER_BYTES, HEADER_BYTES + WRAPPED_BYTES),
+        bound,
+      );
+      try {
+        return decrypt(dataKey, bytes.subarray(HEADER_BYTES + WRAPPED_BYTES), bound);
+      } finally {
+        dataKey.fill(0);
+      }
+    },
+
+    knows: (sealed) => keyFor(sealed) !== undefined,
+    header: Uint8Array.from(current.header),
+    derive(purpose, like) {
+      const { bytes } = like === null ? current : (keyFor(like) ?? unknownKey());
+      return Buffer.from(hkdfSync('sha256', bytes, '', purpose, KEY_BYTES));
+    },
+  };
+}
+
+function keyOf(kek: Uint8Array): Key {
+  if (kek.length !== KEY_BYTES) throw new RangeError('the key encryption key must have 32 bytes');
+  const bytes = Buffer.from(kek);
+  return { bytes, header: Buffer.concat([Buffer.of(VERSION), kekIdOf(bytes)]) };
+}
+
+/** A hash prefix of a random key gives nothing of it away. */
+function kekIdOf(kek: Buffer): Buffer {
+  const digest = createHash('sha256').update('signpost key encryption key').update(kek).digest();
+  return digest.subarray(0, KEK_ID_BYTES);
+}
+
+function unknownKey(): never {
+  throw certificateFault(
+    'vault_key_unknown',
+    'a stored private key was sealed with another KEY_ENCRYPTION_KEY',
+  );
+}
+
+function additionalData(header: Buffer, boundTo: string): Buffer {
+  return Buffer.concat([header, Buffer.from(boundTo, 'utf8')]);
+}
+
+function encrypt(key: Buffer, plaintext: Uint8Array, bound: Buffer): Buffer<ArrayBuffer> {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(bound);
+  const body = Buffer.concat([cipher.update(plaintext), cipher.final()]);
+  return Buffer.concat([nonce, body, cipher.getAuthTag()]);
+}
+
+function decrypt(key: Buffer, sealed: Buffer, bound: Buffer): Buffer<ArrayBuffer> {
+  const nonce = sealed.subarray(0, NONCE_BYTES);
+  const tagAt = sealed.length - TAG_BYTES;
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAAD(bound).setAuthTag(sealed.subarray(tagAt));
+  const unverified = decipher.update(sealed.subarray(NONCE_BYTES, tagAt));
+  try {
+    return Buffer.concat([unverified, decipher.final()]);
+  } catch {
+    throw unreadable();
+  } finally {
+    unverified.fill(0);
+  }
+}
+
+function unreadable() {
+  return certificateFault(
+    'vault_item_unreadable',
+    'a stored private key is damaged or belongs to another row',
+  );
+}

@@ -1,0 +1,137 @@
+/** The settings of the second certificate authority, which stands in for the first (src/core/certificates/choose-authority.ts). */
+import { z } from 'zod';
+import { base64url, hostName, list, url } from './values.ts';
+
+export type FallbackAuthority = {
+  readonly directoryUrl: string;
+  /** PEM to trust for the directory. */
+  readonly caFile: string | undefined;
+  /** The account there that ours belongs to (RFC 8555, 7.3.4). */
+  readonly externalAccount: { readonly kid: string; readonly hmacKey: Uint8Array } | undefined;
+  readonly profile: string | undefined;
+  /** Its CAA identities, lower case. */
+  readonly issuerDomains: readonly [string, ...string[]];
+};
+
+export const fallbackVariables = {
+  ACME_FALLBACK_DIRECTORY_URL: url(['https:']).optional(),
+  ACME_FALLBACK_CA_FILE: z.string().optional(),
+  ACME_FALLBACK_EAB_KID: z.string().optional(),
+  ACME_FALLBACK_EAB_HMAC_KEY: base64url.optional(),
+  ACME_FALLBACK_PROFILE: z.string().optional(),
+  ACME_FALLBACK_ISSUER_DOMAINS: list(hostName).optional(),
+};
+
+type Variables = z.infer<z.ZodObject<typeof fallbackVariables>>;
+type Rule = readonly [isWrong: boolean, variable: string, problem: string];
+
+/** What is wrong although each variable by itself is right. */
+export function fallbackRules(given: Readonly<Record<string, string>>): readonly Rule[] {
+  const {
+    ACME_DIRECTORY_URL: first,
+    ACME_FALLBACK_DIRECTORY_URL: second,
+    ACME_FALLBACK_EAB_KID: kid,
+    ACME_FALLBACK_EAB_HMAC_KEY: hmacKey,
+  } = given;
+  const besides = Object.keys(fallbackVariables).filter((name) => !name.endsWith('DIRECTORY_URL'));
+  return [
+    [
+      second !== undefined && first === undefined,
+      'ACME_FALLBACK_DIRECTORY_URL',
+      'needs ACME_DIRECTORY_URL beside it',
+    ],
+    [
+      second !== undefined && isSameUrl(first, second),
+      'ACME_FALLBACK_DIRECTORY_URL',
+      'must be another directory than ACME_DIRECTORY_URL',
+    ],
+    [
+      second !== undefined && given['ACME_FALLBACK_ISSUER_DOMAINS'] === undefined,
+      'ACME_FALLBACK_ISSUER_DOMAINS',
+      'is missing: how CAA records name the certificate authority of ACME_FALLBACK_DIRECTORY_URL',
+    ],
+    ...besides.map(
+      (name): Rule => [
+        given[name] !== undefined && second === undefined,
+        name,
+        'needs ACME_FALLBACK_DIRECTORY_URL beside it',
+      ],
+    ),
+    [
+      (kid === undefined) !== (hmacKey === undefined),
+      kid === undefined ? 'ACME_FALLBACK_EAB_KID' : 'ACME_FALLBACK_EAB_HMAC_KEY',
+      'is missing: ACME_FALLBACK_EAB_KID and ACME_FALLBACK_EAB_HMAC_KEY are set together, or neither',
+    ],
+  ];
+}
+
+/** Undefined where there is no second authority. */
+export function fallbackOf(v: Variables): FallbackAuthority | undefined {
+  const [issuer, ...more] = v.ACME_FALLBACK_ISSUER_DOMAINS ?? [];
+  if (v.ACME_FALLBACK_DIRECTORY_URL === undefined || issuer === undefined) return undefined;
+  const { ACME_FALLBACK_EAB_KID: kid, ACME_FALLBACK_EAB_HMAC_KEY: hmacKey } = v;
+  return {
+    directoryUrl: v.ACME_FALLBACK_DIRECTORY_URL,
+    caFile: v.ACME_FALLBACK_CA_FILE,
+    externalAccount: kid === undefined || hmacKey === undefined ? undefined : { kid, hmacKey },
+    profile: v.ACME_FALLBACK_PROFILE,
+    issuerDomains: [issuer, ...more],
+  };
+}
+
+/** However it is written: the account is kept by the URL, and one authority cannot stand in for itself. */
+function isSameUrl(one: string | undefined, other: string): boolean {
+  if (one === undefined || !URL.canParse(one) || !URL.canParse(other)) return one === other;
+  return new URL(one).href === new URL(other).href;
+}
+
+export type ConfigProblem = { readonly variable: string; readonly problem: string };
+
+/** `given`: the variables that are set and not empty. */
+export function combinationProblems(given: Readonly<Record<string, string>>): ConfigProblem[] {
+  const has = (name: string) => given[name] !== undefined;
+  const isExternal = given['CERTIFICATES'] === 'external';
+  const rules: readonly (readonly [boolean, string, string])[] = [
+    [has('REDIS_URL') && !has('DATABASE_URL'), 'REDIS_URL', 'needs DATABASE_URL beside it'],
+    [
+      has('DATABASE_URL') && !has('KEY_ENCRYPTION_KEY'),
+      'KEY_ENCRYPTION_KEY',
+      'is required with DATABASE_URL (openssl rand -base64 32)',
+    ],
+    [
+      has('ROLE') && given['ROLE'] !== 'all' && !has('DATABASE_URL'),
+      'ROLE',
+      'must be all on embedded storage, which one process owns; set DATABASE_URL to run several',
+    ],
+    [
+      isExternal && given['ROLE'] === 'edge',
+      'ROLE',
+      'must not be edge with CERTIFICATES=external, where another edge serves the domains',
+    ],
+    [
+      isExternal && has('ACME_DIRECTORY_URL'),
+      'ACME_DIRECTORY_URL',
+      'must not be set with CERTIFICATES=external, where another edge obtains the certificates',
+    ],
+    ...['ACME_EAB_KID', 'ACME_PROFILE', 'ACME_BUDGET'].map(
+      (name) =>
+        [
+          has(name) && !has('ACME_DIRECTORY_URL'),
+          name,
+          'needs ACME_DIRECTORY_URL beside it',
+        ] as const,
+    ),
+    [
+      has('ACME_EAB_KID') !== has('ACME_EAB_HMAC_KEY'),
+      has('ACME_EAB_KID') ? 'ACME_EAB_HMAC_KEY' : 'ACME_EAB_KID',
+      'is missing: ACME_EAB_KID and ACME_EAB_HMAC_KEY are set together, or neither',
+    ],
+    [
+      has('ACME_CA_FILE') && !has('ACME_DIRECTORY_URL') && !isExternal,
+      'ACME_CA_FILE',
+      'needs ACME_DIRECTORY_URL or CERTIFICATES=external beside it',
+    ],
+    ...fallbackRules(given),
+  ];
+  return rules.flatMap(([wrong, variable, problem]) => (wrong ? [{ variable, problem }] : []));
+}

@@ -1,0 +1,261 @@
+/** The one reader of the environment. Everything is optional; a wrong value is named, all of them at once. */
+import { z } from 'zod';
+import type { Budget } from '../core/certificates/budget.ts';
+import {
+  type ConfigProblem,
+  combinationProblems,
+  type FallbackAuthority,
+  fallbackOf,
+  fallbackVariables,
+} from './combinations.ts';
+import {
+  address,
+  apiKey,
+  base64url,
+  baseUrl,
+  count,
+  duration,
+  flag,
+  hostName,
+  type KeyEncryptionKeys,
+  keyEncryptionKeys,
+  list,
+  metricsToken,
+  network,
+  origin,
+  port,
+  socketAddress,
+  units,
+  url,
+} from './values.ts';
+
+export type SocketAddress = { readonly address: string; readonly port: number };
+
+export type Storage =
+  | { readonly kind: 'embedded'; readonly dataDir: string }
+  | { readonly kind: 'postgres'; readonly databaseUrl: string }
+  | { readonly kind: 'postgres_redis'; readonly databaseUrl: string; readonly redisUrl: string };
+
+export type ApiConfig = {
+  /** Where clients reach the API; ends in `/v1`. Missing: relative to where its document is read. */
+  readonly baseUrl: string | undefined;
+  readonly stagingUrl: string | undefined;
+  /** Origins whose pages may call the API; `https://shop.example`, without a path. */
+  readonly corsOrigins: readonly string[];
+  /** Addresses and networks whose `X-Forwarded-For` is believed, and whom the edge does not count; `10.0.0.0/8`. */
+  readonly trustedProxies: readonly string[];
+  /** Requests a minute. */
+  readonly rateLimits: { readonly perKey: number; readonly perAddress: number };
+};
+
+export type Config = {
+  readonly role: 'all' | 'api' | 'worker' | 'edge';
+  readonly http: { readonly host: string; readonly port: number };
+  readonly api: ApiConfig;
+  readonly edge: {
+    readonly httpPort: number;
+    readonly httpsPort: number;
+    /** Where visitors reach the edge, ours or another. Missing: redirects lead to `httpsPort`, and we look at 443. */
+    readonly publicHttpsPort: number | undefined;
+    /** Do workers go to the edge's public addresses. */
+    readonly isProbed: boolean;
+    readonly connectionsPerAddress: number;
+  };
+  readonly storage: Storage;
+  /** An administrator's key to accept from the start. */
+  readonly apiKey: string | undefined;
+  readonly platform: { readonly domain: string; readonly addresses: readonly string[] };
+  readonly dns: {
+    /** Recursive servers; empty means the system's. */
+    readonly servers: readonly SocketAddress[];
+    readonly authoritative: boolean;
+    readonly authorityPort: number;
+    readonly allowPrivate: boolean;
+  };
+  readonly certificates: {
+    /** `external`: an edge of another make obtains and serves them, and we look what it shows. */
+    readonly source: 'own' | 'external';
+  };
+  readonly acme: {
+    /** Missing: certificates come from the local authority. */
+    readonly directoryUrl: string | undefined;
+    /** PEM to trust: for the directory, or for the certificates that another edge shows. */
+    readonly caFile: string | undefined;
+    readonly contact: string | undefined;
+    /** The account there that ours belongs to (RFC 8555, 7.3.4). */
+    readonly externalAccount: { readonly kid: string; readonly hmacKey: Uint8Array } | undefined;
+    /** Of those that the directory offers; missing: the authority's default. */
+    readonly profile: string | undefined;
+    /** How every name is proved. */
+    readonly challenge: 'http-01' | 'tls-alpn-01';
+    /** Where the authority asks for http-01 and tls-alpn-01 challenges: 80 and 443 but for laboratories. */
+    readonly httpPort: number;
+    readonly tlsPort: number;
+    /** The CAA identities of the authority in use, lower case. */
+    readonly issuerDomains: readonly [string, ...string[]];
+    /** Whose limits are kept; missing: by the directory's host. */
+    readonly budget: Budget | undefined;
+    /** The authority that stands in for the first; contact and port are the same. */
+    readonly fallback: FallbackAuthority | undefined;
+  };
+  /** Missing only on embedded storage, which makes its own in DATA_DIR. */
+  readonly keyEncryptionKeys: KeyEncryptionKeys | undefined;
+  /** May webhooks lead to http URLs and private addresses; laboratories alone. */
+  readonly webhooks: { readonly allowPrivate: boolean };
+  /** Where deploys may be although it is not public, or our own: addresses and networks. */
+  readonly upstreams: { readonly networks: readonly string[] };
+  readonly verifyWindowMs: number;
+  readonly escalateAfterMs: number;
+  readonly metrics: {
+    /** Where the process shows its metrics and its health beside the API; missing: nowhere. */
+    readonly port: number | undefined;
+    /** A bearer token that reads metrics alone. */
+    readonly token: string | undefined;
+  };
+  readonly logLevel: (typeof logLevels)[number];
+};
+
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const variables = z.object({
+  ROLE: z.enum(['all', 'api', 'worker', 'edge'], 'must be all, api, worker or edge').default('all'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port.default(3000),
+  EDGE_HTTP_PORT: port.default(8080),
+  EDGE_HTTPS_PORT: port.default(8443),
+  PUBLIC_HTTPS_PORT: port.optional(),
+  EDGE_PROBE: flag.default(true),
+  EDGE_CONNECTIONS_PER_ADDRESS: count('connections').default(300),
+  DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
+  REDIS_URL: url(['redis:', 'rediss:']).optional(),
+  DATA_DIR: z.string().default('.data'),
+  API_KEY: apiKey.optional(),
+  BASE_URL: baseUrl.optional(),
+  STAGING_URL: baseUrl.optional(),
+  CORS_ORIGINS: list(origin).default([]),
+  TRUSTED_PROXIES: list(network).default([]),
+  RATE_LIMIT_PER_KEY: count('requests a minute').default(6_000),
+  RATE_LIMIT_PER_ADDRESS: count('requests a minute').default(12_000),
+  PLATFORM_DOMAIN: hostName.default('edge.signpost.test'),
+  PLATFORM_ADDRESSES: list(address).default([]),
+  DNS_SERVERS: list(z.string().transform(socketAddress)).default([]),
+  DNS_AUTHORITATIVE: flag.default(true),
+  DNS_AUTHORITY_PORT: port.default(53),
+  DNS_ALLOW_PRIVATE: flag.default(false),
+  CERTIFICATES: z.enum(['own', 'external'], 'must be own or external').default('own'),
+  ACME_DIRECTORY_URL: url(['https:']).optional(),
+  ACME_CA_FILE: z.string().optional(),
+  ACME_CONTACT: z.email('must be a mail address').optional(),
+  ACME_EAB_KID: z.string().optional(),
+  ACME_EAB_HMAC_KEY: base64url.optional(),
+  ACME_PROFILE: z.string().optional(),
+  ACME_CHALLENGE: z
+    .enum(['http-01', 'tls-alpn-01'], 'must be http-01 or tls-alpn-01')
+    .default('http-01'),
+  ACME_HTTP_PORT: port.default(80),
+  ACME_TLS_PORT: port.default(443),
+  ACME_ISSUER_DOMAINS: list(hostName).default(['letsencrypt.org']),
+  ACME_BUDGET: z.enum(['letsencrypt', 'none'], 'must be letsencrypt or none').optional(),
+  ...fallbackVariables,
+  KEY_ENCRYPTION_KEY: keyEncryptionKeys.optional(),
+  WEBHOOK_ALLOW_PRIVATE: flag.default(false),
+  UPSTREAM_NETWORKS: list(network).optional(),
+  VERIFY_WINDOW: duration.default(48 * units.h),
+  ESCALATE_AFTER: duration.default(30 * units.m),
+  METRICS_PORT: port.optional(),
+  METRICS_TOKEN: metricsToken.optional(),
+  LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+});
+type Variables = z.infer<typeof variables>;
+
+/** Embedded storage is a laptop's, and so are the deploys behind it. */
+const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
+
+/** Every variable that Signpost reads; .env.example lists the same ones (test/config.test.ts). */
+export const variableNames: readonly string[] = Object.keys(variables.shape);
+
+/** Reads the configuration. A variable that is set but empty counts as not set. */
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): ConfigResult {
+  const given = Object.fromEntries(
+    variableNames.flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+  );
+  const parsed = variables.safeParse(given);
+  const problems = [
+    ...(parsed.error?.issues ?? []).map((issue) => ({
+      variable: String(issue.path[0]),
+      problem: issue.message,
+    })),
+    ...combinationProblems(given),
+  ];
+  return parsed.success && problems.length === 0
+    ? { ok: true, config: toConfig(parsed.data) }
+    : { ok: false, problems };
+}
+
+function toConfig(v: Variables): Config {
+  return {
+    role: v.ROLE,
+    http: { host: v.HOST, port: v.PORT },
+    edge: {
+      httpPort: v.EDGE_HTTP_PORT,
+      httpsPort: v.EDGE_HTTPS_PORT,
+      publicHttpsPort: v.PUBLIC_HTTPS_PORT,
+      isProbed: v.EDGE_PROBE,
+      connectionsPerAddress: v.EDGE_CONNECTIONS_PER_ADDRESS,
+    },
+    api: {
+      baseUrl: v.BASE_URL,
+      stagingUrl: v.STAGING_URL,
+      corsOrigins: v.CORS_ORIGINS,
+      trustedProxies: v.TRUSTED_PROXIES,
+      rateLimits: { perKey: v.RATE_LIMIT_PER_KEY, perAddress: v.RATE_LIMIT_PER_ADDRESS },
+    },
+    storage: storageOf(v),
+    apiKey: v.API_KEY,
+    platform: { domain: v.PLATFORM_DOMAIN, addresses: v.PLATFORM_ADDRESSES },
+    dns: {
+      servers: v.DNS_SERVERS,
+      authoritative: v.DNS_AUTHORITATIVE,
+      authorityPort: v.DNS_AUTHORITY_PORT,
+      allowPrivate: v.DNS_ALLOW_PRIVATE,
+    },
+    certificates: { source: v.CERTIFICATES },
+    acme: {
+      directoryUrl: v.ACME_DIRECTORY_URL,
+      caFile: v.ACME_CA_FILE,
+      contact: v.ACME_CONTACT,
+      externalAccount: externalAccountOf(v),
+      profile: v.ACME_PROFILE,
+      challenge: v.ACME_CHALLENGE,
+      httpPort: v.ACME_HTTP_PORT,
+      tlsPort: v.ACME_TLS_PORT,
+      issuerDomains: [
+        v.ACME_ISSUER_DOMAINS[0] ?? 'letsencrypt.org',
+        ...v.ACME_ISSUER_DOMAINS.slice(1),
+      ],
+      budget: v.ACME_BUDGET,
+      fallback: fallbackOf(v),
+    },
+    keyEncryptionKeys: v.KEY_ENCRYPTION_KEY,
+    webhooks: { allowPrivate: v.WEBHOOK_ALLOW_PRIVATE },
+    upstreams: { networks: v.UPSTREAM_NETWORKS ?? (v.DATABASE_URL ? [] : loopback) },
+    verifyWindowMs: v.VERIFY_WINDOW,
+    escalateAfterMs: v.ESCALATE_AFTER,
+    metrics: { port: v.METRICS_PORT, token: v.METRICS_TOKEN },
+    logLevel: v.LOG_LEVEL,
+  };
+}
+
+function externalAccountOf({ ACME_EAB_KID: kid, ACME_EAB_HMAC_KEY: hmacKey }: Variables) {
+  return kid === undefined || hmacKey === undefined ? undefined : { kid, hmacKey };
+}
+
+function storageOf(v: Variables): Storage {
+  const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = v;
+  if (databaseUrl === undefined) return { kind: 'embedded', dataDir: v.DATA_DIR };
+  if (redisUrl === undefined) return { kind: 'postgres', databaseUrl };
+  return { kind: 'postgres_redis', databaseUrl, redisUrl };
+}

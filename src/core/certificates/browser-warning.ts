@@ -1,0 +1,179 @@
+/**
+ * What it means when a browser warns at a domain: that the certificate is not there yet, that the browser or the DNS
+ * remembers what was there before, or that it has come to something else. Judged by what is stored, and by what the
+ * addresses of the name showed when our own workers last came there.
+ */
+import type { FindingCode } from '../diagnosis/findings.ts';
+import type { DomainStatus } from '../life/lifecycle.ts';
+import { shortList } from '../names/printable.ts';
+import type { AddressShown, Shown, ShownOutcome } from './served.ts';
+
+export type BrowserState =
+  | 'no_certificate_yet'
+  | 'served'
+  | 'may_be_cached'
+  | 'other_certificate'
+  | 'not_shown'
+  | 'not_reaching_us';
+
+export type Visited = {
+  readonly status: DomainStatus;
+  /** The first of two looks that make a live domain drifted, where there was one. */
+  readonly missedAt: Date | null;
+  readonly findings: readonly FindingCode[];
+  /** The newest one. `isTrusted`: by browsers. */
+  readonly certificate: {
+    readonly storedAt: Date;
+    readonly hasEnded: boolean;
+    readonly isTrusted: boolean;
+  } | null;
+  /** The last look at the addresses; null where there was none. */
+  readonly shown: Shown | null;
+};
+
+export type BrowserWarning = {
+  readonly state: BrowserState;
+  /** A sentence or two for the customer. */
+  readonly summary: string;
+  /** The look that was judged by; null where none says anything about the present certificate. */
+  readonly shown: Shown | null;
+};
+
+/** For how long browsers and resolvers may go by what was before: the TTL of the record that we ask for, which most others have too. */
+export const REMEMBERED_MS = 3_600_000;
+
+/** A live domain is looked at once an hour at least: a look from before that has not been repeated, and says nothing of now. */
+export const LOOK_COUNTS_MS = 7_200_000;
+
+/** With this among the findings, some of the world is told what was there before. */
+const toldOtherwise: ReadonlySet<FindingCode> = new Set([
+  'old_answer_cached',
+  'name_servers_disagree',
+]);
+
+/** What a browser that comes at this moment meets, and what it means. */
+export function browserWarning(visited: Visited, now: Date): BrowserWarning {
+  const shown = lookThatCounts(visited, now);
+  return { ...judge(visited, shown, now), shown };
+}
+
+type Judgement = Pick<BrowserWarning, 'state' | 'summary'>;
+
+function judge(visited: Visited, shown: Shown | null, now: Date): Judgement {
+  const { status, missedAt, certificate } = visited;
+  if (status === 'drifted' || (status === 'live' && missedAt !== null)) {
+    return { state: 'not_reaching_us', summary: elsewhere };
+  }
+  if (certificate === null || certificate.hasEnded) {
+    return { state: 'no_certificate_yet', summary: notYet(visited) };
+  }
+  if (status === 'pending' || status === 'failed') {
+    return { state: 'not_reaching_us', summary: notServed };
+  }
+  return (shown && whatIsAmiss(shown)) ?? whileServed(visited, certificate, shown, now);
+}
+
+function whileServed(
+  { findings }: Visited,
+  certificate: NonNullable<Visited['certificate']>,
+  shown: Shown | null,
+  now: Date,
+): Judgement {
+  if (!certificate.isTrusted) return { state: 'served', summary: untrusted };
+  if (findings.some((code) => toldOtherwise.has(code))) {
+    return { state: 'may_be_cached', summary: oldAnswers };
+  }
+  const isNew = now.getTime() - certificate.storedAt.getTime() < REMEMBERED_MS;
+  if (shown?.addresses.some(({ outcome }) => outcome === 'ours')) {
+    return { state: 'served', summary: `${everywhere} ${isNew ? privateWindow : between}` };
+  }
+  return isNew
+    ? { state: 'may_be_cached', summary: `${lastHour} ${privateWindow}` }
+    : { state: 'served', summary: `${served} ${between}` };
+}
+
+/**
+ * Of a domain that is not live the addresses are not asked, a look from before the certificate knew another one, and where
+ * nobody looks any more (EDGE_PROBE) the last look is not to stand for ever.
+ */
+function lookThatCounts({ status, certificate, shown }: Visited, now: Date): Shown | null {
+  if (status !== 'live' || certificate === null || certificate.hasEnded) return null;
+  const isOld = shown !== null && now.getTime() - shown.checkedAt.getTime() > LOOK_COUNTS_MS;
+  return shown !== null && !isOld && shown.checkedAt >= certificate.storedAt ? shown : null;
+}
+
+/** The gravest first: what warns, what gives no page, and what passes by itself. Null: nothing is known to be amiss. */
+function whatIsAmiss({ addresses }: Shown): Judgement | null {
+  const at = (...outcomes: readonly ShownOutcome[]) =>
+    addresses.filter(({ outcome }) => outcomes.includes(outcome));
+  const others = at('other');
+  if (others.length > 0) return { state: 'other_certificate', summary: anotherOne(others) };
+  const silent = at('no_certificate', 'refused', 'timeout');
+  if (silent.length > 0) return { state: 'not_shown', summary: notShown(silent) };
+  const behind = at('ours_before');
+  if (behind.length > 0) return { state: 'may_be_cached', summary: oneOfBefore(behind) };
+  return null;
+}
+
+const elsewhere =
+  'At the last check the DNS no longer led here. A browser that warns shows the certificate of the server that it came to instead; the findings say what to change.';
+
+const notServed =
+  'The domain is not served here until its DNS is right; its certificate is kept until then. A browser that warns shows the certificate of the server that it came to instead.';
+
+const untrusted =
+  'The certificate is served, and every browser warns of it: the local certificate authority signed it, which none of them trusts. There is nothing for you to do: certificates that they trust are for the platform’s operator to set up.';
+
+const oldAnswers =
+  'The certificate is served, but some of the DNS still tells what was there before. A browser that warns has come to the old server; the findings say what is remembered, and for how long.';
+
+const lastHour = 'The certificate was stored within the last hour.';
+const everywhere = 'The certificate is served: every address that could be tried shows it.';
+const served = 'The certificate is served.';
+
+const privateWindow =
+  'A browser that warns may remember what was there before: close the page and open it again in a private window. Elsewhere it passes by itself, mostly within an hour.';
+
+const between =
+  'A browser that warns nevertheless has been given another one: compare its issuer with the one here. Something stands between, such as a proxy, a virus scanner or an entry in a hosts file.';
+
+/** Of each: more say nothing new. */
+const ADDRESSES_TOLD = 3;
+
+function anotherOne(others: readonly AddressShown[]): string {
+  const told = others.map(({ address, issuer, names }) => {
+    const of = issuer === null ? '' : ` of “${issuer}”`;
+    const forNames = names.length === 0 ? '' : ` for ${shortList(names, 1)}`;
+    return `${address} showed a certificate${of}${forNames}`;
+  });
+  return `The certificate is stored, but ${shortList(told, ADDRESSES_TOLD, '; ')} instead. Something answers there in place of the edge, such as a proxy, or the server of before. If you have put it there, its certificate is the one to look after; if not, tell whoever runs this service.`;
+}
+
+const silences: Readonly<Partial<Record<ShownOutcome, string>>> = {
+  no_certificate: 'ended the handshake without a certificate',
+  refused: 'refused the connection',
+  timeout: 'did not answer in time',
+};
+
+function notShown(silent: readonly AddressShown[]): string {
+  const told = silent.map(({ address, outcome }) => `${address} ${silences[outcome]}`);
+  return `The certificate is stored, but ${shortList(told, ADDRESSES_TOLD, '; ')}. A browser that is led there shows an error. There is nothing for you to do: whoever runs this service has to look at that address.`;
+}
+
+function oneOfBefore(behind: readonly AddressShown[]): string {
+  const where = shortList(
+    behind.map(({ address }) => address),
+    ADDRESSES_TOLD,
+  );
+  return `A new certificate is stored, but ${where} still showed the one before it. There is nothing to do: it passes as soon as the edge there has taken the new one.`;
+}
+
+/** Without a certificate the edge ends the handshake, so there is no page to show. */
+function notYet({ status, certificate }: Visited): string {
+  if (status === 'pending' || status === 'failed') {
+    return 'There is no certificate yet: it is ordered as soon as the DNS is right. Until then a browser shows an error, or what the DNS leads to instead.';
+  }
+  return certificate?.hasEnded
+    ? 'The certificate has ended, and the next one is on its way. Until it is there, browsers get no secure connection and show an error.'
+    : 'The DNS is right, and the certificate is on its way. Until it is there, browsers get no secure connection and show an error.';
+}

@@ -1,0 +1,101 @@
+/**
+ * Which of several certificate authorities the next order goes to. The first of the list is the one that the operator
+ * wants; the others stand in for it.
+ */
+
+import { scaleOf } from '../life/ladder.ts';
+import { MINUTE } from '../time.ts';
+
+/** Our choice. A customer who waits for the first certificate is told of nothing before this is over. */
+export const standIn = {
+  /** A pause that ends sooner is waited for. */
+  pauseMs: 5 * MINUTE,
+  /** A blip moves nobody: an order there may be half done, and another one has to prove the name anew. */
+  downMs: 5 * MINUTE,
+  /**
+   * Twice as long after each move of the same life, up to 5 h 20 min: two authorities that answer questions and fail orders
+   * would throw each other's away for ever.
+   */
+  doublings: 6,
+} as const;
+
+/** What is known of one authority when an order for one name is to be placed or continued. */
+export type AuthorityStanding = {
+  /** By the CAA records that we have seen. */
+  readonly isForbidden: boolean;
+  /** Its newest answer about this name was a no that another authority need not share. */
+  readonly saidNo: boolean;
+  /** Nothing may be asked there before then: it wants us to wait, or its budget is used up. In the past: now. */
+  readonly pausedUntil: Date;
+  /** How long it has given no answer, from the first time in a row to the last; 0 where it does, however slow it is. */
+  readonly downForMs: number;
+  /** An order of this life was taken away from it, and it has not answered since, to whatever question. */
+  readonly isSilent: boolean;
+  /** How often this life's order was moved before, where this authority has it now; 0 for any other. */
+  readonly moves: number;
+};
+
+export type AuthorityChoice = {
+  /** The place in the list. */
+  readonly index: number;
+  readonly notBefore: Date;
+};
+
+/** Problem types (RFC 8555, 6.7) that are the authority's own view of the name, or of us. */
+const anotherMaySayYes: ReadonlySet<string> = new Set([
+  'caa',
+  'rejected_identifier',
+  'unsupported_identifier',
+  'user_action_required',
+]);
+
+/** Whether a refusal says nothing about what another authority would answer. */
+export function isOwnView(problemType: string): boolean {
+  return anotherMaySayYes.has(problemType);
+}
+
+type Rules = { readonly now: Date; readonly windowMs: number };
+
+/**
+ * The first that can take the order in a moment. Where none can, the first of those that can be asked again soonest,
+ * however they stand otherwise, but a silent one only where all are. Null where CAA forbids all of them.
+ * `standings`: in the order of preference. `windowMs`: a laboratory's shortens the waits.
+ */
+export function chooseAuthority(
+  standings: readonly AuthorityStanding[],
+  rules: Rules,
+): AuthorityChoice | null {
+  const open = standings.flatMap((standing, index) =>
+    standing.isForbidden ? [] : [{ standing, index, notBefore: standing.pausedUntil }],
+  );
+  const heard = open.filter(({ standing }) => !standing.isSilent);
+  const left = heard.length > 0 ? heard : open;
+  const soonest = Math.min(...left.map(({ notBefore }) => Math.max(+notBefore, +rules.now)));
+  const chosen =
+    open.find(({ standing }) => isWell(standing, rules)) ??
+    left.find(({ notBefore }) => +notBefore <= soonest);
+  return chosen === undefined ? null : { index: chosen.index, notBefore: chosen.notBefore };
+}
+
+/** The places of those that would have the order if they answered: whether they do is worth a question before the choice. */
+export function worthAsking(
+  standings: readonly AuthorityStanding[],
+  rules: Rules,
+): readonly number[] {
+  const chosen = standings.findIndex((one) => !one.isForbidden && isWell(one, rules));
+  const before = chosen === -1 ? standings : standings.slice(0, chosen);
+  return before.flatMap((standing, index) => {
+    const answering = { ...standing, isSilent: false, downForMs: 0 };
+    return !standing.isForbidden && isWell(answering, rules) ? [index] : [];
+  });
+}
+
+function isWell(
+  { saidNo, pausedUntil, downForMs, isSilent, moves }: AuthorityStanding,
+  { now, windowMs }: Rules,
+): boolean {
+  const scale = scaleOf(windowMs);
+  const downMs = standIn.downMs * 2 ** Math.min(moves, standIn.doublings);
+  const isPaused = +pausedUntil - +now > standIn.pauseMs * scale;
+  return !saidNo && !isSilent && !isPaused && downForMs < downMs * scale;
+}

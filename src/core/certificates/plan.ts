@@ -1,0 +1,133 @@
+/** When to try for a certificate, first and again. It follows the authority's budget, not the DNS ladder. */
+
+import { scaleOf } from '../life/ladder.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
+import { type RenewalWindow, renewalTime } from './renewal-information.ts';
+
+/**
+ * Waits after the first, second and third refusal since verification; daily from then on. Measured from the
+ * first try that is 0, 1, 11 and 100 min.
+ */
+export const attemptWaitsMs: readonly number[] = [1 * MINUTE, 10 * MINUTE, 89 * MINUTE];
+
+/** An order that the authority refused. */
+export type Refusal = { readonly at: Date; readonly retryAfter: Date | null };
+
+/** The next try after `refusals` refusals (1 or more), never before the time the authority asked us to wait for. */
+export function nextAttemptAt(refusals: number, now: Date, retryAfter: Date | null): Date {
+  const wait = attemptWaitsMs[refusals - 1] ?? DAY;
+  return new Date(Math.max(now.getTime() + wait, retryAfter?.getTime() ?? 0));
+}
+
+/** The latest time that the authority asked us to wait for, whoever asks for the order; in the past where there is none. */
+export function mayOrderAt(refusals: readonly Refusal[]): Date {
+  return new Date(Math.max(0, ...refusals.map(({ retryAfter }) => retryAfter?.getTime() ?? 0)));
+}
+
+/**
+ * When to ask an authority again that could not be reached or has not finished: a tenth of the time waited
+ * already, from 15 s to 5 min, and never before it asked us to. The order stays open; this is no refusal. `since`:
+ * when the domain was verified, or a renewal's order opened.
+ */
+export function takeUpAgainAt(since: Date, now: Date, retryAfter: Date | null): Date {
+  const share = 0.1 * (now.getTime() - since.getTime());
+  const wait = Math.min(5 * MINUTE, Math.max(15 * SECOND, share));
+  return new Date(Math.max(now.getTime() + wait, retryAfter?.getTime() ?? 0));
+}
+
+/** When the certificate of a live domain is renewed: shares of its own life, whether that is 90 days, 45 or 6. */
+export const renewal = {
+  /** "When they have a third of their total lifetime left" (letsencrypt.org/docs/integration-guide). */
+  shareOfLife: 2 / 3,
+  /** Up to this much earlier, so that what was issued together is not renewed together. Our choice. */
+  spreadShare: 0.05,
+  /**
+   * Whatever its authority says: later than the usual windows, which are about at two thirds, and soon enough for the first
+   * four tries before an operator is called for; that is four and a half days of 90, and seven hours of 6 days. Our choice.
+   */
+  latestShareOfLife: 3 / 4,
+  /**
+   * After a look that found the DNS not right, or a CAA set against it: no order was placed, so the authority's budget
+   * says nothing; the looks at live domains would see a repair no sooner.
+   */
+  lookAgainMs: HOUR,
+  /**
+   * By then the renewal of a certificate of 90 days has been tried for twelve days, and that of one of six days for most of a
+   * day; and there is a day left to act in for every certificate of five days or more. Our choice.
+   */
+  escalateShareOfLife: 4 / 5,
+  /** Of a certificate that lives no longer than this (a laboratory's) a fifth is no time to act in. */
+  escalateAtOnceMs: HOUR,
+} as const;
+
+type Life = { readonly issuedAt: Date; readonly expiresAt: Date };
+
+/** A certificate, and when its authority wants it renewed (RFC 9773); null: it has not said. */
+export type Renewable = Life & { readonly id: string; readonly window: RenewalWindow | null };
+
+/**
+ * Our own plan, where the authority has none. `jitter`: 0 to 1, 1 is the earliest.
+ */
+export function renewAt(life: Life, jitter: number): Date {
+  return atShare(life, renewal.shareOfLife - renewal.spreadShare * jitter);
+}
+
+/**
+ * When a certificate is renewed: at a time in its authority's window, which is now where that time is past (RFC 9773, 4.2),
+ * but with a quarter of its life left at the latest. Where in the window is drawn once for each certificate, by its id:
+ * whoever asks again does not draw again, and many certificates are spread over all of it.
+ */
+export function plannedRenewalAt(certificate: Renewable, now: Date): Date {
+  const { id, window } = certificate;
+  const draw = drawOf(id);
+  if (window === null) return renewAt(certificate, draw);
+  const wanted = renewalTime(window, draw, now);
+  const latest = latestRenewalAt(certificate, draw);
+  return new Date(Math.min(+wanted, +latest));
+}
+
+/**
+ * Where an answer of the authority takes the renewal; null where it was due before, so that the plan of its tries stands:
+ * an answer every few hours would have a daily one made every few hours.
+ */
+export function movedRenewalAt(
+  certificate: Renewable,
+  window: RenewalWindow,
+  now: Date,
+): Date | null {
+  const isDue = plannedRenewalAt(certificate, now) <= now;
+  return isDue ? null : plannedRenewalAt({ ...certificate, window }, now);
+}
+
+/** From 0 up to 1, by a certificate's id: its first 48 bits, which are random (RFC 9562, 5.4). */
+export function drawOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) / 2 ** 48;
+}
+
+/** Spread as our own plan is: all of a window may be later. */
+function latestRenewalAt(life: Life, draw: number): Date {
+  const latest = isShort(life) ? renewal.shareOfLife : renewal.latestShareOfLife;
+  return atShare(life, latest - renewal.spreadShare * draw);
+}
+
+/**
+ * When a served certificate that has not been renewed calls for an operator: with a fifth of its life left; of a life of
+ * minutes as soon as its renewal is due. Always before it ends, and never before the renewal was due.
+ */
+export function escalateRenewalAt(life: Life): Date {
+  return atShare(life, isShort(life) ? renewal.shareOfLife : renewal.escalateShareOfLife);
+}
+
+function isShort({ issuedAt, expiresAt }: Life): boolean {
+  return expiresAt.getTime() - issuedAt.getTime() <= renewal.escalateAtOnceMs;
+}
+
+function atShare({ issuedAt, expiresAt }: Life, share: number): Date {
+  const life = expiresAt.getTime() - issuedAt.getTime();
+  return new Date(issuedAt.getTime() + Math.round(life * share));
+}
+
+/** When a renewal is tried again whose DNS was not right; a laboratory's short window shortens it. */
+export function renewalLookAt(now: Date, windowMs: number): Date {
+  return new Date(now.getTime() + Math.round(renewal.lookAgainMs * scaleOf(windowMs)));
+}

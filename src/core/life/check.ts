@@ -1,0 +1,156 @@
+/** One look at a domain, judged: where it stands afterwards, what there is to tell, and when to look again. */
+import { type Finding, type FindingCode, severities } from '../diagnosis/findings.ts';
+import { type DomainEvent, eventOfLook } from './events.ts';
+import { findingsChanged } from './findings-changed.ts';
+import { type Eagerness, nextWaitMs, recheckAt, windowEnd } from './ladder.ts';
+import { type DomainState, type Transition, transition, type Verdict } from './lifecycle.ts';
+
+/** What a look needs to know of the domain it is about. */
+export type CheckedDomain = {
+  readonly state: DomainState;
+  readonly findings: readonly Finding[];
+  /** Of the newest certificate; null where there is none. */
+  readonly certificateEndsAt: Date | null;
+  readonly escalateAt: Date | null;
+  /** Somebody has the domain's page open until then, about. */
+  readonly watchedUntil: Date | null;
+};
+
+export type CheckRules = {
+  readonly now: Date;
+  readonly windowMs: number;
+  readonly escalateAfterMs: number;
+  /** 0 to 1; see ladder.ts. */
+  readonly jitter: number;
+};
+
+export type CheckOutcome = {
+  readonly kind: 'moved' | 'stayed';
+  readonly to: DomainState;
+  readonly findings: readonly Finding[];
+  readonly events: readonly DomainEvent[];
+  /** When its job is due; null: it has none. */
+  readonly nextCheckAt: Date | null;
+  /** When a batch looks at it next; null: no batch does. */
+  readonly recheckAt: Date | null;
+  readonly escalateAt: Date | null;
+};
+
+/** Judges one look at a domain. Pure: the same arguments give the same outcome. */
+export function judgeCheck(domain: CheckedDomain, look: Judged, rules: CheckRules): CheckOutcome {
+  const { findings } = look;
+  const certificateEndsAt = domain.certificateEndsAt ?? rules.now;
+  const steps = stepsOf(domain, look, rules);
+  const to = steps.at(-1)?.to ?? domain.state;
+  const told = steps.flatMap((step) =>
+    step.kind === 'moved'
+      ? [eventOfLook({ ...step, type: step.event, findings, certificateEndsAt })]
+      : [],
+  );
+  const next = whenNext(to, rules, eagernessOf(domain, findings, rules));
+  return {
+    kind: told.length > 0 ? 'moved' : 'stayed',
+    to,
+    findings,
+    events: [...findingsChanged(domain.findings, findings), ...told],
+    ...next,
+    recheckAt: notPastTheEnd(next.recheckAt, to, domain.certificateEndsAt),
+    escalateAt: escalateAt(to, domain, rules),
+  };
+}
+
+/** A domain that is served keeps the time that its certificate has set. */
+function escalateAt(
+  to: DomainState,
+  domain: CheckedDomain,
+  { escalateAfterMs }: CheckRules,
+): Date | null {
+  if (to.status === 'verified') return new Date(to.verifiedAt.getTime() + escalateAfterMs);
+  return isServed(to) ? domain.escalateAt : null;
+}
+
+function isServed({ status }: DomainState): boolean {
+  return status === 'live' || status === 'drifted';
+}
+
+type Step = Exclude<Transition, { kind: 'refused' }> & { readonly because: 'look' | 'certificate' };
+
+/** What the look moves, and then what the clock does: a certificate may have ended meanwhile. */
+function stepsOf(domain: CheckedDomain, look: Judged, rules: CheckRules): readonly Step[] {
+  const { state, certificateEndsAt } = domain;
+  const looked = transition(state, { kind: 'checked', verdict: verdictFor(state, look) }, rules);
+  const steps: Step[] = looked.kind === 'refused' ? [] : [{ ...looked, because: 'look' }];
+  if (certificateEndsAt === null || certificateEndsAt > rules.now) return steps;
+  const ended = transition(steps[0]?.to ?? state, { kind: 'certificate_ended' }, rules);
+  return ended.kind === 'refused' ? steps : [...steps, { ...ended, because: 'certificate' }];
+}
+
+/** Somebody is looking, or a server already has the record. */
+function eagernessOf(
+  { watchedUntil }: CheckedDomain,
+  findings: readonly Finding[],
+  { now }: CheckRules,
+): Eagerness {
+  if (watchedUntil !== null && watchedUntil > now) return 'watched';
+  return findings.some(({ code }) => code === 'name_servers_disagree') && 'on_its_way';
+}
+
+/** The end of a certificate moves a domain that is served by it: it is looked at no later than that. */
+function notPastTheEnd(
+  recheckAt: Date | null,
+  state: DomainState,
+  endsAt: Date | null,
+): Date | null {
+  return isServed(state) && recheckAt !== null && endsAt !== null && endsAt < recheckAt
+    ? endsAt
+    : recheckAt;
+}
+
+type Judged = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
+
+/**
+ * What keeps a domain from going on is not always what takes back how far it has come: while a provider's servers follow
+ * each other, or a resolver finds fault with a signature, the record is there all the same.
+ */
+const sparing: { readonly [S in DomainState['status']]: readonly FindingCode[] } = {
+  pending: [],
+  verified: ['name_servers_disagree', 'dnssec_bogus'],
+  live: ['name_servers_disagree', 'dnssec_bogus', 'caa_blocks'],
+  drifted: ['name_servers_disagree', 'dnssec_bogus', 'caa_blocks'],
+  failed: [],
+};
+
+/** They keep a served domain's next certificate back, not its visitors: it is told, and the record is right. */
+const onlyForNextCertificate: readonly FindingCode[] = ['caa_blocks', 'caa_unknown'];
+
+function verdictFor(state: DomainState, { verdict, findings }: Judged): Verdict {
+  const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
+  if (blocking.length === 0) return verdict;
+  const told = !findings.some(({ code }) => code === 'dns_unknown');
+  const pointsHere = blocking.every(({ code }) => onlyForNextCertificate.includes(code));
+  if (isServed(state) && told && pointsHere) return 'right';
+  const spared = blocking.every(({ code }) => sparing[state.status].includes(code));
+  return verdict === 'wrong' && spared ? 'unknown' : verdict;
+}
+
+type Timing = Pick<CheckRules, 'now' | 'windowMs' | 'jitter'>;
+type WhenNext = Pick<CheckOutcome, 'nextCheckAt' | 'recheckAt'>;
+
+/** When a domain in this state is next worked on: by its own job, `verified` at once, or by a batch. */
+export function whenNext(state: DomainState, rules: Timing, eager: Eagerness): WhenNext {
+  switch (state.status) {
+    case 'pending': {
+      const { pendingSince } = state;
+      const next = rules.now.getTime() + nextWaitMs({ ...rules, pendingSince, eager });
+      // Never past the end of the window, so that the window ends when it was said to.
+      const end = windowEnd(pendingSince, rules.windowMs).getTime();
+      return { nextCheckAt: new Date(Math.min(next, end)), recheckAt: null };
+    }
+    case 'verified':
+      return { nextCheckAt: rules.now, recheckAt: null };
+    case 'live':
+    case 'drifted':
+    case 'failed':
+      return { nextCheckAt: null, recheckAt: recheckAt(state, rules) };
+  }
+}

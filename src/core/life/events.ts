@@ -1,0 +1,129 @@
+/**
+ * Everything that is told about a domain, each with its evidence. Written in the transaction that makes it so
+ * (src/db/events.ts), shown in the timeline, streamed and sent to webhooks; docs/lifecycle.md lists the same ones.
+ */
+import type { Finding } from '../diagnosis/findings.ts';
+import type { DnsRecord } from '../names/instructions.ts';
+import type { Redirect } from '../names/redirects.ts';
+import type { FindingsChanged } from './findings-changed.ts';
+import type { TransitionEvent } from './lifecycle.ts';
+
+type Findings = { readonly findings: readonly Finding[] };
+
+export type DomainEvent =
+  | { readonly type: 'domain.reverify_requested' }
+  /** `record`: the one to create, as far as is known before the first look. */
+  | { readonly type: 'domain.added'; readonly record: DnsRecord }
+  | FindingsChanged
+  /** `findings`: of the last two what warns although the record is right. */
+  | (Findings & {
+      readonly type:
+        | 'domain.unverified'
+        | 'domain.drifted'
+        | 'domain.verified'
+        | 'domain.recovered';
+    })
+  | (Findings & {
+      readonly type: 'domain.failed';
+      readonly reason: 'window_ended' | 'certificate_ended';
+    })
+  /** `proof`: by what the DNS says whose the name is: a CNAME to the new project's target, or its TXT record. */
+  | {
+      readonly type: 'domain.claimed_elsewhere';
+      readonly proof: 'cname' | 'txt';
+      /** What the DNS shows to everybody: the CNAME's target, or the name at which the TXT record stands. */
+      readonly found: string;
+    }
+  /** `primary` and `redirects`: what of the project's domain settings went with it. */
+  | {
+      readonly type: 'domain.removed';
+      readonly primary: boolean;
+      readonly redirects: readonly Redirect[];
+    }
+  | {
+      readonly type: 'domain.live' | 'certificate.issued' | 'certificate.renewed';
+      readonly issuer: string;
+      readonly expiresAt: Date;
+    }
+  /** No other one came in time: the domain is not served until one does. */
+  | { readonly type: 'certificate.ended'; readonly expiresAt: Date }
+  | { readonly type: 'certificate.failed'; readonly problem: string; readonly detail: string }
+  | {
+      readonly type: 'escalation.opened';
+      readonly cause: string;
+      readonly summary: string;
+      readonly nextAction: string;
+    }
+  | {
+      readonly type: 'escalation.closed';
+      readonly cause: string;
+      readonly reason: EscalationEnd;
+    };
+
+/** Why a case was closed. */
+export const escalationEnds = [
+  'certificate_issued',
+  'cause_changed',
+  'domain_failed',
+  'domain_removed',
+  'claimed_elsewhere',
+  'closed_by_operator',
+] as const;
+export type EscalationEnd = (typeof escalationEnds)[number];
+
+export type EventType = DomainEvent['type'];
+
+/** A transition that a look, or the end of a certificate seen at that look, has brought about. */
+export type LookTransition = {
+  readonly type: TransitionEvent;
+  readonly because: 'look' | 'certificate';
+  readonly findings: readonly Finding[];
+  readonly certificateEndsAt: Date;
+};
+
+/** Its event. */
+export function eventOfLook(transition: LookTransition): DomainEvent {
+  const { type, because, findings } = transition;
+  switch (type) {
+    case 'domain.failed':
+      return { type, reason: because === 'look' ? 'window_ended' : 'certificate_ended', findings };
+    case 'domain.unverified':
+    case 'domain.verified':
+    case 'domain.recovered':
+    case 'domain.drifted':
+      return { type, findings };
+    case 'domain.reverify_requested':
+      return { type };
+    case 'domain.live':
+    case 'domain.claimed_elsewhere':
+      throw new Error(`no look tells ${type}: the certificate, or another's proof does`);
+    case 'certificate.ended':
+      return { type, expiresAt: transition.certificateEndsAt };
+  }
+}
+
+const titles: { readonly [T in EventType]: string } = {
+  'domain.added': 'Added',
+  'domain.findings_changed': 'The check found something new',
+  'domain.verified': 'Verified: the DNS is right',
+  'domain.live': 'Live',
+  'domain.failed': 'Failed',
+  'domain.unverified': 'Pending again: the DNS changed before the certificate came',
+  'domain.reverify_requested': 'Somebody asked for a check',
+  'domain.drifted': 'Drifted: the DNS leads elsewhere',
+  'domain.recovered': 'Live again: the DNS is repaired',
+  'domain.claimed_elsewhere': 'Another project’s record answers for the name',
+  'domain.removed': 'Removed; traffic stopped',
+  'certificate.issued': 'Certificate issued',
+  'certificate.renewed': 'Certificate renewed',
+  'certificate.ended': 'The certificate ended before another one came',
+  'certificate.failed': 'The certificate authority refused',
+  'escalation.opened': 'An operator was called',
+  'escalation.closed': 'The operator’s case was closed',
+};
+
+/** The type itself where a later version, that writes to the same database, tells more. */
+export function eventTitle(type: string): string {
+  const known: Readonly<Record<string, string>> = titles;
+  return known[type] ?? type;
+}

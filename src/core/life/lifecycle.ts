@@ -1,0 +1,185 @@
+/**
+ * The life of a domain: every state, everything that can happen to it, and what comes of it.
+ *
+ *   pending ──▶ verified ◀──▶ live ◀──▶ drifted
+ *      ▲  └──▶ failed ◀─────────────────┘
+ *
+ * These are the usual ways; docs/lifecycle.md draws them all. Removal is not a state: it takes the domain
+ * out of the table and bumps its epoch (src/db/domains/domains.ts).
+ */
+
+import { scaleOf } from './ladder.ts';
+
+export type DomainState =
+  | { readonly status: 'pending'; readonly pendingSince: Date }
+  | { readonly status: 'verified'; readonly verifiedAt: Date }
+  | { readonly status: 'live'; readonly missedAt: Date | null }
+  | { readonly status: 'drifted'; readonly driftedAt: Date }
+  | { readonly status: 'failed'; readonly failedAt: Date };
+
+export type DomainStatus = DomainState['status'];
+
+/** A verdict about the DNS. `unknown` moves nothing but the clock. */
+export type Verdict = 'right' | 'wrong' | 'unknown';
+
+/** What can happen to a domain. */
+export type Occurrence =
+  | { readonly kind: 'checked'; readonly verdict: Verdict }
+  | { readonly kind: 'certificate_stored' }
+  | { readonly kind: 'certificate_ended' }
+  | { readonly kind: 'verify_requested' }
+  | { readonly kind: 'claimed_elsewhere' };
+
+/** The event a transition tells the outside world. */
+export type TransitionEvent =
+  | 'domain.verified'
+  | 'domain.live'
+  | 'domain.failed'
+  | 'domain.drifted'
+  | 'domain.recovered'
+  | 'domain.unverified'
+  | 'domain.reverify_requested'
+  | 'domain.claimed_elsewhere'
+  | 'certificate.ended';
+
+export type Transition =
+  | { readonly kind: 'moved'; readonly to: DomainState; readonly event: TransitionEvent }
+  /** Nothing to tell; `to` may carry a note for next time (a first miss). */
+  | { readonly kind: 'stayed'; readonly to: DomainState }
+  /** The occurrence came too late or does not fit the state: a no-op, never an error. */
+  | { readonly kind: 'refused' };
+
+/** Two conclusive misses at least this far apart make a live domain `drifted`; a laboratory's window shortens it. */
+export const DRIFT_CONFIRM_MS = 10 * 60 * 1_000;
+
+export type Rules = { readonly now: Date; readonly windowMs: number };
+
+/** What comes of an occurrence in a state. Pure and total; test/core/lifecycle.test.ts is its table. */
+export function transition(state: DomainState, occurrence: Occurrence, rules: Rules): Transition {
+  switch (state.status) {
+    case 'pending':
+      return fromPending(state, occurrence, rules);
+    case 'verified':
+      return fromVerified(state, occurrence, rules);
+    case 'live':
+      return fromLive(state, occurrence, rules);
+    case 'drifted':
+      return fromDrifted(state, occurrence, rules);
+    case 'failed':
+      return fromFailed(state, occurrence, rules);
+  }
+}
+
+type In<S extends DomainStatus> = Extract<DomainState, { readonly status: S }>;
+
+function fromPending(
+  state: In<'pending'>,
+  occurrence: Occurrence,
+  { now, windowMs }: Rules,
+): Transition {
+  switch (occurrence.kind) {
+    case 'checked':
+      if (occurrence.verdict === 'right') return verified(now);
+      // The clock ends the window, whatever the last look could tell.
+      return now.getTime() >= state.pendingSince.getTime() + windowMs
+        ? failed(now)
+        : { kind: 'stayed', to: state };
+    case 'verify_requested':
+      return pendingAgain(now, 'domain.reverify_requested');
+    case 'certificate_stored':
+    case 'certificate_ended':
+    case 'claimed_elsewhere':
+      return { kind: 'refused' };
+  }
+}
+
+function fromVerified(state: In<'verified'>, occurrence: Occurrence, { now }: Rules): Transition {
+  switch (occurrence.kind) {
+    case 'checked':
+      return occurrence.verdict === 'wrong'
+        ? pendingAgain(now, 'domain.unverified')
+        : { kind: 'stayed', to: state };
+    case 'certificate_stored':
+      return { kind: 'moved', to: { status: 'live', missedAt: null }, event: 'domain.live' };
+    case 'verify_requested':
+      // It holds its name: asking for a look must not give that up, nor put an operator's case off.
+      return { kind: 'moved', to: state, event: 'domain.reverify_requested' };
+    case 'claimed_elsewhere':
+      return pendingAgain(now, 'domain.claimed_elsewhere');
+    case 'certificate_ended':
+      return { kind: 'refused' };
+  }
+}
+
+function fromLive(state: In<'live'>, occurrence: Occurrence, rules: Rules): Transition {
+  const { now } = rules;
+  switch (occurrence.kind) {
+    case 'checked':
+      return afterLookAtLive(state, occurrence.verdict, rules);
+    case 'certificate_stored':
+      // A renewal: nothing changes hands.
+      return { kind: 'stayed', to: state };
+    case 'certificate_ended':
+      // The DNS is what it was: it keeps its name, and waits for another certificate.
+      return { ...verified(now), event: 'certificate.ended' };
+    case 'claimed_elsewhere':
+      return pendingAgain(now, 'domain.claimed_elsewhere');
+    case 'verify_requested':
+      // Re-verify never takes a served domain down.
+      return { kind: 'stayed', to: state };
+  }
+}
+
+function fromDrifted(state: In<'drifted'>, occurrence: Occurrence, { now }: Rules): Transition {
+  switch (occurrence.kind) {
+    case 'checked':
+      return occurrence.verdict === 'right'
+        ? { kind: 'moved', to: { status: 'live', missedAt: null }, event: 'domain.recovered' }
+        : { kind: 'stayed', to: state };
+    case 'certificate_ended':
+      return failed(now);
+    case 'claimed_elsewhere':
+      return pendingAgain(now, 'domain.claimed_elsewhere');
+    case 'certificate_stored':
+    case 'verify_requested':
+      return { kind: 'stayed', to: state };
+  }
+}
+
+function fromFailed(state: In<'failed'>, occurrence: Occurrence, { now }: Rules): Transition {
+  switch (occurrence.kind) {
+    case 'checked':
+      return occurrence.verdict === 'right' ? verified(now) : { kind: 'stayed', to: state };
+    case 'verify_requested':
+      return pendingAgain(now, 'domain.reverify_requested');
+    case 'certificate_stored':
+    case 'certificate_ended':
+    case 'claimed_elsewhere':
+      return { kind: 'refused' };
+  }
+}
+
+function afterLookAtLive(
+  state: In<'live'>,
+  verdict: Verdict,
+  { now, windowMs }: Rules,
+): Transition {
+  if (verdict === 'unknown') return { kind: 'stayed', to: state };
+  if (verdict === 'right') return { kind: 'stayed', to: { status: 'live', missedAt: null } };
+  if (state.missedAt === null) return { kind: 'stayed', to: { status: 'live', missedAt: now } };
+  return now.getTime() - state.missedAt.getTime() >= DRIFT_CONFIRM_MS * scaleOf(windowMs)
+    ? { kind: 'moved', to: { status: 'drifted', driftedAt: now }, event: 'domain.drifted' }
+    : { kind: 'stayed', to: state };
+}
+
+function verified(now: Date): Extract<Transition, { readonly kind: 'moved' }> {
+  return { kind: 'moved', to: { status: 'verified', verifiedAt: now }, event: 'domain.verified' };
+}
+
+function failed(now: Date): Transition {
+  return { kind: 'moved', to: { status: 'failed', failedAt: now }, event: 'domain.failed' };
+}
+
+function pendingAgain(now: Date, event: TransitionEvent): Transition {
+  return { kind: 'moved', to: { status: 'pending', pendingSince: now }, event };
+}

@@ -1,0 +1,166 @@
+/**
+ * Where a domain stands, what happens next and when: the one line that the API, the pages and the command line all say.
+ * Judged by what is stored; docs/lifecycle.md has the states themselves.
+ */
+import { explain } from '../diagnosis/explain.ts';
+import { type Actor, type Finding, severities } from '../diagnosis/findings.ts';
+import type { DomainStatus } from './lifecycle.ts';
+
+export type Standing = {
+  /** Where it stands: a sentence or two. */
+  readonly now: string;
+  /** What happens next by itself: a whole sentence where `nextAt` is null, else one that the time completes. */
+  readonly next: string;
+  readonly nextAt: Date | null;
+  /** Who has to act; null: nobody has to. */
+  readonly actor: Actor | null;
+};
+
+export type Stood = {
+  readonly status: DomainStatus;
+  /** The headline first. */
+  readonly findings: readonly Finding[];
+  readonly lastCheckedAt: Date | null;
+  readonly nextCheckAt: Date | null;
+  readonly verifiedAt: Date | null;
+  /** The first of two looks that make a live domain drifted, where there was one. */
+  readonly missedAt: Date | null;
+  readonly certificate: {
+    readonly expiresAt: Date | null;
+    readonly nextAttemptAt: Date | null;
+    /** Whether the authority refused the newest order. */
+    readonly isRefused: boolean;
+  };
+  readonly hasEscalation: boolean;
+};
+
+/** What holds now, what comes next. Pure and total: every state has its line. */
+export function standingOf(stood: Stood, now: Date): Standing {
+  return lines[stood.status](stood, now);
+}
+
+/** The whole in one line, with the time exact: `… The next check is on 2026-11-20 at 12:00:16 UTC.` */
+export function standingLine({ now, next, nextAt }: Standing): string {
+  return `${now} ${nextAt === null ? next : `${next} ${exactly(nextAt)}.`}`;
+}
+
+type Line = (stood: Stood, now: Date) => Standing;
+
+const lines: { readonly [S in DomainStatus]: Line } = {
+  pending(stood, now) {
+    if (stood.lastCheckedAt === null) {
+      const next = soon('The first check is', 'The first check is under way.');
+      return { now: 'Added; its DNS has not been checked yet.', actor: null, ...next(stood, now) };
+    }
+    return { ...troubleOf(stood, 'Its DNS is not right yet.'), ...nextCheck(stood, now) };
+  },
+
+  verified(stood, now) {
+    const { certificate, findings, hasEscalation } = stood;
+    const [headline] = findings;
+    const tried = soon('The certificate is tried for again', 'The certificate is being obtained.');
+    const next = tried({ nextCheckAt: certificate.nextAttemptAt }, now);
+    if (headline !== undefined && severities[headline.code] === 'blocks') {
+      const { summary, actor } = explain(headline);
+      return { now: `The certificate cannot be obtained yet. ${summary}`, actor, ...next };
+    }
+    if (hasEscalation) {
+      return {
+        now: 'The DNS is right, but the certificate has not come; an operator has been called.',
+        actor: 'platform',
+        ...next,
+      };
+    }
+    return {
+      now: certificate.isRefused
+        ? 'The DNS is right; the certificate authority has refused the certificate so far.'
+        : 'The DNS is right; the certificate is on its way, which takes a minute or two.',
+      actor: null,
+      ...next,
+    };
+  },
+
+  live(stood, now) {
+    if (stood.missedAt !== null) {
+      const { now: trouble, actor } = troubleOf(stood, 'At the last check its DNS was not right.');
+      const next = soon('It is checked once more', 'It is being checked once more.');
+      return { now: `Live, but perhaps not for long. ${trouble}`, actor, ...next(stood, now) };
+    }
+    return { ...liveTrouble(stood), ...nextCheck(stood, now) };
+  },
+
+  drifted(stood, now) {
+    const { now: trouble, actor } = troubleOf(stood, 'Its DNS leads elsewhere now.');
+    const end = stood.certificate.expiresAt;
+    const served = end === null ? '' : ` Who still comes here is served until ${day(end)}.`;
+    return { now: `No longer live. ${trouble}${served}`, actor, ...nextCheck(stood, now) };
+  },
+
+  failed(stood, now) {
+    const { now: trouble, actor } = troubleOf(stood, 'Its DNS was not right.');
+    const why =
+      stood.verifiedAt === null
+        ? 'Not live: the time for its DNS ran out.'
+        : 'No longer live: its certificate has ended.';
+    const next =
+      stood.nextCheckAt === null
+        ? { next: 'It is checked no more; verify it again to start anew.', nextAt: null }
+        : nextCheck(stood, now);
+    return { now: `${why} ${trouble}`, actor, ...next };
+  },
+};
+
+/** What is worth saying of a domain that is served and right: the gravest first, else that there is nothing to do. */
+function liveTrouble({
+  findings,
+  certificate,
+  hasEscalation,
+}: Stood): Pick<Standing, 'now' | 'actor'> {
+  const [headline] = findings;
+  if (hasEscalation) {
+    const now = 'Live, but its certificate has not been renewed; an operator has been called.';
+    return { now, actor: 'platform' };
+  }
+  if (headline !== undefined && severities[headline.code] !== 'informs') {
+    const { summary, actor } = explain(headline);
+    return { now: `Live. ${summary}`, actor };
+  }
+  if (certificate.isRefused) {
+    const now =
+      'Live; the certificate authority has refused its renewal so far. It is tried again.';
+    return { now, actor: null };
+  }
+  return { now: 'Live. Nothing to do: its certificate is renewed by itself.', actor: null };
+}
+
+/** The headline, and who acts on it where anybody has to. */
+function troubleOf(
+  { findings: [headline] }: Stood,
+  otherwise: string,
+): Pick<Standing, 'now' | 'actor'> {
+  if (headline === undefined) return { now: otherwise, actor: null };
+  const { severity, summary, actor } = explain(headline);
+  return { now: summary, actor: severity === 'informs' ? null : actor };
+}
+
+const nextCheck = soon('The next check is', 'A check is under way.');
+
+/** `when` is completed by a time to come; `under way` is said once that has come, or where there is none. */
+function soon(when: string, underWay: string) {
+  return (
+    { nextCheckAt }: Pick<Stood, 'nextCheckAt'>,
+    now: Date,
+  ): Pick<Standing, 'next' | 'nextAt'> =>
+    nextCheckAt === null || nextCheckAt <= now
+      ? { next: underWay, nextAt: null }
+      : { next: when, nextAt: nextCheckAt };
+}
+
+function exactly(at: Date): string {
+  const [date = '', clock = ''] = at.toISOString().split('T');
+  return `on ${date} at ${clock.slice(0, 8)} UTC`;
+}
+
+function day(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}

@@ -1,0 +1,49 @@
+/** The record a customer must create. What is shown and what is checked both come from here. */
+import type { Observation } from '../diagnosis/observation.ts';
+import { splitAtZone } from './zone.ts';
+
+export type DnsRecord = {
+  /** `ALIAS` at an apex, where no CNAME may stand (RFC 1034, 3.6.2); providers also call it ANAME or flattening. */
+  readonly type: 'CNAME' | 'ALIAS';
+  /** As providers' forms want it, relative to the zone: `docs`, or `@` for an apex. */
+  readonly name: string;
+  readonly value: string;
+  readonly ttl: 3600;
+};
+
+/**
+ * The record for an accepted host name (A-labels, lower case). The same arguments always ask for the same record.
+ * `zone`: the zone that the host name is in, where the DNS has told; else its registrable domain.
+ */
+export function recordFor({
+  hostname,
+  target,
+  zone,
+}: {
+  readonly hostname: string;
+  readonly target: string;
+  readonly zone?: string;
+}): DnsRecord {
+  const { label, apex } = placeIn(hostname, zone);
+  return { type: apex ? 'ALIAS' : 'CNAME', name: label, value: target, ttl: 3600 };
+}
+
+/**
+ * The zone delegated below the registrable domain that a host name is in, which its record goes into; undefined where
+ * there is none, or nobody has told.
+ */
+export function zoneBelow({ hostname, delegation }: Seen): string | undefined {
+  if (delegation?.kind !== 'delegated') return undefined;
+  const { zone } = splitAtZone(hostname);
+  const below = delegation.zone.endsWith(`.${zone}`);
+  const holds = hostname === delegation.zone || hostname.endsWith(`.${delegation.zone}`);
+  return below && holds ? delegation.zone : undefined;
+}
+
+type Seen = Pick<Observation, 'hostname' | 'delegation'>;
+
+function placeIn(hostname: string, zone: string | undefined) {
+  if (zone === undefined) return splitAtZone(hostname);
+  if (hostname === zone) return { label: '@', apex: true };
+  return { label: hostname.slice(0, -zone.length - 1), apex: false };
+}

@@ -1,0 +1,220 @@
+/** Whether anything is wrong with the installation, and what an operator does about it: the gravest first. */
+import { shortList } from '../names/printable.ts';
+
+/** What the overview is judged by. Times in seconds, at the moment of the reading. */
+export type Vitals = {
+  /** Since a worker took the reconciler's last turn; null where there has never been one. */
+  readonly turnAgeSeconds: number | null;
+  /** Whether the queue answered. */
+  readonly queueAnswers: boolean;
+  /** How late what is longest overdue is, by queue. */
+  readonly overdueSeconds: Readonly<Record<string, number>>;
+  readonly escalationsOpen: number;
+  readonly jobsSetAside: number;
+  /** Served domains by what is left of their certificate; `day` and `week` without those before them. */
+  readonly certificates: { readonly ended: number; readonly day: number; readonly week: number };
+  /** Operators of name servers, with how many domains nobody could tell about. */
+  readonly dnsOperators: readonly { readonly operator: string; readonly domains: number }[];
+  /** Domains that nobody could tell about because our own resolvers did not lead to their name servers. */
+  readonly ofOurResolvers: number;
+  /** Domains, whatever their status. */
+  readonly attached: number;
+  /** The names of those that somebody has paused. */
+  readonly queuesPaused: readonly string[];
+};
+
+export type AttentionCode =
+  | 'no_worker'
+  | 'queue_paused'
+  | 'resolvers_silent'
+  | 'queue_away'
+  | 'work_overdue'
+  | 'certificates_ended'
+  | 'escalations_open'
+  | 'jobs_set_aside'
+  | 'certificates_end_soon'
+  | 'dns_operator_silent';
+
+/** `act`: customers are affected, or will be within a day. `watch`: it may pass by itself. */
+export type Urgency = 'act' | 'watch';
+
+export type Attention = {
+  readonly code: AttentionCode;
+  readonly urgency: Urgency;
+  /** What is wrong. */
+  readonly summary: string;
+  /** What to do about it. */
+  readonly action: string;
+};
+
+/** All of them our choice. */
+const limits = {
+  /** The reconciler has a turn each minute. */
+  turnAgeSeconds: 300,
+  /** The longest wait of the ladder is as long. */
+  overdueSeconds: 300,
+  /** Of one operator; fewer are customers' own mistakes, more often than not. */
+  silentDomains: 5,
+  /** Fewer, of an installation that has more, are zones that fail in themselves. */
+  ofOurResolvers: { atLeast: 5, share: 0.1, inAnyCase: 1_000 },
+} as const;
+
+/** In the order in which they are to be put right. Empty: nothing is known to be wrong. */
+export function attentionOf(vitals: Vitals): readonly Attention[] {
+  return judgements.flatMap((judge) => judge(vitals) ?? []);
+}
+
+type Judge = (vitals: Vitals) => Attention | null;
+
+const judgements: readonly Judge[] = [
+  queueAway,
+  noWorker,
+  paused,
+  resolversSilent,
+  overdue,
+  certificatesEnded,
+  escalations,
+  setAside,
+  certificatesEndSoon,
+  silentOperators,
+];
+
+function queueAway({ queueAnswers }: Vitals): Attention | null {
+  if (queueAnswers) return null;
+  return {
+    code: 'queue_away',
+    urgency: 'act',
+    summary:
+      'The queue does not answer, so no job runs. What was accepted is safe in the database.',
+    action:
+      'Bring Redis back, or PostgreSQL where the queue is there. The backlog drains by itself; nothing has to be restarted.',
+  };
+}
+
+function noWorker({ turnAgeSeconds }: Vitals): Attention | null {
+  if (turnAgeSeconds !== null && turnAgeSeconds <= limits.turnAgeSeconds) return null;
+  return {
+    code: 'no_worker',
+    urgency: 'act',
+    summary:
+      turnAgeSeconds === null
+        ? 'No worker has run yet: nothing is checked, issued or renewed.'
+        : `No worker has taken a turn for ${inWords(turnAgeSeconds)}: nothing is checked, issued or renewed.`,
+    action: 'Start a process with ROLE=worker, or read the log of the one that should run.',
+  };
+}
+
+function paused({ queuesPaused }: Vitals): Attention | null {
+  if (queuesPaused.length === 0) return null;
+  const [are, them] = queuesPaused.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  return {
+    code: 'queue_paused',
+    urgency: 'act',
+    summary: `${shortList(queuesPaused, 3)} ${are} paused: nothing in ${them} runs.`,
+    action: `Resume ${them} in /ops/queues. What is due meanwhile waits, and runs then.`,
+  };
+}
+
+function resolversSilent({ ofOurResolvers: domains, attached }: Vitals): Attention | null {
+  const { atLeast, share, inAnyCase } = limits.ofOurResolvers;
+  const isMany = domains >= atLeast && domains >= Math.min(attached * share, inAnyCase);
+  const isMost = domains > 0 && domains * 2 >= attached;
+  if (!isMany && !isMost) return null;
+  return {
+    code: 'resolvers_silent',
+    urgency: 'act',
+    summary: `Our resolvers cannot tell about ${count(domains, 'domain', 'domains')}.`,
+    action:
+      'Ask each of DNS_SERVERS (the system’s, where it is not set) for some name, from the machine of a worker: one that fails has to be mended or replaced. Domains keep their state meanwhile.',
+  };
+}
+
+function overdue({ overdueSeconds }: Vitals): Attention | null {
+  const late = Object.entries(overdueSeconds)
+    .filter(([, seconds]) => seconds > limits.overdueSeconds)
+    .sort(([, a], [, b]) => b - a);
+  const [worst] = late;
+  if (worst === undefined) return null;
+  const others = late.slice(1).map(([queue]) => queue);
+  return {
+    code: 'work_overdue',
+    urgency: 'act',
+    summary: `${worst[0]} is ${inWords(worst[1])} late${others.length === 0 ? '' : `, and so ${others.length === 1 ? 'is' : 'are'} ${others.join(', ')}`}.`,
+    action:
+      'Start more workers where the queue grows; where it does not, look at the oldest domain below and at what its job says.',
+  };
+}
+
+function certificatesEnded({ certificates: { ended } }: Vitals): Attention | null {
+  if (ended === 0) return null;
+  return {
+    code: 'certificates_ended',
+    urgency: 'act',
+    summary: `${count(ended, 'domain that was', 'domains that were')} served ${ended === 1 ? 'has' : 'have'} a certificate that has ended: browsers warn.`,
+    action: 'Look at those that end first, below: each says why it was not renewed.',
+  };
+}
+
+function escalations({ escalationsOpen }: Vitals): Attention | null {
+  if (escalationsOpen === 0) return null;
+  return {
+    code: 'escalations_open',
+    urgency: 'act',
+    summary: `${count(escalationsOpen, 'domain gets', 'domains get')} no certificate, or no next one.`,
+    action: 'Each has its cause and what happens next by itself; act where the cause is ours.',
+  };
+}
+
+function setAside({ jobsSetAside }: Vitals): Attention | null {
+  if (jobsSetAside === 0) return null;
+  return {
+    code: 'jobs_set_aside',
+    urgency: 'act',
+    summary: `${count(jobsSetAside, 'job went', 'jobs went')} wrong again and again, and ${jobsSetAside === 1 ? 'was' : 'were'} set aside.`,
+    action: 'Read the reason: it is a fault of ours. Mend it, then retry the job at its domain.',
+  };
+}
+
+function certificatesEndSoon({ certificates: { day, week } }: Vitals): Attention | null {
+  const soon = day + week;
+  if (soon === 0) return null;
+  return {
+    code: 'certificates_end_soon',
+    urgency: day > 0 ? 'act' : 'watch',
+    summary:
+      day > 0
+        ? `${count(day, 'certificate ends', 'certificates end')} within a day.`
+        : `${count(week, 'certificate ends', 'certificates end')} within a week.`,
+    action:
+      'A certificate is renewed with a third of its life left. Look at those that end first, below.',
+  };
+}
+
+function silentOperators({ dnsOperators }: Vitals): Attention | null {
+  const silent = dnsOperators.filter(({ domains }) => domains >= limits.silentDomains);
+  if (silent.length === 0) return null;
+  const named = silent.map(({ operator, domains }) => `${operator} (${domains} domains)`);
+  return {
+    code: 'dns_operator_silent',
+    urgency: 'watch',
+    summary: `Nobody can tell about domains with name servers of ${shortList(named, 3)}.`,
+    action:
+      'Nothing is lost: such domains keep their state and are asked again. See whether that operator has an outage, or limits our questions.',
+  };
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+/** `12 minutes`; rounded down. */
+export function inWords(seconds: number): string {
+  const units = [
+    [86_400, 'day'],
+    [3_600, 'hour'],
+    [60, 'minute'],
+  ] as const;
+  const [size, name] = units.find(([length]) => seconds >= length * 2) ?? [1, 'second'];
+  const number = Math.floor(seconds / size);
+  return `${number} ${name}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,223 @@
+/**
+ * The pages that people look at: sign-in, projects, domains, operations. Each is made on the server from the API's own
+ * answers and reads without a script; src/dashboard/browser/ makes it move.
+ */
+import FindMyWay from 'find-my-way';
+import type { Api, RawRequest } from '../http/pipeline/api.ts';
+import type { RawResponse } from '../http/pipeline/render.ts';
+import { MAX_TARGET_LENGTH } from '../http/pipeline/router.ts';
+import type { QueueBoard } from '../ops/queue-dashboard.ts';
+import { loadAssets } from './assets.ts';
+import { createClient } from './client.ts';
+import {
+  type Frame,
+  type Link,
+  layout,
+  type PageAnswer,
+  type PageRequest,
+  type PageRoute,
+  type Shown,
+} from './layout.ts';
+import { domainPages } from './pages/domain/page.ts';
+import { domainsPages } from './pages/domains.ts';
+import { opsPages } from './pages/ops/pages.ts';
+import { problemPage } from './pages/problem.ts';
+import { projectPages } from './pages/projects.ts';
+import { settingsPages } from './pages/settings.ts';
+import { signInPages } from './pages/sign-in.ts';
+import { isQueuesPath, QUEUES } from './paths.ts';
+import { answerQueues } from './queues.ts';
+import { kept, redirect, shown, withoutBody } from './respond.ts';
+import { createSessions, isFromHere, readForm, type Session, type Sessions } from './session.ts';
+import { ASSETS, idOf, labelOf, type ToldDeps, told } from './told.ts';
+
+export type DashboardDeps = ToldDeps & {
+  readonly api: Pick<Api, 'handle'>;
+  readonly sessionSecret: Uint8Array;
+  /** What the public address has before the dashboard's paths: empty, or `/store`. */
+  readonly basePath: string;
+  readonly now: () => Date;
+  /** Missing: there are no queues to look at. */
+  readonly queueBoard?: QueueBoard;
+};
+
+/** The API with the dashboard beside it: what is no page of ours is the API's to answer. */
+export function withDashboard(api: Api, deps: Omit<DashboardDeps, 'api'>): Api {
+  const dashboard = createDashboard({ ...deps, api });
+  return {
+    ...api,
+    async handle(raw) {
+      if (raw.refusal) return api.handle(raw);
+      const found = dashboard.find(raw);
+      if (found !== null) return told(deps, raw, found.label, found.answer);
+      const response = await api.handle(raw);
+      if (response.status !== 404 || !wantsPage(raw)) return response;
+      // The API has told of it, by this id.
+      const id = { 'x-request-id': response.headers['x-request-id'] ?? '' };
+      const page = await dashboard.notFound(raw);
+      return { ...page, headers: { ...page.headers, ...id } };
+    },
+  };
+}
+
+/** A page or an asset. `label`: in place of an operation's name. */
+type FoundPage = {
+  readonly label: string;
+  /** Never rejects. */
+  readonly answer: (raw: RawRequest) => Promise<RawResponse>;
+};
+
+export type Dashboard = {
+  /** Null where the path is none of the dashboard's. */
+  readonly find: (raw: Pick<RawRequest, 'method' | 'target'>) => FoundPage | null;
+  /** For who looks for a page where there is none. Never rejects. */
+  readonly notFound: (raw: RawRequest) => Promise<RawResponse>;
+};
+
+/** Of those who are signed in. */
+const pages: readonly PageRoute[] = [
+  ...projectPages(),
+  ...domainsPages(),
+  ...domainPages(),
+  ...settingsPages(),
+  ...opsPages(),
+];
+
+export function createDashboard(deps: DashboardDeps): Dashboard {
+  const { basePath, now } = deps;
+  const assets = loadAssets();
+  const sessions = createSessions(deps.sessionSecret, now);
+  const paths = FindMyWay({ maxParamLength: MAX_TARGET_LENGTH });
+  for (const page of [...signInPages(sessions), ...pages])
+    paths.on(page.method, page.path, () => {}, page);
+  const link: Link = (path) => basePath + path;
+  const queues = createQueues(deps, { assets, sessions, link });
+
+  async function answer(raw: RawRequest, page: PageRoute, found: Found): Promise<RawResponse> {
+    const session = await sessions.find(raw.headers['cookie']);
+    const frame = { assets, link, session, now: now() };
+    try {
+      const form = page.method === 'POST' ? await ownForm(raw, page, session) : noForm;
+      if (typeof form === 'string') return shownAs(frame, problemPage(form, frame));
+      const apiWith = (apiKey: string) => createClient(deps.api, raw, apiKey);
+      const { headers } = raw;
+      return await handled(raw, page, { ...frame, ...found, headers, form, apiWith });
+    } catch (err) {
+      deps.log.error({ err, requestId: idOf(raw), page: page.path }, 'fault of a page');
+      return shownAs(frame, problemPage('fault', frame));
+    }
+  }
+
+  async function handled(raw: RawRequest, page: PageRoute, request: Asked): Promise<RawResponse> {
+    const { apiWith, session } = request;
+    if (page.isOpen) return render(request, await page.handle(request));
+    if (session === null) return redirect(link(signInPath(raw, basePath)));
+    const made = await page.handle({ ...request, session, api: apiWith(session.apiKey) });
+    // The key has ended since it was signed in with.
+    return isOver(made)
+      ? redirect(link(signInPath(raw, basePath, 'ended')), sessions.ended)
+      : render(request, made);
+  }
+
+  return {
+    find({ method: asked, target }) {
+      const { path, query } = parts(target);
+      const found = (label: string, act: FoundPage['answer']): FoundPage => {
+        return { label, answer: async (raw) => withoutBody(raw, await act(raw)) };
+      };
+      if (queues !== null && isQueuesPath(path)) {
+        return found(labelOf(QUEUES), (raw) => queues(raw, path, query));
+      }
+      const method = asked === 'HEAD' ? 'GET' : asked;
+      const asset = method === 'GET' ? assets.find(path) : undefined;
+      if (asset !== undefined) return found(ASSETS, async () => kept(asset));
+      const match = paths.find(method as 'GET', path); // any other finds nothing
+      if (match === null) return null;
+      const params = match.params as Record<string, string>; // every `:name` of a path that matched
+      const page = match.store as PageRoute; // what was given to `on`
+      return found(labelOf(page.path), (raw) => answer(raw, page, { params, query }));
+    },
+    async notFound(raw) {
+      const session = await sessions.find(raw.headers['cookie']);
+      const frame = { assets, link, session, now: now() };
+      return withoutBody(raw, shownAs(frame, problemPage('not_found', frame)));
+    },
+  };
+}
+
+const noForm = new URLSearchParams();
+
+/** Or why it is not taken. */
+async function ownForm(raw: RawRequest, page: PageRoute, session: Session | null) {
+  const read = await readForm(raw);
+  if (read.kind === 'too_large') return 'too_large';
+  const asked = page.isOpen && page.hasNoToken ? null : session;
+  return read.kind === 'form' && isFromHere(raw, asked, read.form) ? read.form : 'not_from_here';
+}
+
+type Shared = Pick<Frame, 'assets' | 'link'> & { readonly sessions: Sessions };
+
+/** Their paths are bull-board's own, and so are its calls, which are no forms. */
+function createQueues(deps: DashboardDeps, { assets, sessions, link }: Shared) {
+  const { basePath, log, now, queueBoard: board } = deps;
+  if (board === undefined) return null;
+  return async (raw: RawRequest, path: string, query: URLSearchParams): Promise<RawResponse> => {
+    const session = await sessions.find(raw.headers['cookie']);
+    if (session === null) return redirect(link(signInPath(raw, basePath)));
+    const api = createClient(deps.api, raw, session.apiKey);
+    const asked = { raw, path: path.slice(QUEUES.length), query, session, api };
+    const answered = await answerQueues({ board, link, log }, asked);
+    if (answered.kind === 'over') {
+      return redirect(link(signInPath(raw, basePath, 'ended')), sessions.ended);
+    }
+    const frame = { assets, link, session, now: now() };
+    return answered.kind === 'sent' ? answered.response : shownAs(frame, answered.page);
+  };
+}
+
+/** A browser that was sent there by a person, not a client of the API. */
+function wantsPage({ method, target, headers }: RawRequest): boolean {
+  const isRead = method === 'GET' || method === 'HEAD';
+  return isRead && !target.startsWith('/v1/') && headers['accept']?.includes('text/html') === true;
+}
+
+/** The sign-in with the way back: to the page that was asked for, or on which the form was. */
+function signInPath({ method, target, headers }: RawRequest, basePath: string, why?: 'ended') {
+  const from = URL.canParse(headers['referer'] ?? '') ? new URL(headers['referer'] ?? '') : null;
+  const isOurs = from?.host === headers['host'] && from?.pathname.startsWith(basePath);
+  const page = isOurs && from ? from.pathname.slice(basePath.length) : '/projects';
+  const then = method === 'POST' ? page : target;
+  return `/?then=${encodeURIComponent(then)}${why === undefined ? '' : `&why=${why}`}`;
+}
+
+function isOver(answer: PageAnswer): boolean {
+  if (answer.kind === 'raw') return answer.response.status === 401;
+  return answer.kind === 'page' && answer.status === 401;
+}
+
+type Found = {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+};
+
+type Asked = Frame & PageRequest;
+
+function render(frame: Frame, answer: PageAnswer): RawResponse {
+  switch (answer.kind) {
+    case 'page':
+      return shownAs(frame, answer);
+    case 'see_other':
+      return redirect(frame.link(answer.path), answer.cookie);
+    case 'raw':
+      return answer.response;
+  }
+}
+
+function shownAs(frame: Frame, page: Shown): RawResponse {
+  return shown(layout(frame, page), page.status ?? 200);
+}
+
+function parts(target: string): { path: string; query: URLSearchParams } {
+  const [path = '', query = ''] = target.split(/\?(.*)/s);
+  return { path, query: new URLSearchParams(query) };
+}

@@ -1,0 +1,144 @@
+/** What every page has: the frame, the way back, signing out. */
+
+import { icon, pagePolicy } from '../http/page-head.ts';
+import type { RawResponse } from '../http/pipeline/render.ts';
+import type { Headers } from '../http/pipeline/route.ts';
+import { attribute, type Html, html } from '../net/html.ts';
+import type { Assets } from './assets.ts';
+import type { ApiClient } from './client.ts';
+import { offers, type Session } from './session.ts';
+
+export const PAGE_POLICY = pagePolicy({ forms: 'self' });
+
+export type Frame = {
+  readonly assets: Assets;
+  readonly link: Link;
+  readonly now: Date;
+  /** Null: nobody is signed in. */
+  readonly session: Session | null;
+};
+
+/** The id of the last element: a page is shown once all of it is there, or what comes later would move what came before. */
+const LAST = 'spoken';
+
+/** The whole document. */
+export function layout({ assets, link, now, session }: Frame, shown: Shown): string {
+  const { title, main, above = [], status = 200 } = shown;
+  // What answers a form has the form's address, where it cannot be asked for again.
+  const events = status === 200 ? shown.events : undefined;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Signpost</title>
+<link rel="icon" href="${icon}">
+<link rel="stylesheet" href="${link(assets.style)}">
+<link rel="expect" href="#${LAST}" blocking="render">
+${assets.modules.map((path) => html`<link rel="modulepreload" href="${link(path)}">`)}
+<script type="module" src="${link(assets.script)}"></script>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top">
+<p class="brand"><a href="${link('/')}">Signpost</a></p>
+${session === null ? null : navigation(link, session)}
+</header>
+<main id="main" tabindex="-1" data-now="${now.toISOString()}"${live(link, events)}>
+<div class="above">${above.length === 0 ? null : crumbs(link, above)}${events === undefined ? null : liveness}</div>
+${main}
+</main>
+<p id="${LAST}" class="unseen" role="status"></p>
+</body>
+</html>
+`.html;
+}
+
+/** Where the script listens, and to what. */
+function live(link: Link, events: Shown['events']): Html | null {
+  if (events === undefined) return null;
+  return html`${attribute('data-events', link(events.path))}${attribute('data-types', events.types.join(' '))}`;
+}
+
+/** Whether the page moves by itself; the script says. */
+const liveness = html`<p class="liveness" id="liveness" data-state="opening"><span aria-hidden="true" class="dot"></span> <span class="words">Watching</span></p>`;
+
+function navigation(link: Link, session: Session): Html {
+  return html`<nav class="main" aria-label="Signpost">
+${offers(session, 'domains:read') ? html`<a href="${link('/projects')}">Projects</a>` : null}
+${offers(session, 'ops:read') ? html`<a href="${link('/ops')}">Operations</a>` : null}
+<a href="${link('/docs')}">API</a>
+${form(link('/sign-out'), session, html`<button class="plain">Sign out</button>`)}
+</nav>`;
+}
+
+function crumbs(link: Link, above: NonNullable<Shown['above']>): Html {
+  return html`<nav class="crumbs" aria-label="Where this page is"><ol>
+${above.map(({ text, path }) => html`<li><a href="${link(path)}">${text}</a></li>`)}
+</ol></nav>`;
+}
+
+/** A form that changes something: with the session's token, without which it is refused. */
+export function form(action: string, { csrf }: Session, fields: Html): Html {
+  return html`<form method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}">${fields}</form>`;
+}
+
+/** Paths of ours as the browser reaches them, below the base path. */
+export type Link = (path: string) => string;
+
+export type PageRequest = {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** What a form of ours sent; empty for GET. */
+  readonly form: URLSearchParams;
+  readonly headers: Headers;
+  readonly link: Link;
+  readonly now: Date;
+  /** The API for who brings this key. */
+  readonly apiWith: (apiKey: string) => ApiClient;
+};
+
+export type SignedInRequest = PageRequest & {
+  readonly session: Session;
+  readonly api: ApiClient;
+};
+
+export type Shown = {
+  readonly kind: 'page';
+  readonly status?: number;
+  readonly title: string;
+  readonly main: Html;
+  /** The stream of events after which the page is asked for again: a path of ours, and the types that count. */
+  readonly events?: { readonly path: string; readonly types: readonly string[] };
+  /** Where it stands below, the outermost first; the page itself is not among them. */
+  readonly above?: readonly { readonly text: string; readonly path: string }[];
+};
+
+export type PageAnswer =
+  | Shown
+  /** Answered 303 (RFC 9110, 15.4.4): the browser asks for another page. `cookie`: a Set-Cookie value. */
+  | { readonly kind: 'see_other'; readonly path: string; readonly cookie?: string }
+  /** The API's own answer, passed on. */
+  | { readonly kind: 'raw'; readonly response: RawResponse };
+
+export type Page = (request: SignedInRequest) => Promise<PageAnswer>;
+
+export type PageRoute =
+  | {
+      readonly method: 'GET' | 'POST';
+      readonly path: string;
+      readonly isOpen?: false;
+      readonly handle: Page;
+    }
+  /** For who is not signed in, too. */
+  | {
+      readonly method: 'GET' | 'POST';
+      readonly path: string;
+      readonly isOpen: true;
+      /** Its form is sent by who is not signed in, or was not yet when it was shown. */
+      readonly hasNoToken?: true;
+      readonly handle: (
+        request: PageRequest & { readonly session: Session | null },
+      ) => Promise<PageAnswer>;
+    };

@@ -1,0 +1,148 @@
+/** One domain: where it stands, what to do, the record, what each name server shows, the certificate, what happened. */
+
+import type { ErrorBody } from '../../../http/pipeline/errors.ts';
+import { eventTypes } from '../../../http/schemas/events.ts';
+import { attribute, type Html, html } from '../../../net/html.ts';
+import type { Domain, Event, Project, Settings } from '../../client.ts';
+import {
+  form,
+  type Link,
+  type Page,
+  type PageRoute,
+  type Shown,
+  type SignedInRequest,
+} from '../../layout.ts';
+import { menu, part, refusal, statusBadge } from '../../parts/part.ts';
+import { spokenStanding, standing, whoActs } from '../../parts/standing.ts';
+import { apiPath, domainPath, projectPath } from '../../paths.ts';
+import { roleOf } from '../domains.ts';
+import { refusedPage } from '../problem.ts';
+import { certificateSection } from './certificate.ts';
+import { findingsSection, serversSection } from './findings.ts';
+import { isRecordThere, recordSection, steps } from './record.ts';
+import { removalPages } from './remove.ts';
+import { timelineSection } from './timeline.ts';
+
+export function domainPages(): readonly PageRoute[] {
+  const path = '/projects/:projectId/domains/:hostname';
+  return [
+    { method: 'GET', path, handle: (asked) => domainPage(asked) },
+    { method: 'POST', path: `${path}/verify`, handle: verify },
+    { method: 'GET', path: '/projects/:projectId/events', handle: events },
+    ...removalPages(),
+  ];
+}
+
+async function domainPage(asked: SignedInRequest, error: ErrorBody | null = null): Promise<Shown> {
+  const { api, params } = asked;
+  const [projectId, hostname] = [params['projectId'] ?? '', params['hostname'] ?? ''];
+  const [path, inProject] = [domainPath(projectId, hostname), projectPath(projectId)];
+  const [project, domain, timeline, settings] = await Promise.all([
+    api.call<Project>('GET', apiPath(inProject)),
+    api.call<Domain>('GET', apiPath(path)),
+    api.call<readonly Event[]>('GET', apiPath(`${path}/timeline`)),
+    api.call<Settings>('GET', apiPath(`${inProject}/domain-settings`)),
+  ]);
+  if (!project.ok) return refusedPage(project.error, asked);
+  if (!domain.ok) {
+    return timeline.ok
+      ? removedPage(asked, project.body, timeline.body)
+      : refusedPage(domain.error, asked);
+  }
+  if (!timeline.ok) return refusedPage(timeline.error, asked);
+  if (!settings.ok) return refusedPage(settings.error, asked);
+  const { unicodeHostname, status } = domain.body;
+  const query = `hostname=${encodeURIComponent(domain.body.hostname)}&checks=tell`;
+  return {
+    kind: 'page',
+    status: error?.status ?? 200,
+    title: `${unicodeHostname}: ${status}`,
+    above: crumbs(project.body),
+    events: { path: `${inProject}/events?${query}`, types: eventTypes },
+    main: sections(asked, domain.body, timeline.body, settings.body, error),
+  };
+}
+
+function crumbs({ id, name }: Pick<Project, 'id' | 'name'>) {
+  return [
+    { text: 'Projects', path: '/projects' },
+    { text: name, path: `${projectPath(id)}/domains` },
+  ];
+}
+
+function sections(
+  asked: SignedInRequest,
+  domain: Domain,
+  timeline: readonly Event[],
+  settings: Settings,
+  error: ErrorBody | null,
+): Html {
+  const { link, now } = asked;
+  const findings = part('findings', html`${findingsSection(domain)}`);
+  const record = part('record', recordSection(domain));
+  return html`${refusal(error)}
+${part('head', head(domain, settings, link))}
+${part('standing', standingPanel(asked, domain), { say: spokenStanding(domain) })}
+${isRecordThere(domain) ? [findings, record] : [record, findings]}
+${part('servers', serversSection(domain, now))}
+${part('certificate', certificateSection(domain, now))}
+${part('timeline', timelineSection(timeline, now))}`;
+}
+
+function head(domain: Domain, settings: Settings, link: Link): Html {
+  const { hostname, unicodeHostname, projectId, status } = domain;
+  const path = link(domainPath(projectId, hostname));
+  const items = [
+    html`<a href="${link(`${projectPath(projectId)}/settings`)}">Primary and redirects</a>`,
+    html`<a class="danger" href="${path}/remove">Remove</a>`,
+  ];
+  const open =
+    status === 'live'
+      ? html` <a href="https://${hostname}/" rel="noopener noreferrer">Visit</a>`
+      : null;
+  return html`<div class="head"><div><h1>${unicodeHostname}</h1>${statusBadge(status)}</div>${menu('menu', unicodeHostname, items)}</div>
+<p class="quiet under">${unicodeHostname === hostname ? null : hostname}${roleOf(hostname, settings)}${open}</p>`;
+}
+
+function standingPanel({ link, now, session }: SignedInRequest, domain: Domain): Html {
+  const { projectId, hostname, status, summary } = domain;
+  const label = status === 'pending' ? 'Verify' : 'Re-verify';
+  // Where nothing has to be done, nothing asks for it.
+  const isCalm = status === 'live' || status === 'verified';
+  const verifying = form(
+    link(`${domainPath(projectId, hostname)}/verify`),
+    session,
+    html`<button id="verify"${attribute('class', isCalm ? 'secondary' : null)}>${label}</button>`,
+  );
+  return html`<section class="panel" aria-label="Where it stands">${steps(domain)}
+<p class="standing large">${standing(domain, now)}</p>
+<div class="act">${summary.actor === null ? null : whoActs('Who acts now', summary.actor)}${verifying}</div></section>`;
+}
+
+const verify: Page = async (asked) => {
+  const { api, params } = asked;
+  const path = domainPath(params['projectId'] ?? '', params['hostname'] ?? '');
+  const answer = await api.call('POST', apiPath(`${path}/verify`));
+  return answer.ok ? { kind: 'see_other', path } : domainPage(asked, answer.error);
+};
+
+/** The history of a domain stays when it is removed. */
+function removedPage(asked: SignedInRequest, project: Project, timeline: readonly Event[]): Shown {
+  const hostname = timeline[0]?.hostname ?? asked.params['hostname'] ?? '';
+  return {
+    kind: 'page',
+    status: 404,
+    title: `${hostname}: removed`,
+    above: crumbs(project),
+    main: html`<h1>${hostname}</h1>
+<p>This domain is removed, and serves no traffic. Added again, it asks for the same record: <a href="${asked.link(`${projectPath(project.id)}/domains`)}">add it</a>.</p>
+${timelineSection(timeline, asked.now)}`,
+  };
+}
+
+/** The API's stream, for who is signed in. */
+const events: Page = async ({ api, params, query, headers }) => {
+  const asked = query.size === 0 ? '' : `?${query}`;
+  const path = apiPath(`${projectPath(params['projectId'] ?? '')}/events${asked}`);
+  return { kind: 'raw', response: await api.pass(path, headers['last-event-id']) };
+};

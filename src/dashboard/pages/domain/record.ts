@@ -1,0 +1,88 @@
+/** The DNS record to create, what this provider calls it, and where it is entered. */
+import { attribute, type Html, html } from '../../../net/html.ts';
+import type { Domain } from '../../client.ts';
+import { copyable, fold } from '../../parts/part.ts';
+import { table } from '../../parts/table.ts';
+
+/** Otherwise it is what the page is about. */
+export function isRecordThere({ status }: Domain): boolean {
+  return status === 'live' || status === 'verified';
+}
+
+export function recordSection(domain: Domain): Html {
+  const { record, zone } = domain;
+  const isThere = isRecordThere(domain);
+  const patience = isThere ? [] : [PATIENCE];
+  const hints = [...naming(domain), whereToEnter(domain), LASTING, ...patience];
+  return html`<h2 id="record-title">DNS record</h2>
+<p>${isThere ? 'It stands' : 'Create it'} in the zone <strong>${zone}</strong>${isThere ? '; leave it as it is' : ''}.</p>
+${table(
+  'The DNS record to create',
+  [
+    { heading: 'Type', cell: ({ type }) => html`<code>${type}</code>`, names: true },
+    { heading: 'Name', cell: ({ name }) => copyable(name, 'the name'), className: 'name' },
+    { heading: 'Value', cell: ({ value }) => copyable(value, 'the value'), className: 'wide' },
+    { heading: 'TTL', cell: ({ ttl }) => html`<code>${ttl}</code>` },
+  ],
+  [record],
+)}
+${fold('how-to-enter', 'How it is entered', html`<ul class="hints">${hints.map((words) => html`<li>${words}</li>`)}</ul>`)}`;
+}
+
+const LASTING =
+  'It never changes: not when you verify again, and not when you remove the domain and add it again.';
+
+/** As the interface says of DNS propagation. */
+const PATIENCE =
+  'A change in the DNS is often seen within a few minutes, and may take up to 48 hours. This page follows it; nobody has to wait here.';
+
+/** What the fields of the provider's form want. */
+function naming({ hostname, provider, record, zone }: Domain): readonly (Html | string)[] {
+  if (record.type === 'ALIAS') return [inPlaceOfCname(provider, zone)];
+  return [
+    html`Enter only <code>${record.name}</code> as the name: most providers add <code>.${zone}</code> by themselves. One that wants the full name gets <code>${hostname}</code>.`,
+  ];
+}
+
+function inPlaceOfCname(provider: Domain['provider'], zone: string): Html | string {
+  if (provider === null) {
+    return 'At the top of a zone no CNAME may stand. Providers call what stands there instead ALIAS, ANAME or CNAME flattening; not every one has it. The name @ is the zone itself; some forms want it empty.';
+  }
+  const { name, apex } = provider;
+  if (apex === null) {
+    return `${name} has no such record, as far as we know. Add www.${zone} here and redirect ${zone} to it there, or create the A and AAAA records that the last check names.`;
+  }
+  return apex === 'CNAME flattening'
+    ? html`${name} calls it CNAME flattening: create a CNAME with the name <code>@</code> there, and it is turned into addresses by itself.`
+    : html`${name} calls it ${apex}. The name <code>@</code> is the zone itself.`;
+}
+
+function whereToEnter({ provider, zone }: Domain): Html | string {
+  return provider === null
+    ? html`It is entered where the DNS of ${zone} is kept, mostly where the domain was bought: look for “DNS settings”, “DNS records” or “zone editor”.`
+    : provider.where;
+}
+
+type State = 'done' | 'current' | 'failed' | 'to come';
+
+const progress: { readonly [S in Domain['status']]: readonly [State, State, State] } = {
+  pending: ['current', 'to come', 'to come'],
+  verified: ['done', 'current', 'to come'],
+  live: ['done', 'done', 'done'],
+  drifted: ['failed', 'done', 'failed'],
+  failed: ['failed', 'to come', 'to come'],
+};
+
+const names = ['DNS record', 'Certificate', 'Live'] as const;
+
+export function steps({ status }: Domain): Html {
+  const states = progress[status];
+  return html`<ol class="steps" aria-label="Progress">
+${names.map((name, index) => step(name, states[index] ?? 'to come'))}
+</ol>`;
+}
+
+function step(name: string, state: State): Html {
+  const [className] = state.split(' ');
+  return html`<li class="${className ?? ''}"${attribute('aria-current', state === 'current' ? 'step' : null)}>${name} <span class="unseen">(${state})</span></li>`;
+}

@@ -1,0 +1,121 @@
+/** Removing a domain: what it means, what goes with it, and the redirect that should come first. */
+
+import type { ErrorBody } from '../../../http/pipeline/errors.ts';
+import { type Html, html } from '../../../net/html.ts';
+import type { Domain, Project, Settings } from '../../client.ts';
+import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../../layout.ts';
+import { choiceField } from '../../parts/fields.ts';
+import { refusal } from '../../parts/part.ts';
+import { apiPath, domainPath, projectPath } from '../../paths.ts';
+import { refusedPage } from '../problem.ts';
+import { changeSettings, withRedirect } from '../settings-change.ts';
+
+export function removalPages(): readonly PageRoute[] {
+  const path = '/projects/:projectId/domains/:hostname';
+  return [
+    { method: 'GET', path: `${path}/remove`, handle: (asked) => removalPage(asked) },
+    { method: 'POST', path: `${path}/remove`, handle: remove },
+    { method: 'POST', path: `${path}/redirect`, handle: redirectInstead },
+  ];
+}
+
+/** Our choice: more names than anybody wants to choose from; the settings take any. */
+const CHOICES_MAX = 100;
+
+async function removalPage(asked: SignedInRequest, error: ErrorBody | null = null): Promise<Shown> {
+  const { api, params } = asked;
+  const inProject = projectPath(params['projectId'] ?? '');
+  const path = domainPath(params['projectId'] ?? '', params['hostname'] ?? '');
+  const [project, domain, domains, settings] = await Promise.all([
+    api.call<Project>('GET', apiPath(inProject)),
+    api.call<Domain>('GET', apiPath(path)),
+    api.call<readonly Domain[]>('GET', apiPath(`${inProject}/domains`)),
+    api.call<Settings>('GET', apiPath(`${inProject}/domain-settings`)),
+  ]);
+  if (!project.ok) return refusedPage(project.error, asked);
+  if (!domain.ok) return refusedPage(domain.error, asked);
+  if (!domains.ok) return refusedPage(domains.error, asked);
+  if (!settings.ok) return refusedPage(settings.error, asked);
+  const { hostname, unicodeHostname } = domain.body;
+  const isLive = (one: Domain) => Number(one.status === 'live');
+  const others = domains.body
+    .filter((one) => one.hostname !== hostname)
+    .toSorted((one, other) => isLive(other) - isLive(one))
+    .map((one) => one.hostname);
+  return {
+    kind: 'page',
+    status: error?.status ?? 200,
+    title: `Remove ${unicodeHostname}`,
+    above: [
+      { text: 'Projects', path: '/projects' },
+      { text: project.body.name, path: `${inProject}/domains` },
+      { text: unicodeHostname, path },
+    ],
+    main: html`<h1>Remove ${unicodeHostname}?</h1>
+${refusal(error)}
+<p>Removal stops serving traffic <strong>at once</strong>. Whoever follows a link to ${unicodeHostname} then gets an error. If its address was shared, set up a redirect first.</p>
+${redirectOffer(asked, hostname, others)}
+${removalForm(asked, hostname, settings.body)}`,
+  };
+}
+
+function redirectOffer(
+  { link, params, session }: SignedInRequest,
+  hostname: string,
+  others: readonly string[],
+): Html {
+  const inProject = projectPath(params['projectId'] ?? '');
+  const title = html`<h2 id="instead">Redirect it instead</h2>`;
+  if (others.length === 0) {
+    return html`<section class="panel" aria-labelledby="instead">${title}<p>There is no other domain to redirect to yet. <a href="${link(`${inProject}/domains`)}">Add the new one first.</a></p></section>`;
+  }
+  const choices = others.slice(0, CHOICES_MAX).map((one) => ({ value: one, text: one }));
+  const fields = html`${choiceField({ name: 'to', label: `Send visitors of ${hostname} to` }, choices)}<button>Redirect</button>`;
+  const path = link(`${domainPath(params['projectId'] ?? '', hostname)}/redirect`);
+  return html`<section class="panel" aria-labelledby="instead">${title}<p>It stays attached, keeps its certificate, and sends everybody on with path and query (301).</p>${form(path, session, fields)}</section>`;
+}
+
+function removalForm(
+  { link, params, session }: SignedInRequest,
+  hostname: string,
+  settings: Settings,
+): Html {
+  const goes = goesWithIt(hostname, settings);
+  const path = link(domainPath(params['projectId'] ?? '', hostname));
+  const list =
+    goes.length === 0
+      ? null
+      : html`<p>These settings go with it:</p><ul>${goes.map((words) => html`<li>${words}</li>`)}</ul><input type="hidden" name="orphans" value="drop">`;
+  const fields = html`${list}<p class="actions"><button class="danger">Remove ${hostname}</button> <a href="${path}">Keep it</a></p>`;
+  return html`<section class="panel" aria-labelledby="removal"><h2 id="removal">Remove it</h2><p>Its history stays. Added again, it asks for the same DNS record.</p>${form(`${path}/remove`, session, fields)}</section>`;
+}
+
+function goesWithIt(hostname: string, { domains }: Settings): readonly string[] {
+  const { primary, redirects } = domains;
+  return [
+    ...(primary === hostname ? ['It is the primary domain; the project then has none.'] : []),
+    ...redirects
+      .filter(({ from, to }) => from === hostname || to === hostname)
+      .map(({ from, to, status }) => `The redirect from ${from} to ${to} (${status}).`),
+  ];
+}
+
+const remove: Page = async (asked) => {
+  const { api, form: typed, params } = asked;
+  const [projectId, hostname] = [params['projectId'] ?? '', params['hostname'] ?? ''];
+  const orphans = typed.get('orphans') === 'drop' ? '?orphans=drop' : '';
+  const answer = await api.call('DELETE', `${apiPath(domainPath(projectId, hostname))}${orphans}`);
+  if (!answer.ok) return removalPage(asked, answer.error);
+  const removed = encodeURIComponent(hostname);
+  return { kind: 'see_other', path: `${projectPath(projectId)}/domains?removed=${removed}` };
+};
+
+const redirectInstead: Page = async (asked) => {
+  const { form: typed, params } = asked;
+  const [projectId, from] = [params['projectId'] ?? '', params['hostname'] ?? ''];
+  const redirect = { from, to: typed.get('to') ?? '', status: 301 };
+  const answer = await changeSettings(asked, withRedirect(redirect));
+  return answer.ok
+    ? { kind: 'see_other', path: `${projectPath(projectId)}/settings` }
+    : removalPage(asked, answer.error);
+};

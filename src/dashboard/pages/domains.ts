@@ -1,0 +1,143 @@
+/** A project's settings → Domains: what is missing first, the form that adds one, and where each of them stands. */
+import { toUnicodeName } from '../../core/names/idna.ts';
+import type { ErrorBody } from '../../http/pipeline/errors.ts';
+import { eventTypes } from '../../http/schemas/events.ts';
+import { type Html, html } from '../../net/html.ts';
+import type { Domain, HostnameReading, Project, Settings } from '../client.ts';
+import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
+import { textField } from '../parts/fields.ts';
+import { empty, menu, notice, part, refusal, statusBadge } from '../parts/part.ts';
+import { spokenStanding } from '../parts/standing.ts';
+import { paged, pager, projectHead } from '../parts/table.ts';
+import { apiPath, domainPath, projectPath } from '../paths.ts';
+import { missingSteps, prerequisitePages } from './prerequisites.ts';
+import { refusedPage } from './problem.ts';
+
+export function domainsPages(): readonly PageRoute[] {
+  const path = '/projects/:projectId/domains';
+  return [
+    { method: 'GET', path, handle: (asked) => domainsPage(asked) },
+    { method: 'POST', path, handle: addDomain },
+    { method: 'GET', path: '/projects/:projectId/reading', handle: readingPage },
+    ...prerequisitePages(domainsPage),
+  ];
+}
+
+const PAGE_SIZE = 25; // our choice: with names as long as names can be it is a page of 100 KB at most
+
+export async function domainsPage(
+  asked: SignedInRequest,
+  error: ErrorBody | null = null,
+): Promise<Shown> {
+  const { api, link, params, query } = asked;
+  const path = projectPath(params['projectId'] ?? '');
+  const [project, domains, settings] = await Promise.all([
+    api.call<Project>('GET', apiPath(path)),
+    api.call<readonly Domain[]>('GET', apiPath(`${path}/domains`)),
+    api.call<Settings>('GET', apiPath(`${path}/domain-settings`)),
+  ]);
+  for (const answer of [project, domains, settings]) {
+    if (!answer.ok) return refusedPage(answer.error, asked);
+  }
+  if (!project.ok || !domains.ok || !settings.ok) throw new Error('each was looked at above');
+  const missing = missingSteps(asked, project.body, error);
+  const { items, ...at } = paged(domains.body, query.get('page'), PAGE_SIZE);
+  return {
+    kind: 'page',
+    status: error?.status ?? 200,
+    title: `${project.body.name}: domains`,
+    above: [{ text: 'Projects', path: '/projects' }],
+    events: { path: `${path}/events`, types: eventTypes },
+    main: html`${projectHead(project.body, 'domains', link)}
+${removedNotice(asked, domains.body)}
+${part('step', missing ?? adder(asked, error))}
+${part('list', missing !== null && items.length === 0 ? html`` : html`<h2>Domains</h2>${part('domains', list(asked, items, settings.body))}`)}
+${part('pager', html`${pager(at, link(`${path}/domains`))}`)}`,
+  };
+}
+
+/** The name comes from the address of the page: only what is none of the project's any more is said to be removed. */
+function removedNotice({ query }: SignedInRequest, domains: readonly Domain[]): Html | null {
+  const removed = query.get('removed');
+  if (removed === null || !/^[a-z0-9.-]{1,253}$/.test(removed)) return null;
+  if (domains.some(({ hostname }) => hostname === removed)) return null;
+  return notice(`${removed} is removed, and serves no traffic. Its history stays.`);
+}
+
+function list(asked: SignedInRequest, domains: readonly Domain[], settings: Settings): Html {
+  return domains.length === 0
+    ? empty(
+        'No domain yet',
+        'Add one above: you get one DNS record to create, and the rest happens by itself.',
+      )
+    : html`<ul class="cards">${domains.map((domain) => row(asked, domain, settings))}</ul>`;
+}
+
+/** Without the next check, whose time only a domain's own page keeps up with. */
+function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Html {
+  const { hostname, unicodeHostname, projectId, status, summary } = domain;
+  const path = link(domainPath(projectId, hostname));
+  const items = [
+    html`<a href="${path}">Open</a>`,
+    html`<a class="danger" href="${path}/remove">Remove</a>`,
+  ];
+  const content = html`<div class="card-head"><p><a class="title" href="${path}">${unicodeHostname}</a> ${statusBadge(status)}${roleOf(hostname, settings)}</p>${menu(`menu-${hostname}`, unicodeHostname, items)}</div>
+<p class="standing"><span class="now">${summary.now}</span></p>`;
+  return html`<li>${part(`domain-${hostname}`, content, { className: 'card', say: spokenStanding(domain) })}</li>`;
+}
+
+/** What the settings say of it. */
+export function roleOf(hostname: string, { domains }: Settings): Html | null {
+  if (domains.primary === hostname) return html` <span class="role">Primary</span>`;
+  const redirect = domains.redirects.find(({ from }) => from === hostname);
+  return redirect === undefined
+    ? null
+    : html` <span class="role">Redirects to ${toUnicodeName(redirect.to)} (${redirect.status})</span>`;
+}
+
+function adder(
+  { form: typed, link, params, session }: SignedInRequest,
+  error: ErrorBody | null,
+): Html {
+  const path = link(projectPath(params['projectId'] ?? ''));
+  const fields = html`${textField({
+    name: 'hostname',
+    label: 'Domain or subdomain',
+    value: typed.get('hostname') ?? '',
+    placeholder: 'docs.example.com',
+    inputmode: 'url',
+    hint: html`Any spelling will do, a whole address too.<span id="reading" data-reading="${path}/reading" aria-live="polite"></span>`,
+    problem: error?.message ?? null,
+  })}
+<button>Add domain</button>`;
+  return html`<section class="panel" aria-labelledby="add"><h2 id="add">Add domain</h2>${form(`${path}/domains`, session, fields)}</section>`;
+}
+
+const addDomain: Page = async (asked) => {
+  const path = projectPath(asked.params['projectId'] ?? '');
+  const hostname = asked.form.get('hostname') ?? '';
+  const answer = await asked.api.call<Domain>('POST', apiPath(`${path}/domains`), { hostname });
+  return answer.ok
+    ? { kind: 'see_other', path: domainPath(answer.body.projectId, answer.body.hostname) }
+    : domainsPage(asked, answer.error);
+};
+
+/** How what is typed is read; the script puts it below the field. */
+const readingPage: Page = async ({ api, query }) => {
+  const text = query.get('hostname') ?? '';
+  const answer = await api.call<HostnameReading>(
+    'GET',
+    `/v1/hostname?text=${encodeURIComponent(text)}`,
+  );
+  const words = answer.ok ? readAs(answer.body) : refusal(answer.error);
+  return {
+    kind: 'page',
+    title: 'How it is read',
+    main: html`<h1>How it is read</h1><div id="reading">${words}</div>`,
+  };
+};
+
+function readAs({ hostname, unicodeHostname, zone, record }: HostnameReading): Html {
+  const also = unicodeHostname === hostname ? null : html` (${unicodeHostname})`;
+  return html`<span class="read">Read as <strong>${hostname}</strong>${also}: one ${record.type} record named <code>${record.name}</code> in ${zone}.</span>`;
+}

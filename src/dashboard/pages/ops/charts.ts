@@ -1,0 +1,98 @@
+/** What happened in the last hours, drawn on the server; each drawing says in words what it shows. */
+import { HOUR } from '../../../core/time.ts';
+import { type Html, html } from '../../../net/html.ts';
+import type { Overview } from '../../client.ts';
+import { table } from '../../parts/table.ts';
+
+const HOURS = 24;
+
+type Series = { readonly title: string; readonly types: readonly string[]; readonly tone: string };
+
+const series: readonly Series[] = [
+  { title: 'Added', types: ['domain.added'], tone: 'busy' },
+  { title: 'Went live', types: ['domain.live'], tone: 'good' },
+  {
+    title: 'In trouble',
+    types: [
+      'domain.drifted',
+      'domain.failed',
+      'certificate.failed',
+      'certificate.ended',
+      'escalation.opened',
+    ],
+    tone: 'bad',
+  },
+];
+
+/** `at`: the beginning of the hour, in ms since the epoch. */
+type Bar = { readonly at: number; readonly count: number };
+
+export function activityCharts({ activity }: Overview, now: Date): Html {
+  const last = Math.floor(now.getTime() / HOUR) * HOUR;
+  const hours = Array.from({ length: HOURS }, (_, hour) => last - (HOURS - 1 - hour) * HOUR);
+  const counted = new Map(activity.hours.map(({ at, counts }) => [Date.parse(at), counts]));
+  const barsOf = ({ types }: Series): readonly Bar[] =>
+    hours.map((at) => ({
+      at,
+      count: (counted.get(at) ?? [])
+        .filter(({ type }) => types.includes(type))
+        .reduce((sum, { count }) => sum + count, 0),
+    }));
+  const drawn = series.map((one) => ({ ...one, bars: barsOf(one) }));
+  const busy = hours.filter((at) => counted.has(at)).toReversed();
+  const numberAt = (bars: readonly Bar[], at: number) =>
+    String(bars.find((bar) => bar.at === at)?.count ?? 0);
+  return html`<div class="charts">${drawn.map(chart)}</div>
+${
+  busy.length === 0
+    ? null
+    : html`<details class="disclosure"><summary>The same as a table</summary>
+${table(
+  'Events of the last 24 hours, by hour',
+  [
+    { heading: 'Hour, UTC', cell: (at: number) => hourOf(at), names: true },
+    ...drawn.map(({ title, bars }) => ({
+      heading: title,
+      cell: (at: number) => numberAt(bars, at),
+    })),
+  ],
+  busy,
+)}</details>`
+}`;
+}
+
+const WIDTH = 480;
+const HEIGHT = 80;
+const GAP = 3;
+
+function chart({ title, tone, bars }: Series & { readonly bars: readonly Bar[] }): Html {
+  const total = bars.reduce((sum, { count }) => sum + count, 0);
+  const most = bars.reduce((best, bar) => (bar.count > best.count ? bar : best), {
+    at: 0,
+    count: 0,
+  });
+  const said =
+    total === 0
+      ? `${title}: none in 24 hours.`
+      : `${title}: ${total} in 24 hours; most, ${most.count}, in the hour from ${hourOf(most.at)} UTC.`;
+  const width = WIDTH / bars.length;
+  const rects = bars.map(({ at, count }, place) => {
+    const height = count === 0 ? 0 : Math.max(3, (count / most.count) * HEIGHT);
+    const [x, y] = [place * width + GAP / 2, HEIGHT - height];
+    return html`<rect class="bar ${tone}" x="${x}" y="${y}" width="${width - GAP}" height="${height}" rx="2"><title>${hourOf(at)} UTC: ${count}</title></rect>`;
+  });
+  return html`<figure class="chart"><figcaption><span class="number">${total}</span> ${title}</figcaption>
+<svg viewBox="0 0 ${WIDTH} ${HEIGHT + 1}" role="img" aria-label="${said}" preserveAspectRatio="none">${rects}<line class="axis" x1="0" x2="${WIDTH}" y1="${HEIGHT + 0.5}" y2="${HEIGHT + 0.5}"/></svg>
+<p class="ends" aria-hidden="true"><span>${hourOf(bars[0]?.at ?? 0)}</span><span>${hourOf(bars.at(-1)?.at ?? 0)} UTC</span></p></figure>`;
+}
+
+/** A number and how it compares to the largest of its kind; the number says all of it. */
+export function meter(number: number, largest: number, tone: string): Html {
+  const width = largest === 0 ? 0 : (number / largest) * 100;
+  return html`<span class="meter"><span class="number">${number}</span><svg viewBox="0 0 100 8" aria-hidden="true" preserveAspectRatio="none"><rect class="track" width="100" height="8" rx="2"/><rect class="bar ${tone}" width="${width}" height="8" rx="2"/></svg></span>`;
+}
+
+/** `14:00`. */
+function hourOf(at: number): string {
+  return new Date(at).toISOString().slice(11, 16);
+}

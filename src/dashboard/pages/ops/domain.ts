@@ -1,0 +1,173 @@
+/** A domain as operators see it: where it stands, its case, its jobs with what they said, what happened. */
+import { isLocalAuthority } from '../../../certificates/authorities/local.ts';
+import type { ErrorBody } from '../../../http/pipeline/errors.ts';
+import { type Html, html } from '../../../net/html.ts';
+import type { WatchedDomain } from '../../client.ts';
+import type { Shown, SignedInRequest } from '../../layout.ts';
+import { badge, bothTimes, refusal, relativeTime, statusBadge } from '../../parts/part.ts';
+import { standing } from '../../parts/standing.ts';
+import { facts, table } from '../../parts/table.ts';
+import { domainPath } from '../../paths.ts';
+import { offers } from '../../session.ts';
+import { timelineSection } from '../domain/timeline.ts';
+import { actors } from './frequencies.ts';
+import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './scope.ts';
+
+export const watchedPage = async (
+  asked: SignedInRequest,
+  error: ErrorBody | null = null,
+): Promise<Shown> => {
+  const { api, now, params } = asked;
+  const found = await api.call<WatchedDomain>('GET', operationsPath(params['domainId'] ?? ''));
+  if (!found.ok) return refusedToOperator(found.error, asked);
+  const { domain, timeline } = found.body;
+  return {
+    kind: 'page',
+    status: error?.status ?? 200,
+    title: `${domain.unicodeHostname}: operations`,
+    above: [operationsCrumb],
+    main: html`${refusal(error)}
+${head(asked, found.body)}
+${standingPanel(asked, found.body)}
+${caseSection(asked, found.body)}
+${workSection(asked, found.body)}
+${findings(found.body)}
+${timelineSection(timeline, now)}`,
+  };
+};
+
+function head({ link, now }: SignedInRequest, { domain, project, removedAt }: WatchedDomain): Html {
+  const { hostname, unicodeHostname, status } = domain;
+  const customers = link(domainPath(project.id, hostname));
+  return html`<div class="head"><h1>${unicodeHostname}</h1>${removedAt === null ? statusBadge(status) : badge('quiet', 'Removed')}</div>
+<p class="quiet under">${unicodeHostname === hostname ? null : html`${hostname} · `}${project.name}${removedAt === null ? html` · <a href="${customers}">as the customer sees it</a>` : html` · removed ${relativeTime(removedAt, now)}`}</p>`;
+}
+
+function standingPanel(asked: SignedInRequest, { id, domain, removedAt }: WatchedDomain): Html {
+  const { link, now, session } = asked;
+  if (removedAt !== null) {
+    return html`<p>It serves no traffic, and nothing is done about it. What it was is shown below.</p>`;
+  }
+  const { checks, certificate, summary } = domain;
+  const verify = html`<p class="actions"><a href="${link(`${watchedPath(id)}/verify`)}">Re-verify</a></p>`;
+  return html`<section class="panel" aria-label="Where it stands"><p class="standing large">${standing(domain, now)}</p>
+${facts([
+  summary.actor === null ? null : ['Who acts', actors[summary.actor]],
+  ['Checks', String(checks.attempts)],
+  checks.lastCheckedAt === null ? null : ['Last check', bothTimes(checks.lastCheckedAt, now)],
+  checks.windowEndsAt === null ? null : ['Window ends', bothTimes(checks.windowEndsAt, now)],
+  ['Certificate', certificate.status],
+  certificate.expiresAt === null ? null : ['Ends', bothTimes(certificate.expiresAt, now)],
+  certificate.issuer === null ? null : ['Issuer', issuerInWords(certificate.issuer)],
+])}
+${offers(session, 'admin') ? verify : null}</section>`;
+}
+
+/** The setting is the operator's to know: the customer reads that it is theirs to change. */
+function issuerInWords(issuer: string): string {
+  return isLocalAuthority(issuer)
+    ? `${issuer}, which no browser trusts: set ACME_DIRECTORY_URL for certificates that they trust`
+    : issuer;
+}
+
+function caseSection(
+  { link, now, session }: SignedInRequest,
+  { id, escalation }: WatchedDomain,
+): Html | null {
+  if (escalation === null) return null;
+  const { cause, summary, nextAction, openedAt, evidence } = escalation;
+  const { problem, probes, setback, quarantine, refusals } = evidence;
+  const close = `${watchedPath(id)}/escalations/${escalation.id}/close`;
+  return html`<h2>Open escalation</h2>
+<section class="panel finding blocks" aria-label="Open escalation"><p><strong>${summary}</strong></p>
+<p>${nextAction}</p>
+${facts([
+  ['Cause', html`<code>${cause}</code>`],
+  ['Open since', bothTimes(openedAt, now)],
+  refusals === 0 ? null : ['Orders refused', String(refusals)],
+  problem === null ? null : ['The authority says', `${problem.type}: ${problem.detail}`],
+  setback === null ? null : ['Setback', setback.detail],
+  quarantine === null ? null : ['Set aside', quarantine.reason],
+  ...probes.map(({ address, outcome, status }) => {
+    const said = `${outcome}${status === null ? '' : ` (${status})`}`;
+    return [`Port 80 of ${address}`, said] as const;
+  }),
+])}
+${offers(session, 'admin') ? html`<p class="actions"><a href="${link(close)}">Close it</a></p>` : null}</section>`;
+}
+
+type Work = WatchedDomain['work'][number];
+
+function workSection(asked: SignedInRequest, watched: WatchedDomain): Html {
+  const { link, now, session } = asked;
+  const { id, queueAnswers } = watched;
+  // What was neither due nor ever there says nothing.
+  const shown = watched.work.filter(
+    ({ dueAt, job, setAside }) => dueAt !== null || job !== null || setAside !== null,
+  );
+  const run = ({ queue, setAside }: Work) =>
+    html`<a href="${link(`${watchedPath(id)}/run?queue=${queue}`)}">${setAside === null ? 'Run now' : 'Retry'}<span class="unseen"> ${queue}</span></a>`;
+  const mayRun = (row: Work) => row.dueAt !== null && offers(session, 'admin');
+  return html`<h2>What is to be done</h2>
+${queueAnswers ? null : html`<p>The queue does not answer: its jobs are not shown. When they are due, the database knows.</p>`}
+${
+  shown.length === 0
+    ? html`<p>Nothing.</p>`
+    : table<Work>(
+        'What is to be done about it, by queue',
+        [
+          { heading: 'Queue', names: true, cell: ({ queue }) => html`<code>${queue}</code>` },
+          {
+            heading: 'Due',
+            cell: ({ dueAt }) => (dueAt === null ? 'no more' : relativeTime(dueAt, now, 'to-come')),
+          },
+          { heading: 'Job', className: 'wide', cell: (row) => jobCell(row, now) },
+          ...(offers(session, 'admin')
+            ? [{ heading: 'Do', cell: (row: Work) => (mayRun(row) ? run(row) : '') }]
+            : []),
+        ],
+        shown,
+      )
+}`;
+}
+
+function jobCell({ job, setAside, isSweep }: Work, now: Date): Html {
+  const aside =
+    setAside &&
+    html`<p>${badge('bad', 'Set aside')} ${setAside.reason}; tried again ${relativeTime(setAside.until, now, 'to-come')} (${setAside.times} ${setAside.times === 1 ? 'time' : 'times'} so far)</p>`;
+  if (job === null) {
+    return html`${aside}${isSweep ? 'taken with others when it is due' : 'none in the queue'}`;
+  }
+  const { state, attempts, runAt, failedReason, log } = job;
+  const wakes = runAt === null ? null : html`, wakes ${relativeTime(runAt, now, 'to-come')}`;
+  return html`${aside}${stateWords[state]}${wakes}; taken ${attempts} ${attempts === 1 ? 'time' : 'times'}
+${failedReason === null ? null : html`<p>${failedReason}</p>`}
+${log.length === 0 ? null : html`<details><summary>Its log</summary><ol class="log">${log.map((line) => html`<li>${line}</li>`)}</ol></details>`}`;
+}
+
+const stateWords = {
+  active: 'at work',
+  waiting: 'waits for a worker',
+  delayed: 'asleep',
+  completed: 'done',
+  failed: 'failed',
+  unknown: 'in between',
+} as const satisfies Readonly<Record<NonNullable<Work['job']>['state'], string>>;
+
+function findings({ domain }: WatchedDomain): Html | null {
+  if (domain.findings.length === 0) return null;
+  return html`<h2>Findings</h2>
+${table(
+  'Findings of the last check',
+  [
+    { heading: 'Finding', names: true, cell: ({ code }) => html`<code>${code}</code>` },
+    {
+      heading: 'What was found',
+      className: 'wide',
+      cell: ({ summary, found }) => html`${summary} <span class="quiet">${found}</span>`,
+    },
+    { heading: 'Who acts', cell: ({ actor }) => actors[actor] },
+  ],
+  domain.findings,
+)}`;
+}

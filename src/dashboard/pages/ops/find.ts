@@ -1,0 +1,60 @@
+/** Domains of every project by a part of their name. */
+import { type Html, html } from '../../../net/html.ts';
+import type { FoundDomains } from '../../client.ts';
+import type { Page, SignedInRequest } from '../../layout.ts';
+import { badge, empty, relativeTime, statusBadge } from '../../parts/part.ts';
+import { table } from '../../parts/table.ts';
+import { operationsCrumb, refusedToOperator, watchedPath } from './scope.ts';
+
+const LISTED = 50;
+
+export const findPage: Page = async (asked) => {
+  const { api, query } = asked;
+  const name = (query.get('name') ?? '').trim();
+  const path = `/v1/operations/domains?limit=${LISTED}&hostname=${encodeURIComponent(name)}`;
+  const found = name === '' ? null : await api.call<FoundDomains>('GET', path);
+  if (found?.ok === false && found.status !== 400) return refusedToOperator(found.error, asked);
+  return {
+    kind: 'page',
+    title: name === '' ? 'Find a domain' : `Domains with ${name}`,
+    above: [operationsCrumb],
+    main: html`<h1>Find a domain</h1>
+${searchForm(asked, name)}
+${found === null ? null : results(asked, found.ok ? found.body : [])}`,
+  };
+};
+
+function results({ link, now }: SignedInRequest, found: FoundDomains): Html {
+  if (found.length === 0) {
+    return empty('No domain has this in its name', 'Removed domains are among those looked at.');
+  }
+  return html`${table(
+    'Domains found',
+    [
+      {
+        heading: 'Domain',
+        names: true,
+        cell: ({ id, unicodeHostname }) =>
+          html`<a href="${link(watchedPath(id))}">${unicodeHostname}</a>`,
+      },
+      {
+        heading: 'Status',
+        cell: ({ status, removedAt }) =>
+          removedAt === null
+            ? statusBadge(status)
+            : html`${badge('quiet', 'Removed')} ${relativeTime(removedAt, now)}`,
+      },
+      { heading: 'Project', cell: ({ project }) => project.name },
+    ],
+    found,
+  )}
+${found.length < LISTED ? null : html`<p class="quiet">These are the first ${LISTED}. Type more of the name to see others.</p>`}`;
+}
+
+export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string): Html {
+  return html`<search><form class="search" method="get" action="${link('/ops/domains')}">
+<div class="field"><label for="name">Find a domain</label>
+<input id="name" name="name" value="${name}" placeholder="docs.example.com, or a part of it" inputmode="url" autocomplete="off" autocapitalize="none" spellcheck="false" required></div>
+<button>Find</button>
+</form></search>`;
+}

@@ -1,0 +1,102 @@
+/** What is found how often: findings, operators of name servers, days that certificates have left. */
+import { toUnicodeName } from '../../../core/names/idna.ts';
+import { type Html, html, joined } from '../../../net/html.ts';
+import type { Overview } from '../../client.ts';
+import type { Link, SignedInRequest } from '../../layout.ts';
+import { relativeTime } from '../../parts/part.ts';
+import { table } from '../../parts/table.ts';
+import { meter } from './charts.ts';
+import { watchedPath } from './scope.ts';
+
+const tones = { blocks: 'bad', warns: 'warning', informs: 'quiet' } as const;
+export const actors = {
+  customer: 'the customer',
+  dns_provider: 'their DNS provider',
+  platform: 'we',
+} as const;
+
+export function findingsSection({ findings }: Overview): Html | null {
+  if (findings.length === 0) return null;
+  const most = Math.max(...findings.map(({ domains }) => domains));
+  return html`<h2 id="findings">Findings</h2>
+${table(
+  'Findings, the most frequent first',
+  [
+    { heading: 'Finding', names: true, cell: ({ code }) => html`<code>${code}</code>` },
+    {
+      heading: 'Domains',
+      cell: ({ domains, severity }) => meter(domains, most, tones[severity]),
+    },
+    { heading: 'Severity', cell: ({ severity }) => severity },
+    { heading: 'Who acts', cell: ({ actor }) => actors[actor] },
+  ],
+  findings,
+)}`;
+}
+
+export function operatorsSection({ dnsOperators }: Overview, link: Link): Html | null {
+  if (dnsOperators.length === 0) return null;
+  const most = Math.max(...dnsOperators.map(({ domains }) => domains));
+  const named = (hostname: string) =>
+    html`<a href="${link(`/ops/domains?name=${encodeURIComponent(hostname)}`)}">${toUnicodeName(hostname)}</a>`;
+  return html`<h2 id="dns-operators">DNS operators with trouble</h2>
+<p class="quiet">Their name servers gave no answer that says anything about these domains. The domains keep their state.</p>
+${table(
+  'Operators of name servers that did not answer',
+  [
+    { heading: 'Operator', names: true, cell: ({ operator }) => operator },
+    { heading: 'Domains', cell: ({ domains }) => meter(domains, most, 'warning') },
+    {
+      heading: 'Among them',
+      className: 'name',
+      cell: ({ hostnames }) => joined(hostnames.map(named), ', '),
+    },
+  ],
+  dnsOperators,
+)}`;
+}
+
+const daysLeft = {
+  ended: ['ended', 'bad'],
+  '1': ['less than a day', 'bad'],
+  '7': ['less than 7 days', 'warning'],
+  '30': ['less than 30 days', 'good'],
+  more: ['30 days and more', 'good'],
+} as const;
+
+export function certificatesSection(
+  { certificates }: Overview,
+  { link, now }: SignedInRequest,
+): Html {
+  const { byDaysLeft, soonest } = certificates;
+  const most = Math.max(...byDaysLeft.map(({ domains }) => domains));
+  return html`<h2 id="certificates">Certificates</h2>
+${table(
+  'Served domains, by how long their certificate still is good',
+  [
+    { heading: 'Left', names: true, cell: ({ within }) => daysLeft[within][0] },
+    {
+      heading: 'Domains',
+      cell: ({ within, domains }) => meter(domains, most, daysLeft[within][1]),
+    },
+  ],
+  byDaysLeft,
+)}
+${
+  soonest.length === 0
+    ? null
+    : html`<h3>Ending first</h3>${table(
+        'Certificates that end first',
+        [
+          {
+            heading: 'Domain',
+            names: true,
+            cell: ({ id, hostname }) =>
+              html`<a href="${link(watchedPath(id))}">${toUnicodeName(hostname)}</a>`,
+          },
+          { heading: 'Ends', cell: ({ endsAt }) => relativeTime(endsAt, now) },
+        ],
+        soonest,
+      )}`
+}`;
+}

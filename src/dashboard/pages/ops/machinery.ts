@@ -1,0 +1,109 @@
+/** The queues, what the reconciler repaired, whose turn it was, and what is left of the authority's limits. */
+import { inWords } from '../../../core/operations/operator-tasks.ts';
+import { type Html, html } from '../../../net/html.ts';
+import type { Overview } from '../../client.ts';
+import type { SignedInRequest } from '../../layout.ts';
+import { badge, relativeTime } from '../../parts/part.ts';
+import { table } from '../../parts/table.ts';
+import { QUEUES } from '../../paths.ts';
+import { meter } from './charts.ts';
+
+export function machinery(overview: Overview, asked: SignedInRequest): Html {
+  return html`${queuesSection(overview, asked)}
+${budgetSection(overview, asked)}
+${turnsSection(overview, asked)}`;
+}
+
+function queuesSection({ queues, overdue }: Overview, { link }: SignedInRequest): Html {
+  const late = new Map(overdue.map(({ queue, seconds }) => [queue, seconds]));
+  const lateness = (seconds = 0) => (seconds < 1 ? 'on time' : `${inWords(seconds)} late`);
+  const counted =
+    queues === null
+      ? html`<p>The queue does not answer. By the database:</p>${table(
+          'How late each queue is',
+          [
+            { heading: 'Queue', names: true, cell: ({ queue }) => html`<code>${queue}</code>` },
+            { heading: 'Late', cell: ({ seconds }) => lateness(seconds) },
+          ],
+          overdue,
+        )}`
+      : table(
+          'Queues',
+          [
+            { heading: 'Queue', names: true, cell: queueCell },
+            { heading: 'Waiting', cell: (row) => String(row.waiting + row.prioritized) },
+            { heading: 'Asleep', cell: ({ delayed }) => String(delayed) },
+            { heading: 'At work', cell: ({ active }) => String(active) },
+            { heading: 'Failed', cell: ({ failed }) => String(failed) },
+            { heading: 'Oldest', cell: ({ queue }) => lateness(late.get(queue)) },
+          ],
+          queues,
+        );
+  return html`<h2 id="queues">Queues</h2>
+${counted}
+<p><a href="${link(QUEUES)}">Look into the queues</a></p>`;
+}
+
+function queueCell({
+  queue,
+  isPaused,
+}: {
+  readonly queue: string;
+  readonly isPaused: boolean;
+}): Html {
+  return html`<code>${queue}</code>${isPaused ? html` ${badge('bad', 'Paused')}` : null}`;
+}
+
+function budgetSection({ authorityBudget }: Overview, { now }: SignedInRequest): Html | null {
+  if (authorityBudget === null || authorityBudget.length === 0) return null;
+  return html`<h2 id="budget">What the certificate authority allows</h2>
+${table(
+  'Limits of the certificate authority, the one of which least is left first',
+  [
+    { heading: 'Limit', names: true, cell: ({ limit }) => limit },
+    { heading: 'Authority', cell: ({ authority }) => authority },
+    {
+      heading: 'Left',
+      cell: ({ left, of }) => html`${meter(left, of, left === 0 ? 'bad' : 'good')} of ${of}`,
+    },
+    { heading: 'Full', cell: ({ fullAt }) => relativeTime(fullAt, now) },
+  ],
+  authorityBudget,
+)}`;
+}
+
+const repaired: Readonly<Record<string, string>> = {
+  missing_job: 'jobs that were missing',
+  overdue_job: 'jobs that slept beyond their time',
+  orphaned_job: 'jobs that nobody wanted',
+  missing_sweep: 'sweeps that were missing',
+};
+
+function turnsSection({ turns, repairs }: Overview, { now }: SignedInRequest): Html {
+  const done =
+    repairs.length === 0
+      ? html`<p class="quiet">The reconciler has had nothing to repair.</p>`
+      : html`<h3>Repaired</h3>${table(
+          'What the reconciler repaired',
+          [
+            { heading: 'What', names: true, cell: ({ kind }) => repaired[kind] ?? kind },
+            { heading: 'How many', cell: ({ count }) => String(count) },
+            { heading: 'Last', cell: ({ lastAt }) => relativeTime(lastAt, now) },
+          ],
+          repairs,
+        )}`;
+  return html`<h2 id="turns">Periodic tasks</h2>
+${
+  turns.length === 0
+    ? html`<p>No worker has had a turn yet.</p>`
+    : table(
+        'When each periodic task had its last turn',
+        [
+          { heading: 'Task', names: true, cell: ({ name }) => html`<code>${name}</code>` },
+          { heading: 'Last turn', cell: ({ takenAt }) => relativeTime(takenAt, now) },
+        ],
+        turns,
+      )
+}
+${done}`;
+}

@@ -1,0 +1,180 @@
+/** The operator's first page: whether anything is wrong and what to do, then what it rests on. */
+import { toUnicodeName } from '../../../core/names/idna.ts';
+import { type Html, html, joined } from '../../../net/html.ts';
+import type { EscalationCases, Overview } from '../../client.ts';
+import type { Link, Page, SignedInRequest } from '../../layout.ts';
+import { badge, empty, relativeTime } from '../../parts/part.ts';
+import { table } from '../../parts/table.ts';
+import { activityCharts } from './charts.ts';
+import { searchForm } from './find.ts';
+import { certificatesSection, findingsSection, operatorsSection } from './frequencies.ts';
+import { machinery } from './machinery.ts';
+import { refusedToOperator, watchedPath } from './scope.ts';
+
+const CASES = 10;
+
+export const overviewPage: Page = async (asked) => {
+  const { api, link, now } = asked;
+  const [overview, cases] = await Promise.all([
+    api.call<Overview>('GET', '/v1/operations/overview'),
+    api.call<EscalationCases>('GET', `/v1/escalations?status=open&limit=${CASES}`),
+  ]);
+  if (!overview.ok) return refusedToOperator(overview.error, asked);
+  if (!cases.ok) return refusedToOperator(cases.error, asked);
+  const { attention, at } = overview.body;
+  return {
+    kind: 'page',
+    title: attention.length === 0 ? 'Operations' : `Operations (${attention.length})`,
+    main: html`<h1>Operations</h1>
+<p class="quiet under">Read ${relativeTime(earlier(at, now), now)}; <a href="${link('/ops')}">read again</a></p>
+${attentionPanel(overview.body)}
+${searchForm(asked, '')}
+${figures(overview.body)}
+<h2>The last 24 hours</h2>
+${activityCharts(overview.body, now)}
+${casesSection(asked, overview.body, cases.body)}
+${asideSection(asked, overview.body)}
+${waitingSection(asked, overview.body)}
+${findingsSection(overview.body)}
+${operatorsSection(overview.body, link)}
+${certificatesSection(overview.body, asked)}
+${machinery(overview.body, asked)}`,
+  };
+};
+
+/** It was read after the page was asked for, unless somebody else had it read. */
+function earlier(at: string, now: Date): string {
+  return new Date(Math.min(Date.parse(at), now.getTime())).toISOString();
+}
+
+/** Where on this page each is looked into. */
+const places = {
+  queue_away: 'queues',
+  no_worker: 'turns',
+  queue_paused: 'queues',
+  resolvers_silent: 'dns-operators',
+  work_overdue: 'queues',
+  certificates_ended: 'certificates',
+  escalations_open: 'escalations',
+  jobs_set_aside: 'set-aside',
+  certificates_end_soon: 'certificates',
+  dns_operator_silent: 'dns-operators',
+} as const satisfies Readonly<Record<Overview['attention'][number]['code'], string>>;
+
+function attentionPanel({ attention }: Overview): Html {
+  if (attention.length === 0) {
+    return html`<section class="panel" aria-label="What to do">${badge('good', 'All is well')}
+<p>Nothing is known to be wrong, and nothing waits for you.</p></section>`;
+  }
+  return html`<section class="panel" aria-label="What to do"><ol class="attention">
+${attention.map(
+  ({
+    code,
+    urgency,
+    summary,
+    action,
+  }) => html`<li>${urgency === 'act' ? badge('bad', 'Act now') : badge('warning', 'Watch')}
+<p><strong>${summary}</strong></p><p>${action} <a href="#${places[code]}">Look at it</a></p></li>`,
+)}</ol></section>`;
+}
+
+const words = {
+  pending: 'Pending',
+  verified: 'Verified',
+  live: 'Live',
+  drifted: 'Drifted',
+  failed: 'Failed',
+} as const satisfies Readonly<Record<keyof Overview['domains'], string>>;
+
+function figures({ domains }: Overview): Html {
+  const statuses = Object.keys(words) as readonly (keyof typeof words)[]; // its own names
+  return html`<dl class="figures" aria-label="Domains by status">${statuses.map((status) => html`<div><dt>${words[status]}</dt><dd>${domains[status]}</dd></div>`)}</dl>`;
+}
+
+/** As people read it. */
+export function domainLink(
+  { id, hostname }: { readonly id: string; readonly hostname: string },
+  link: Link,
+): Html {
+  return html`<a href="${link(watchedPath(id))}">${toUnicodeName(hostname)}</a>`;
+}
+
+function casesSection(
+  { link, now }: SignedInRequest,
+  { escalations }: Overview,
+  cases: EscalationCases,
+): Html {
+  const open = escalations.reduce((sum, one) => sum + one.open, 0);
+  if (cases.length === 0) {
+    return html`<h2 id="escalations">Open escalations</h2>${empty('None', 'Every domain whose DNS is right gets its certificate.')}`;
+  }
+  return html`<h2 id="escalations">Open escalations</h2>
+${table(
+  'Open escalations, the newest first',
+  [
+    {
+      heading: 'Domain',
+      names: true,
+      cell: ({ domainId: id, hostname }) => domainLink({ id, hostname }, link),
+    },
+    {
+      heading: 'Cause and what happens next',
+      className: 'wide',
+      cell: ({ summary, nextAction }) => html`${summary} <span class="quiet">${nextAction}</span>`,
+    },
+    { heading: 'Since', cell: ({ openedAt }) => relativeTime(openedAt, now) },
+  ],
+  cases,
+)}
+${
+  open <= cases.length
+    ? null
+    : html`<p class="quiet">${open} are open: ${joined(
+        escalations.map((one) => html`${one.open} <code>${one.cause}</code>`),
+        ', ',
+      )}. These are the newest.</p>`
+}`;
+}
+
+function asideSection({ link, now }: SignedInRequest, { setAside }: Overview): Html | null {
+  if (setAside.newest.length === 0) return null;
+  return html`<h2 id="set-aside">Jobs that were set aside</h2>
+${table(
+  'Jobs that were set aside, the newest first',
+  [
+    {
+      heading: 'Domain',
+      names: true,
+      cell: ({ domainId: id, hostname }) =>
+        id === null || hostname === null ? 'None' : domainLink({ id, hostname }, link),
+    },
+    { heading: 'Queue', cell: ({ queue }) => html`<code>${queue}</code>` },
+    { heading: 'Reason', className: 'wide', cell: ({ reason }) => reason },
+    { heading: 'Times', cell: ({ times }) => String(times) },
+    { heading: 'Tried again', cell: ({ until }) => relativeTime(until, now, 'to-come') },
+  ],
+  setAside.newest,
+)}`;
+}
+
+function waitingSection({ link, now }: SignedInRequest, { waiting }: Overview): Html | null {
+  if (waiting.length === 0) return null;
+  return html`<h2 id="waiting">Waiting for longest</h2>
+${table(
+  'Domains that wait for longest',
+  [
+    { heading: 'Domain', names: true, cell: (row) => domainLink(row, link) },
+    {
+      heading: 'For',
+      cell: ({ status }) => (status === 'pending' ? 'its DNS' : 'its certificate'),
+    },
+    { heading: 'Since', cell: ({ since }) => relativeTime(since, now) },
+    {
+      heading: 'Next look',
+      cell: ({ nextCheckAt }) =>
+        nextCheckAt === null ? 'none' : relativeTime(nextCheckAt, now, 'to-come'),
+    },
+  ],
+  waiting,
+)}`;
+}

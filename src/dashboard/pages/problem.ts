@@ -1,0 +1,68 @@
+/** What is shown where something did not go as asked. */
+
+import type { ErrorBody } from '../../http/pipeline/errors.ts';
+import { type Html, html } from '../../net/html.ts';
+import type { Link, Shown } from '../layout.ts';
+import { offers, type Session } from '../session.ts';
+
+const problems = {
+  not_from_here: [
+    403,
+    'This form has come from elsewhere, or is too old',
+    'Nothing was changed. Open the page again and send the form from there.',
+  ],
+  too_large: [
+    413,
+    'This form is too large',
+    'Nothing was changed. A form may have 64 KiB; go back, and send less.',
+  ],
+  not_found: [
+    404,
+    'There is no such page',
+    'It may have been removed, or the address is mistyped.',
+  ],
+  fault: [
+    500,
+    'Something went wrong on our side',
+    'Nothing that was saved is lost. Load the page again in a moment.',
+  ],
+} as const;
+
+/** Who is shown a problem; nobody may be signed in. */
+export type Visitor = { readonly link: Link; readonly session: Session | null };
+
+export function problemPage(problem: keyof typeof problems, visitor: Visitor): Shown {
+  const [status, title, words] = problems[problem];
+  return { kind: 'page', status, title, main: main(title, words, visitor) };
+}
+
+/** An API's refusal as a whole page. */
+export function refusedPage({ message, status }: ErrorBody, visitor: Visitor): Shown {
+  const title = titles[status] ?? 'That did not work';
+  return { kind: 'page', status, title, main: main(title, message, visitor) };
+}
+
+const titles: Readonly<Record<number, string>> = {
+  403: 'This key may not do that',
+  404: 'There is no such thing',
+  429: 'Too much at once',
+  500: 'Something went wrong on our side',
+  503: 'For the moment this cannot be shown',
+};
+
+/** To a page that the key may see. */
+export function wayOut({ link, session }: Visitor): Html {
+  const [path, words] = exitOf(session);
+  return html`<p><a href="${link(path)}">${words}</a></p>`;
+}
+
+function exitOf(session: Session | null): readonly [path: string, words: string] {
+  if (session === null || offers(session, 'domains:read'))
+    return ['/projects', 'Go to the projects'];
+  if (offers(session, 'ops:read')) return ['/ops', 'Go to the operations'];
+  return ['/docs', 'Read about the API'];
+}
+
+function main(title: string, words: string, visitor: Visitor): Html {
+  return html`<div class="empty"><h1>${title}</h1><p>${words}</p>${wayOut(visitor)}</div>`;
+}

@@ -1,0 +1,98 @@
+/** The list of projects, and making one. */
+
+import type { ErrorBody } from '../../http/pipeline/errors.ts';
+import { type Html, html } from '../../net/html.ts';
+import type { Project } from '../client.ts';
+import {
+  form,
+  type Link,
+  type Page,
+  type PageRoute,
+  type Shown,
+  type SignedInRequest,
+} from '../layout.ts';
+import { type Choice, choiceField, textField } from '../parts/fields.ts';
+import { badge, empty, refusal } from '../parts/part.ts';
+import { paged, pager } from '../parts/table.ts';
+import { refusedPage } from './problem.ts';
+
+export function projectPages(): readonly PageRoute[] {
+  return [
+    { method: 'GET', path: '/projects', handle: (asked) => listPage(asked, null) },
+    { method: 'POST', path: '/projects', handle: makeProject },
+  ];
+}
+
+const PAGE_SIZE = 100;
+
+export const planChoices: readonly Choice[] = [
+  { value: 'pro', text: 'Pro' },
+  { value: 'enterprise', text: 'Enterprise' },
+  { value: 'free', text: 'Free (without domains of one’s own)' },
+];
+
+async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promise<Shown> {
+  const { api, link, query } = asked;
+  const answer = await api.call<readonly Project[]>('GET', '/v1/projects');
+  if (!answer.ok) return refusedPage(answer.error, asked);
+  const { items, ...at } = paged(answer.body, query.get('page'), PAGE_SIZE);
+  const isEmpty = answer.body.length === 0;
+  return {
+    kind: 'page',
+    status: error?.status ?? 200,
+    title: 'Projects',
+    main: html`<h1>Projects</h1>
+${isEmpty ? empty('No project yet', 'A project is what your domains lead to: a site, a shop, an API.') : html`<ul class="cards">${items.map((project) => card(project, link))}</ul>`}
+${pager(at, link('/projects'))}
+${maker(asked, error, isEmpty)}`,
+  };
+}
+
+function card({ id, name, slug, plan, deployedAt }: Project, link: Link): Html {
+  const state =
+    deployedAt === null ? badge('quiet', 'Not deployed yet') : badge('good', 'Deployed');
+  return html`<li class="card"><p><a class="title" href="${link(`/projects/${id}/domains`)}">${name}</a> ${state}</p><p class="quiet">${slug} · ${plan} plan</p></li>`;
+}
+
+function maker(
+  { form: typed, link, session }: SignedInRequest,
+  error: ErrorBody | null,
+  isOpen: boolean,
+) {
+  const problem = error?.code === 'slug_taken' ? error.message : null;
+  const fields = html`${problem === null ? refusal(error) : null}
+${textField({ name: 'name', label: 'Name', value: typed.get('name') ?? '' })}
+${textField({
+  name: 'slug',
+  label: 'Name in addresses (optional)',
+  value: typed.get('slug') ?? '',
+  hint: 'Lower-case letters, digits and hyphens; made from the name where you leave it empty.',
+  isOptional: true,
+  problem,
+})}
+${choiceField({ name: 'plan', label: 'Plan', value: typed.get('plan') ?? 'pro' }, planChoices)}
+<button>Make the project</button>`;
+  const open = html`${isOpen || error !== null ? html` open` : null}`;
+  return html`<details class="disclosure"${open}><summary>New project</summary>${form(link('/projects'), session, fields)}</details>`;
+}
+
+const makeProject: Page = async (asked) => {
+  const name = (asked.form.get('name') ?? '').trim();
+  const slug = (asked.form.get('slug') ?? '').trim() || slugFrom(name);
+  const body = { name, slug, plan: asked.form.get('plan') ?? 'pro' };
+  const answer = await asked.api.call<Project>('POST', '/v1/projects', body);
+  return answer.ok
+    ? { kind: 'see_other', path: `/projects/${answer.body.id}/domains` }
+    : listPage(asked, answer.error);
+};
+
+/** `Café du Nord!` as `cafe-du-nord`. */
+export function slugFrom(name: string): string {
+  return name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 63)
+    .replace(/^-+|-+$/g, '');
+}

@@ -1,0 +1,166 @@
+/** A project's primary domain, and its domains that redirect to another. */
+import { toUnicodeName } from '../../core/names/idna.ts';
+import { redirectStatuses } from '../../core/names/redirects.ts';
+import type { ErrorBody } from '../../http/pipeline/errors.ts';
+import { type Html, html } from '../../net/html.ts';
+import type { Domain, Project, Settings } from '../client.ts';
+import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
+import { type Choice, choiceField, type Field, textField } from '../parts/fields.ts';
+import { empty, refusal } from '../parts/part.ts';
+import { projectHead, table } from '../parts/table.ts';
+import { apiPath, projectPath } from '../paths.ts';
+import { refusedPage } from './problem.ts';
+import {
+  type Change,
+  changeSettings,
+  withoutRedirect,
+  withPrimary,
+  withRedirect,
+} from './settings-change.ts';
+
+export function settingsPages(): readonly PageRoute[] {
+  const path = '/projects/:projectId/settings';
+  return [
+    { method: 'GET', path, handle: (asked) => settingsPage(asked, null) },
+    changing(`${path}/primary`, (typed) => withPrimary(typed.get('primary') || null)),
+    changing(`${path}/redirects`, (typed) =>
+      withRedirect({
+        from: (typed.get('from') ?? '').trim(),
+        to: (typed.get('to') ?? '').trim(),
+        status: Number(typed.get('status')),
+      }),
+    ),
+    changing(`${path}/redirects/end`, (typed) =>
+      withoutRedirect(typed.get('from') ?? '', typed.get('to')),
+    ),
+  ];
+}
+
+function changing(path: string, change: (typed: URLSearchParams) => Change): PageRoute {
+  const handle: Page = async (asked) => {
+    const answer = await changeSettings(asked, change(asked.form));
+    return answer.ok
+      ? { kind: 'see_other', path: `${projectPath(asked.params['projectId'] ?? '')}/settings` }
+      : settingsPage(asked, answer.error);
+  };
+  return { method: 'POST', path, handle };
+}
+
+async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Promise<Shown> {
+  const { api, link, params } = asked;
+  const path = projectPath(params['projectId'] ?? '');
+  const [project, domains, settings] = await Promise.all([
+    api.call<Project>('GET', apiPath(path)),
+    api.call<readonly Domain[]>('GET', apiPath(`${path}/domains`)),
+    api.call<Settings>('GET', apiPath(`${path}/domain-settings`)),
+  ]);
+  if (!project.ok) return refusedPage(project.error, asked);
+  if (!domains.ok) return refusedPage(domains.error, asked);
+  if (!settings.ok) return refusedPage(settings.error, asked);
+  const hostnames = domains.body.map(({ hostname }) => hostname);
+  return {
+    kind: 'page',
+    status: error?.status ?? 200,
+    title: `${project.body.name}: primary and redirects`,
+    above: [{ text: 'Projects', path: '/projects' }],
+    main: html`${projectHead(project.body, 'settings', link)}
+${refusal(error)}
+${hostnames.length === 0 ? empty('No domain yet', 'Once the project has domains, one of them can be the primary one, and others can redirect to it.', html`<p><a href="${link(`${path}/domains`)}">Add a domain</a></p>`) : sections(asked, hostnames, settings.body)}`,
+  };
+}
+
+function sections(asked: SignedInRequest, hostnames: readonly string[], settings: Settings): Html {
+  return html`${primarySection(asked, hostnames, settings)}
+<h2>Redirects</h2>
+<p>A domain that redirects sends its visitors on, path and query kept, also before its own certificate is there.</p>
+${redirectsTable(asked, settings)}
+${hostnames.length < 2 ? html`<p class="quiet">A redirect takes two domains: the one that people still know, and the one that they are sent to.</p>` : newRedirect(asked, hostnames, settings)}`;
+}
+
+function primarySection(
+  { form: typed, link, params, session }: SignedInRequest,
+  hostnames: readonly string[],
+  { domains: { primary } }: Settings,
+): Html {
+  const path = link(`${projectPath(params['projectId'] ?? '')}/settings/primary`);
+  const field = {
+    name: 'primary',
+    label: 'Primary domain',
+    value: typed.get('primary') ?? primary ?? '',
+    hint: 'The main one of the project. The deploy is told of it with each request.',
+    isOptional: true,
+  } as const;
+  const fields = html`${hostnameField(field, hostnames, [{ value: '', text: 'None' }])}<button>Save</button>`;
+  return html`<section class="panel" aria-label="Primary domain">${form(path, session, fields)}</section>`;
+}
+
+/** Our choice: more names than anybody wants to choose from are typed instead. */
+const CHOICES_MAX = 100;
+
+function hostnameField(field: Field, hostnames: readonly string[], more: readonly Choice[] = []) {
+  if (hostnames.length > CHOICES_MAX) return textField({ ...field, inputmode: 'url' });
+  const choices = hostnames.map((value) => ({ value, text: toUnicodeName(value) }));
+  return choiceField(field, [...more, ...choices]);
+}
+
+function redirectsTable(asked: SignedInRequest, { domains: { redirects } }: Settings): Html {
+  if (redirects.length === 0) return empty('No redirect', 'Every domain shows the deploy itself.');
+  return table(
+    'Redirects',
+    [
+      { heading: 'From', cell: ({ from }) => toUnicodeName(from), names: true },
+      { heading: 'To', className: 'name', cell: ({ to }) => toUnicodeName(to) },
+      { heading: 'Status', cell: ({ status }) => String(status) },
+      { heading: 'Change', cell: (one) => ender(asked, one) },
+    ],
+    redirects,
+  );
+}
+
+function ender(
+  { link, params, session }: SignedInRequest,
+  { from, to }: Settings['domains']['redirects'][number],
+): Html {
+  const path = link(`${projectPath(params['projectId'] ?? '')}/settings/redirects/end`);
+  return form(
+    path,
+    session,
+    html`<input type="hidden" name="from" value="${from}"><input type="hidden" name="to" value="${to}"><button class="plain" aria-label="End the redirect from ${toUnicodeName(from)}">End</button>`,
+  );
+}
+
+const statusWords: Readonly<Record<number, string>> = {
+  301: '301: for good',
+  302: '302: for now',
+  307: '307: for now, method kept',
+  308: '308: for good, method kept',
+};
+
+/** What is offered first: to the primary domain or one that stays, and never back along a redirect that is there. */
+function likelyRedirect(hostnames: readonly string[], { domains }: Settings) {
+  const { primary, redirects } = domains;
+  const stays = hostnames.filter((name) => !redirects.some(({ from }) => from === name));
+  const to = primary ?? stays[0] ?? '';
+  const others = hostnames.filter((name) => name !== to);
+  const isFree = (name: string) =>
+    stays.includes(name) && !redirects.some((one) => one.to === name);
+  return { from: others.find(isFree) ?? others[0] ?? '', to };
+}
+
+function newRedirect(
+  { form: typed, link, params, session }: SignedInRequest,
+  hostnames: readonly string[],
+  settings: Settings,
+): Html {
+  const path = link(`${projectPath(params['projectId'] ?? '')}/settings/redirects`);
+  const likely = likelyRedirect(hostnames, settings);
+  const statuses = redirectStatuses.map((status) => ({
+    value: String(status),
+    text: statusWords[status] ?? String(status),
+  }));
+  const fields = html`<div class="row">${hostnameField({ name: 'from', label: 'From', value: typed.get('from') ?? likely.from }, hostnames)}
+${hostnameField({ name: 'to', label: 'To', value: typed.get('to') ?? likely.to }, hostnames)}
+${choiceField({ name: 'status', label: 'Status', value: typed.get('status') ?? '301' }, statuses)}</div>
+<button>Add the redirect</button>`;
+  return html`<section class="panel" aria-labelledby="new-redirect"><h3 id="new-redirect">New redirect</h3>${form(path, session, fields)}</section>`;
+}

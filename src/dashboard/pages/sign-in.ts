@@ -1,0 +1,85 @@
+/** Signing in with an API key, and out. */
+import { html } from '../../net/html.ts';
+import type { OwnKey } from '../client.ts';
+import type { Link, PageRequest, PageRoute, Shown } from '../layout.ts';
+import { notice } from '../parts/part.ts';
+import { firstPage, type Sessions } from '../session.ts';
+
+export function signInPages(sessions: Sessions): readonly PageRoute[] {
+  return [
+    {
+      method: 'GET',
+      path: '/',
+      isOpen: true,
+      handle: async ({ link, query, session }) =>
+        session === null
+          ? signInPage(link, query.get('then'), null, reasons[query.get('why') ?? ''])
+          : { kind: 'see_other', path: ownPath(query.get('then')) ?? firstPage(session) },
+    },
+    {
+      method: 'POST',
+      path: '/sign-in',
+      isOpen: true,
+      hasNoToken: true,
+      handle: (asked) => signIn(sessions, asked),
+    },
+    {
+      method: 'POST',
+      path: '/sign-out',
+      isOpen: true,
+      handle: async () => ({ kind: 'see_other', path: '/', cookie: sessions.ended }),
+    },
+  ];
+}
+
+async function signIn({ begin }: Sessions, { apiWith, form, link }: PageRequest) {
+  const key = (form.get('key') ?? '').trim();
+  const then = form.get('then');
+  if (key === '') return signInPage(link, then, 'Enter an API key.');
+  const answer = await apiWith(key).call<OwnKey>('GET', '/v1/keys/self');
+  if (!answer.ok) return signInPage(link, then, answer.error.message);
+  const cookie = await begin(key, answer.body.scopes);
+  // By way of a page that sees whether the browser has kept it, which over plain HTTP it does not.
+  const own = ownPath(then);
+  const on = own === null ? '' : `&then=${encodeURIComponent(own)}`;
+  return { kind: 'see_other', path: `/?why=cookie${on}`, cookie } as const;
+}
+
+/** Where somebody wanted to go: a path of ours that a header can have, or null. */
+function ownPath(then: string | null): string | null {
+  return then !== null && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(then) ? then : null;
+}
+
+/** Why somebody is here again. */
+const reasons: Readonly<Record<string, string>> = {
+  ended: 'The key that you were signed in with has ended.',
+  cookie: 'Your browser did not keep the session: the dashboard needs HTTPS, or localhost.',
+};
+
+function signInPage(
+  link: Link,
+  then: string | null,
+  problem: string | null,
+  reason: string | undefined = undefined,
+): Shown {
+  const invalid = html` aria-invalid="true" aria-describedby="key-problem key-hint"`;
+  const described = problem === null ? html` aria-describedby="key-hint"` : invalid;
+  return {
+    kind: 'page',
+    status: problem === null ? 200 : 401,
+    title: 'Sign in',
+    main: html`<section class="panel narrow" aria-labelledby="sign-in"><h1 id="sign-in">Sign in</h1>
+${reason === undefined ? null : notice(reason)}
+<form method="post" action="${link('/sign-in')}">
+<input type="text" name="username" autocomplete="username" value="API key" hidden>
+<div class="field">
+<label for="key">API key</label>
+<input id="key" name="key" type="password" autocomplete="current-password" required autofocus spellcheck="false"${described}>
+${problem === null ? null : html`<p class="refusal" role="alert" id="key-problem">${problem}</p>`}
+<p class="hint" id="key-hint">The first one was printed when the service started. Others are made with <code>signpost keys create</code>.</p>
+</div>
+${then === null ? null : html`<input type="hidden" name="then" value="${then}">`}
+<button>Sign in</button>
+</form></section>`,
+  };
+}

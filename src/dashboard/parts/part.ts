@@ -1,0 +1,95 @@
+/** A part of a page that is put in place of the old one when it has changed (src/dashboard/browser/live.ts). */
+
+import type { ErrorBody } from '../../http/pipeline/errors.ts';
+import { attribute, type Html, html } from '../../net/html.ts';
+import { ago, exactly } from '../browser/ago.ts';
+
+/** `say`: what is told to who listens when this changes; the rest is found by looking. */
+export function part(
+  id: string,
+  content: Html,
+  more: { say?: string; className?: string } = {},
+): Html {
+  const { say, className } = more;
+  return html`<div id="${id}" data-part${attribute('class', className ?? null)}${attribute('data-say', say ?? null)}>${content}</div>`;
+}
+
+/** `what` completes “Copy”, for who hears it. */
+export function copyable(text: string, what: string): Html {
+  return html`<span class="copyable"><code>${text}</code><button type="button" class="copy" data-copy="${text}" aria-label="Copy ${what}">Copy</button></span>`;
+}
+
+export function empty(title: string, words: string, then: Html | null = null): Html {
+  return html`<div class="empty"><p class="title">${title}</p><p>${words}</p>${then}</div>`;
+}
+
+/** `id`: it stays open while its part of the page is replaced (src/dashboard/browser/parts.ts). */
+export function fold(id: string, title: string, content: Html): Html {
+  return html`<details class="fold" id="${id}"><summary>${title}</summary>${content}</details>`;
+}
+
+/** `of`: what the menu is about, for who hears it. `id`: the menu stays open while its part of the page is replaced. */
+export function menu(id: string, of: string, items: readonly Html[]): Html {
+  return html`<details class="menu" id="${id}"><summary aria-label="More for ${of}"><span aria-hidden="true">⋯</span></summary><ul>${items.map((item) => html`<li>${item}</li>`)}</ul></details>`;
+}
+
+/** What it is a time of. The script sets those of checks anew; what is to come is never `3 s ago`. */
+export type TimeOf = 'last-check' | 'next-check' | 'to-come';
+
+/** `at`: RFC 3339. */
+export function relativeTime(at: string, now: Date, of: TimeOf | null = null): Html {
+  return html`<time datetime="${at}" title="${exactly(at)}"${attribute('data-of', of)}><span class="ago">${inWords(at, now, of)}</span><span class="exact">${exactly(at)}</span></time>`;
+}
+
+/** Both side by side, in a list of facts. */
+export function bothTimes(at: string, now: Date, of: TimeOf | null = null): Html {
+  return html`<time class="both" datetime="${at}"${attribute('data-of', of)}><span class="ago">${inWords(at, now, of)}</span> <span class="exact always">${exactly(at)}</span></time>`;
+}
+
+function inWords(at: string, now: Date, of: TimeOf | null): string {
+  return ago(Date.parse(at), now.getTime(), of === 'next-check' || of === 'to-come');
+}
+
+export type Tone = 'good' | 'busy' | 'warning' | 'bad' | 'quiet';
+
+const signs: { readonly [T in Tone]: string } = {
+  good: '●',
+  busy: '◐',
+  warning: '▲',
+  bad: '■',
+  quiet: '○',
+};
+
+export function badge(tone: Tone, word: string): Html {
+  return html`<span class="badge ${tone}"><span aria-hidden="true">${signs[tone]}</span> ${word}</span>`;
+}
+
+const statuses = {
+  pending: ['busy', 'Pending'],
+  verified: ['busy', 'Verified'],
+  live: ['good', 'Live'],
+  drifted: ['warning', 'Drifted'],
+  failed: ['bad', 'Failed'],
+} as const;
+
+/** Of a domain (src/core/life/lifecycle.ts). */
+export function statusBadge(status: keyof typeof statuses): Html {
+  const [tone, word] = statuses[status];
+  return badge(tone, word);
+}
+
+/** An API's refusal above the form that it answers. */
+export function refusal(error: ErrorBody | null): Html | null {
+  if (error === null) return null;
+  return html`<p class="refusal" role="alert">${reasonIn(error)}</p>`;
+}
+
+/** Without the place in a body, which people have not written: `domains.redirects[0]: …`. */
+export function reasonIn({ message }: ErrorBody): string {
+  return message.replace(/^[a-z]+(?:\.[a-z]+|\[\d+\])+: /, '');
+}
+
+/** Something that is done. It stands in the page when it comes, so it is in its title as well. */
+export function notice(words: string): Html {
+  return html`<p class="notice" role="status">${words}</p>`;
+}

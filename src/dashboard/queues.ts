@@ -1,0 +1,142 @@
+/** bull-board under /ops/queues: for keys that may see operations, to change nothing unless they are administrators'. */
+import { isUnavailable } from '../db/engine/unavailable.ts';
+import type { ApiLog, RawRequest } from '../http/pipeline/api.ts';
+import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
+import type { RawResponse } from '../http/pipeline/render.ts';
+import { renderJson } from '../net/json.ts';
+import type { BoardFile, QueueBoard } from '../ops/queue-dashboard.ts';
+import { isQueueUnavailable } from '../queue/unavailable.ts';
+import type { ApiClient, OwnKey } from './client.ts';
+import type { Link, Shown } from './layout.ts';
+import { needsOperator } from './pages/ops/scope.ts';
+import { refusedPage } from './pages/problem.ts';
+import { QUEUES } from './paths.ts';
+import { headersOf } from './respond.ts';
+import { cameFrom, type Session } from './session.ts';
+import { idOf } from './told.ts';
+
+export type QueuesDeps = {
+  readonly board: QueueBoard;
+  readonly link: Link;
+  readonly log: ApiLog;
+};
+
+export type QueuesRequest = {
+  readonly raw: RawRequest;
+  /** Below the board's own. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly session: Session;
+  readonly api: ApiClient;
+};
+
+/**
+ * Ours for pages, and what its bundle needs beside: a worker of its own that colours JSON, a `base` of our own, and styles in
+ * line, which its messages and its editor make as they go. Scripts are its files alone.
+ */
+const BOARD_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; worker-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
+
+export type QueuesAnswer =
+  | { readonly kind: 'sent'; readonly response: RawResponse }
+  /** The key has ended. */
+  | { readonly kind: 'over' }
+  | { readonly kind: 'refused'; readonly page: Shown };
+
+export async function answerQueues(deps: QueuesDeps, asked: QueuesRequest): Promise<QueuesAnswer> {
+  const { path, raw, api } = asked;
+  const { board, link } = deps;
+  const file = raw.method === 'GET' ? board.file(path) : undefined;
+  if (file !== undefined) return { kind: 'sent', response: sentFile(path, file) };
+  // Asked anew each time: a key that was revoked sees nothing more.
+  const key = await api.call<OwnKey>('GET', '/v1/keys/self');
+  if (!key.ok && key.status === 401) return { kind: 'over' };
+  if (!key.ok)
+    return { kind: 'refused', page: refusedPage(key.error, { link, session: asked.session }) };
+  const { scopes } = key.body;
+  const isAdmin = scopes.includes('admin');
+  if (!isAdmin && !scopes.includes('ops:read')) {
+    return { kind: 'refused', page: needsOperator({ link, session: asked.session }) };
+  }
+  if (path.startsWith('/api/')) {
+    return { kind: 'sent', response: await call(deps, asked, key.body, isAdmin) };
+  }
+  const isRead = raw.method === 'GET' || raw.method === 'HEAD';
+  return { kind: 'sent', response: isRead ? page(deps) : refused(405, 'Method not allowed.') };
+}
+
+function page({ board, link }: QueuesDeps): RawResponse {
+  const text = board.page(link(QUEUES), link('/ops'));
+  return sent(200, text, { type: 'text/html; charset=utf-8', cache: 'no-store' });
+}
+
+function sentFile(path: string, { text, contentType }: BoardFile): RawResponse {
+  // Those that change have what is in them in their names.
+  const keeps = /\.[0-9a-f]{8,}\.\w+$/.test(path) ? 'max-age=31536000, immutable' : 'max-age=3600';
+  return sent(200, text, { type: contentType, cache: `private, ${keeps}` });
+}
+
+async function call(
+  { board, log }: QueuesDeps,
+  { raw, path, query }: QueuesRequest,
+  key: OwnKey,
+  mayChange: boolean,
+): Promise<RawResponse> {
+  const { method } = raw;
+  const changes = method !== 'GET' && method !== 'HEAD';
+  // The board's calls have no token as forms of ours have.
+  if (changes && cameFrom(raw.headers) !== 'here')
+    return refused(403, 'This has come from another site.');
+  if (changes && !mayChange)
+    return refused(403, 'Changing queues needs a key with the scope admin.');
+  const body = changes ? await bodyOf(raw) : {};
+  if (body === null) return refused(400, 'The body is not JSON, or too large.');
+  // Ids alone: what a queue and a job are called.
+  if (changes) log.info({ keyId: key.id, method, path }, 'a queue is changed from its dashboard');
+  try {
+    const asked = { method: method === 'HEAD' ? 'GET' : method, path, query, body, mayChange };
+    const answer = await board.call(asked);
+    if (answer === null) return refused(404, 'There is nothing here.');
+    return sent(answer.status, renderJson(answer.body ?? {}), json);
+  } catch (err) {
+    const requestId = idOf(raw);
+    log.error({ err, method, requestId }, 'fault of the queue dashboard');
+    return broken(err, requestId);
+  }
+}
+
+function broken(fault: unknown, requestId: string | undefined): RawResponse {
+  return isUnavailable(fault) || isQueueUnavailable(fault)
+    ? refused(503, 'The queue does not answer; what was accepted is safe in the database.')
+    : refused(500, `A fault of ours: the log has it beside the request id ${requestId}.`);
+}
+
+async function bodyOf({ headers, readBody }: RawRequest): Promise<object | null> {
+  if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return null;
+  const read = await readBody();
+  if (read.kind !== 'bytes') return null;
+  const text = Buffer.from(read.bytes).toString();
+  if (text === '') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null; // what is no JSON is nobody's but the caller's
+  }
+}
+
+const json = { type: 'application/json; charset=utf-8', cache: 'no-store' } as const;
+
+/** As bull-board's page shows what was refused. */
+function refused(status: number, message: string): RawResponse {
+  return sent(status, JSON.stringify({ error: message, message }), json);
+}
+
+function sent(
+  status: number,
+  text: string,
+  { type, cache }: { readonly type: string; readonly cache: string },
+): RawResponse {
+  const policy = { 'content-security-policy': BOARD_POLICY };
+  return { status, headers: { ...headersOf(text, type, cache), ...policy }, body: text };
+}

@@ -1,0 +1,130 @@
+/** Who is signed in: an API key in a cookie that only we can read, so that no process keeps anything. */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { EncryptJWT, jwtDecrypt } from 'jose';
+import type { RawRequest } from '../http/pipeline/api.ts';
+import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
+import type { Headers } from '../http/pipeline/route.ts';
+
+export type Session = {
+  readonly apiKey: string;
+  /** In every form of ours; another site cannot read it. */
+  readonly csrf: string;
+  /** What the key may do, as it is for as long as it lives: decides what is offered, never what is done. */
+  readonly scopes: readonly string[];
+};
+
+export type Sessions = {
+  /** A Set-Cookie value for a key that the API has accepted. */
+  readonly begin: (apiKey: string, scopes: readonly string[]) => Promise<string>;
+  /** Null: there is none, it is over, or not ours. */
+  readonly find: (cookieHeader: string | undefined) => Promise<Session | null>;
+  /** The Set-Cookie value that makes a browser forget it. */
+  readonly ended: string;
+};
+
+/** Only over HTTPS or on this machine, for the whole host, from this host (RFC 6265bis, 4.1.3.2). */
+const COOKIE = '__Host-signpost';
+/** Lax, so that a link in a mail leads to the page and not to the sign-in; what changes something has the token. */
+const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax';
+/** Our choice: a working day. */
+const LIFETIME_S = 12 * 3_600;
+
+/** `secret`: `session` of src/certificates/vault/derived-secrets.ts; 32 bytes. */
+export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
+  return {
+    async begin(apiKey, scopes) {
+      const issuedAt = Math.floor(now().getTime() / 1_000);
+      const token = await new EncryptJWT({
+        apiKey,
+        scopes,
+        csrf: randomBytes(16).toString('base64url'),
+      })
+        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + LIFETIME_S)
+        .encrypt(secret);
+      return `${COOKIE}=${token}; ${ATTRIBUTES}; Max-Age=${LIFETIME_S}`;
+    },
+    async find(cookieHeader) {
+      const token = cookieValue(cookieHeader);
+      if (token === undefined) return null;
+      try {
+        const { payload } = await jwtDecrypt(token, secret, {
+          currentDate: now(),
+          keyManagementAlgorithms: ['dir'],
+          contentEncryptionAlgorithms: ['A256GCM'],
+        });
+        const { apiKey, csrf, scopes } = payload;
+        if (typeof apiKey !== 'string' || typeof csrf !== 'string') return null;
+        // Ours since it could be decrypted: a list, or missing in one of before.
+        return { apiKey, csrf, scopes: (scopes ?? []) as readonly string[] };
+      } catch {
+        return null; // over, made with another key, or no token at all: all the same to who has it
+      }
+    },
+    ended: `${COOKIE}=; ${ATTRIBUTES}; Max-Age=0`,
+  };
+}
+
+/** Whether what needs this scope is offered. */
+export function offers(
+  { scopes }: Pick<Session, 'scopes'>,
+  scope: 'domains:read' | 'ops:read' | 'admin',
+): boolean {
+  return scopes.includes(scope) || scopes.includes('admin');
+}
+
+/** The first page for who is signed in: that of the projects says itself what a key lacks that may see neither. */
+export function firstPage(session: Pick<Session, 'scopes'>): '/projects' | '/ops' {
+  return offers(session, 'ops:read') && !offers(session, 'domains:read') ? '/ops' : '/projects';
+}
+
+/** Whether a form came from a page of this session. */
+export function isOwnForm({ csrf }: Session, given: string | null): boolean {
+  const [own, other] = [Buffer.from(csrf), Buffer.from(given ?? '')];
+  return own.length === other.length && timingSafeEqual(own, other);
+}
+
+function cookieValue(cookieHeader = ''): string | undefined {
+  const prefix = `${COOKIE}=`;
+  const pair = cookieHeader.split(';').find((one) => one.trim().startsWith(prefix));
+  return pair?.trim().slice(prefix.length);
+}
+
+export type ReadForm =
+  | { readonly kind: 'form'; readonly form: URLSearchParams }
+  | { readonly kind: 'too_large' }
+  | { readonly kind: 'no_form' };
+
+export async function readForm({ headers, readBody }: RawRequest): Promise<ReadForm> {
+  const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded');
+  if (!isForm) return { kind: 'no_form' };
+  if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return { kind: 'too_large' };
+  const read = await readBody();
+  if (read.kind === 'bytes') {
+    return { kind: 'form', form: new URLSearchParams(Buffer.from(read.bytes).toString()) };
+  }
+  const isLarge = read.kind === 'too_large' || read.code === 'body_too_large';
+  return { kind: isLarge ? 'too_large' : 'no_form' };
+}
+
+/** What a browser says of where a request comes from (Fetch Metadata); the origin where it does not (RFC 6454, 7). */
+export function cameFrom(headers: Headers): 'here' | 'elsewhere' | 'unsaid' {
+  const { 'sec-fetch-site': site, origin, host } = headers;
+  if (site === 'none') return 'unsaid'; // a person sends it again
+  if (site !== undefined) return site === 'same-origin' ? 'here' : 'elsewhere';
+  if (origin === undefined) return 'unsaid';
+  return URL.canParse(origin) && new URL(origin).host === host ? 'here' : 'elsewhere';
+}
+
+/** A form of a session has its token; that of the sign-in has none, and must not come from another site. */
+export function isFromHere(
+  { headers }: Pick<RawRequest, 'headers'>,
+  session: Session | null,
+  form: URLSearchParams,
+): boolean {
+  if (session === null) return cameFrom(headers) !== 'elsewhere';
+  // With the token the origin adds nothing, and a proxy may have changed the host that it is held to.
+  const isForeign = cameFrom({ ...headers, origin: undefined }) === 'elsewhere';
+  return !isForeign && isOwnForm(session, form.get('csrf'));
+}

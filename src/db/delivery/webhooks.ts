@@ -1,0 +1,157 @@
+/** Addresses that are told events: a project's, or with `projectId` null an operator's, who is told those of all projects. */
+
+import type { DisabledReason } from '../../core/operations/webhook-plan.ts';
+import type { Tx } from '../engine/transaction.ts';
+import type { PrismaClient, Webhook } from '../generated/client.ts';
+import { endWaiting } from './delivery-times.ts';
+
+/** Whose webhooks: a project's id, or null for an operator's. */
+export type WebhookOwner = string | null;
+
+export type NewWebhook = {
+  readonly id: string;
+  readonly projectId: WebhookOwner;
+  readonly url: string;
+  /** Empty: every type. */
+  readonly eventTypes: readonly string[];
+  readonly sealedSecret: Uint8Array<ArrayBuffer>;
+  readonly createdAt: Date;
+};
+
+export type WebhookChange = {
+  readonly url?: string | undefined;
+  readonly eventTypes?: readonly string[] | undefined;
+  readonly enabled?: boolean | undefined;
+};
+
+export type Rotation = {
+  readonly sealedSecret: Uint8Array<ArrayBuffer>;
+  /** Until then the secret of before signs, too. */
+  readonly oldSecretEndsAt: Date;
+};
+
+/** What is deleted is found nowhere. */
+export type WebhookStore = {
+  /** Oldest first. */
+  list(owner: WebhookOwner): Promise<Webhook[]>;
+  find(owner: WebhookOwner, id: string): Promise<Webhook | null>;
+  /** Null where the owner has `most` already. */
+  create(webhook: NewWebhook, most: number): Promise<Webhook | null>;
+  /** Null where there is none. Switching off ends what was still to be delivered. */
+  update(owner: WebhookOwner, id: string, change: WebhookChange, at: Date): Promise<Webhook | null>;
+  /** Null where there is none. Of three secrets in a row the first signs no more. */
+  rotate(owner: WebhookOwner, id: string, rotation: Rotation): Promise<Webhook | null>;
+  /** Ends what was still to be delivered, and forgets the secrets. */
+  remove(owner: WebhookOwner, id: string, at: Date): Promise<void>;
+};
+
+export function createWebhookStore(prisma: PrismaClient): WebhookStore {
+  return {
+    list: (projectId) =>
+      prisma.webhook.findMany({
+        where: { projectId, deletedAt: null },
+        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      }),
+    find: (projectId, id) =>
+      prisma.webhook.findFirst({ where: { projectId, id, deletedAt: null } }),
+    create: (webhook, most) => prisma.$transaction((tx) => create(tx, webhook, most)),
+    update: (projectId, id, change, at) => update(prisma, { projectId, id }, change, at),
+    rotate: (projectId, id, rotation) =>
+      prisma.$transaction((tx) => rotate(tx, { projectId, id }, rotation)),
+    remove: (projectId, id, at) => remove(prisma, { projectId, id }, at),
+  };
+}
+
+async function create(tx: Tx, webhook: NewWebhook, most: number): Promise<Webhook | null> {
+  const { projectId, eventTypes } = webhook;
+  // Two at once would both find place for one more. Embedded storage runs one transaction after the other anyway.
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`webhooks ${projectId}`}))`;
+  const present = await tx.webhook.count({ where: { projectId, deletedAt: null } });
+  if (present >= most) return null;
+  return tx.webhook.create({ data: { ...webhook, eventTypes: [...eventTypes] } });
+}
+
+type Which = { readonly projectId: WebhookOwner; readonly id: string };
+
+async function update(
+  prisma: PrismaClient,
+  which: Which,
+  { url, eventTypes, enabled }: WebhookChange,
+  at: Date,
+): Promise<Webhook | null> {
+  const before = await prisma.webhook.findFirst({ where: { ...which, deletedAt: null } });
+  if (before === null) return null;
+  // What was told as it was switched off is not sent when it is on again.
+  if (enabled === true && before.disabledAt !== null) await end(prisma, which, 'webhook_disabled');
+  const isNew = url !== undefined && url !== before.url;
+  const updated = await prisma.$transaction(async (tx) => {
+    if (enabled === false) await switchOff(tx, which, 'requested', at);
+    const [row] = await tx.webhook.updateManyAndReturn({
+      where: { ...which, deletedAt: null },
+      data: {
+        ...(url !== undefined && { url }),
+        ...(eventTypes !== undefined && { eventTypes: [...eventTypes] }),
+        ...(enabled === true && { disabledAt: null, disabledReason: null }),
+        // Another receiver, or a fresh start: what failed before says nothing.
+        ...((enabled === true || isNew) && { failingSince: null }),
+      },
+    });
+    return row ?? null;
+  });
+  if (enabled === false && updated !== null) await end(prisma, which, 'webhook_disabled');
+  return updated;
+}
+
+async function rotate(
+  tx: Tx,
+  which: Which,
+  { sealedSecret, oldSecretEndsAt }: Rotation,
+): Promise<Webhook | null> {
+  const where = { ...which, deletedAt: null };
+  const [before] = await tx.$queryRaw<{ secret: Uint8Array<ArrayBuffer> }[]>`
+    SELECT sealed_secret AS secret FROM webhook
+    WHERE id = ${which.id}::uuid AND project_id IS NOT DISTINCT FROM ${which.projectId}::uuid
+      AND deleted_at IS NULL
+    FOR NO KEY UPDATE`;
+  if (before === undefined) return null;
+  const [rotated] = await tx.webhook.updateManyAndReturn({
+    where,
+    data: { sealedSecret, sealedOldSecret: before.secret, oldSecretEndsAt },
+  });
+  return rotated ?? null;
+}
+
+async function remove(prisma: PrismaClient, which: Which, at: Date): Promise<void> {
+  const { count } = await prisma.webhook.updateMany({
+    where: { ...which, deletedAt: null },
+    data: {
+      deletedAt: at,
+      sealedSecret: new Uint8Array(),
+      sealedOldSecret: null,
+      oldSecretEndsAt: null,
+    },
+  });
+  if (count > 0) await end(prisma, which, 'webhook_deleted');
+}
+
+/**
+ * Switches an owner's webhook off that is on, and with `url` only while it has this URL; answers whether it did. What
+ * still waits is ended afterwards: endWaiting().
+ */
+export async function switchOff(
+  tx: Tx,
+  { projectId, id, url }: Which & { readonly url?: string },
+  reason: DisabledReason,
+  at: Date,
+): Promise<boolean> {
+  const { count } = await tx.webhook.updateMany({
+    where: { projectId, id, ...(url !== undefined && { url }), disabledAt: null, deletedAt: null },
+    data: { disabledAt: at, disabledReason: reason },
+  });
+  return count > 0;
+}
+
+/** The caller has found it to be the owner's. */
+function end(prisma: PrismaClient, { id }: Which, problem: 'webhook_disabled' | 'webhook_deleted') {
+  return endWaiting(prisma, id, problem);
+}

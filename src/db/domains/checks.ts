@@ -1,0 +1,180 @@
+/**
+ * Loads and saves of checks, gathered: what many jobs ask for within a few milliseconds becomes one SELECT
+ * and one UPDATE (docs/performance.md has the figures). A save has been committed when its promise resolves.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Observation } from '../../core/diagnosis/observation.ts';
+import type { CheckOutcome } from '../../core/life/check.ts';
+import { areEqual } from '../../core/life/findings-changed.ts';
+import type { Database } from '../engine/client.ts';
+import { gather } from '../engine/gather.ts';
+import { createRunStatement, type RunStatement, type Statement } from '../engine/prepared.ts';
+import { isLostRace, isRowRefused } from '../engine/unavailable.ts';
+import type { NewEscalation } from '../issuance/escalations.ts';
+import { loadDomains, saveChanged, saveUnchanged } from './check-statements.ts';
+import { type LoadedDomain, toLoadedDomain } from './domain-row.ts';
+import { type MoveResult, moveDomain } from './transitions.ts';
+
+export type CheckSave = {
+  readonly domain: LoadedDomain;
+  readonly observation: Observation;
+  readonly outcome: CheckOutcome;
+  readonly at: Date;
+  /** The project whose hold on the name this one's TXT record ends. */
+  readonly provenAgainst?: string;
+  /** The case that a move opens; a look that moves nothing opens none. */
+  readonly escalation?: NewEscalation;
+};
+
+export type CheckStore = {
+  /** The domain as it stands; undefined where there is none or it was removed. */
+  load(domainId: string): Promise<LoadedDomain | undefined>;
+  /** `stale`: somebody else saved since it was loaded, and nothing was changed. */
+  save(check: CheckSave): Promise<MoveResult>;
+};
+
+const batches = {
+  itemsMax: 500,
+  concurrency: 2,
+  mayBeOneItem: isRowRefused,
+  isWorthRetry: isLostRace,
+} as const;
+
+/** Some 4 KB each. More domains than one process looks at within the quarter of an hour for which a look in full holds. */
+const HELD_MAX = 10_000;
+
+/** The last look in full at a domain, and the version of the row that has it. */
+type Held = { readonly version: string; readonly observation: Observation | null };
+
+export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): CheckStore {
+  const run = createRunStatement(database);
+  const held = new LRUCache<string, Held>({ max: HELD_MAX });
+  const load = gather((ids: readonly string[]) => loadAll(run, held, ids), batches);
+  const saver = (statement: Statement, parameters: Parameters) =>
+    gather((looks: readonly Look[]) => saveAll(run, statement, parameters, looks), batches);
+  const savers = {
+    unchanged: saver(saveUnchanged, inColumns),
+    changed: saver(saveChanged, (looks) => [JSON.stringify(looks)]),
+  };
+  return {
+    load,
+    async save(check) {
+      if (check.outcome.kind === 'moved') return moveDomain(database.prisma, check);
+      const news = newsOf(check);
+      const saved = await savers[news === null ? 'unchanged' : 'changed']({
+        ...toLook(check),
+        ...news,
+      });
+      return saved ? { kind: 'saved', epoch: check.domain.epoch } : { kind: 'stale' };
+    },
+  };
+}
+
+/** An observation that is held is taken from memory where the row says that it is still that version. */
+async function loadAll(
+  run: RunStatement,
+  held: LRUCache<string, Held>,
+  ids: readonly string[],
+): Promise<readonly (LoadedDomain | undefined)[]> {
+  const known = new Map(ids.map((id) => [id, held.get(id)]));
+  const versions = [...known.values()].map((one) => one?.version ?? null);
+  const rows = await run<{ version: string | null; domain: string }>(loadDomains, [
+    [...known.keys()],
+    versions,
+  ]);
+  const loaded = rows.map(({ version, domain: json }) => {
+    const domain = fromJson(json);
+    const before = known.get(domain.id);
+    if (before !== undefined && before.version === version) {
+      return { ...domain, observation: before.observation };
+    }
+    if (version !== null) held.set(domain.id, { version, observation: domain.observation });
+    return domain;
+  });
+  const byId = new Map(loaded.map((domain) => [domain.id, domain]));
+  return ids.map((id) => byId.get(id));
+}
+
+const times = [
+  ...['pendingSince', 'verifiedAt', 'missedAt', 'driftedAt', 'failedAt'],
+  ...[
+    'lastCheckedAt',
+    'nextCheckAt',
+    'recheckAt',
+    'escalateAt',
+    'certificateEndsAt',
+    'watchedUntil',
+  ],
+];
+
+/** The row as the statement `loadDomains` writes it. */
+function fromJson(json: string): LoadedDomain {
+  const row = JSON.parse(json);
+  for (const name of times) if (row[name] !== null) row[name] = new Date(row[name]);
+  return toLoadedDomain(row);
+}
+
+/** What every save has; the names are those of the statements. */
+type Look = {
+  readonly id: string;
+  readonly epoch: number;
+  readonly attempts: number;
+  readonly status: string;
+  readonly missed_at: string | null;
+  readonly at: string;
+  readonly next_check_at: string | null;
+  readonly recheck_at: string | null;
+};
+type Parameters = (looks: readonly Look[]) => readonly unknown[];
+
+/** Answers which of the looks held. One statement, so one transaction. */
+async function saveAll(
+  run: RunStatement,
+  statement: Statement,
+  parameters: Parameters,
+  looks: readonly Look[],
+): Promise<readonly boolean[]> {
+  // The same job twice at once: the first look of the batch counts, the second is stale.
+  const first = new Map(looks.toReversed().map((look) => [look.id, look]));
+  const saved = await run<{ id: string }>(statement, parameters([...first.values()]));
+  const held = new Set(saved.map(({ id }) => id));
+  return looks.map((look) => first.get(look.id) === look && held.has(look.id));
+}
+
+function toLook({ domain: { id, epoch, attempts }, outcome, at }: CheckSave): Look {
+  const { to, nextCheckAt, recheckAt } = outcome;
+  return {
+    id,
+    epoch,
+    attempts,
+    status: to.status,
+    missed_at: to.status === 'live' ? text(to.missedAt) : null,
+    at: at.toISOString(),
+    next_check_at: text(nextCheckAt),
+    recheck_at: text(recheckAt),
+  };
+}
+
+function inColumns(looks: readonly Look[]): readonly unknown[] {
+  const column = <Name extends keyof Look>(name: Name) => looks.map((look) => look[name]);
+  return [
+    ...[column('id'), column('epoch'), column('attempts'), column('status')],
+    ...[column('missed_at'), column('at'), column('next_check_at'), column('recheck_at')],
+  ];
+}
+
+/** Most looks find what the one before found; then the findings, and the look they rest on, stay as they are stored. */
+function newsOf({ domain, observation, outcome }: CheckSave): object | null {
+  const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
+  const news = {
+    // A cheap look that found nothing new gives the very object that was loaded.
+    ...(observation !== domain.observation && { observation }),
+    ...(!areEqual(outcome.findings, domain.findings) && { findings: outcome.findings }),
+    ...(changed && { changed: { appeared: changed.appeared, cleared: changed.cleared } }),
+  };
+  return Object.keys(news).length === 0 ? null : news;
+}
+
+function text(time: Date | null): string | null {
+  return time === null ? null : time.toISOString();
+}

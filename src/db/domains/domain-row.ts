@@ -1,0 +1,105 @@
+/** The columns of a domain as the lifecycle understands them, and back. */
+import type { Finding } from '../../core/diagnosis/findings.ts';
+import type { Observation } from '../../core/diagnosis/observation.ts';
+import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';
+
+/** What a job loads of its domain. */
+export type LoadedDomain = {
+  readonly id: string;
+  readonly projectId: string;
+  readonly hostname: string;
+  readonly target: string;
+  /** Fences: a save holds only while both are what was loaded. */
+  readonly epoch: number;
+  readonly attempts: number;
+  readonly state: DomainState;
+  readonly findings: readonly Finding[];
+  /** The last look in full; null where there was none yet, or one in a shape of before. */
+  readonly observation: Observation | null;
+  readonly lastCheckedAt: Date | null;
+  readonly nextCheckAt: Date | null;
+  readonly recheckAt: Date | null;
+  readonly escalateAt: Date | null;
+  /** Of the newest certificate; null where there is none. */
+  readonly certificateEndsAt: Date | null;
+  readonly watchedUntil: Date | null;
+};
+
+type StateColumns = {
+  readonly status: DomainStatus;
+  readonly pendingSince: Date;
+  readonly verifiedAt: Date | null;
+  readonly missedAt: Date | null;
+  readonly driftedAt: Date | null;
+  readonly failedAt: Date | null;
+};
+
+type Columns = Omit<LoadedDomain, 'state' | 'findings' | 'observation'> &
+  StateColumns & { readonly findings: unknown; readonly observation: unknown };
+
+export function toLoadedDomain(row: Columns): LoadedDomain {
+  return {
+    id: row.id,
+    projectId: row.projectId,
+    hostname: row.hostname,
+    target: row.target,
+    epoch: row.epoch,
+    attempts: row.attempts,
+    lastCheckedAt: row.lastCheckedAt,
+    nextCheckAt: row.nextCheckAt,
+    recheckAt: row.recheckAt,
+    escalateAt: row.escalateAt,
+    certificateEndsAt: row.certificateEndsAt,
+    watchedUntil: row.watchedUntil,
+    state: toState(row),
+    findings: row.findings as readonly Finding[], // written by us only, always from Finding[]
+    observation: observationIn(row.observation),
+  };
+}
+
+/** Written by us only, always an Observation; the first ones had no time and no costs. */
+export function observationIn(stored: unknown): Observation | null {
+  const known = typeof stored === 'object' && stored !== null && 'at' in stored && 'cost' in stored;
+  return known ? (stored as unknown as Observation) : null; // see above
+}
+
+/** The state that the columns spell. A state whose time is missing counts from when the domain became pending. */
+export function toState(row: StateColumns): DomainState {
+  const { status, pendingSince } = row;
+  switch (status) {
+    case 'pending':
+      return { status, pendingSince };
+    case 'verified':
+      return { status, verifiedAt: row.verifiedAt ?? pendingSince };
+    case 'live':
+      return { status, missedAt: row.missedAt };
+    case 'drifted':
+      return { status, driftedAt: row.driftedAt ?? pendingSince };
+    case 'failed':
+      return { status, failedAt: row.failedAt ?? pendingSince };
+  }
+}
+
+/** What is not served is not renewed, and nobody is asked when; a certificate that comes plans both anew. */
+export const notRenewed = { renewAt: null, renewalInfoAt: null } as const;
+
+type ChangedColumns = Partial<StateColumns> & {
+  readonly status: DomainStatus;
+  readonly renewAt?: null;
+  readonly renewalInfoAt?: null;
+};
+
+/** The columns that a state changes; the others keep what they say about the past. */
+export function stateColumns(state: DomainState): ChangedColumns {
+  switch (state.status) {
+    case 'pending':
+      return { ...state, verifiedAt: null, missedAt: null, ...notRenewed };
+    case 'verified':
+      return { ...state, missedAt: null, ...notRenewed };
+    case 'failed':
+      return { ...state, ...notRenewed };
+    case 'live':
+    case 'drifted':
+      return state;
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * What the edge asks of the database. Never answered from memory: a removal counts from its commit on. What is remembered
+ * of the answers, and how that is put right, is the edge's affair (src/edge/routes/routes.ts).
+ */
+
+import type { DomainStatus } from '../../core/life/lifecycle.ts';
+import type { EdgeRoute } from '../../core/operations/edge-route.ts';
+import type { Database, PoolOptions } from '../engine/client.ts';
+import { shareReads } from '../engine/gather.ts';
+import { createRunStatement, type RunStatement, type Statement } from '../engine/prepared.ts';
+import type { Prisma, PrismaClient } from '../generated/client.ts';
+
+export type EdgeLookups = {
+  /** Null: no project holds this name. All of a route is of one moment. */
+  findRoute(hostname: string): Promise<EdgeRoute | null>;
+  /** The key authorization of an open http-01 challenge (RFC 8555, 8.3), or null. */
+  findChallenge(token: string, hostname: string): Promise<string | null>;
+  /** The same of the newest tls-alpn-01 challenge, which is known by its name alone (RFC 8737, 3). */
+  findTlsChallenge(hostname: string): Promise<string | null>;
+  /** The chain and the sealed key of a certificate; null also for one that another edge has the key of. */
+  loadCertificate(id: string): Promise<{ chain: string; sealedKey: Uint8Array } | null>;
+};
+
+/** However many names visitors ask for, so many connections are in use for them, and no more. */
+const routeBatches = { itemsMax: 500, concurrency: 3 } as const;
+const certificateBatches = { itemsMax: 100, concurrency: 2 } as const;
+/** Anybody may ask for challenges, as often as they like: each kind has one of the ten connections that all share. */
+const challengeBatches = { itemsMax: 500, concurrency: 1 } as const;
+
+/** Connections for routes, certificates and one beat of src/db/domains/route-news.ts: nothing else of the process can take them. */
+export const edgeConnections: PoolOptions = {
+  max: routeBatches.concurrency + certificateBatches.concurrency + 1,
+  statementTimeoutMs: 10_000,
+};
+
+/** `pool`: for what visitors wait for (edgeConnections); challenges go another way. */
+export function createEdgeLookups(database: Pick<Database, 'prisma' | 'pool'>): EdgeLookups {
+  const { prisma } = database;
+  const run = createRunStatement(database);
+  const findChallenge = shareReads(
+    (asked: readonly Asked[]) => findChallenges(prisma, asked),
+    nameOf,
+    challengeBatches,
+  );
+  return {
+    findRoute: shareReads((names) => findRoutes(run, names), itself, routeBatches),
+    findChallenge: (token, hostname) => findChallenge({ token, hostname }),
+    findTlsChallenge: shareReads(
+      (names) => findTlsChallenges(prisma, names),
+      itself,
+      challengeBatches,
+    ),
+    loadCertificate: shareReads((ids) => loadCertificates(run, ids), itself, certificateBatches),
+  };
+}
+
+type Asked = { readonly token: string; readonly hostname: string };
+const nameOf = ({ token, hostname }: Asked) => `${hostname}/${token}`;
+const itself = (name: string) => name;
+
+/** An answer for each, in their order; the same holds for the functions below. */
+async function findChallenges(
+  prisma: PrismaClient,
+  asked: readonly Asked[],
+): Promise<readonly (string | null)[]> {
+  const token = { in: asked.map((one) => one.token) };
+  const certificate: Prisma.CertificateWhereInput = {
+    status: 'ordering',
+    domain: { removedAt: null },
+  };
+  const open = await prisma.challenge.findMany({ where: { token, type: 'http-01', certificate } });
+  const byName = new Map(open.map((challenge) => [nameOf(challenge), challenge.keyAuthorization]));
+  return asked.map((one) => byName.get(nameOf(one)) ?? null);
+}
+
+async function findTlsChallenges(
+  prisma: PrismaClient,
+  hostnames: readonly string[],
+): Promise<readonly (string | null)[]> {
+  const held: DomainStatus[] = ['verified', 'live', 'drifted'];
+  const domain = { removedAt: null, status: { in: held } };
+  const open = await prisma.challenge.findMany({
+    where: {
+      hostname: { in: [...hostnames] },
+      type: 'tls-alpn-01',
+      certificate: { status: 'ordering', domain },
+    },
+    orderBy: { certificate: { createdAt: 'asc' } }, // the newest comes last, and stays
+  });
+  const byName = new Map(open.map((each) => [each.hostname, each.keyAuthorization]));
+  return hostnames.map((hostname) => byName.get(hostname) ?? null);
+}
+
+const certificates: Statement = {
+  name: 'edge_certificates',
+  text: `SELECT id::text AS id, chain, encode(sealed_key, 'base64') AS "sealedKey" FROM certificate
+    WHERE id = ANY($1::uuid[]) AND chain IS NOT NULL AND sealed_key IS NOT NULL`,
+};
+
+async function loadCertificates(run: RunStatement, ids: readonly string[]) {
+  type Row = { readonly id: string; readonly chain: string; readonly sealedKey: string };
+  const rows = await run<Row>(certificates, [ids]);
+  const byId = new Map(
+    rows.map(({ id, chain, sealedKey }) => [
+      id,
+      { chain, sealedKey: Buffer.from(sealedKey, 'base64') },
+    ]),
+  );
+  return ids.map((id) => byId.get(id) ?? null);
+}
+
+/** A redirect is one row or none, whose status is never null. */
+const routes: Statement = {
+  name: 'edge_routes',
+  text: `SELECT domain.hostname, domain.project_id::text AS "projectId",
+      (SELECT upstream FROM deploy
+        WHERE deploy.project_id = domain.project_id AND status = 'succeeded'
+        ORDER BY created_at DESC LIMIT 1) AS upstream,
+      (SELECT id::text FROM certificate
+        WHERE domain_id = domain.id AND status = 'issued' AND expires_at > now()
+          AND sealed_key IS NOT NULL
+        ORDER BY created_at DESC, expires_at DESC LIMIT 1) AS "certificateId",
+      redirect.to_hostname AS "redirectTo", redirect.status::text AS "redirectStatus",
+      (SELECT primary_hostname FROM project WHERE id = domain.project_id) AS "primary"
+    FROM domain
+    LEFT JOIN redirect ON redirect.project_id = domain.project_id
+      AND redirect.from_hostname = domain.hostname
+    WHERE domain.hostname = ANY($1::text[]) AND domain.removed_at IS NULL
+      AND domain.status IN ('verified', 'live', 'drifted')`,
+};
+
+type RouteRow = Omit<EdgeRoute, 'redirect'> & {
+  readonly redirectTo: string | null;
+  readonly redirectStatus: string | null;
+};
+
+/** Each name at most once. */
+async function findRoutes(
+  run: RunStatement,
+  hostnames: readonly string[],
+): Promise<readonly (EdgeRoute | null)[]> {
+  const rows = await run<RouteRow>(routes, [hostnames]);
+  const byName = new Map(
+    rows.map(({ redirectTo: to, redirectStatus, ...route }) => [
+      route.hostname,
+      { ...route, redirect: to === null ? null : { to, status: Number(redirectStatus) } },
+    ]),
+  );
+  return hostnames.map((name) => byName.get(name) ?? null);
+}

@@ -1,0 +1,182 @@
+/**
+ * Hears what the database tells of routes (the triggers of migration edge_notifications), on a connection of its own, and
+ * proves again and again that it does: a beat is sent over another connection, and has to arrive on this one. That finds
+ * out a connection that is dead without having ended, and a pooler that passes no notifications on. A beat that is late
+ * is no reason to stop listening: whatever is told meanwhile would be lost.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Pool, PoolClient, QueryConfig } from 'pg';
+import type { Logger } from 'pino';
+import { parseRouteNews, type RouteNews } from '../../core/operations/edge-route.ts';
+import type { Database } from '../engine/client.ts';
+
+const CHANNEL = 'signpost_edge';
+const BEAT = 'beat ';
+/** Three of them within edgeLimits.routeFreshMs: one that is late makes no route be read again. */
+const BEAT_MS = 1_000;
+const SILENCE_MS = 5_000;
+const WAIT_MS_MIN = 250;
+const WAIT_MS_MAX = 15_000;
+
+export type RouteNewsDeps = {
+  /** `pool`: for beats, best one that nobody else can use up (edgeConnections). */
+  readonly database: Pick<Database, 'pool' | 'openPool'>;
+  /** Times are those of `performance.now()`. */
+  readonly hear: (news: RouteNews) => void;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+  /** A beat that takes longer is missed. Shorter in tests. */
+  readonly silenceMs?: number;
+};
+
+/** Listens, through every outage, until it is closed. */
+export function listenForRouteNews(deps: RouteNewsDeps): { close(): Promise<void> } {
+  const pool = deps.database.openPool({ max: 1, statementTimeoutMs: 10_000 });
+  const stop = new AbortController();
+  const ended = keepListening(deps, pool, stop.signal).then(() => pool.end());
+  return {
+    close() {
+      stop.abort();
+      return ended;
+    },
+  };
+}
+
+async function keepListening(deps: RouteNewsDeps, pool: Pool, stop: AbortSignal): Promise<void> {
+  const { hear, log } = deps;
+  let isHeard = true;
+  let waitMs = WAIT_MS_MIN;
+  const beats: Beats = {
+    back(sentAt) {
+      hear({ kind: 'complete', until: sentAt });
+      waitMs = WAIT_MS_MIN;
+      if (!isHeard) log.info('notifications of routes arrive again');
+      isHeard = true;
+    },
+    missed(err) {
+      if (isHeard) log.warn({ err }, 'notifications of routes do not arrive');
+      isHeard = false;
+    },
+  };
+  while (!stop.aborted) {
+    await listen(deps, pool, stop, beats).catch(beats.missed);
+    await pause(waitMs, stop);
+    waitMs = Math.min(WAIT_MS_MAX, 2 * waitMs);
+  }
+}
+
+type Beats = {
+  readonly back: (sentAt: number) => void;
+  readonly missed: (fault: unknown) => void;
+};
+
+/** Rejects where the connection is lost; resolves once it is to stop. */
+async function listen(
+  { database, hear, silenceMs = SILENCE_MS }: RouteNewsDeps,
+  pool: Pool,
+  stop: AbortSignal,
+  beats: Beats,
+): Promise<void> {
+  const client = await pool.connect();
+  const lost = new AbortController();
+  const lose = () => lost.abort(new Error('the connection that listens was lost'));
+  client.on('error', lose).on('end', lose);
+  if (stop.aborted) lose();
+  else stop.addEventListener('abort', lose, { signal: lost.signal });
+  const heart = createHeart(database.pool, silenceMs);
+  const startOver = () => hear({ kind: 'listening', since: performance.now() });
+  client.on('notification', ({ channel, payload = '' }) => {
+    if (channel !== CHANNEL) return; // on embedded storage everybody hears everything
+    const news = parseRouteNews(payload);
+    if (payload.startsWith(BEAT)) heart.arrived(payload);
+    else if (news !== null) hear(news);
+    else startOver(); // what a later version tells could be about anything
+  });
+  try {
+    await askToListen(client, silenceMs);
+    startOver();
+    while (!lost.signal.aborted) {
+      const sentAt = performance.now();
+      try {
+        await heart.beat(lost.signal);
+        beats.back(sentAt);
+      } catch (fault) {
+        lost.signal.throwIfAborted();
+        beats.missed(fault);
+        // It may well be the other connection that failed. This one answers, or it is given up.
+        await askToListen(client, silenceMs);
+        if (heart.isLost()) startOver();
+      }
+      await pause(BEAT_MS, lost.signal);
+    }
+    lost.signal.throwIfAborted();
+  } catch (fault) {
+    if (!stop.aborted) throw fault;
+  } finally {
+    lose();
+    client.release(true);
+  }
+}
+
+/** Asked again it changes nothing, but where a pooler has put another connection in the place of the one before. */
+async function askToListen(client: PoolClient, silenceMs: number): Promise<void> {
+  const question: QueryConfig & { readonly query_timeout: number } = {
+    text: `LISTEN ${CHANNEL}`,
+    query_timeout: silenceMs, // pg/lib/client.js reads it here, too; its types do not know
+  };
+  await client.query(question);
+}
+
+/** Notifications arrive in the order of the commits, so with a beat has come all that was told before it. */
+function createHeart(pool: Pool, silenceMs: number) {
+  const process = randomUUID();
+  let count = 0;
+  let last = { payload: '', isCommitted: false, hasArrived: false, arrive: () => {} };
+  return {
+    arrived(payload: string): void {
+      if (payload !== last.payload) return;
+      last.hasArrived = true;
+      last.arrive();
+    },
+    /**
+     * Of a beat that was missed: whether it was sent, and had to arrive before the answer to a question that was asked
+     * after that. What was told beside it may be lost, too.
+     */
+    isLost: (): boolean => last.isCommitted && !last.hasArrived,
+    /** Rejects where it does not come back in time. */
+    async beat(lost: AbortSignal): Promise<void> {
+      count += 1;
+      const beat = {
+        payload: `${BEAT}${process}.${count}`,
+        isCommitted: false,
+        hasArrived: false,
+        arrive: () => {},
+      };
+      last = beat;
+      const back = new Promise<void>((resolve) => {
+        beat.arrive = resolve;
+      });
+      const sent = pool.query('SELECT pg_notify($1, $2)', [CHANNEL, beat.payload]).then(() => {
+        beat.isCommitted = true;
+      });
+      const limit = new AbortController();
+      const giveUp = () => limit.abort();
+      lost.addEventListener('abort', giveUp, { signal: limit.signal });
+      const silence = wait(silenceMs, null, { signal: limit.signal }).then(
+        () => Promise.reject(new Error(`no notification came back within ${silenceMs} ms`)),
+        () => Promise.reject(lost.reason),
+      );
+      try {
+        await Promise.race([Promise.all([sent, back]), silence]);
+      } finally {
+        silence.catch(() => {});
+        giveUp();
+      }
+    },
+  };
+}
+
+/** Ends early where the signal does. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await wait(ms, null, { signal }).catch(() => {});
+}

@@ -1,0 +1,53 @@
+/** What the addresses of a domain showed at the last look (src/certificates/served/record.ts). */
+
+import { isAmiss, type Shown } from '../../core/certificates/served.ts';
+import { recheckWaits, scaleOf } from '../../core/life/ladder.ts';
+import type { PrismaClient } from '../generated/client.ts';
+
+/** The one that is served and a few of before: an edge that stays behind does not stay behind for years. */
+const CHAINS_MAX = 5;
+
+export type VisitedDomain = {
+  readonly id: string;
+  readonly epoch: number;
+  readonly hostname: string;
+};
+
+export type ShownStore = {
+  /** PEM chains of the domain, the one that the edge serves first. */
+  loadChains(domainId: string): Promise<readonly string[]>;
+  save(domain: VisitedDomain, shown: Shown): Promise<void>;
+};
+
+/** `verifyWindowMs`: a laboratory's shortens every wait. */
+export function createShownStore(
+  prisma: PrismaClient,
+  { verifyWindowMs }: { readonly verifyWindowMs: number },
+): ShownStore {
+  return {
+    async loadChains(domainId) {
+      const rows = await prisma.certificate.findMany({
+        where: { domainId, status: 'issued', sealedKey: { not: null }, chain: { not: null } },
+        // As the edge chooses (src/db/domains/edge-lookups.ts).
+        orderBy: { createdAt: 'desc' },
+        take: CHAINS_MAX,
+        select: { chain: true },
+      });
+      return rows.flatMap(({ chain }) => chain ?? []);
+    },
+    async save({ id, epoch }, shown) {
+      const waitMs = recheckWaits.notShownMs * scaleOf(verifyWindowMs);
+      const again = isAmiss(shown) ? new Date(shown.checkedAt.getTime() + waitMs) : null;
+      // Only ever sooner: whether the DNS has drifted is none of this look's business.
+      await prisma.$executeRaw`
+        UPDATE domain SET shown = ${shown}::jsonb, recheck_at = LEAST(recheck_at, ${again}::timestamptz)
+        WHERE id = ${id}::uuid AND epoch = ${epoch} AND status = 'live' AND removed_at IS NULL`;
+    },
+  };
+}
+
+/** Null where there was no look yet. */
+export function shownIn(stored: unknown): Shown | null {
+  const shown = stored as (Omit<Shown, 'checkedAt'> & { checkedAt: string }) | null; // written by save() above only
+  return shown && { ...shown, checkedAt: new Date(shown.checkedAt) };
+}

@@ -1,0 +1,176 @@
+/** Transitions: the state, its events and what hangs on it, in one transaction or not at all. */
+
+import type { Observation } from '../../core/diagnosis/observation.ts';
+import type { CheckOutcome } from '../../core/life/check.ts';
+import { type DomainState, transition } from '../../core/life/lifecycle.ts';
+import { recordFor, zoneBelow } from '../../core/names/instructions.ts';
+import { proofNameOf } from '../../core/names/proof.ts';
+import { about, type Told, tell } from '../events.ts';
+import { Prisma, type PrismaClient } from '../generated/client.ts';
+import { closeEscalation, type NewEscalation, placeEscalation } from '../issuance/escalations.ts';
+import { endOrders } from '../issuance/orders.ts';
+import { type LoadedDomain, stateColumns, toState } from './domain-row.ts';
+import { beginNewLife } from './new-life.ts';
+
+export type Move = {
+  readonly domain: LoadedDomain;
+  readonly outcome: CheckOutcome;
+  readonly at: Date;
+  readonly observation?: Observation;
+  /** The project that the TXT record of this one has been judged against: its claim, or its hold, is no obstacle. */
+  readonly provenAgainst?: string;
+  /** The case that is opened together with it. */
+  readonly escalation?: NewEscalation;
+};
+
+export type MoveResult =
+  /** `lost`: the domain that the name was taken from, pending again from now on. */
+  | { readonly kind: 'saved'; readonly epoch: number; readonly lost?: LostDomain }
+  /** Loaded before somebody else's save: nothing was changed. */
+  | { readonly kind: 'stale' }
+  /**
+   * An apex that another project holds, or has pending, too: shared addresses do not say whose it is, so nobody moves.
+   * `holderProjectId` is that project.
+   */
+  | { readonly kind: 'held_elsewhere'; readonly holderProjectId: string };
+
+/** A domain whose life another project's proof has ended; `epoch` is of the one that begins. */
+export type LostDomain = {
+  readonly id: string;
+  readonly epoch: number;
+  readonly state: DomainState;
+};
+
+type Tx = Prisma.TransactionClient;
+
+/** Saves a transition, conditional on nobody having saved since `domain` was loaded. */
+export async function moveDomain(prisma: PrismaClient, move: Move): Promise<MoveResult> {
+  try {
+    return await prisma.$transaction((tx) => saveMove(tx, move));
+  } catch (fault) {
+    if (fault instanceof Stale || isHeldByNow(fault)) return { kind: 'stale' };
+    throw fault;
+  }
+}
+
+async function saveMove(tx: Tx, move: Move): Promise<MoveResult> {
+  const { domain, outcome, at, observation } = move;
+  const taken = outcome.to.status === 'verified' ? await takeName(tx, move) : nobodyHadIt;
+  if (taken.kind === 'held_elsewhere') return taken;
+  // A life ends where the domain goes back to pending: jobs of before are fenced off.
+  const epoch = outcome.to.status === 'pending' ? domain.epoch + 1 : domain.epoch;
+  const { count } = await tx.domain.updateMany({
+    where: { id: domain.id, epoch: domain.epoch, attempts: domain.attempts, removedAt: null },
+    data: {
+      ...stateColumns(outcome.to),
+      epoch,
+      attempts: domain.attempts + 1,
+      findings: [...outcome.findings],
+      lastCheckedAt: at,
+      nextCheckAt: outcome.nextCheckAt,
+      recheckAt: outcome.recheckAt,
+      escalateAt: outcome.escalateAt,
+      leases: 0,
+    },
+  });
+  if (count === 0) throw new Stale();
+  if (observation !== undefined) await storeObservation(tx, domain.id, observation);
+  // A case outlives the way back to pending: what it is about is that the certificate has not come.
+  const closed =
+    outcome.to.status === 'failed' ? await closeEscalation(tx, domain.id, 'domain_failed', at) : [];
+  const { escalation } = move;
+  const opened =
+    escalation === undefined ? [] : await placeEscalation(tx, domain.id, escalation, at);
+  await tell(tx, [...taken.told, ...about(domain.id, outcome.events), ...closed, ...opened], at);
+  return { kind: 'saved', epoch, ...(taken.lost && { lost: taken.lost }) };
+}
+
+/** Rolls the transaction back; never leaves this file. */
+class Stale extends Error {}
+
+async function storeObservation(tx: Tx, domainId: string, value: Observation): Promise<void> {
+  await tx.storedObservation.upsert({
+    where: { domainId },
+    create: { domainId, value },
+    update: { value },
+  });
+}
+
+type Taken = {
+  readonly kind: 'taken';
+  readonly told: readonly Told[];
+  readonly lost: LostDomain | null;
+};
+const nobodyHadIt: Taken = { kind: 'taken', told: [], lost: null };
+
+/** The name goes to whom the DNS says that it belongs to: another project's hold on it ends, which is told. */
+async function takeName(
+  tx: Tx,
+  move: Move,
+): Promise<Taken | Extract<MoveResult, { kind: 'held_elsewhere' }>> {
+  const rival = await findRival(tx, move.domain);
+  if (rival === null) return nobodyHadIt;
+  const proof = proofOf(move, rival.projectId);
+  if (proof === null) return { kind: 'held_elsewhere', holderProjectId: rival.projectId };
+  // A claim that reserves nothing has nothing to lose: its own next look tells it.
+  return rival.status === 'pending' ? nobodyHadIt : takeFrom(tx, move, rival, proof);
+}
+
+type Row = NonNullable<Awaited<ReturnType<Tx['domain']['findFirst']>>>;
+type Proof = 'cname' | 'txt';
+
+/** Who holds the name, else the first other project that has it pending; nobody, where the domain holds it itself. */
+async function findRival(tx: Tx, { id, hostname, state }: LoadedDomain): Promise<Row | null> {
+  if (state.status !== 'pending' && state.status !== 'failed') return null;
+  return tx.domain.findFirst({
+    where: {
+      hostname,
+      id: { not: id },
+      status: { in: ['pending', 'verified', 'live', 'drifted'] },
+      removedAt: null,
+    },
+    // In the order of the type's declaration: `pending` is its least.
+    orderBy: [{ status: 'desc' }, { addedAt: 'asc' }, { id: 'asc' }],
+  });
+}
+
+async function takeFrom(tx: Tx, { domain, at }: Move, holder: Row, proof: Proof): Promise<Taken> {
+  const step = transition(toState(holder), { kind: 'claimed_elsewhere' }, { now: at, windowMs: 0 });
+  if (step.kind !== 'moved') throw new Stale();
+  await lockInOrder(tx, [domain.id, holder.id]);
+  if (!(await beginNewLife(tx, holder, step.to, at))) throw new Stale();
+  await endOrders(tx, holder.id, { reason: 'Another project holds the name now.', at });
+  const { hostname, target } = domain;
+  const found = proof === 'cname' ? target : proofNameOf(hostname);
+  const told = { type: 'domain.claimed_elsewhere', domainId: holder.id, proof, found } as const;
+  return {
+    kind: 'taken',
+    told: [told, ...(await closeEscalation(tx, holder.id, 'claimed_elsewhere', at))],
+    lost: { id: holder.id, epoch: holder.epoch + 1, state: step.to },
+  };
+}
+
+/** Of two domains, as a batch of looks locks them (check-statements.ts): otherwise the two would wait for each other. */
+async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.$queryRaw`
+    SELECT 1 FROM domain WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
+}
+
+/**
+ * A CNAME to its own target proves which project controls the name; the addresses of an apex prove nothing, so its TXT
+ * record must. An apex is what the zone that the look found makes one.
+ */
+function proofOf(
+  { domain: { hostname, target }, observation, provenAgainst }: Move,
+  rivalProjectId: string,
+): Proof | null {
+  const zone = zoneBelow({ hostname, delegation: observation?.delegation ?? null });
+  const { type } = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
+  if (type === 'CNAME') return 'cname';
+  return provenAgainst === rivalProjectId ? 'txt' : null;
+}
+
+/** Two looks were right at once while nobody held the name: domain_held_hostname_key lets one of them have it. */
+function isHeldByNow(fault: unknown): boolean {
+  return fault instanceof Prisma.PrismaClientKnownRequestError && fault.code === 'P2002';
+}

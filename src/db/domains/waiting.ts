@@ -1,0 +1,152 @@
+/** What the reconciler reads: which jobs there must be, and which of them are overdue. */
+import { followUps, type Waiting } from '../../core/life/follow-ups.ts';
+import type { DeliveryJob, DomainJob, DomainQueue } from '../../core/operations/jobs.ts';
+import { Prisma, type PrismaClient } from '../generated/client.ts';
+
+/** The queues with a job for each row that waits. */
+export type WaitingQueue = DomainQueue | 'deliver-webhook';
+
+export type WaitingJob = {
+  /** Of its row: jobs are listed in its order. */
+  readonly key: string;
+  readonly job: DomainJob | DeliveryJob;
+  readonly runAt: Date;
+};
+
+export type WaitingStore = {
+  /** How many jobs a queue must hold now; those that are set aside are not among them. */
+  count(queue: WaitingQueue, now: Date): Promise<number>;
+  /** Those that should have run before `dueBefore` and are not set aside, the longest overdue first. */
+  overdue(
+    queue: WaitingQueue,
+    dueBefore: Date,
+    now: Date,
+    limit: number,
+  ): Promise<readonly WaitingJob[]>;
+  /** All there must be, a page at a time. */
+  page(queue: WaitingQueue, afterKey: string | null, limit: number): Promise<readonly WaitingJob[]>;
+  /** Of these rows the jobs that there must be. */
+  among(queue: WaitingQueue, keys: readonly string[]): Promise<readonly WaitingJob[]>;
+  /** Whether it is this caller's turn: true for one caller in `everyMs`, by the database's clock. */
+  takeTurn(name: string, everyMs: number): Promise<boolean>;
+};
+
+type Rows = Omit<WaitingStore, 'takeTurn'>;
+type OneQueue = {
+  readonly [K in keyof Rows]: Rows[K] extends (queue: WaitingQueue, ...rest: infer R) => infer A
+    ? (...rest: R) => A
+    : never;
+};
+
+export function createWaitingStore(prisma: PrismaClient): WaitingStore {
+  const queues: { readonly [Q in WaitingQueue]: OneQueue } = {
+    'check-dns': domainJobs(prisma, 'check-dns'),
+    'issue-certificate': domainJobs(prisma, 'issue-certificate'),
+    'escalate-certificate': domainJobs(prisma, 'escalate-certificate'),
+    'deliver-webhook': deliveryJobs(prisma),
+  };
+  return {
+    count: (queue, now) => queues[queue].count(now),
+    overdue: (queue, ...rest) => queues[queue].overdue(...rest),
+    page: (queue, ...rest) => queues[queue].page(...rest),
+    among: (queue, keys) => queues[queue].among(keys),
+    async takeTurn(name, everyMs) {
+      const taken = await prisma.$queryRaw<unknown[]>`
+        INSERT INTO turn AS t (name, taken_at) VALUES (${name}, now())
+        ON CONFLICT (name) DO UPDATE SET taken_at = now()
+          WHERE t.taken_at <= now() - make_interval(secs => ${everyMs / 1000})
+        RETURNING name`;
+      return taken.length === 1;
+    },
+  };
+}
+
+type DomainRow = Waiting & { readonly id: string; readonly epoch: number };
+
+/** Which domains have a job in a queue, as followUps() (src/core/life/follow-ups.ts) says it; here so that an index finds them. */
+const waitingDomains = {
+  'check-dns': Prisma.sql`removed_at IS NULL AND status = 'pending' AND next_check_at IS NOT NULL`,
+  'issue-certificate': Prisma.sql`removed_at IS NULL AND status = 'verified' AND next_check_at IS NOT NULL`,
+  'escalate-certificate': Prisma.sql`removed_at IS NULL AND status = 'verified' AND escalate_at IS NOT NULL`,
+} as const;
+
+function domainJobs(prisma: PrismaClient, queue: DomainQueue): OneQueue {
+  const waits = waitingDomains[queue];
+  const due =
+    queue === 'escalate-certificate' ? Prisma.sql`escalate_at` : Prisma.sql`next_check_at`;
+  const notAside = (now: Date) => Prisma.sql`NOT EXISTS (
+    SELECT FROM quarantine WHERE queue = ${queue} AND until > ${now}
+      AND quarantine.domain_id = domain.id AND job_id = domain.id || '.' || domain.epoch)`;
+  const jobs = async (which: Prisma.Sql): Promise<readonly WaitingJob[]> => {
+    const rows = await prisma.$queryRaw<DomainRow[]>`
+      SELECT id, epoch, status::text, next_check_at AS "nextCheckAt", escalate_at AS "escalateAt"
+      FROM domain WHERE ${waits} AND ${which}`;
+    return rows.flatMap((row) => jobOf(row, queue));
+  };
+  return {
+    count: (now) => countRows(prisma, Prisma.sql`FROM domain WHERE ${waits} AND ${notAside(now)}`),
+    overdue: (dueBefore, now, limit) =>
+      jobs(Prisma.sql`${due} < ${dueBefore} AND ${notAside(now)} ORDER BY ${due} LIMIT ${limit}`),
+    page: (afterKey, limit) =>
+      jobs(Prisma.sql`id > ${afterKey ?? FIRST}::uuid ORDER BY id LIMIT ${limit}`),
+    among: (keys) => jobs(Prisma.sql`id = ANY(${keys}::uuid[])`),
+  };
+}
+
+function jobOf(row: DomainRow, queue: DomainQueue): readonly WaitingJob[] {
+  const job = { domainId: row.id, epoch: row.epoch };
+  return followUps(row).flatMap((followUp) =>
+    followUp.queue === queue ? [{ key: row.id, job, runAt: followUp.runAt }] : [],
+  );
+}
+
+/** Deliveries that the relay has handed to the queue; the others wait in their table. */
+function deliveryJobs(prisma: PrismaClient): OneQueue {
+  const waits = Prisma.sql`status = 'pending' AND queued_at IS NOT NULL`;
+  const notAside = (now: Date) => Prisma.sql`NOT EXISTS (
+    SELECT FROM quarantine WHERE queue = 'deliver-webhook' AND until > ${now}
+      AND job_id = webhook_delivery.id::text)`;
+  const jobs = async (which: Prisma.Sql): Promise<readonly WaitingJob[]> => {
+    const rows = await prisma.$queryRaw<{ id: string; runAt: Date }[]>`
+      SELECT id, queued_at AS "runAt" FROM webhook_delivery WHERE ${waits} AND ${which}`;
+    return rows.map(({ id, runAt }) => ({ key: id, job: { deliveryId: id }, runAt }));
+  };
+  return {
+    count: (now) =>
+      countRows(prisma, Prisma.sql`FROM webhook_delivery WHERE ${waits} AND ${notAside(now)}`),
+    overdue: (dueBefore, now, limit) =>
+      jobs(Prisma.sql`queued_at < ${dueBefore} AND ${notAside(now)}
+        ORDER BY queued_at LIMIT ${limit}`),
+    page: (afterKey, limit) =>
+      jobs(Prisma.sql`id > ${afterKey ?? FIRST}::uuid ORDER BY id LIMIT ${limit}`),
+    among: (keys) => jobs(Prisma.sql`id = ANY(${keys}::uuid[])`),
+  };
+}
+
+async function countRows(prisma: PrismaClient, from: Prisma.Sql): Promise<number> {
+  const [row] = await prisma.$queryRaw<{ count: bigint }[]>`SELECT count(*) ${from}`;
+  return Number(row?.count ?? 0);
+}
+
+/** Before every id. */
+const FIRST = '00000000-0000-0000-0000-000000000000';
+
+/** `missing_sweep`: a sweep's job. `overdue_job`: there, but asleep beyond its time. */
+export const repairKinds = ['missing_job', 'overdue_job', 'orphaned_job', 'missing_sweep'] as const;
+export type RepairKind = (typeof repairKinds)[number];
+
+export type RepairStore = {
+  /** Adds so many to the count; nothing for none. */
+  count(kind: RepairKind, repaired: number): Promise<void>;
+};
+
+export function createRepairStore(prisma: PrismaClient): RepairStore {
+  return {
+    async count(kind, repaired) {
+      if (repaired === 0) return;
+      await prisma.$executeRaw`
+        INSERT INTO repair AS r (kind, count, last_at) VALUES (${kind}, ${repaired}::bigint, now())
+        ON CONFLICT (kind) DO UPDATE SET count = r.count + EXCLUDED.count, last_at = now()`;
+    },
+  };
+}

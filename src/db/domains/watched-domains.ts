@@ -1,0 +1,52 @@
+/** Domains that somebody looks at: until when, and what their next look is. */
+import type { PrismaClient } from '../generated/client.ts';
+
+/** A watched domain that waits for its DNS. */
+export type WatchedDomain = {
+  readonly id: string;
+  readonly epoch: number;
+  readonly lastCheckedAt: Date | null;
+  readonly nextCheckAt: Date | null;
+};
+
+/** The last check of a domain that is attached. `version`: of what its name servers showed. */
+export type LastLook = {
+  readonly id: string;
+  readonly hostname: string;
+  readonly attempts: number;
+  readonly lastCheckedAt: Date | null;
+  readonly nextCheckAt: Date | null;
+  readonly version: string | null;
+};
+
+export type WatchedDomainStore = {
+  /**
+   * Says of those that are pending that they are watched until then, in one statement; answers them. One that is being
+   * saved at this moment is left out rather than waited for: a batch of saves has hundreds of rows.
+   */
+  watch(ids: readonly string[], until: Date): Promise<readonly WatchedDomain[]>;
+  /** In any order, without those that were removed. */
+  lastLooks(ids: readonly string[]): Promise<readonly LastLook[]>;
+};
+
+export function createWatchedDomainStore(prisma: PrismaClient): WatchedDomainStore {
+  return {
+    watch: (ids, until) =>
+      // Two processes may write at once: the later time holds.
+      prisma.$queryRaw<WatchedDomain[]>`
+        UPDATE domain SET watched_until = GREATEST(watched_until, ${until})
+        WHERE id IN (
+          SELECT id FROM domain
+          WHERE id = ANY(${ids}::uuid[]) AND status = 'pending' AND removed_at IS NULL
+          ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)
+        RETURNING id::text, epoch, last_checked_at AS "lastCheckedAt", next_check_at AS "nextCheckAt"`,
+    lastLooks: (ids) =>
+      // xmin is the version of the row (src/db/domains/check-statements.ts).
+      prisma.$queryRaw<LastLook[]>`
+        SELECT domain.id::text, hostname, attempts, last_checked_at AS "lastCheckedAt",
+          CASE status WHEN 'pending' THEN next_check_at ELSE recheck_at END AS "nextCheckAt",
+          observation.xmin::text AS version
+        FROM domain LEFT JOIN observation ON domain_id = domain.id
+        WHERE domain.id = ANY(${ids}::uuid[]) AND removed_at IS NULL`,
+  };
+}

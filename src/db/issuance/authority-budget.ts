@@ -1,0 +1,215 @@
+/** The tokens of an authority's limits, shared by all workers: taken with the order that they are for, or not at all. */
+
+import {
+  afterGivingBack,
+  afterTaking,
+  type Bucket,
+  type Budget,
+  type BudgetWait,
+  bucketOf,
+  bucketsOf,
+  budgetWait,
+  isGivenBack,
+  type OrderKind,
+  type OrderOwner,
+  orderKind,
+  type PlacedAs,
+  takenAgain,
+  takesAtOnce,
+} from '../../core/certificates/budget.ts';
+import type { Tx } from '../engine/transaction.ts';
+import type { Certificate, PrismaClient } from '../generated/client.ts';
+import { knownRenewal } from './renewals.ts';
+
+type Row = { readonly key: string; readonly fullAt: Date };
+
+/** Of an authority in use; `directoryUrl`: as `certificate.authority` has it, null for the local one. */
+export type AuthorityBudget = { readonly directoryUrl: string | null; readonly budget: Budget };
+
+/** At least one, the authority that is the first choice first. */
+export type AuthorityBudgets = readonly [AuthorityBudget, ...AuthorityBudget[]];
+
+/** Where nobody says otherwise: a local authority. */
+export const localBudget: AuthorityBudgets = [{ directoryUrl: null, budget: 'none' }];
+
+type Wanted = OrderOwner & {
+  /** The certificate that is there already; null: none. */
+  readonly usable: Pick<Certificate, 'authority' | 'renewalInfo'> | null;
+};
+
+/** What a new order at this authority meets. One that is in use no more, or not said, counts as the first. */
+export function orderBuckets(
+  budgets: AuthorityBudgets,
+  authority: string | null,
+  { usable, ...owner }: Wanted,
+  now: Date,
+): readonly Bucket[] {
+  const [first] = budgets;
+  const at = budgetAt(budgets, authority);
+  const isSame = usable !== null && (usable.authority ?? first.directoryUrl) === at.directoryUrl;
+  const kind = orderKind(isSame ? knownRenewal(usable.renewalInfo) : null, now);
+  return bucketsAt(at, owner, kind);
+}
+
+function budgetAt(budgets: AuthorityBudgets, authority: string | null): AuthorityBudget {
+  return budgets.find(({ directoryUrl }) => directoryUrl === authority) ?? budgets[0];
+}
+
+function bucketsAt({ directoryUrl, budget }: AuthorityBudget, owner: OrderOwner, kind: OrderKind) {
+  return bucketsOf({ authority: directoryUrl ?? 'local', budget }, { ...owner, kind });
+}
+
+/** For each authority what keeps a new order back at this moment, and until when; null where nothing does. Takes nothing. */
+export async function findBudgetWaits(
+  prisma: PrismaClient,
+  budgets: AuthorityBudgets,
+  wanted: Wanted,
+  now: Date,
+): Promise<readonly (BudgetWait | null)[]> {
+  const each = budgets.map(({ directoryUrl }) => orderBuckets(budgets, directoryUrl, wanted, now));
+  const keys = each.flat().map(({ key }) => key);
+  const rows = await prisma.authorityBudget.findMany({ where: { key: { in: keys } } });
+  return each.map((buckets) => budgetWait(buckets, byKey(rows), now));
+}
+
+/**
+ * Takes a token of each bucket in the transaction that opens the order, or none where one of them has none: then what the
+ * order has to wait for. Other takers wait until the transaction has ended.
+ */
+export async function takeTokens(
+  tx: Tx,
+  buckets: readonly Bucket[],
+  now: Date,
+): Promise<BudgetWait | null> {
+  const fullAt = await lock(tx, buckets, now);
+  const wait = budgetWait(buckets, fullAt, now);
+  if (wait !== null) return wait;
+  const taken = buckets.filter(takesAtOnce).map(({ key, limit }) => {
+    return { key, fullAt: afterTaking(limit, fullAt.get(key) ?? now, now) };
+  });
+  await keep(tx, taken);
+  return null;
+}
+
+type Placed = { readonly id: string; readonly kind: PlacedAs; readonly now: Date };
+
+/**
+ * Right before an order is placed: what it has to wait for, where it was opened long ago, or is placed as another one than
+ * it was opened as, and there is no token for that now. Throws where the order has ended.
+ */
+export async function countPlaced(
+  tx: Tx,
+  budgets: AuthorityBudgets,
+  { id, kind, now }: Placed,
+): Promise<BudgetWait | null> {
+  const { domainId } = await tx.certificate.findUniqueOrThrow({ where: { id } });
+  await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${domainId}::uuid FOR UPDATE`;
+  const order = await tx.certificate.findFirst({
+    where: { id, status: 'ordering' },
+    include: { domain: true },
+  });
+  if (order === null) throw new Error('the order has ended');
+  if (kind === 'plain') return countAsRenewal(tx, budgets, order, now);
+  const buckets = takenAgain(order, now);
+  return buckets.length === 0 ? null : takeTokens(tx, buckets, now);
+}
+
+type PlainOrder = Certificate & { readonly domain: { readonly projectId: string } };
+
+/** An order that was to be a replacement, and does not name what it replaces: it counts as any renewal from now on. */
+async function countAsRenewal(
+  tx: Tx,
+  budgets: AuthorityBudgets,
+  { id, authority, hostname, buckets: keys, domain: { projectId } }: PlainOrder,
+  now: Date,
+): Promise<BudgetWait | null> {
+  const all = bucketsAt(budgetAt(budgets, authority), { hostname, projectId }, 'renewal');
+  const missing = all.filter(({ key }) => !keys.includes(key));
+  if (missing.length === 0) return null;
+  const wait = await takeTokens(tx, missing, now);
+  if (wait !== null) return wait;
+  const buckets = [...keys, ...missing.map(({ key }) => key)];
+  await tx.certificate.update({ where: { id }, data: { buckets } });
+  return null;
+}
+
+/** What an order counts for, by the keys of its buckets, and since when. */
+type Counted = { readonly buckets: readonly string[]; readonly createdAt: Date };
+
+/**
+ * What a refusal changes, in the transaction that ends the order. `mayBeIssued`: its certificate may be there after all,
+ * and counts.
+ */
+export async function countRefusal(
+  tx: Tx,
+  order: Counted,
+  { now, mayBeIssued }: { readonly now: Date; readonly mayBeIssued: boolean },
+): Promise<void> {
+  await change(tx, order, now, (one) => !takesAtOnce(one) || (isGivenBack(one) && !mayBeIssued));
+}
+
+/** What an order gives back that ends without an answer, in the transaction that ends it. */
+export async function giveBack(tx: Tx, order: Counted, now: Date): Promise<void> {
+  await change(tx, order, now, isGivenBack);
+}
+
+async function change(
+  tx: Tx,
+  { buckets: keys, createdAt }: Counted,
+  now: Date,
+  which: (bucket: Bucket) => boolean,
+): Promise<void> {
+  const changed = keys.flatMap((key) => bucketOf(key) ?? []).filter(which);
+  const fullAt = await lock(tx, changed, now);
+  const rows = changed.map((bucket) => {
+    const { key, limit } = bucket;
+    const before = fullAt.get(key) ?? now;
+    const after = takesAtOnce(bucket)
+      ? afterGivingBack(limit, before, { takenAt: createdAt, now })
+      : afterTaking(limit, before, now);
+    return { key, fullAt: after };
+  });
+  await keep(tx, rows);
+}
+
+/** A bucket that is full is the same as none. One that somebody takes from at this moment is left for the next time. */
+export async function dropFullBuckets(prisma: PrismaClient, now: Date): Promise<void> {
+  await prisma.$executeRaw`
+    DELETE FROM authority_budget WHERE key IN (
+      SELECT key FROM authority_budget WHERE full_at < ${now}::timestamptz FOR UPDATE SKIP LOCKED)`;
+}
+
+/** Before they are written one after the other, so that the order of it does not matter. */
+export async function lockBuckets(tx: Tx, keys: readonly string[], now: Date): Promise<void> {
+  const buckets = [...new Set(keys)].flatMap((key) => bucketOf(key) ?? []);
+  await lock(tx, buckets, now);
+}
+
+/**
+ * Locks the buckets in the order of their keys, so that no two transactions wait for each other; whoever locks a domain,
+ * too, does that before. A bucket that is missing is made, full: a row that is not there cannot be locked.
+ */
+async function lock(tx: Tx, buckets: readonly Bucket[], now: Date) {
+  if (buckets.length === 0) return new Map<string, Date>();
+  const keys = buckets.map(({ key }) => key);
+  const rows = await tx.$queryRaw<Row[]>`
+    INSERT INTO authority_budget AS b (key, full_at)
+    SELECT key, ${now}::timestamptz FROM unnest(${keys}::text[]) AS key ORDER BY key COLLATE "C"
+    ON CONFLICT (key) DO UPDATE SET full_at = b.full_at
+    RETURNING key, full_at AS "fullAt"`;
+  return byKey(rows);
+}
+
+/** Of rows that are locked. */
+async function keep(tx: Tx, rows: readonly Row[]): Promise<void> {
+  if (rows.length === 0) return;
+  const keys = rows.map(({ key }) => key);
+  const times = rows.map(({ fullAt }) => fullAt);
+  await tx.$executeRaw`
+    UPDATE authority_budget AS b SET full_at = new.full_at
+    FROM unnest(${keys}::text[], ${times}::timestamptz[]) AS new (key, full_at) WHERE b.key = new.key`;
+}
+
+function byKey(rows: readonly Row[]): ReadonlyMap<string, Date> {
+  return new Map(rows.map(({ key, fullAt }) => [key, fullAt]));
+}

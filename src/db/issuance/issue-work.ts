@@ -1,0 +1,165 @@
+/** What a worker loads that is to obtain a certificate: the domain, its open order, and what became of those before. */
+import type { BudgetWait } from '../../core/certificates/budget.ts';
+import type { Refusal } from '../../core/certificates/plan.ts';
+import { type LoadedDomain, toLoadedDomain } from '../domains/domain-row.ts';
+import type { Certificate, Prisma, PrismaClient } from '../generated/client.ts';
+import { type AuthorityBudgets, findBudgetWaits } from './authority-budget.ts';
+
+export type IssueWork = {
+  readonly domain: LoadedDomain;
+  /** The open order, if there is one. */
+  readonly order: Certificate | null;
+  /** The newest certificate from before that has not ended: the one that is served. */
+  readonly usable: Certificate | null;
+  /** Orders refused since the domain was verified, or since its certificate came; past the plan's last step the number no longer matters. */
+  readonly refusals: number;
+  /** Why the newest of them was. */
+  readonly lastProblem: Problem | null;
+  /** The newest refusals of this name, from whichever life and authority, for what the authorities allow. */
+  readonly recentRefusals: readonly AuthorityRefusal[];
+  /** Whose orders of this life were ended for one at another authority, and when; the newest first. */
+  readonly left: readonly { readonly authority: string | null; readonly at: Date }[];
+  /**
+   * For each authority in use, in their order: the limit that a new order would meet there now; null where it meets none.
+   * Empty where an edge of another make obtains the certificates.
+   */
+  readonly budgetWaits: readonly (BudgetWait | null)[];
+  /** The last time that the open order got no further for want of an answer; null where it never did. */
+  readonly setback: Setback | null;
+  /** When the certificate of a served domain is next tried to be renewed; null where that is not planned. */
+  readonly renewAt: Date | null;
+};
+
+export type AuthorityRefusal = Refusal & {
+  /** As the order had it; null: the first one. */
+  readonly authority: string | null;
+  readonly type: string;
+  /** Since the domain was verified, or since its certificate came. */
+  readonly isOfThisLife: boolean;
+};
+
+/** Why an order that nobody refused has not come to its end. */
+export type Setback = {
+  readonly at: Date;
+  /** The first time in a row. */
+  readonly since: Date;
+  /** The authority did answer, and is slow or busy; else it gave none. */
+  readonly answered: boolean;
+  readonly detail: string;
+  /** The authority asked not to be asked before then. */
+  readonly retryAfter: Date | null;
+};
+
+export type Problem = {
+  readonly type: string;
+  readonly detail: string;
+  /** RFC 3339; the authority asked for no order before then. */
+  readonly retryAfter?: string;
+};
+
+const REFUSALS_COUNTED = 10;
+/** Our own word for an order that nobody refused. */
+export const SUPERSEDED = 'superseded';
+/** What ended because its domain was removed or lost, or its order moved, was not refused. */
+const superseded = {
+  problem: { path: ['type'], equals: SUPERSEDED },
+} as const satisfies Prisma.CertificateWhereInput;
+
+/** Whose key the certificates have: an edge of another make keeps its own. What the other way left behind does not count. */
+export type CertificateSource = 'own' | 'external';
+
+const keyOf = {
+  own: { sealedKey: { not: null } },
+  external: { sealedKey: null },
+} as const satisfies Readonly<Record<CertificateSource, Prisma.CertificateWhereInput>>;
+
+type LoadWork = {
+  readonly domainId: string;
+  readonly source: CertificateSource;
+  readonly budgets: AuthorityBudgets;
+  readonly now: Date;
+};
+
+/** The newest certificate of a domain that has not ended. */
+export function newestUsable(
+  { domainId, source }: Pick<LoadWork, 'domainId' | 'source'>,
+  now: Date,
+) {
+  return {
+    where: { domainId, status: 'issued', expiresAt: { gt: now }, ...keyOf[source] },
+    orderBy: { createdAt: 'desc' },
+  } as const satisfies Prisma.CertificateFindFirstArgs;
+}
+
+/** Undefined where there is no such domain, or it was removed. */
+export async function loadIssueWork(
+  prisma: PrismaClient,
+  { domainId, source, budgets, now }: LoadWork,
+): Promise<IssueWork | undefined> {
+  const row = await prisma.domain.findFirst({
+    where: { id: domainId, removedAt: null },
+    include: { observation: true },
+  });
+  if (row === null) return undefined;
+  const [order, usable, ended, moved] = await Promise.all([
+    prisma.certificate.findFirst({ where: { domainId, status: 'ordering', ...keyOf[source] } }),
+    prisma.certificate.findFirst(newestUsable({ domainId, source }, now)),
+    prisma.certificate.findMany({
+      where: { domainId, status: 'failed', NOT: superseded, ...keyOf[source] },
+      orderBy: { createdAt: 'desc' },
+      take: REFUSALS_COUNTED,
+    }),
+    prisma.certificate.findMany({
+      where: { domainId, status: 'failed', ...superseded, ...keyOf[source] },
+      orderBy: { createdAt: 'desc' },
+      take: REFUSALS_COUNTED,
+    }),
+  ]);
+  const wanted = { hostname: row.hostname, projectId: row.projectId, usable };
+  const budgetWaits = source === 'own' ? await findBudgetWaits(prisma, budgets, wanted, now) : [];
+  const refused = ended.flatMap(refusalOf);
+  const verifiedAt = row.verifiedAt ?? row.pendingSince;
+  const servedSince = usable?.endedAt ?? verifiedAt;
+  const since = new Date(Math.max(+servedSince, +verifiedAt));
+  const inThisLife = refused.filter(({ at }) => at >= since);
+  return {
+    domain: toLoadedDomain({ ...row, observation: row.observation?.value }),
+    order,
+    usable,
+    refusals: inThisLife.length,
+    lastProblem: inThisLife[0]?.problem ?? null,
+    recentRefusals: refused.map(({ at, retryAfter, authority, problem: { type } }) => {
+      return { at, retryAfter, authority, type, isOfThisLife: at >= since };
+    }),
+    left: moved.flatMap(({ authority, endedAt }) =>
+      endedAt !== null && endedAt >= since ? [{ authority, at: endedAt }] : [],
+    ),
+    budgetWaits,
+    setback: setbackIn(order?.setback),
+    renewAt: row.renewAt,
+  };
+}
+
+type StoredSetback = {
+  at: string;
+  since?: string;
+  answered?: boolean;
+  detail: string;
+  retryAfter?: string;
+};
+
+/** As the column has it. */
+export function setbackIn(stored: Prisma.JsonValue | undefined): Setback | null {
+  const setback = stored as StoredSetback | null | undefined; // written by setBack() only
+  if (!setback) return null;
+  const { at, since = at, answered = false, detail, retryAfter } = setback;
+  const asked = retryAfter ? new Date(retryAfter) : null;
+  return { at: new Date(at), since: new Date(since), answered, detail, retryAfter: asked };
+}
+
+function refusalOf({ endedAt, createdAt, authority, problem: stored }: Certificate) {
+  const problem = stored as Problem | null; // written by refuse() only
+  if (problem === null) return [];
+  const retryAfter = problem.retryAfter === undefined ? null : new Date(problem.retryAfter);
+  return [{ at: endedAt ?? createdAt, retryAfter, authority, problem }];
+}

@@ -1,0 +1,187 @@
+/** The climb for CAA records (RFC 8659, 3), as far as the first level that has some or cannot tell. */
+import {
+  type Answer,
+  type CaaLevel,
+  type CaaRecord,
+  isConclusive,
+  recordsOf,
+} from '../../core/diagnosis/observation.ts';
+import { type AskName, followAliases, type NameReply } from '../servers/aliases.ts';
+import { failureOf } from '../servers/reply.ts';
+import { answerAt, recordsAt, shortestTtl } from '../servers/select.ts';
+import { FAILURE_TTL_MS, registrableDomain, rememberMs } from '../servers/zone.ts';
+import type { Budget } from '../wire/budget.ts';
+import { isWithin, parentOf } from '../wire/name.ts';
+import type { RecordType } from '../wire/records.ts';
+import type { Looked } from '../wire/shared.ts';
+import type { LookContext, Parts } from './context.ts';
+
+/** A set, or why there is none, and the name that it is published at. */
+type Level = { readonly answer: Answer<CaaRecord>; readonly at: string };
+type Asking = {
+  readonly parts: Parts;
+  readonly budget: Budget;
+  readonly answering?: ReadonlySet<string>;
+};
+
+/**
+ * The climb as it is now, every level asked afresh: made before an order (RFC 8659, 3). `recursively`: by the word of
+ * the resolvers alone.
+ */
+export function climbForCaa(
+  asking: Asking,
+  hostname: string,
+  recursively: boolean,
+): Promise<readonly CaaLevel[]> {
+  const ask = levelAsker(asking, hostname, { recursively, remember: false });
+  return climb(hostname, (name) => lookUpSet(name, ask));
+}
+
+/**
+ * The climb as it would be with the record in place: a subdomain's own level is the target's set. Levels above it are
+ * those of the host name.
+ */
+export async function climbAsIfPointed(
+  context: LookContext,
+  recursively: boolean,
+  answering: ReadonlySet<string>,
+): Promise<readonly CaaLevel[]> {
+  const { hostname, apex } = context.look;
+  const asking = { parts: context.parts, budget: context.budget, answering };
+  const ask = levelAsker(asking, hostname, { recursively, remember: true });
+  if (apex) return climb(hostname, (name) => lookUpSet(name, ask));
+  const { level, confirmed } = await targetLevel(context, recursively);
+  if (isEnd(level)) return [shownAt(hostname, level)];
+  const above = await climb(parentOf(hostname) ?? '.', (name) => lookUpSet(name, ask));
+  // A resolver that denies the target's set must not let one above it forbid.
+  const decides = recordsOf(above.at(-1)?.answer ?? null).length > 0;
+  const own = decides && !confirmed ? await targetSet(context, 'zone') : level;
+  return [shownAt(hostname, own), ...(isEnd(own) ? [] : above)];
+}
+
+/** One level of such a climb again. */
+export async function levelAgain(context: LookContext, name: string): Promise<CaaLevel> {
+  const { hostname, apex } = context.look;
+  if (name === hostname && !apex) {
+    return shownAt(name, (await targetLevel(context, false)).level);
+  }
+  const ask = levelAsker(context, hostname, { recursively: false, remember: true });
+  return shownAt(name, await lookUpSet(name, ask));
+}
+
+/** From a name up to its top level, never the root; one question after the other, as most climbs are short. */
+async function climb(
+  from: string,
+  levelAt: (name: string) => Promise<Level>,
+): Promise<readonly CaaLevel[]> {
+  const levels: CaaLevel[] = [];
+  for (let name = from; name !== '.'; name = parentOf(name) ?? '.') {
+    const level = await levelAt(name);
+    // A top level that does not exist is a broken resolver, not permission; Boulder sees it so, too.
+    const missing = parentOf(name) === '.' && level.answer.kind === 'nxdomain';
+    levels.push(shownAt(name, missing ? { ...level, answer: { kind: 'servfail' } } : level));
+    if (isEnd(level)) break;
+  }
+  return levels;
+}
+
+/** As observations keep it. */
+function shownAt(name: string, { answer, at }: Level): CaaLevel {
+  return at === name ? { name, answer } : { name, publishedAt: at, answer };
+}
+
+/** Only "there is none" lets the climb go on. */
+function isEnd({ answer }: Level): boolean {
+  return answer.kind === 'records' || !isConclusive(answer);
+}
+
+/**
+ * The set of one level. Behind an alias it counts as the level's own, and there is no climbing from the alias's
+ * target (RFC 8659, 3).
+ */
+async function lookUpSet(level: string, ask: AskName): Promise<Level> {
+  const end = await followAliases(level, ask);
+  const { at } = end;
+  if (end.kind === 'failure') return { answer: end.failure, at };
+  const answer = answerAt(end.message, at, 'CAA', ({ flags, tag, value }) => ({
+    flags,
+    tag,
+    value,
+  }));
+  return { answer, at };
+}
+
+/**
+ * The platform's own name: a resolver may say that it has no set. Whatever else it says, its zone is to confirm; and
+ * where that zone is known already, asking it costs no more.
+ */
+async function targetLevel(context: LookContext, recursively: boolean) {
+  const { parts, look } = context;
+  if (recursively) return { level: await targetSet(context, 'resolver'), confirmed: true };
+  if (parts.authorities.knownZone(look.target) === undefined) {
+    const level = await targetSet(context, 'resolver');
+    if (!isEnd(level)) return { level, confirmed: false };
+  }
+  return { level: await targetSet(context, 'zone'), confirmed: true };
+}
+
+function targetSet({ parts, budget, look }: LookContext, by: 'zone' | 'resolver'): Promise<Level> {
+  const ask = by === 'zone' ? askZone : askRecursively;
+  return lookUpSet(look.target, (name) => ask({ parts, budget }, name, 'CAA'));
+}
+
+/**
+ * Levels of the customer's own domain and alias targets are asked where they are published. Those above it belong to
+ * registries, which hardly ever have a set, and every climb ends there: they are asked of the recursive servers.
+ */
+function levelAsker(
+  asking: Asking,
+  hostname: string,
+  how: { readonly recursively: boolean; readonly remember: boolean },
+): AskName {
+  if (how.recursively) return (name) => askRecursively(asking, name, 'CAA');
+  const own = registrableDomain(hostname);
+  const { registryCaa } = asking.parts;
+  return (name) => {
+    const isAbove = isWithin(hostname, name) && !isWithin(name, own);
+    if (!isAbove) return askZone(asking, name, 'CAA');
+    return how.remember
+      ? registryCaa.get(name, asking.budget, async () => remembered(await askAbove(asking, name)))
+      : askAbove(asking, name);
+  };
+}
+
+function remembered(reply: NameReply): Looked<NameReply> {
+  if (reply.kind !== 'message') return { value: reply, ttlMs: FAILURE_TTL_MS, failed: true };
+  const ttlSeconds = shortestTtl([...reply.message.answers, ...reply.message.authority]);
+  return { value: reply, ttlMs: rememberMs(ttlSeconds), failed: false };
+}
+
+/** That there is none can only permit. A set may forbid, so the registry's own servers are to confirm it. */
+async function askAbove(asking: Asking, name: string): Promise<NameReply> {
+  const reply = await askRecursively(asking, name, 'CAA');
+  const none =
+    reply.kind !== 'message' || recordsAt(reply.message.answers, name, 'CAA').length === 0;
+  return none ? reply : askZone(asking, name, 'CAA');
+}
+
+/** The zone's own word. It ends with an alias, so `whole` is false. */
+export async function askZone(
+  { parts, budget, answering }: Asking,
+  name: string,
+  type: RecordType,
+): Promise<NameReply> {
+  const options = { budget, ...(answering ? { answering } : {}) };
+  const reply = await parts.authoritative.ask(name, type, options);
+  return reply.kind === 'message' ? { ...reply, whole: false } : reply;
+}
+
+/** A resolver follows an alias to its end. */
+export async function askRecursively(
+  { parts, budget }: Asking,
+  name: string,
+  type: RecordType,
+): Promise<NameReply> {
+  const { reply } = await parts.recursive.ask(name, type, budget);
+  return reply.kind === 'message' ? { ...reply, whole: true } : failureOf(reply);
+}

@@ -1,0 +1,134 @@
+/** What stands around a host name: whether a wildcard answers, and where a mistaken record may have ended up. */
+import { randomBytes } from 'node:crypto';
+import type { Answer, Nearby, NearbyName, ServerView } from '../../core/diagnosis/observation.ts';
+import { splitAtZone } from '../../core/names/zone.ts';
+import type { Reply } from '../servers/reply.ts';
+import { registrableDomain, type Zone } from '../servers/zone.ts';
+import { isWithin, parentOf } from '../wire/name.ts';
+import { askZone } from './caa.ts';
+import { type Chain, followChain } from './chain.ts';
+import type { LookContext } from './context.ts';
+import { answerOf, type Seen, withoutReferral } from './server-view.ts';
+
+/** What the random name beside the host name gave, by the server that was asked. */
+export type Siblings = { readonly name: string; readonly replies: ReadonlyMap<string, Reply> };
+
+/** As long as a name can be, in characters: 255 octets on the wire. */
+const NAME_MAX = 253;
+/** So long that nobody has it, and no two looks ask for the same one. */
+const RANDOM_LABEL = 24;
+
+/** Null for an apex, and for the apex of a zone of its own: what is beside it is another zone's. */
+export async function askSiblings(
+  context: LookContext,
+  zone: Zone,
+  servers: readonly Seen[],
+): Promise<Siblings | null> {
+  const { hostname, apex } = context.look;
+  const name = `${randomLabel()}.${parentOf(hostname) ?? ''}`;
+  if (apex || servers.length === 0 || !isWithin(name, zone.name) || name.length > NAME_MAX) {
+    return null;
+  }
+  const replies = await Promise.all(
+    servers.map(async ({ server }) => {
+      const { reply } = await context.askServer(zone, server, { name, type: 'A' });
+      return [server.name, withoutReferral(reply)] as const;
+    }),
+  );
+  return { name, replies: new Map(replies) };
+}
+
+/** By the first server that could tell. */
+export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
+  if (siblings === null) return null;
+  const replies = [...siblings.replies.values()];
+  const reply = replies.find(({ kind }) => kind === 'message') ?? replies[0];
+  if (reply === undefined) return null;
+  return {
+    cname: answerOf(reply, siblings.name, 'CNAME'),
+    a: answerOf(reply, siblings.name, 'A'),
+  };
+}
+
+/** The names that the record may stand at by mistake, asked of one server; none for the apex of a delegated zone. */
+export async function askMistakes(
+  context: LookContext,
+  zone: Zone,
+  { server }: Seen,
+): Promise<Pick<Nearby, 'doubled' | 'wrongHosts'>> {
+  const { hostname, zone: below } = context.look;
+  if (below === hostname) return { doubled: null, wrongHosts: [] };
+  // What a customer's form adds is the customer's domain, even where we had to ask the zone above it.
+  const domain = registrableDomain(hostname);
+  const added = isWithin(zone.name, domain) ? zone.name : domain;
+  const ask = async (name: string): Promise<NearbyName> => {
+    const { reply } = await context.askServer(zone, server, { name, type: 'CNAME' });
+    return { name, cname: answerOf(reply, name, 'CNAME') };
+  };
+  // The name relative to the domain, typed into the form of the zone that is delegated below it.
+  const tooDeep = below === undefined ? [] : [`${splitAtZone(hostname).label}.${below}`];
+  const others = [`www.${hostname}`, added, ...tooDeep].filter(
+    (name) => name !== hostname && name.length <= NAME_MAX,
+  );
+  const twice = `${hostname}.${added}`;
+  const [doubled, ...wrongHosts] = await Promise.all([
+    twice.length <= NAME_MAX ? ask(twice) : null,
+    ...others.map(ask),
+  ]);
+  return { doubled: doubled ?? null, wrongHosts: wrongHosts.filter((one) => one !== null) };
+}
+
+/** What else stands at a name without an alias, asked of the first server at which it exists so. */
+export async function askBeside(
+  context: LookContext,
+  zone: Zone,
+  servers: readonly Seen[],
+): Promise<({ readonly server: string } & Record<'mx' | 'txt', Answer<string>>) | null> {
+  const { hostname } = context.look;
+  const one = servers.find(({ view }) => view.cname.kind === 'nodata');
+  if (one === undefined) return null;
+  const [mx, txt] = await Promise.all(
+    (['MX', 'TXT'] as const).map(async (type) => {
+      const { reply } = await context.askServer(zone, one.server, { name: hostname, type });
+      return answerOf(reply, hostname, type);
+    }),
+  );
+  return mx && txt ? { server: one.server.name, mx, txt } : null;
+}
+
+/** Where the first alias leads that is not the target; null where no server shows one. */
+export async function chainOf(
+  context: LookContext,
+  servers: readonly Seen[],
+  answering: ReadonlySet<string>,
+): Promise<Chain | null> {
+  const { parts, budget, look } = context;
+  for (const { message, view } of servers) {
+    const alias = message && aliasIn(view, look.target);
+    if (!alias) continue;
+    return followChain(context, alias, message, (name) =>
+      askZone({ parts, budget, answering }, name, 'A'),
+    );
+  }
+  return null;
+}
+
+/** The alias of a view that is not the target. */
+export function aliasIn({ cname }: Pick<ServerView, 'cname'>, target: string): string | undefined {
+  return cname.kind === 'records' ? cname.records.find((one) => one !== target) : undefined;
+}
+
+/** Lower-case letters, which every name server takes. */
+function randomLabel(): string {
+  return [...randomBytes(RANDOM_LABEL)]
+    .map((byte) => String.fromCharCode(97 + (byte % 26)))
+    .join('');
+}
+
+/** Nothing was asked. */
+export const nothingNearby: Nearby = {
+  sibling: null,
+  doubled: null,
+  wrongHosts: [],
+  chain: null,
+};

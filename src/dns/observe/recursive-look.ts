@@ -1,0 +1,82 @@
+/** A look by the word of the configured recursive servers alone: where the zone's own servers are not to be asked. */
+import type { Nearby, Observation, ServerView } from '../../core/diagnosis/observation.ts';
+import { NOBODY } from '../servers/recursive.ts';
+import { judgeRecursive, untold } from '../servers/reply.ts';
+import { textsAt } from '../servers/select.ts';
+import { climbAsIfPointed } from './caa.ts';
+import { followChain } from './chain.ts';
+import type { LookContext } from './context.ts';
+import { aliasIn, nothingNearby } from './nearby.ts';
+import { allOf, answering, nothingMore, untoldView } from './server-view.ts';
+import { targetAddressesOf } from './target.ts';
+import { askResolver, type ResolverSeen, viewOfResolver } from './world.ts';
+
+/** The first resolver that can tell speaks; where all fail, the first one, which may still know the alias. */
+export async function lookRecursively(
+  context: LookContext,
+  why: NonNullable<Observation['whyRecursive']>,
+): Promise<Observation> {
+  const world: ResolverSeen[] = [];
+  for (const resolver of context.parts.recursive.inTurn()) {
+    const seen = await viewOfResolver(context, resolver);
+    world.push(seen);
+    if (seen.reply.kind === 'message') break;
+  }
+  const speaker = world.find(({ reply }) => reply.kind === 'message') ?? world[0];
+  const view = speaker ? await serverView(context, speaker) : nobody;
+  const told = view.cname.kind === 'records' || view.state === 'answers';
+  // Asked after the name itself: where nobody answers for that, the rest of the budget matters little.
+  const targetAddresses = await targetAddressesOf(context, [view], true);
+  return {
+    hostname: context.look.hostname,
+    at: context.at,
+    view: 'recursive',
+    whyRecursive: why,
+    delegation: null,
+    servers: [view],
+    world: world.map((seen) => seen.view),
+    nearby: { ...nothingNearby, chain: await chainIn(context, speaker) },
+    caa: told ? await climbAsIfPointed(context, true, new Set()) : null,
+    targetAddresses,
+    cost: context.cost(),
+  };
+}
+
+async function serverView(
+  context: LookContext,
+  { resolver, reply, view }: ResolverSeen,
+): Promise<ServerView> {
+  const { address } = resolver;
+  if (reply.kind === 'message') {
+    const { cname, a, aaaa } = view;
+    return { server: address, address, ...answering(reply), cname, a, aaaa, ...nothingMore };
+  }
+  const failure = untoldView(address, address, reply);
+  // It fails for an alias whose target cannot be resolved, although the alias itself may be right.
+  const again = judgeRecursive(await askResolver(context, resolver, 'CNAME', false));
+  if (again.kind !== 'message') return failure;
+  const cname = textsAt(again.message, context.look.hostname, 'CNAME');
+  if (cname.kind === 'nxdomain') return { ...failure, ...allOf(cname) };
+  const beside = cname.kind === 'records' ? ({ kind: 'nodata' } as const) : failure.a;
+  return { ...failure, cname, a: beside, aaaa: beside };
+}
+
+/** A resolver has followed the alias to its end: nobody is asked. */
+async function chainIn(
+  context: LookContext,
+  speaker: ResolverSeen | undefined,
+): Promise<Nearby['chain']> {
+  if (speaker?.reply.kind !== 'message') return null;
+  const { message } = speaker.reply;
+  const { cname } = speaker.view;
+  const alias = aliasIn({ cname }, context.look.target);
+  if (alias === undefined) return null;
+  return followChain(context, alias, message, async () => ({
+    kind: 'message',
+    message,
+    whole: true,
+  }));
+}
+
+/** A host without any name server. */
+const nobody: ServerView = untoldView(NOBODY, null, untold('servfail'));

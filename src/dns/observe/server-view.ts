@@ -1,0 +1,135 @@
+/** What one server shows at a host name, with as few questions as that takes. */
+import {
+  type Answer,
+  type CaaRecord,
+  recordsOf,
+  type ServerView,
+} from '../../core/diagnosis/observation.ts';
+import {
+  type Failure,
+  failureOf,
+  type NameServer,
+  type Referral,
+  type Reply,
+  type Told,
+  type Untold,
+} from '../servers/reply.ts';
+import { soaIn, type TextType, textsAt } from '../servers/select.ts';
+import type { Zone } from '../servers/zone.ts';
+import type { Message } from '../wire/message.ts';
+import type { LookContext } from './context.ts';
+
+/** The addresses and the alias at a name; of a server that could not tell, why. */
+export type NameView = Pick<ServerView, 'cname' | 'a' | 'aaaa'>;
+
+/** A view and the answer it began with; `message` is null where there was none. */
+export type Seen = {
+  readonly server: NameServer;
+  readonly view: ServerView;
+  readonly message: Message | null;
+};
+
+/** Asks one server of the zone about the host name; a referral is for the caller to follow. */
+export async function viewOfServer(
+  context: LookContext,
+  zone: Zone,
+  server: NameServer,
+): Promise<Seen | Referral> {
+  const { hostname } = context.look;
+  const ask = (type: 'A' | 'AAAA') => context.askServer(zone, server, { name: hostname, type });
+  const { address, reply } = await ask('A');
+  if (reply.kind === 'referral') return reply;
+  if (reply.kind !== 'message') return silent(server, address, reply);
+  const where = { server: server.name, address };
+  const { view, second } = await viewFrom(hostname, reply.message, async () =>
+    withoutReferral((await ask('AAAA')).reply),
+  );
+  const soa = soaIn(reply.message, hostname) ?? (second && soaIn(second, hostname));
+  return {
+    server,
+    message: reply.message,
+    view: { ...where, ...answering(reply), ...view, mx: null, txt: null, soa: soa ?? null },
+  };
+}
+
+/** A server without a word about the host name. */
+export function silent(server: NameServer, address: string | null, reply: Untold): Seen {
+  return { server, message: null, view: untoldView(server.name, address, reply) };
+}
+
+/** The view of a server that could not tell. */
+export function untoldView(server: string, address: string | null, reply: Untold): ServerView {
+  const { state, aa, rcode, rttMs } = reply;
+  const failure = failureOf(reply);
+  return { server, address, state, aa, rcode, ...allOf(failure), ...nothingMore, rttMs };
+}
+
+/** The state of a server that told. */
+export function answering({ message, rttMs }: Told) {
+  const { authoritative: aa, rcode } = message;
+  return { state: 'answers', aa, rcode, rttMs } as const;
+}
+
+/** What was not asked. */
+export const nothingMore = { mx: null, txt: null, soa: null } as const;
+
+/** The same for every type. */
+export function allOf(answer: Failure | { readonly kind: 'nxdomain' }): NameView {
+  return { cname: answer, a: answer, aaaa: answer };
+}
+
+/**
+ * Reads the answer to the A question; asks for more only where it leaves something open.
+ * - NXDOMAIN: nothing of any type exists (RFC 8020, 2). One question.
+ * - An alias: there is nothing beside it (RFC 1034, 3.6.2). One question.
+ * - Else the AAAA question is asked, too; that the A answer held no CNAME says that there is none.
+ */
+export async function viewFrom(
+  hostname: string,
+  message: Message,
+  askAaaa: () => Promise<Reply>,
+): Promise<{ readonly view: NameView; readonly second: Message | null }> {
+  const cname = textsAt(message, hostname, 'CNAME');
+  const a = textsAt(message, hostname, 'A');
+  if (cname.kind === 'nxdomain') return { view: allOf(cname), second: null };
+  if (cname.kind === 'records') {
+    return { view: { cname, a, aaaa: { kind: 'nodata' } }, second: null };
+  }
+  const reply = await askAaaa();
+  if (reply.kind !== 'message') {
+    return { view: { cname, a, aaaa: failureOf(reply) }, second: null };
+  }
+  const second = reply.message;
+  const aaaa = textsAt(second, hostname, 'AAAA');
+  // Where a forbidden neighbour hid the alias from the A question, it shows here.
+  const alias = textsAt(second, hostname, 'CNAME');
+  return { view: { cname: alias.kind === 'records' ? alias : cname, a, aaaa }, second };
+}
+
+/** A server that has just answered for the name and now points elsewhere is of two minds. */
+export function withoutReferral(reply: Reply | Referral): Reply {
+  if (reply.kind !== 'referral') return reply;
+  return { kind: 'refused', state: 'not_authoritative', aa: false, rcode: 0, rttMs: null };
+}
+
+/** What a reply says about a name's own records of one type. */
+export function answerOf(reply: Reply | Referral, name: string, type: TextType): Answer<string> {
+  const told = withoutReferral(reply);
+  return told.kind === 'message' ? textsAt(told.message, name, type) : failureOf(told);
+}
+
+/** The same names, in the same order. */
+export function sameNames(one: readonly string[], other: readonly string[]): boolean {
+  return one.join(' ') === other.join(' ');
+}
+
+/** Whatever the TTL, and in whatever order, also that of the fields: a database keeps them in its own. */
+export function isSame<R extends string | CaaRecord>(one: Answer<R>, other: Answer<R>): boolean {
+  const textOf = (answer: Answer<R>) =>
+    [answer.kind, ...recordsOf(answer).map(recordText).sort()].join('\n');
+  return textOf(one) === textOf(other);
+}
+
+function recordText(record: string | CaaRecord): string {
+  return typeof record === 'string' ? record : `${record.flags} ${record.tag} ${record.value}`;
+}

@@ -1,0 +1,76 @@
+/**
+ * What the platform's own target resolves to: an apex can be judged by that only, and of addresses that stand in a
+ * CNAME's way it is to be said whether they are ours.
+ */
+
+import {
+  type Answer,
+  isConclusive,
+  recordsOf,
+  type ServerView,
+} from '../../core/diagnosis/observation.ts';
+import { pointingOf, pointingOfAll } from '../../core/diagnosis/pointing.ts';
+import type { Verdict } from '../../core/life/lifecycle.ts';
+import { recordFor } from '../../core/names/instructions.ts';
+import { followAliases } from '../servers/aliases.ts';
+import { textsAt } from '../servers/select.ts';
+import type { Budget } from '../wire/budget.ts';
+import { askRecursively, askZone } from './caa.ts';
+import type { Look, LookContext, Parts } from './context.ts';
+
+/**
+ * All addresses of the target, or none where one of the two answers is missing: by half a set, our own addresses
+ * would be foreign ones at the customer's. None either where no server shows an address to compare with.
+ */
+export async function targetAddressesOf(
+  context: LookContext,
+  views: readonly ServerView[],
+  recursively: boolean,
+): Promise<readonly string[]> {
+  const { look, parts } = context;
+  const shown = views.some(({ a, aaaa }) => a.kind === 'records' || aaaa.kind === 'records');
+  if (!look.apex && !shown) return [];
+  if (parts.platform.length > 0) return parts.platform;
+  const answers = await Promise.all(
+    (['A', 'AAAA'] as const).map((type) => addressesBehind(context, type, recursively)),
+  );
+  return answers.every(isConclusive) ? answers.flatMap(recordsOf).toSorted() : [];
+}
+
+/** A resolver that hides IPv6, or sends us to a page of its own, must not decide what is foreign: the zone is asked. */
+async function addressesBehind(
+  { parts, budget, look }: LookContext,
+  type: 'A' | 'AAAA',
+  recursively: boolean,
+): Promise<Answer<string>> {
+  const ask = recursively ? askRecursively : askZone;
+  const end = await followAliases(look.target, (at) => ask({ parts, budget }, at, type));
+  return end.kind === 'message' ? textsAt(end.message, end.at, type) : end.failure;
+}
+
+/** What all views together come to. */
+export function pointingOfViews(
+  look: Look,
+  views: readonly ServerView[],
+  targetAddresses: readonly string[],
+): Verdict {
+  const record = recordFor(look);
+  return pointingOfAll(views.map((view) => pointingOf(view, record, targetAddresses)));
+}
+
+/** A and AAAA at the end of the name's aliases, those of the one where the other gives no answer. */
+export async function lookupAddresses(
+  parts: Parts,
+  hostname: string,
+  budget: Budget,
+): Promise<readonly string[]> {
+  const answers = await Promise.all(
+    (['A', 'AAAA'] as const).map(async (type) => {
+      const end = await followAliases(hostname, (at) =>
+        askRecursively({ parts, budget }, at, type),
+      );
+      return end.kind === 'message' ? textsAt(end.message, end.at, type) : end.failure;
+    }),
+  );
+  return answers.flatMap((answer) => recordsOf(answer));
+}

@@ -1,0 +1,120 @@
+/** What validating recursive servers tell everybody: asked once the zone's own servers have it right. */
+import type { SocketAddress } from '../../config/config.ts';
+import { isBogus } from '../../core/diagnosis/extended-errors.ts';
+import type { ExtendedError, ResolverView } from '../../core/diagnosis/observation.ts';
+import { judgeRecursive, type Reply } from '../servers/reply.ts';
+import { soaIn } from '../servers/select.ts';
+import type { WireAnswer } from '../wire/exchange.ts';
+import type { RecordType } from '../wire/records.ts';
+import type { LookContext } from './context.ts';
+import { allOf, type NameView, viewFrom } from './server-view.ts';
+
+/** One resolver's word, and the reply to the question for A that it began with. */
+export type ResolverSeen = {
+  readonly resolver: SocketAddress;
+  readonly reply: Reply;
+  readonly view: ResolverView;
+};
+
+/** Two tell whether one is alone with what it remembers. */
+const RESOLVERS_MAX = 2;
+
+/** Each of the first configured servers that are not known to be silent, asked by itself. */
+export async function lookAtWorld(context: LookContext): Promise<readonly ResolverView[]> {
+  const { servers, inTurn } = context.parts.recursive;
+  const preferred = inTurn().slice(0, RESOLVERS_MAX);
+  // In the order of the configuration, so that two looks compare.
+  const resolvers = servers.filter((server) => preferred.includes(server));
+  const seen = await Promise.all(resolvers.map((resolver) => viewOfResolver(context, resolver)));
+  return seen.map(({ view }) => view);
+}
+
+/** Asks with DO, so that the answer says whether the signatures are good (RFC 4035, 3.2.1). */
+export async function viewOfResolver(
+  context: LookContext,
+  resolver: SocketAddress,
+): Promise<ResolverSeen> {
+  const { hostname } = context.look;
+  const { answer, answersUnchecked, errors } = await askConfirmed(context, resolver);
+  const reply = judgeRecursive(answer);
+  const message = answer.kind === 'response' ? answer.message : null;
+  const shown = await shownBy(context, resolver, reply);
+  return {
+    resolver,
+    reply,
+    view: {
+      server: resolver.address,
+      ...shown,
+      negativeTtlSeconds:
+        shown.cname.kind === 'records' || reply.kind !== 'message'
+          ? null
+          : (soaIn(reply.message, hostname)?.negativeTtlSeconds ?? null),
+      authenticated: message?.authenticData ?? false,
+      answersUnchecked,
+      errors,
+      rttMs: reply.rttMs,
+    },
+  };
+}
+
+async function shownBy(
+  context: LookContext,
+  resolver: SocketAddress,
+  reply: Reply,
+): Promise<NameView> {
+  if (reply.kind !== 'message') return allOf({ kind: reply.kind });
+  const askAaaa = async () => judgeRecursive(await askResolver(context, resolver, 'AAAA', false));
+  return (await viewFrom(context.look.hostname, reply.message, askAaaa)).view;
+}
+
+/** The answer to the question for A, and after a SERVFAIL what else that took. */
+type Confirmed = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
+  readonly answer: WireAnswer;
+};
+
+/**
+ * With CD a resolver answers though the signatures are bad (RFC 4035, 3.2.2): then they are the reason, unless it had
+ * failed for once only. So it is asked a third time; where nothing comes of that, nothing is known of the reason.
+ */
+async function askConfirmed(context: LookContext, resolver: SocketAddress): Promise<Confirmed> {
+  const ask = (unchecked: boolean) => askResolver(context, resolver, 'A', unchecked);
+  const answer = await ask(false);
+  const first = { answer, answersUnchecked: null, errors: errorsIn(answer) };
+  if (!isServfail(answer)) return first;
+  const unchecked = await ask(true);
+  if (judgeRecursive(unchecked).kind !== 'message') return { ...first, answersUnchecked: false };
+  const again = await ask(false);
+  if (isServfail(again)) {
+    return { answer, answersUnchecked: true, errors: bothErrors(first.errors, errorsIn(again)) };
+  }
+  const good = judgeRecursive(again).kind === 'message';
+  return good ? { answer: again, answersUnchecked: null, errors: errorsIn(again) } : first;
+}
+
+function isServfail(answer: WireAnswer): boolean {
+  return answer.kind === 'response' && judgeRecursive(answer).kind === 'servfail';
+}
+
+function errorsIn(answer: WireAnswer): readonly ExtendedError[] {
+  return answer.kind === 'response' ? answer.message.extendedErrors : [];
+}
+
+/** The second failure may come out of a cache, with less to say: it counts where only that one blames signatures. */
+function bothErrors(
+  first: readonly ExtendedError[],
+  second: readonly ExtendedError[],
+): readonly ExtendedError[] {
+  const blames = ({ code }: ExtendedError) => isBogus(code);
+  return first.some(blames) ? first : [...first, ...second.filter(blames)];
+}
+
+/** One question about the host name. */
+export function askResolver(
+  { parts, budget, look }: LookContext,
+  resolver: SocketAddress,
+  type: RecordType,
+  checkingDisabled: boolean,
+): Promise<WireAnswer> {
+  const question = { name: look.hostname, type, dnssecOk: true, checkingDisabled };
+  return parts.recursive.askOne(question, resolver, budget);
+}

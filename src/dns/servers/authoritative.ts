@@ -1,0 +1,70 @@
+/** A question to the name servers of the zone a name is in, referrals followed downwards. */
+
+import type { Budget } from '../wire/budget.ts';
+import type { RecordType } from '../wire/records.ts';
+import type { Authorities } from './authorities.ts';
+import type { AuthorityAsker, AuthorityQuestion } from './authority.ts';
+import { REFERRALS_MAX } from './delegation.ts';
+import { type Failure, failureOf, type NameServer, type Referral, type Told } from './reply.ts';
+import type { Zone } from './zone.ts';
+
+export type AskOptions = {
+  readonly budget: Budget;
+  /** Servers by name that have just answered: they are asked before the others. */
+  readonly answering?: ReadonlySet<string>;
+};
+
+/** Rejects with RangeError for a name that cannot be asked, never for what the network does. */
+export type Authoritative = {
+  /** The word of the first server that can tell; else why the first of them could not. */
+  readonly ask: (name: string, type: RecordType, options: AskOptions) => Promise<Told | Failure>;
+};
+
+/**
+ * Asks the deepest zone that is known; what its servers refer to is remembered, so that the next question about a
+ * name there goes straight to the right ones.
+ */
+export function createAuthoritative(
+  asker: AuthorityAsker,
+  authorities: Authorities,
+): Authoritative {
+  async function ask(name: string, type: RecordType, options: AskOptions): Promise<Told | Failure> {
+    const start = await authorities.zoneFor(name, options.budget);
+    if (start.kind === 'unregistered') return start.told;
+    if (start.kind === 'unreached') return { kind: 'timeout' };
+    if (start.kind !== 'zone') return failureOf(start);
+    let zone = start;
+    for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {
+      const answer = await askZone(zone, { name, type }, options);
+      if (answer.kind !== 'referral') return answer;
+      zone = authorities.delegated(answer, zone);
+    }
+    return { kind: 'servfail' };
+  }
+
+  /** One server after the other until one can tell. */
+  async function askZone(
+    zone: Zone,
+    question: AuthorityQuestion,
+    { budget, answering = new Set() }: AskOptions,
+  ): Promise<Told | Referral | Failure> {
+    let failure: Failure | undefined;
+    for (const server of inOrder(zone.servers, answering)) {
+      const { reply } = await asker.ask(zone.name, server, question, budget);
+      if (reply.kind === 'message' || reply.kind === 'referral') return reply;
+      failure ??= failureOf(reply);
+    }
+    // Perhaps the domain has moved to other servers: the next look asks for them anew.
+    authorities.forget(zone, question.name);
+    return failure ?? { kind: 'servfail' };
+  }
+
+  return { ask };
+}
+
+function inOrder(servers: readonly NameServer[], answering: ReadonlySet<string>) {
+  const [first, others] = [true, false].map((wanted) =>
+    servers.filter(({ name }) => answering.has(name) === wanted),
+  );
+  return [...(first ?? []), ...(others ?? [])];
+}

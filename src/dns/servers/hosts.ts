@@ -1,0 +1,73 @@
+/** Where a zone's name servers are: the addresses of their names, as they came with the delegation or from a resolver. */
+import { isIPv4 } from 'node:net';
+import { reservedRange } from '../../core/names/reserved-addresses.ts';
+import type { Budget } from '../wire/budget.ts';
+import { createShared, type Looked } from '../wire/shared.ts';
+import type { Recursive } from './recursive.ts';
+import { type Failure, failureOf, type NameServer } from './reply.ts';
+import { addressesOf, recordsAt, shortestTtl } from './select.ts';
+import { CACHE_MAX, failed, rememberMs } from './zone.ts';
+
+export type Family = 4 | 6;
+
+/** `reserved`: it has addresses, but none that may be asked; `address` is the first of them. `failed`: the resolver could not tell. */
+export type HostAddress =
+  | { readonly kind: 'address'; readonly address: string }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'reserved'; readonly address: string }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+export type Hosts = {
+  /** Always the same one of a server's addresses of one family. Glue outweighs what resolvers say. */
+  readonly find: (server: NameServer, family: Family, budget: Budget) => Promise<HostAddress>;
+  /** Whether an address, wherever it comes from, may be asked at all. */
+  readonly mayAsk: (address: string) => boolean;
+};
+
+export type HostsOptions = {
+  readonly recursive: Recursive;
+  /** Ask name servers at private and reserved addresses too (laboratories). Otherwise a zone could aim us at our own network. */
+  readonly allowPrivate: boolean;
+};
+
+/** One for the whole process: the servers of large providers are those of thousands of zones. */
+export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
+  const known = createShared<readonly string[] | Failure>({ max: CACHE_MAX });
+
+  const mayAsk = (address: string) => allowPrivate || reservedRange(address) === null;
+
+  async function find(server: NameServer, family: Family, budget: Budget): Promise<HostAddress> {
+    const addresses =
+      server.glue.length > 0
+        ? server.glue.filter((address) => isIPv4(address) === (family === 4))
+        : await known.get(`${family} ${server.name}`, budget, () =>
+            lookUp(recursive, server.name, family, budget),
+          );
+    if ('kind' in addresses) return { kind: 'failed', failure: addresses };
+    const sorted = addresses.toSorted();
+    const [first] = sorted;
+    if (first === undefined) return { kind: 'none' };
+    const address = sorted.find(mayAsk);
+    return address === undefined
+      ? { kind: 'reserved', address: first }
+      : { kind: 'address', address };
+  }
+
+  return { find, mayAsk };
+}
+
+/** A name server's name must not be an alias (RFC 2181, 10.3): only addresses of its own count. */
+async function lookUp(
+  recursive: Recursive,
+  name: string,
+  family: Family,
+  budget: Budget,
+): Promise<Looked<readonly string[] | Failure>> {
+  const type = family === 4 ? 'A' : 'AAAA';
+  const { reply } = await recursive.ask(name, type, budget);
+  if (reply.kind !== 'message') return failed(failureOf(reply));
+  const records = recordsAt(reply.message.answers, name, type);
+  if (records.length === 0) return failed([]);
+  const value = addressesOf(records, name);
+  return { value, ttlMs: rememberMs(shortestTtl(records)), failed: false };
+}

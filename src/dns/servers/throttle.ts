@@ -1,0 +1,205 @@
+/**
+ * Between the look-ups and the wire: what keeps us a good neighbour. Name servers of large providers hear us for
+ * thousands of domains at once, and those of small ones must not notice us at all.
+ */
+import { getDomain } from 'tldts';
+import type { SocketAddress } from '../../config/config.ts';
+import { type Budget, isSpent } from '../wire/budget.ts';
+import type { WireAnswer } from '../wire/exchange.ts';
+import type { Question } from '../wire/message.ts';
+import type { Wire } from '../wire/wire.ts';
+import { type Circuits, createCircuits, type Outcome } from './circuit-breaker.ts';
+import { createLine, type Line } from './line.ts';
+import { createOperatorRates, type OperatorRates, type Rate } from './operator-rates.ts';
+import { type CountQuestion, questionOutcome } from './question-outcome.ts';
+import type { Reachability } from './reachability.ts';
+
+export type ThrottledOptions = {
+  readonly budget: Budget;
+  /** The one that the server is asked as a server of. */
+  readonly zone: string;
+  /** Of the server, however many addresses it has. */
+  readonly serverName: string;
+  /** Whose server it is, see `operatorOf`. */
+  readonly operator: string;
+};
+
+export type Throttle = {
+  /**
+   * Asks through the wire as soon as it may: at most two questions at once to one address and port, so many a second to
+   * one operator, in order; `not_asked` where our own limits kept it from being sent in time. A server that has been
+   * silent is a timeout at once for a while (circuit-breaker.ts). Rejects as the wire does.
+   */
+  readonly ask: (
+    question: Question,
+    server: SocketAddress,
+    options: ThrottledOptions,
+  ) => Promise<WireAnswer>;
+};
+
+export type ThrottleOptions = {
+  /** Of questions; retries and TCP are not counted. Some dozens of looks a second at one provider's zones. Our choice. */
+  readonly rate?: Rate;
+  /** Silence shorter than this is not a server's fault: our budget ended. Our choice. */
+  readonly patienceMs?: number;
+  /** Is told what became of every question that was sent; and while it says "blocked", no silence counts against a server. */
+  readonly reachability?: Pick<Reachability, 'note' | 'isBlocked'>;
+  /** Is told of every question that was to be sent, with its operator. */
+  readonly count?: CountQuestion;
+  /** Milliseconds on a steady clock. */
+  readonly now?: () => number;
+};
+
+/** Enough to go on while one answer is slow, and too few to be a burden to the smallest server. */
+const AT_ONCE = 2;
+
+const defaults = {
+  rate: { perSecond: 200, burst: 200 },
+  patienceMs: 1_000,
+  reachability: { note: () => {}, isBlocked: () => false },
+  count: () => {},
+  now: () => performance.now(),
+} as const;
+
+const TIMEOUT: WireAnswer = { kind: 'timeout' };
+const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
+
+/** Who sells the name decides, not who lends parts of it; an address stands for itself. */
+const icannOnly = {
+  allowPrivateDomains: false,
+  extractHostname: false,
+  validateHostname: false,
+  detectIp: true,
+} as const;
+
+/** The registrable domain of a name server's name, e.g. `cloudflare.com`; the name itself where it has none. */
+export function operatorOf(serverName: string): string {
+  return getDomain(serverName, icannOnly) ?? serverName;
+}
+
+/** Whether the server has said anything, be it nonsense or the beginning of an answer that never came. */
+export function wasHeard(answer: WireAnswer): boolean {
+  if (answer.kind === 'timeout') return answer.heard === true;
+  return answer.kind !== 'not_asked';
+}
+
+/** What the functions below share. */
+type State = Required<ThrottleOptions> & {
+  readonly wire: Wire;
+  readonly places: Places;
+  readonly rates: OperatorRates;
+  readonly circuits: Circuits;
+};
+
+/** One for the whole process, as a server does not care which of our checks asks. */
+export function createThrottle(wire: Wire, given: ThrottleOptions = {}): Throttle {
+  const options = { ...defaults, ...given };
+  const state: State = {
+    ...options,
+    wire,
+    places: createPlaces(),
+    rates: createOperatorRates(options.rate, options.now),
+    circuits: createCircuits(options.now),
+  };
+  return { ask: (question, server, how) => ask(state, question, server, how) };
+}
+
+async function ask(
+  state: State,
+  question: Question,
+  server: SocketAddress,
+  options: ThrottledOptions,
+): Promise<WireAnswer> {
+  const { circuits, places, rates } = state;
+  const { budget, zone, operator } = options;
+  const key = `${server.address} ${server.port}`;
+  if (isSpent(budget)) return NOT_ASKED;
+  if (!circuits.admits(key, zone)) return TIMEOUT;
+  // No operator's line is for one server alone.
+  return within(places, `${operator} ${key}`, budget, async () => {
+    if (!circuits.admits(key, zone)) return TIMEOUT;
+    // Before the place at the server: who waits for one operator must not keep others' questions from the same address.
+    if (!(await rates.take(operator, budget.deadline))) return NOT_ASKED;
+    return within(places, key, budget, async () => {
+      // While we waited, the others may have met silence.
+      if (!circuits.admits(key, zone)) return TIMEOUT;
+      if (isSpent(budget)) return NOT_ASKED;
+      return send(state, key, question, server, options);
+    });
+  });
+}
+
+/** Does it in one of the places, as soon as there is one. */
+async function within(
+  places: Places,
+  key: string,
+  { deadline }: Budget,
+  act: () => Promise<WireAnswer>,
+): Promise<WireAnswer> {
+  if (!(await places.enter(key, deadline))) return NOT_ASKED;
+  try {
+    return await act();
+  } finally {
+    places.leave(key);
+  }
+}
+
+/** From here on the question is the server's to answer. */
+async function send(
+  { wire, circuits, reachability, patienceMs, count, now }: State,
+  key: string,
+  question: Question,
+  server: SocketAddress,
+  { budget, zone, serverName, operator }: ThrottledOptions,
+): Promise<WireAnswer> {
+  const sentAt = now();
+  let outcome: Outcome = 'nothing';
+  circuits.sent(key, zone);
+  try {
+    const answer = await wire.ask(question, server, { budget });
+    count(operator, questionOutcome(answer));
+    // Nobody could hear it.
+    if (answer.kind === 'not_asked') return answer;
+    const answered = wasHeard(answer);
+    const patient = now() - sentAt >= patienceMs;
+    // A look whose budget ended has learnt nothing.
+    if (answered || patient || !isSpent(budget)) reachability.note(serverName, answered);
+    if (answered) outcome = 'answer';
+    else if (patient && !reachability.isBlocked()) outcome = 'silence';
+    return answer;
+  } finally {
+    circuits.ended(key, zone, outcome);
+  }
+}
+
+/** Where questions are under way, and who waits there. */
+type Places = {
+  /** True when there is room; false where there was none before the deadline. */
+  readonly enter: (key: string, deadline: number) => boolean | Promise<boolean>;
+  /** Once for each time that `enter` gave true. */
+  readonly leave: (key: string) => void;
+};
+
+/** A server takes memory only while it is asked. */
+function createPlaces(): Places {
+  const busy = new Map<string, { underWay: number; readonly line: Line }>();
+  return {
+    enter(key, deadline) {
+      const place = busy.get(key);
+      if (place === undefined) {
+        busy.set(key, { underWay: 1, line: createLine() });
+        return true;
+      }
+      // Where there is room nobody waits: whoever leaves calls the next one.
+      if (place.underWay >= AT_ONCE) return place.line.join(deadline);
+      place.underWay++;
+      return true;
+    },
+    leave(key) {
+      const place = busy.get(key);
+      if (place === undefined || place.line.next()) return;
+      place.underWay--;
+      if (place.underWay === 0) busy.delete(key);
+    },
+  };
+}

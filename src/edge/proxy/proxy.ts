@@ -1,0 +1,210 @@
+/**
+ * Passes a request to a project's deploy and its answer back, streaming both ways. Of protocol upgrades WebSocket is
+ * passed on; with any other the request reaches the deploy as a plain one, without its hop-by-hop fields.
+ */
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { EdgeDeps, EdgeLimits } from '../deps.ts';
+import { clientHeaders, isLoop } from './forwarded-headers.ts';
+import { type Page, pages, sendPage } from './pages.ts';
+import {
+  createUpstreams,
+  type IsAllowed,
+  type Passed,
+  type UpstreamReach,
+  UpstreamRefused,
+} from './upstream.ts';
+import { asksForWebSocket, isWebSocket, switching, tunnel } from './websocket.ts';
+
+export type Exchange = Passed & { readonly response: ServerResponse };
+
+export type UpstreamProxy = {
+  /**
+   * Answers by the upstream, or by a page where that is impossible; resolves when it is under way, and rejects only for an
+   * upstream that is no URL.
+   */
+  readonly pass: (exchange: Exchange) => Promise<void>;
+  /** Ends the connections to upstreams. */
+  readonly close: () => void;
+};
+
+/** A proxy with connections of its own. */
+export function createProxy(
+  reach: UpstreamReach,
+  limits: EdgeLimits,
+  log: EdgeDeps['log'],
+): UpstreamProxy {
+  const upstreams = createUpstreams(reach);
+
+  function attempt(exchange: Exchange, isAllowed: IsAllowed, mayRepeat: boolean): void {
+    const { request, response } = exchange;
+    const outgoing = upstreams.open(exchange, isAllowed);
+    let isLate = false;
+    // Not the socket's own timeout, which interim responses (RFC 9110, 15.2) put off as often as an upstream likes.
+    const patience = setTimeout(() => {
+      isLate = true;
+      outgoing.destroy();
+    }, limits.firstByteMs);
+    const abort = () => outgoing.destroy();
+    response.once('close', abort); // the client has left, or has its answer
+    outgoing.once('close', () => clearTimeout(patience));
+    outgoing.once('response', (incoming) => {
+      clearTimeout(patience);
+      endWhenSilent(outgoing, incoming, response, limits.silenceMs);
+      answer(exchange, incoming);
+    });
+    outgoing.once('upgrade', (incoming, socket, head) => {
+      clearTimeout(patience);
+      socket.unshift(head);
+      answerUpgrade(exchange, incoming, socket, limits.webSocketSilenceMs);
+    });
+    outgoing.on('error', (error) => {
+      response.off('close', abort);
+      if (hasLeft(exchange)) return;
+      if (mayRepeat && outgoing.reusedSocket && !isLate && !response.headersSent) {
+        attempt(exchange, isAllowed, false);
+        return;
+      }
+      fail(exchange, isLate ? pages.upstreamSlow : pages.upstreamUnreachable, error);
+    });
+    sendBody(request, outgoing, patience);
+  }
+
+  function fail(exchange: Exchange, page: PageFor, error: unknown): void {
+    const isRefused = error instanceof UpstreamRefused;
+    const { hostname } = exchange.target;
+    if (isRefused) log.warn({ hostname, reason: error.message }, 'an upstream is out of reach');
+    else log.debug({ err: error, hostname }, 'the upstream failed');
+    giveUp(exchange, isRefused ? pages.upstreamRefused : page);
+  }
+
+  return {
+    async pass(exchange) {
+      const isAllowed = await reach.judge();
+      if (hasLeft(exchange)) return; // or was cut off, while the route was looked up
+      if (isLoop(exchange.request.headers)) return giveUp(exchange, pages.loop);
+      try {
+        attempt(exchange, isAllowed, isRepeatable(exchange.request));
+      } catch (error) {
+        if (!(error instanceof UpstreamRefused)) throw error;
+        fail(exchange, pages.upstreamUnreachable, error);
+      }
+    },
+    close: upstreams.close,
+  };
+}
+
+/** While a slow client is waited for, nobody listens to the upstream; such a client has limits of its own. */
+function endWhenSilent(
+  outgoing: ClientRequest,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  silenceMs: number,
+): void {
+  outgoing.setTimeout(silenceMs);
+  outgoing.on('timeout', () => {
+    if (response.writableNeedDrain) outgoing.socket?.setTimeout(silenceMs);
+    else if (!incoming.complete) outgoing.destroy();
+  });
+}
+
+/** The upstream's answer to the client; one cut short ends the client's connection too. */
+function answer(exchange: Exchange, incoming: IncomingMessage): void {
+  const { response } = exchange;
+  const { statusCode = 0 } = incoming;
+  try {
+    // Node takes a 101 that names no protocol for an answer. To a visitor it would mean: the connection is yours.
+    if (statusCode < 200) throw new RangeError('no final status code');
+    response.writeHead(statusCode, clientHeaders(incoming));
+  } catch {
+    incoming.destroy(); // a status code or a field that HTTP does not have
+    giveUp(exchange, pages.upstreamUnreachable);
+    return;
+  }
+  passOn(incoming, response);
+}
+
+/** Not by `pipeline`, which makes an AbortController for each answer, and an error to abort it with at its end. */
+function passOn(incoming: IncomingMessage, response: ServerResponse): void {
+  let isSilent = true;
+  incoming.once('data', () => {
+    isSilent = false; // the header goes along with it
+  });
+  incoming.on('error', () => {}); // `close` follows
+  incoming.once('close', () => {
+    if (!incoming.readableEnded) response.destroy();
+  });
+  response.on('error', () => {});
+  incoming.pipe(response);
+  // An event stream may be silent for a while.
+  setImmediate(() => {
+    if (isSilent && !response.writableEnded) response.flushHeaders();
+  });
+}
+
+/** The upstream's 101. RFC 9110, 15.2.2: it is for those alone who asked to switch, and for what they asked for. */
+function answerUpgrade(
+  exchange: Exchange,
+  incoming: IncomingMessage,
+  upstream: Socket,
+  silenceMs: number,
+): void {
+  const { request, response } = exchange;
+  upstream.on('error', () => {}); // `close` follows
+  if (hasLeft(exchange) || !asksForWebSocket(request) || !isWebSocket(incoming.headers)) {
+    upstream.destroy();
+    if (!hasLeft(exchange)) giveUp(exchange, pages.upstreamUnreachable);
+    return;
+  }
+  try {
+    response.writeHead(101, { ...clientHeaders(incoming), ...switching });
+  } catch {
+    upstream.destroy();
+    giveUp(exchange, pages.upstreamUnreachable);
+    return;
+  }
+  response.flushHeaders();
+  response.detachSocket(request.socket);
+  tunnel(request.socket, upstream, silenceMs);
+}
+
+type PageFor = (hostname: string) => Page;
+
+function giveUp({ request, response, target }: Exchange, page: PageFor): void {
+  request.unpipe();
+  // Half a body is left on the connection: reading it to its end could take for ever.
+  sendPage(response, { ...page(target.hostname), close: !request.complete });
+}
+
+/** While the body goes out the upstream need not answer: `patience` counts from its last part. */
+function sendBody(
+  request: IncomingMessage,
+  outgoing: ClientRequest,
+  patience: NodeJS.Timeout,
+): void {
+  if (!hasBody(request)) {
+    outgoing.end();
+    return;
+  }
+  request.on('data', () => patience.refresh()); // of a cleared timer this does nothing
+  request.pipe(outgoing);
+}
+
+/** Whether there is nobody to answer any more. */
+function hasLeft({ request, response }: Exchange): boolean {
+  return request.socket.destroyed || response.destroyed;
+}
+
+/** RFC 9112, 6: a request has a body where one of the two fields says so. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+/**
+ * Whether a request that met a kept connection's end may be sent once more (RFC 9110, 9.2.2): safe methods only,
+ * because the deploy may have acted on it.
+ */
+function isRepeatable(request: IncomingMessage): boolean {
+  return ['GET', 'HEAD', 'OPTIONS'].includes(request.method ?? '') && !hasBody(request);
+}

@@ -1,0 +1,71 @@
+/**
+ * Ends the connections of those who have an answer waiting and hardly read it. A timeout for silence does not: one byte now
+ * and then, and it begins anew.
+ */
+import type { Socket } from 'node:net';
+import type { EdgeLimits } from '../deps.ts';
+
+/** How often a connection is looked at within the time that it is judged by. */
+const LOOKS = 12;
+
+/** A connection for which something was waiting at the last look, and at those before it. */
+type Waiting = {
+  readonly looks: number;
+  /** Bytes that the visitor had taken at the first of them. */
+  readonly takenThen: number;
+};
+
+/**
+ * Watches connections until they close. One at which something waits for the whole of `readMs`, and that takes less than
+ * `readBytesMin` of it meanwhile, is destroyed. What counts as taken is what the kernel took, which is up to some
+ * megabytes ahead of the visitor and moves in leaps.
+ */
+export function createReaderWatch({
+  readMs,
+  readBytesMin,
+}: Pick<EdgeLimits, 'readMs' | 'readBytesMin'>): (socket: Socket) => void {
+  const connections = new Map<Socket, Waiting | null>();
+  let isRoundDue = false;
+
+  function scheduleRound(): void {
+    if (isRoundDue || connections.size === 0) return;
+    isRoundDue = true;
+    setTimeout(round, readMs / LOOKS).unref();
+  }
+
+  function round(): void {
+    isRoundDue = false;
+    for (const [socket, before] of connections) {
+      const found = lookAgain(before, takenBy(socket), readBytesMin);
+      if (found === 'too_slow') socket.destroy();
+      else connections.set(socket, found);
+    }
+    scheduleRound();
+  }
+
+  return (socket) => {
+    if (socket.destroyed) return; // its `close` may be over
+    connections.set(socket, null);
+    socket.once('close', () => connections.delete(socket));
+    scheduleRound();
+  };
+}
+
+/** Bytes, where more are waiting; null where none are. */
+function takenBy({ bytesWritten, writableLength }: Socket): number | null {
+  // Node counts what waits among the bytes written.
+  return writableLength === 0 ? null : bytesWritten - writableLength;
+}
+
+/** What is known of a connection after one more look at it; `taken` as takenBy says. */
+export function lookAgain(
+  before: Waiting | null,
+  taken: number | null,
+  bytesMin: number,
+): Waiting | 'too_slow' | null {
+  if (taken === null) return null;
+  if (before === null) return { looks: 0, takenThen: taken };
+  const looks = before.looks + 1;
+  if (looks < LOOKS) return { ...before, looks };
+  return taken - before.takenThen < bytesMin ? 'too_slow' : { looks: 0, takenThen: taken };
+}

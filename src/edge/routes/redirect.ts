@@ -1,0 +1,73 @@
+/** Sends a visitor to the same place over HTTPS, at this or another domain. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EdgeRoute } from '../../core/operations/edge-route.ts';
+
+/** To where a route redirects, with the status that the project chose; path and query stay as they came. */
+export function followRedirect(
+  response: ServerResponse,
+  { to, status }: NonNullable<EdgeRoute['redirect']>,
+  { path }: RequestTarget,
+  httpsPort: number,
+): void {
+  // Settings change, and count for the next request: also for a browser, which would keep a 301 for ever.
+  response.setHeader('Cache-Control', 'no-cache');
+  redirect(response, status, locationOf(to, httpsPort, path));
+}
+
+/** To HTTPS at the same host. 308 keeps method and body (RFC 9110, 15.4.9). */
+export function redirectToHttps(
+  response: ServerResponse,
+  { hostname, path }: RequestTarget,
+  httpsPort: number,
+): void {
+  redirect(response, 308, locationOf(hostname, httpsPort, path));
+}
+
+/** Never another host: `path` begins with a slash, which ends the authority (RFC 3986, 3.2). */
+function locationOf(hostname: string, httpsPort: number, path: string): string {
+  const port = httpsPort === 443 ? '' : `:${httpsPort}`;
+  return `https://${hostname}${port}${path}`;
+}
+
+function redirect(response: ServerResponse, status: number, location: string): void {
+  response.writeHead(status, { Location: location, 'Content-Length': 0 });
+  response.end();
+}
+
+export type RequestTarget = {
+  /** Lower case, no port, no trailing dot. */
+  readonly hostname: string;
+  /** The host as the client wrote it, with the port if it named one. */
+  readonly authority: string;
+  /** Begins with `/`; the query with it. */
+  readonly path: string;
+};
+
+/** Letters, digits, hyphens and underscores in labels of 1 to 63 characters, 253 in all; no address. */
+const HOSTNAME = /^(?=.{1,253}$)(?=.*[a-z])[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
+
+/** The target of a request; null where it has none that could be anybody's. */
+export function requestTarget({
+  url = '',
+  headersDistinct,
+}: Pick<IncomingMessage, 'url' | 'headersDistinct'>): RequestTarget | null {
+  const [host = '', ...others] = headersDistinct['host'] ?? [];
+  if (others.length > 0) return null; // RFC 9112, 3.2: whoever reads the other one is deceived
+  if (url.startsWith('/')) return withHost(host, url);
+  if (url === '*') return withHost(host, '/'); // OPTIONS *
+  // The absolute form overrules the Host header (RFC 9112, 3.2.2).
+  const [, authority, path] = /^https?:\/\/([^/?#]+)([^#]*)$/i.exec(url) ?? [];
+  if (authority === undefined || path === undefined) return null;
+  return withHost(authority, path.startsWith('/') ? path : `/${path}`);
+}
+
+/** A host name in its one spelling (RFC 4343: case does not matter; the root's dot may be written), or null. */
+export function canonicalHostname(text: string): string | null {
+  const name = text.toLowerCase().replace(/\.$/, '');
+  return HOSTNAME.test(name) ? name : null;
+}
+
+function withHost(authority: string, path: string): RequestTarget | null {
+  const hostname = canonicalHostname(authority.replace(/:\d{0,5}$/, ''));
+  return hostname === null ? null : { hostname, authority, path };
+}

@@ -1,0 +1,54 @@
+/** The HTTPS port: one certificate per name (SNI, RFC 6066, 3), then a redirect or the project's deploy. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import type { EdgeDeps } from '../deps.ts';
+import type { OpenConnections } from '../open-connections.ts';
+import { pages, sendPage } from '../proxy/pages.ts';
+import type { UpstreamProxy } from '../proxy/proxy.ts';
+import { canonicalHostname, followRedirect, requestTarget } from '../routes/redirect.ts';
+
+/** The certificate to show for a name; null: none, so the handshake fails. Throws what the look-ups throw. */
+export async function contextFor(
+  { findRoute }: Pick<EdgeDeps, 'findRoute'>,
+  contexts: (certificateId: string) => Promise<SecureContext | null>,
+  serverName: string,
+): Promise<SecureContext | null> {
+  const hostname = canonicalHostname(serverName);
+  if (hostname === null) return null;
+  const certificateId = (await findRoute(hostname))?.certificateId ?? null;
+  return certificateId === null ? null : contexts(certificateId);
+}
+
+/**
+ * One request on an open connection; the route is asked for anew, because the domain may be gone by now. `httpsPort`: where
+ * redirects lead.
+ */
+export async function handleHttps(
+  { findRoute, belong }: Pick<EdgeDeps, 'findRoute'> & Pick<OpenConnections, 'belong'>,
+  proxy: UpstreamProxy,
+  httpsPort: number,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const target = requestTarget(request);
+  if (target === null) return sendPage(response, pages.badRequest());
+  // RFC 9110, 15.5.20 and 7.4: a connection speaks for the name its certificate was asked for.
+  if (target.hostname !== serverNameOf(request.socket))
+    return sendPage(response, pages.misdirected());
+
+  const route = await findRoute(target.hostname);
+  if (route === null) return sendPage(response, pages.unknownHost(target.hostname));
+  const { redirect, upstream, primary, projectId } = route;
+  if (redirect !== null) return followRedirect(response, redirect, target, httpsPort);
+  if (upstream === null) return sendPage(response, pages.notDeployed(target.hostname));
+  belong(request.socket, projectId);
+  await proxy.pass({ request, response, target, upstream, primary });
+}
+
+/** What the client asked for in its handshake; null: no domain. */
+export function serverNameOf(socket: Socket): string | null {
+  // A TLSSocket's property that @types/node leaves out.
+  const name = 'servername' in socket ? socket.servername : null;
+  return typeof name === 'string' ? canonicalHostname(name) : null;
+}

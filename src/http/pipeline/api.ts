@@ -1,0 +1,227 @@
+/**
+ * The API without a socket: a raw request in, a raw answer out. Every request goes
+ * address → route → key → scope → body → validation → handler, and leaves through one exit.
+ */
+import { createHash } from 'node:crypto';
+import { isUnavailable } from '../../db/engine/unavailable.ts';
+import { inRequestSpan, type RequestSpan } from '../../net/tracing.ts';
+import type { CountRequest } from '../../ops/metrics/traffic.ts';
+import type { IsSecret } from '../keys/secret.ts';
+import { rateLimitHeaders } from '../limits/rate-limit.ts';
+import { type Admission, type AdmissionDeps, admit, countAddress } from './admission.ts';
+import { type BodyRead, readJson } from './body.ts';
+import type { Cors } from './cors.ts';
+import { type Refusal, refuse } from './errors.ts';
+import { type Idempotency, idempotencyKeyOf } from './idempotency.ts';
+import { type RawResponse, render } from './render.ts';
+import type { ApiResponse } from './response.ts';
+import type { ApiKeyIdentity, Headers, Route } from './route.ts';
+import { createRouter, type Found } from './router.ts';
+import { type Trace, traceOf } from './trace.ts';
+
+export type RawRequest = {
+  readonly method: string;
+  /** The request target as it came: origin form or absolute form. */
+  readonly target: string;
+  readonly headers: Headers;
+  /** Called at most once, and only where the body is wanted. */
+  readonly readBody: () => Promise<BodyRead>;
+  readonly remoteAddress: string | undefined;
+  /** What was found wrong with it before it came here. */
+  readonly refusal?: Refusal | null;
+  /** A page of the dashboard asks, which is counted itself. */
+  readonly isOfPage?: true;
+};
+
+export type Api = {
+  /** Answers every request, and never rejects. */
+  readonly handle: (raw: RawRequest) => Promise<RawResponse>;
+  /** The answer for what never became a request, counted and logged like one where it has an address. */
+  readonly reject: (refusal: Refusal, remoteAddress: string | undefined) => RawResponse;
+};
+
+/** The part of a pino logger that the API uses. */
+export type ApiLog = Readonly<
+  Record<
+    'error' | 'info' | 'debug',
+    (fields: Readonly<Record<string, unknown>>, message: string) => void
+  >
+>;
+
+export type ApiDeps = AdmissionDeps & {
+  readonly routes: readonly Route[];
+  readonly idempotency: Idempotency;
+  readonly cors: Cors;
+  readonly isSecret: IsSecret;
+  /** What the public base address has before `/v1`: empty, or `/store`. */
+  readonly basePath: string;
+  readonly log: ApiLog;
+  readonly count?: CountRequest;
+};
+
+type RouteFound = Extract<Found, { kind: 'route' }>;
+type Passed = RouteFound & { readonly key: ApiKeyIdentity | null; readonly requestId: string };
+
+const RETRY_AFTER_SECONDS = '5';
+
+export function createApi(deps: ApiDeps): Api {
+  const { cors, log } = deps;
+  const find = createRouter(deps.routes);
+
+  /** The only place of the API that catches faults. */
+  async function handle(raw: RawRequest, span: RequestSpan): Promise<RawResponse> {
+    const startedAt = performance.now();
+    const trace = traceOf(raw.headers, deps.isSecret, span.traceparent);
+    const found: Found = raw.refusal
+      ? { kind: 'answer', answer: raw.refusal }
+      : find(raw.method, raw.target);
+    const route = found.kind === 'route' ? found.route : null;
+    let admission: Admission = { refusal: null, key: null, headers: {} };
+    const rendered = (answer: ApiResponse) =>
+      render(below(deps.basePath, answer), raw, trace, {
+        ...admission.headers,
+        ...corsHeaders(cors, raw, answer),
+        ...linksBelow(deps.basePath, route?.headers),
+      });
+    let response: RawResponse;
+    try {
+      const address = countAddress(deps, raw.remoteAddress, raw.headers);
+      admission = await admit(deps, route, raw.headers['authorization'], address);
+      response = rendered(await answer(raw, found, admission, trace));
+    } catch (fault) {
+      const refusal = refusalOf(fault);
+      const { code } = refusal.body;
+      log.error({ err: fault, code, ...about(trace, route, admission, raw.method) }, 'fault');
+      response = rendered(refusal);
+    }
+    const elapsedMs = performance.now() - startedAt;
+    if (raw.isOfPage !== true) deps.count?.(route?.operationId, response.status, elapsedMs / 1_000);
+    span.answered(route?.operationId, response.status);
+    const ms = Math.round(elapsedMs * 100) / 100;
+    const line = { status: response.status, ms, ...about(trace, route, admission, raw.method) };
+    // Probes come every few seconds and say nothing while all is well.
+    if (route?.tag === 'Service' && response.status < 400) log.debug(line, 'answered');
+    else log.info(line, 'answered');
+    return response;
+  }
+
+  async function answer(
+    raw: RawRequest,
+    found: Found,
+    { refusal, key }: Admission,
+    { requestId }: Trace,
+  ): Promise<ApiResponse> {
+    if (refusal !== null) return refusal;
+    if (found.kind === 'answer') return found.answer;
+    return perform(deps, raw, { key, requestId, ...found });
+  }
+
+  return {
+    handle: (raw) => inRequestSpan(raw, (span) => handle(raw, span)),
+    reject: (refusal, remoteAddress) => rejected(deps, refusal, remoteAddress),
+  };
+}
+
+/** There is no request to read anything from, at most an address to count it against. */
+function rejected(deps: ApiDeps, refusal: Refusal, remoteAddress: string | undefined): RawResponse {
+  const nobody = { method: 'GET', headers: {} };
+  const trace = traceOf(nobody.headers, deps.isSecret);
+  if (remoteAddress === undefined) return render(refusal, nobody, trace, {});
+  const counted = [countAddress(deps, remoteAddress, nobody.headers)];
+  const { requestId, traceId } = trace;
+  const { code, status } = refusal.body;
+  deps.count?.(undefined, status, 0);
+  deps.log.info({ requestId, traceId, code, status }, 'answered');
+  return render(refusal, nobody, trace, rateLimitHeaders(counted));
+}
+
+/** Paths of ours in an answer's headers, as clients reach them. */
+function below(basePath: string, answer: ApiResponse): ApiResponse {
+  return basePath === '' ? answer : { ...answer, headers: linksBelow(basePath, answer.headers) };
+}
+
+function linksBelow(
+  basePath: string,
+  headers: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  if (basePath === '') return headers;
+  const prefixed = Object.entries(headers).map(([name, value]) =>
+    name === 'link' || name === 'location'
+      ? [name, value.replace(/^(<?)(?=\/v1)/, `$1${basePath}`)]
+      : [name, value],
+  );
+  return Object.fromEntries(prefixed);
+}
+
+/** What a line of the log says of a request: never its path, query, headers or body, where a key could be. */
+function about(trace: Trace, route: Route | null, { key }: Admission, method: string) {
+  const { requestId, traceId } = trace;
+  return { requestId, traceId, method, operationId: route?.operationId, keyId: key?.id };
+}
+
+function corsHeaders(cors: Cors, { method, headers }: RawRequest, answer: ApiResponse) {
+  const allow = method === 'OPTIONS' ? answer.headers?.['allow'] : undefined;
+  return allow === undefined ? cors.answerHeaders(headers) : cors.preflightHeaders(headers, allow);
+}
+
+/** Reads and validates what was admitted, and runs it: once, where it brings an Idempotency-Key. */
+async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<ApiResponse> {
+  const { route, params, key, requestId } = passed;
+  const ended = route.ended?.() ?? null;
+  if (ended !== null) return ended;
+  const query = once(passed.query);
+  if (!query.ok) return query.refusal;
+  const body =
+    route.body && (await readJson(raw.headers, raw.readBody, route.bodyIsOptional === true));
+  if (body?.ok === false) return body.refusal;
+  const prepared = route.prepare({
+    params,
+    query: query.value,
+    headers: raw.headers,
+    body: body?.value,
+    key,
+    requestId,
+    remoteAddress: raw.remoteAddress,
+  });
+  if (!prepared.ok) return prepared.refusal;
+  if (route.method === 'POST' && key !== null) {
+    const given = idempotencyKeyOf(raw.headers, deps.isSecret);
+    if (!given.ok) return given.refusal;
+    if (given.key !== null) {
+      const fingerprint = fingerprintOf(raw, body?.bytes);
+      const { operationId } = route;
+      const attempt = { apiKeyId: key.id, operationId, key: given.key, fingerprint };
+      return deps.idempotency(attempt, prepared.run);
+    }
+  }
+  const answer = await prepared.run();
+  await answer.afterCommit?.();
+  return answer;
+}
+
+/** What makes a request the same request: its method, its target and its body, byte by byte. */
+function fingerprintOf({ method, target }: RawRequest, body: Uint8Array = new Uint8Array()) {
+  const digest = createHash('sha256').update(`${method} ${target}\n`).update(body).digest();
+  return new Uint8Array(digest);
+}
+
+/** What a fault looks like from outside: never its detail. */
+function refusalOf(fault: unknown): Refusal {
+  return isUnavailable(fault)
+    ? refuse('unavailable', undefined, { 'retry-after': RETRY_AFTER_SECONDS })
+    : refuse('internal_error');
+}
+
+type Query =
+  | { readonly ok: true; readonly value: Readonly<Record<string, string>> }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** A parameter that is given twice has no meaning that everybody would agree on. */
+function once(query: URLSearchParams): Query {
+  const seen = new Set<string>();
+  for (const name of query.keys()) {
+    if (!seen.has(name)) seen.add(name);
+    else return { ok: false, refusal: refuse('invalid_query', `${name}: is given more than once`) };
+  }
+  return { ok: true, value: Object.fromEntries(query) };
+}

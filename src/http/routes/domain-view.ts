@@ -1,0 +1,175 @@
+/** A domain as the API shows it. */
+import { isLocalAuthority } from '../../certificates/authorities/local.ts';
+import { browserWarning } from '../../core/certificates/browser-warning.ts';
+import { explainProblem } from '../../core/certificates/problem-words.ts';
+import { explain } from '../../core/diagnosis/explain.ts';
+import { zoneServers } from '../../core/diagnosis/look.ts';
+import type { Observation } from '../../core/diagnosis/observation.ts';
+import { providerOf } from '../../core/diagnosis/providers.ts';
+import { serversShow } from '../../core/diagnosis/shows.ts';
+import { windowEnd } from '../../core/life/ladder.ts';
+import { standingLine, standingOf } from '../../core/life/summary.ts';
+import { toUnicodeName } from '../../core/names/idna.ts';
+import { type DnsRecord, recordFor, zoneBelow } from '../../core/names/instructions.ts';
+import { splitAtZone } from '../../core/names/zone.ts';
+import { observationIn } from '../../db/domains/domain-row.ts';
+import type { DomainDetails } from '../../db/domains/domains.ts';
+import { shownIn } from '../../db/domains/shown.ts';
+import type { Certificate } from '../../db/generated/client.ts';
+import { type Problem, SUPERSEDED } from '../../db/issuance/issue-work.ts';
+import { knownRenewal } from '../../db/issuance/renewals.ts';
+import { findingsIn } from '../../events/event-view.ts';
+import { escalationInWords } from './escalation-view.ts';
+
+/** The Domain of docs/api.md. */
+export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
+  const { hostname, projectId, status } = domain;
+  const seen = observationIn(domain.observation?.value);
+  const { zone, record } = recordOf(domain, seen);
+  const certificate = certificateView(domain, now);
+  return {
+    hostname,
+    unicodeHostname: toUnicodeName(hostname),
+    projectId,
+    status,
+    summary: summaryOf(domain, certificate, now),
+    record,
+    zone,
+    provider: seen === null ? null : providerOf(zoneServers(seen)),
+    findings: findingsIn(domain.findings).map(explain),
+    observation: seen === null ? null : observationView(seen, record),
+    checks: {
+      attempts: domain.attempts,
+      lastCheckedAt: domain.lastCheckedAt,
+      nextCheckAt: nextCheckOf(domain),
+      windowEndsAt: status === 'pending' ? windowEnd(domain.pendingSince, windowMs) : null,
+    },
+    verifiedAt: domain.verifiedAt,
+    certificate,
+    escalation: escalationView(domain),
+    createdAt: domain.addedAt,
+  };
+}
+
+/** When its DNS is looked at next: by its own job while it is pending, by a batch later. */
+export function nextCheckOf({
+  status,
+  nextCheckAt,
+  recheckAt,
+}: Pick<DomainDetails, 'status' | 'nextCheckAt' | 'recheckAt'>): Date | null {
+  return status === 'pending' ? nextCheckAt : recheckAt;
+}
+
+function summaryOf(
+  domain: DomainDetails,
+  { expiresAt, nextAttemptAt, problem }: ReturnType<typeof certificateView>,
+  now: Date,
+) {
+  const { status, lastCheckedAt, verifiedAt, missedAt } = domain;
+  const standing = standingOf(
+    {
+      status,
+      findings: findingsIn(domain.findings),
+      lastCheckedAt,
+      nextCheckAt: nextCheckOf(domain),
+      verifiedAt,
+      missedAt,
+      certificate: { expiresAt, nextAttemptAt, isRefused: problem !== null },
+      hasEscalation: domain.escalations.length > 0,
+    },
+    now,
+  );
+  return { line: standingLine(standing), ...standing };
+}
+
+/** As the last look is judged by it: relative to the zone that this found. */
+function recordOf({ hostname, target, observation }: DomainDetails, seen: Observation | null) {
+  // Also of a look in a shape of before, which had its delegation already.
+  const delegation = seen?.delegation ?? delegationIn(observation?.value);
+  const zone = delegation === null ? undefined : zoneBelow({ hostname, delegation });
+  const record = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
+  return { zone: zone ?? splitAtZone(hostname).zone, record };
+}
+
+/** The first observations had no delegation, and a domain that nobody has looked at yet has no observation. */
+function delegationIn(stored: unknown): Observation['delegation'] {
+  if (typeof stored !== 'object' || stored === null || !('delegation' in stored)) return null;
+  return (stored.delegation as Observation['delegation']) ?? null; // written by src/db/domains/checks.ts and transitions.ts only
+}
+
+function observationView(seen: Observation, record: DnsRecord) {
+  return { at: seen.at, view: seen.view, servers: serversShow(seen, record) };
+}
+
+/** What the domain has, and beside it why the newest order was refused: since then, where that was for a renewal. */
+function certificateView(domain: DomainDetails, now: Date) {
+  const { certificates, status } = domain;
+  const shown =
+    certificates.find((one) => one.status === 'issued' && one.expiresAt && one.expiresAt > now) ??
+    certificates.find((one) => one.status === 'ordering');
+  const refused = certificates.find((one) => one.status === 'failed' && problemOf(one) !== null);
+  const isNews = shown?.status !== 'issued' || (refused && endOf(refused) > endOf(shown));
+  const problem = isNews ? problemOf(refused) : null;
+  return {
+    status: shown?.status ?? refused?.status ?? 'none',
+    issuedAt: shown?.issuedAt ?? null,
+    expiresAt: shown?.expiresAt ?? null,
+    issuer: shown?.issuer ?? null,
+    nextAttemptAt: nextAttemptOf(domain, status === 'live' && problem !== null),
+    problem,
+    renewal: renewalView(domain, shown),
+    browser: browserView(domain, now),
+  };
+}
+
+/** Of a live domain; for one that has drifted nothing is ordered. */
+function renewalView({ status, renewAt }: DomainDetails, shown: Certificate | undefined) {
+  if (status !== 'live' || renewAt === null || shown?.status !== 'issued') return null;
+  const { window, explanationUrl } = knownRenewal(shown.renewalInfo);
+  return { plannedAt: renewAt, window, explanationUrl };
+}
+
+/** What a browser that warns at it means. */
+function browserView(domain: DomainDetails, now: Date) {
+  const { certificates, findings, status, missedAt, shown } = domain;
+  const issued = certificates.find((one) => one.status === 'issued');
+  const visited = {
+    status,
+    missedAt,
+    findings: findingsIn(findings).map(({ code }) => code),
+    certificate: issued === undefined ? null : servedTo(issued, now),
+    shown: shownIn(shown),
+  };
+  return browserWarning(visited, now);
+}
+
+function servedTo(issued: Certificate, now: Date) {
+  return {
+    storedAt: endOf(issued),
+    hasEnded: issued.expiresAt === null || issued.expiresAt <= now,
+    isTrusted: issued.issuer === null || !isLocalAuthority(issued.issuer),
+  };
+}
+
+/** The first orders had no time of their end. */
+function endOf({ endedAt, createdAt }: Certificate): Date {
+  return endedAt ?? createdAt;
+}
+
+function nextAttemptOf({ status, nextCheckAt, renewAt }: DomainDetails, renewalFailed: boolean) {
+  if (status === 'verified') return nextCheckAt;
+  return renewalFailed ? renewAt : null;
+}
+
+/** Null also for an order that ended because its domain was removed or lost: nobody refused it. */
+function problemOf(certificate: Certificate | undefined) {
+  const problem = (certificate?.problem ?? null) as Problem | null; // written by src/db/issuance/certificates.ts only
+  if (problem === null || problem.type === SUPERSEDED) return null;
+  const { type, detail } = problem;
+  return { type, detail, ...explainProblem(type) };
+}
+
+function escalationView({ escalations: [open] }: DomainDetails) {
+  const words = open && escalationInWords(open, 'customer');
+  return words ? { openedAt: open.openedAt, ...words } : null;
+}

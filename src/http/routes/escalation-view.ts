@@ -1,0 +1,66 @@
+/** A case as the API shows it, in words for who reads it, and to the operator what they rest on. */
+
+import type { EscalationCause, Probe } from '../../core/certificates/escalation.ts';
+import {
+  escalationWords,
+  isEscalationCause,
+  type Reader,
+} from '../../core/certificates/escalation-words.ts';
+import { explain } from '../../core/diagnosis/explain.ts';
+import { severities } from '../../core/diagnosis/findings.ts';
+import type { Escalation } from '../../db/generated/client.ts';
+import { type EscalationRow, evidenceOf } from '../../db/issuance/escalations.ts';
+
+type InWords = {
+  readonly cause: EscalationCause;
+  readonly summary: string;
+  readonly nextAction: string;
+};
+
+/** Null for a cause of another version's: there are no words for it. */
+export function escalationInWords(
+  stored: Pick<Escalation, 'cause' | 'evidence'>,
+  reader: Reader,
+): InWords | null {
+  const { cause } = stored;
+  if (!isEscalationCause(cause)) return null;
+  return { cause, ...escalationWords(cause, wordable(stored), reader) };
+}
+
+/** The EscalationCase of docs/api.md; null where there are no words for its cause. */
+export function escalationCaseView(row: EscalationRow) {
+  const words = escalationInWords(row, 'operator');
+  if (words === null) return null;
+  const { id, domain, openedAt, closedAt } = row;
+  const { candidate: _notYetTold, ...evidence } = wordable(row);
+  const { findings, problem, probes, setback } = evidence;
+  return {
+    id,
+    projectId: domain.projectId,
+    domainId: row.domainId,
+    hostname: domain.hostname,
+    ...words,
+    nextAction: closedAt === null ? words.nextAction : null,
+    evidence: {
+      ...evidence,
+      findings: findings.map(explain),
+      problem: problem && { ...problem, retryAfter: problem.retryAfter ?? null },
+      probes: probes.map(probeView),
+      setback: setback && { at: setback.at, detail: setback.detail },
+    },
+    openedAt,
+    closedAt,
+  };
+}
+
+function probeView(probe: Probe) {
+  const { address, outcome } = probe;
+  return { address, outcome, status: probe.outcome === 'other_answer' ? probe.status : null };
+}
+
+/** A process of another version may have found what we cannot word. */
+function wordable({ evidence }: Pick<Escalation, 'evidence'>) {
+  const known = evidenceOf(evidence);
+  const findings = known.findings.filter(({ code }) => Object.hasOwn(severities, code));
+  return { ...known, findings };
+}

@@ -1,0 +1,143 @@
+/** What operators look at, as the API shows it. */
+
+import { actors, type FindingCode, severities } from '../../core/diagnosis/findings.ts';
+import { toUnicodeName } from '../../core/names/idna.ts';
+import { splitAtZone } from '../../core/names/zone.ts';
+import { type Attention, attentionOf, type Vitals } from '../../core/operations/operator-tasks.ts';
+import type { FoundDomain, HourlyEvents, UntoldDomain } from '../../db/operations.ts';
+import type { Overview } from '../../ops/overview.ts';
+
+export type OperatorInTrouble = {
+  readonly operator: string;
+  readonly domains: number;
+  /** Some of them. */
+  readonly hostnames: readonly string[];
+};
+
+/** The OperationsOverview of docs/api.md. */
+export function overviewView(overview: Overview) {
+  const { at, state, queues, budget } = overview;
+  const dnsOperators = operatorsInTrouble(overview.untold);
+  return {
+    at,
+    attention: attention(overview, dnsOperators),
+    domains: state.domains,
+    waiting: overview.waiting,
+    overdue: Object.entries(state.overdueSeconds).map(([queue, seconds]) => ({
+      queue,
+      seconds: Math.floor(seconds),
+    })),
+    queues: queues && Object.entries(queues).map(([queue, counts]) => ({ queue, ...counts })),
+    escalations: byCount(state.escalationsOpen).map(([cause, open]) => ({ cause, open })),
+    setAside: {
+      total: totalOf(state.setAside),
+      newest: overview.setAside,
+    },
+    findings: overview.findings.filter(isKnown).map(({ code, domains }) => ({
+      code,
+      severity: severities[code],
+      actor: actors[code],
+      domains,
+    })),
+    dnsOperators,
+    certificates: {
+      byDaysLeft: daysLeft.map((within) => ({ within, domains: state.certificates[within] })),
+      soonest: overview.ending,
+    },
+    activity: { since: overview.recent.since, hours: hoursOf(overview.recent.hours) },
+    repairs: overview.repairs,
+    turns: overview.turns,
+    authorityBudget: budget,
+  };
+}
+
+function attention(
+  { state, queues, untold }: Overview,
+  dnsOperators: readonly OperatorInTrouble[],
+): readonly Attention[] {
+  const { certificates } = state;
+  const vitals: Vitals = {
+    turnAgeSeconds: state.turnAgeSeconds,
+    queueAnswers: queues !== null,
+    overdueSeconds: state.overdueSeconds,
+    escalationsOpen: totalOf(state.escalationsOpen),
+    jobsSetAside: totalOf(state.setAside),
+    certificates: {
+      ended: certificates.ended,
+      day: certificates['1'],
+      week: certificates['7'],
+    },
+    dnsOperators: dnsOperators.filter(({ operator }) => operator !== OUR_RESOLVERS),
+    ofOurResolvers: untold.filter(({ servers }) => servers.length === 0).length,
+    attached: totalOf(state.domains),
+    queuesPaused: Object.entries(queues ?? {}).flatMap(([name, { isPaused }]) =>
+      isPaused ? name : [],
+    ),
+  };
+  return attentionOf(vitals);
+}
+
+/** In place of an operator, where nobody told whose the name servers are: no registrable domain has a space. */
+const OUR_RESOLVERS = 'our resolvers';
+const OPERATORS_MAX = 10;
+const HOSTNAMES_MAX = 3;
+
+/** By the registrable domain of the name servers; a domain counts once for each of its operators, and one without any for us. */
+export function operatorsInTrouble(untold: readonly UntoldDomain[]): readonly OperatorInTrouble[] {
+  const byOperator = new Map<string, string[]>();
+  for (const { hostname, servers } of untold) {
+    const named = servers.map((server) => splitAtZone(server).zone);
+    for (const operator of new Set(named.length === 0 ? [OUR_RESOLVERS] : named)) {
+      const hostnames = byOperator.get(operator) ?? [];
+      hostnames.push(hostname);
+      byOperator.set(operator, hostnames);
+    }
+  }
+  return [...byOperator]
+    .map(([operator, hostnames]) => ({
+      operator,
+      domains: hostnames.length,
+      hostnames: hostnames.toSorted().slice(0, HOSTNAMES_MAX),
+    }))
+    .sort((a, b) => b.domains - a.domains || a.operator.localeCompare(b.operator))
+    .slice(0, OPERATORS_MAX);
+}
+
+/** The least first: an object would have its numbers before its words. */
+const daysLeft = ['ended', '1', '7', '30', 'more'] as const;
+
+/** Hours in which nothing happened are left out. */
+function hoursOf(events: readonly HourlyEvents[]) {
+  const byHour = new Map<number, { type: string; count: number }[]>();
+  for (const { hour, type, count } of events) {
+    const counts = byHour.get(hour.getTime()) ?? [];
+    counts.push({ type, count });
+    byHour.set(hour.getTime(), counts);
+  }
+  return [...byHour].map(([at, counts]) => ({ at: new Date(at), counts }));
+}
+
+/** A process of another version may have found what we cannot word. */
+function isKnown(one: { code: string; domains: number }): one is {
+  code: FindingCode;
+  domains: number;
+} {
+  return Object.hasOwn(severities, one.code);
+}
+
+function totalOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+function byCount(counts: Readonly<Record<string, number>>): (readonly [string, number])[] {
+  return Object.entries(counts).sort(([, a], [, b]) => b - a);
+}
+
+/** The FoundDomain of docs/api.md. */
+export function foundDomainView({ projectId, projectName, ...found }: FoundDomain) {
+  return {
+    ...found,
+    unicodeHostname: toUnicodeName(found.hostname),
+    project: { id: projectId, name: projectName },
+  };
+}

@@ -1,0 +1,77 @@
+/** Whose webhooks a path is about: a project's, or an operator's, who is told of every project. The routes are the same. */
+import type { Vault } from '../../certificates/vault/vault.ts';
+import { isUuid } from '../../core/operations/jobs.ts';
+import type { DeliveryStore } from '../../db/delivery/deliveries.ts';
+import type { WebhookStore } from '../../db/delivery/webhooks.ts';
+import type { Webhook } from '../../db/generated/client.ts';
+import type { ProjectStore } from '../../db/projects.ts';
+import { refuse } from '../pipeline/errors.ts';
+import type { ApiResponse } from '../pipeline/response.ts';
+import type { Scope } from '../pipeline/route.ts';
+import { findProject } from './projects.ts';
+
+export type Owners = {
+  readonly base: '/v1/projects/:projectId/webhooks' | '/v1/webhooks';
+  readonly tag: 'Webhooks' | 'Operations';
+  readonly read: Scope;
+  readonly write: Scope;
+  /** `project_not_found` where a project is looked for. */
+  readonly refusals: readonly ['project_not_found'] | readonly [];
+  /** `listWebhooks`, `listOperatorWebhooks`. */
+  readonly named: (verb: string, noun: string) => string;
+  /** The owner of the path, null for the operator; undefined where there is no such project. */
+  readonly ownerOf: (params: { readonly projectId?: string }) => Promise<string | null | undefined>;
+  /** How many there may be at once: the event of one change is sent to each of them. Our choice. */
+  readonly most: number;
+  /** Of whose events the webhooks are told, in a sentence. */
+  readonly told: string;
+};
+
+export function ofProjects(projects: ProjectStore): Owners {
+  return {
+    base: '/v1/projects/:projectId/webhooks',
+    tag: 'Webhooks',
+    read: 'domains:read',
+    write: 'domains:write',
+    refusals: ['project_not_found'],
+    named: (verb, noun) => `${verb}${noun}`,
+    ownerOf: async ({ projectId = '' }) => (await findProject(projects, projectId))?.id,
+    most: 10,
+    told: 'It is told the events of the project.',
+  };
+}
+
+export const ofOperators: Owners = {
+  base: '/v1/webhooks',
+  tag: 'Operations',
+  read: 'admin',
+  write: 'admin',
+  refusals: [],
+  named: (verb, noun) => `${verb}Operator${noun}`,
+  ownerOf: async () => null,
+  most: 20,
+  told: 'It is told the events of every project, the projects of tomorrow among them.',
+};
+
+export type WebhookRoutesDeps = {
+  readonly projects: ProjectStore;
+  readonly webhooks: WebhookStore;
+  readonly deliveries: Pick<DeliveryStore, 'list' | 'replay'>;
+  readonly vault: Vault;
+  /** Laboratories: http and private addresses are fine. */
+  readonly allowPrivate: boolean;
+  now(): Date;
+};
+
+/** Runs `act` with the webhook of the path, if its owner has it. */
+export async function withWebhook(
+  { webhooks }: Pick<WebhookRoutesDeps, 'webhooks'>,
+  owners: Owners,
+  params: { readonly projectId?: string; readonly webhookId: string },
+  act: (webhook: Webhook) => Promise<ApiResponse>,
+): Promise<ApiResponse> {
+  const owner = await owners.ownerOf(params);
+  if (owner === undefined) return refuse('project_not_found');
+  const found = isUuid(params.webhookId) ? await webhooks.find(owner, params.webhookId) : null;
+  return found === null ? refuse('webhook_not_found') : act(found);
+}

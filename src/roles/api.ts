@@ -1,0 +1,104 @@
+/** The API role: what stands between a request and its route, and the port. */
+
+import { withDashboard } from '../dashboard/dashboard.ts';
+import { createApiKeyStore, createKeyUsageStore } from '../db/api-keys.ts';
+import { createIdempotentAnswerStore } from '../db/idempotent-answers.ts';
+import { createAuthenticate } from '../http/keys/auth.ts';
+import { createKeyUsage } from '../http/keys/key-usage.ts';
+import { createIsSecret } from '../http/keys/secret.ts';
+import { openRateLimiters } from '../http/limits/rate-limit.ts';
+import { type Api, createApi } from '../http/pipeline/api.ts';
+import { createCors } from '../http/pipeline/cors.ts';
+import { createIdempotency } from '../http/pipeline/idempotency.ts';
+import { listen } from '../http/socket/server.ts';
+import { addressGroup, clientAddress, trustedProxies } from '../net/client-address.ts';
+import { createQueueBoard } from '../ops/queue-dashboard.ts';
+import type { ReadReadiness } from '../ops/readiness.ts';
+import type { Closing } from './closing.ts';
+import type { Parts } from './parts.ts';
+import { routesOf } from './routes.ts';
+import { composeStreams } from './streams.ts';
+
+/** What the role is handed when its process starts. */
+export type Served = {
+  readonly parts: Parts;
+  readonly readiness: ReadReadiness;
+  /** Ends what an edge in this process serves under a name. */
+  readonly dropTraffic: (hostname: string) => void;
+};
+
+export type SignpostApi = {
+  /** Callable without a socket. */
+  readonly api: Api;
+  /** Writes what was counted, and lets go of the counters. Close it before the database. */
+  close(): Promise<void>;
+};
+
+export function createSignpostApi({ parts, readiness, dropTraffic }: Served): SignpostApi {
+  const { config, database, log, now } = parts;
+  const { prisma } = database;
+  const authenticate = createAuthenticate({ findKey: createApiKeyStore(prisma).find, now });
+  const limits = openRateLimiters({ config, database, log, now });
+  const usage = createKeyUsage({ store: createKeyUsageStore(prisma), log, now });
+  const answers = createIdempotentAnswerStore(prisma);
+  const streams = composeStreams(parts, authenticate);
+  const trusted = trustedProxies(config.api.trustedProxies);
+  const basePath = new URL(config.api.baseUrl ?? 'http://localhost/v1').pathname.slice(
+    0,
+    -'/v1'.length,
+  );
+  const isSecret = createIsSecret(config.apiKey);
+  const counted = parts.metrics && { count: parts.metrics.request };
+  const api = createApi({
+    routes: routesOf({
+      parts,
+      readiness,
+      dropTraffic,
+      forgetKey: authenticate.forget,
+      openStream: streams.open,
+    }),
+    authenticate,
+    limits,
+    usage,
+    addressOf: (remoteAddress, headers) =>
+      addressGroup(clientAddress(remoteAddress, headers['x-forwarded-for'], trusted)),
+    idempotency: createIdempotency({ prisma, answers, now }),
+    cors: createCors(config.api.corsOrigins),
+    isSecret,
+    basePath,
+    log,
+    ...counted,
+  });
+  const sessionSecret = parts.secrets.session;
+  const queueBoard = createQueueBoard(parts.queues);
+  return {
+    api: withDashboard(api, {
+      sessionSecret,
+      basePath,
+      now,
+      log,
+      isSecret,
+      ...counted,
+      queueBoard,
+    }),
+    async close() {
+      streams.close();
+      await Promise.all([usage.close(), limits.close()]);
+    },
+  };
+}
+
+/** Opens the API's port; answers with what answers there, and its URL without a trailing slash. */
+export async function startApi(
+  served: Served,
+  closings: Closing[],
+): Promise<{ api: Api; address: string }> {
+  const { api, close } = createSignpostApi(served);
+  closings.push(close);
+  const { host, port } = served.parts.config.http;
+  const { trustedProxies } = served.parts.config.api;
+  const server = await listen(api, { host, port, trustedProxies });
+  closings.push((deadlineMs) => server.close(deadlineMs));
+  const name = host.includes(':') ? `[${host}]` : host;
+  return { api, address: `http://${name}:${server.address.port}` };
+}

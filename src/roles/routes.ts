@@ -1,0 +1,177 @@
+/** Every route of the service, with what each of them calls. */
+
+import { createApiKeyStore } from '../db/api-keys.ts';
+import { findAttachedTarget } from '../db/domains/attached-target.ts';
+import { createDomainSettingsStore } from '../db/domains/domain-settings.ts';
+import type { DomainDetails, EndedLife } from '../db/domains/domains.ts';
+import { createIsHeld } from '../db/domains/held-names.ts';
+import { createEventFeedStore, loadTimeline } from '../db/events.ts';
+import { closeForOperator, listEscalations } from '../db/issuance/escalations.ts';
+import { bringToSweep, findWatchedDomain, loadNotes, searchDomains } from '../db/operations.ts';
+import { createPetStore } from '../db/pets.ts';
+import { createExamine } from '../dns/examine.ts';
+import type { Route } from '../http/pipeline/route.ts';
+import { diagnosisRoutes } from '../http/routes/diagnosis.ts';
+import { domainSettingsRoutes } from '../http/routes/domain-settings.ts';
+import { domainRoutes } from '../http/routes/domains.ts';
+import { escalationRoutes } from '../http/routes/escalations.ts';
+import { eventRoutes } from '../http/routes/events.ts';
+import { healthRoutes, metricsRoutes } from '../http/routes/health.ts';
+import { hostnameRoutes } from '../http/routes/hostname.ts';
+import { internalRoutes } from '../http/routes/internal.ts';
+import { keyRoutes } from '../http/routes/keys.ts';
+import { openApiRoutes } from '../http/routes/openapi.ts';
+import { operationsRoutes } from '../http/routes/operations.ts';
+import { petRoutes } from '../http/routes/pets.ts';
+import { projectRoutes } from '../http/routes/projects.ts';
+import type { OpenStream } from '../http/routes/streams.ts';
+import { webhookRoutes } from '../http/routes/webhooks.ts';
+import { createIsNeighbour, trustedProxies } from '../net/client-address.ts';
+import { createReadBudget, createReadOverview } from '../ops/overview.ts';
+import type { ReadReadiness } from '../ops/readiness.ts';
+import { forgetJobs } from '../queue/queues.ts';
+import { createIsMetricsToken } from './operations-listener.ts';
+import type { Parts } from './parts.ts';
+
+/** What routes are made of. */
+export type RoutesDeps = {
+  readonly parts: Parts;
+  readonly readiness: ReadReadiness;
+  readonly dropTraffic: (hostname: string) => void;
+  /** Has a key looked up again at its next use. */
+  readonly forgetKey: (keyId: string) => void;
+  readonly openStream: OpenStream;
+};
+
+/** Every route there is; docs/api.md describes the same ones. */
+export function routesOf(deps: RoutesDeps): readonly Route[] {
+  const { parts } = deps;
+  const { config, database, now, projects, webhooks, deliveries, vault } = parts;
+  // Embedded storage runs one statement at a time.
+  const concurrency = config.storage.kind === 'embedded' ? 1 : 2;
+  const routes = [
+    ...petRoutes({ pets: createPetStore(database, { concurrency }), now }),
+    ...projectRoutes({ projects, platformDomain: config.platform.domain, now }),
+    ...publishingRoutes(deps),
+    ...hostnameRoutes({ platformDomain: config.platform.domain }),
+    ...eventRoutes({
+      projects,
+      findDomainId: createEventFeedStore(database).findDomainId,
+      platformDomain: config.platform.domain,
+      openStream: deps.openStream,
+    }),
+    ...domainSettingsRoutes({
+      projects,
+      settings: createDomainSettingsStore(database.prisma),
+      platformDomain: config.platform.domain,
+    }),
+    ...diagnosisRoutes({
+      platformDomain: config.platform.domain,
+      targetOf: (hostname) => findAttachedTarget(database.prisma, hostname),
+      examine: createExamine({
+        observer: parts.observer,
+        allowPrivate: config.dns.allowPrivate,
+        authorities: parts.caaAuthorities,
+      }),
+    }),
+    ...webhookRoutes({
+      projects,
+      webhooks,
+      deliveries,
+      vault,
+      allowPrivate: config.webhooks.allowPrivate,
+      now,
+    }),
+    ...keyRoutes({ keys: createApiKeyStore(database.prisma), forget: deps.forgetKey, now }),
+    ...operatorsRoutes(parts),
+    ...internalRoutes({
+      platformDomain: config.platform.domain,
+      isHeld: createIsHeld(database.prisma),
+      isNeighbour: createIsNeighbour(trustedProxies(config.api.trustedProxies)),
+    }),
+    ...watchedRoutes(deps),
+  ];
+  return [...routes, ...openApiRoutes(routes, config.api)];
+}
+
+function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] {
+  const { config, projects, targetFor } = parts;
+  const platformDomain = config.platform.domain;
+  return domainRoutes({ ...verifyingOf(parts), projects, targetFor, dropTraffic, platformDomain });
+}
+
+/** What verifying a domain sets going. The queue is told what was committed, and may be away. */
+function verifyingOf({ config, domains, log, now, queues, wake, bringNow }: Parts) {
+  return {
+    domains,
+    now,
+    windowMs: config.verifyWindowMs,
+    wake: (domain: DomainDetails, requestId: string) =>
+      quietly(log, { what: 'wake', domainId: domain.id, requestId }, () => wake(domain)),
+    orderNow: ({ id, epoch }: EndedLife, requestId: string) =>
+      quietly(log, { what: 'wake', domainId: id, requestId }, () =>
+        bringNow('issue-certificate', { domainId: id, epoch }),
+      ),
+    forget: ({ id, epoch }: EndedLife, requestId: string) =>
+      quietly(log, { what: 'forget', domainId: id, requestId }, () =>
+        forgetJobs(queues, { domainId: id, epoch }),
+      ),
+  };
+}
+
+/** What operators look at, and what they set going again. */
+function operatorsRoutes(parts: Parts): readonly Route[] {
+  const { database, log, now, queues } = parts;
+  const { prisma } = database;
+  const overview = createReadOverview({
+    prisma,
+    queues,
+    budget: createReadBudget(prisma, now),
+    now,
+  });
+  return [
+    ...escalationRoutes({
+      list: (query) => listEscalations(prisma, query),
+      close: (id) => closeForOperator(prisma, id, now()).finally(overview.forget),
+    }),
+    ...operationsRoutes({
+      ...verifyingOf(parts),
+      overview,
+      queues,
+      search: (part, limit) => searchDomains(prisma, part, limit),
+      find: (id) => findWatchedDomain(prisma, id),
+      notes: (id) => loadNotes(prisma, id),
+      timeline: (id, limit) => loadTimeline(prisma, id, limit),
+      runNow: (queue, job, requestId) =>
+        quietly(log, { what: 'wake', domainId: job.domainId, requestId }, () =>
+          parts.bringNow(queue, job),
+        ),
+      bringToSweep: (domain, sweep, at) => bringToSweep(prisma, domain, sweep, at),
+    }),
+  ];
+}
+
+/** What is asked by those who watch the process. */
+function watchedRoutes({ parts, readiness }: RoutesDeps): readonly Route[] {
+  const { config, metrics } = parts;
+  return [
+    ...healthRoutes({ readiness }),
+    ...metricsRoutes({
+      metrics: async () => metrics?.text() ?? '',
+      isMetricsToken: createIsMetricsToken(config.metrics.token),
+    }),
+  ];
+}
+
+/** What was committed is safe without the queue: the reconciler makes good within a minute. */
+async function quietly(
+  log: Parts['log'],
+  about: { readonly what: string; readonly domainId: string; readonly requestId: string },
+  act: () => Promise<void>,
+): Promise<void> {
+  try {
+    await act();
+  } catch (err) {
+    log.warn({ err, ...about }, 'the queue is away; the reconciler will make good');
+  }
+}

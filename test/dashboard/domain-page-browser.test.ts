@@ -1,0 +1,109 @@
+/** A domain's page in a browser: what matters is said once and seen first, and what is rarely needed is folded away. */
+import { randomUUID } from 'node:crypto';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startBrowser } from '../support/browser.ts';
+import { lacks } from '../support/programs.ts';
+import { type RunningDashboard, signIn, startDashboard } from './support/dashboard.ts';
+import { aLook, cnameTo, everyLife, look } from './support/lives.ts';
+import { focusedText } from './support/measures.ts';
+
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true } as const;
+
+describe.skipIf(lacks('chromium', "a domain's page in a browser"))('the page of a domain', () => {
+  let dashboard: RunningDashboard;
+  let browser: Browser;
+  let life: Awaited<ReturnType<typeof everyLife>>;
+
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    browser = await startBrowser();
+    life = await everyLife(dashboard);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await dashboard?.close();
+  });
+
+  async function at(label: string, options: BrowserContextOptions, act: (page: Page) => unknown) {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const path = `/projects/${life.projectId}/domains/${label}.shop.example`;
+    await signIn(page, dashboard.url, path);
+    await act(page);
+    await context.close();
+  }
+
+  it.each([
+    ['docs', 'does not exist in the DNS yet'],
+    ['split', 'the others have yet to follow'],
+    ['old', 'points to shops.elsewhere.example instead'],
+  ])('says what is wrong once above its history: %s', (label, words) =>
+    at(label, phone, async (page) => {
+      const [now = ''] = ((await page.textContent('main')) ?? '').split('Timeline');
+      expect(now.split(words)).toHaveLength(2);
+      expect(now.split('Who acts')).toHaveLength(2);
+    }),
+  );
+
+  it('has where it stands, the record and what to change on the first screen of a phone', () =>
+    at('docs', phone, async (page) => {
+      for (const seen of ['.standing', '#verify', '#record tr >> nth=-1', '#findings h2']) {
+        const box = await page.locator(seen).boundingBox();
+        expect((box?.y ?? 9_999) + (box?.height ?? 0), seen).toBeLessThan(844);
+      }
+    }));
+
+  it('says in our words why an order was refused, and the authority’s own where they are asked for', async () => {
+    const hostname = 'blog.shop.example';
+    const domainId = life.ids['blog'] ?? '';
+    const order = {
+      id: randomUUID(),
+      domainId,
+      hostname,
+      status: 'failed',
+      endedAt: new Date(),
+    } as const;
+    const problem = { type: 'caa', detail: 'urn:caa forbids' };
+    await dashboard.signpost.parts.database.prisma.certificate.create({
+      data: { ...order, problem },
+    });
+    await at('blog', phone, async (page) => {
+      await page.waitForSelector('#certificate :text("found a CAA record that forbids")');
+      const own = page.locator('#certificate :text("urn:caa forbids (caa)")');
+      expect(await own.isVisible()).toBe(false);
+      await page.click('#more-of-certificate > summary');
+      await own.waitFor();
+    });
+  });
+
+  it('counts its checks from the beginning, since its script goes by them', () =>
+    at('new', phone, async (page) => {
+      expect(await page.textContent('[data-attempts="0"]')).toBe('0');
+    }));
+
+  it('opens what is folded without a script', () =>
+    at('docs', { ...phone, javaScriptEnabled: false }, async (page) => {
+      const server = page.locator('#servers :text("art.ns.cloudflare.com")');
+      expect(await server.isVisible()).toBe(false);
+      await page.click('#shown-by-servers > summary');
+      await server.waitFor();
+      await page.locator('#servers dt:text-is("Seen")').waitFor();
+    }));
+
+  it('leaves open, and in focus, what was opened by keyboard while the page moves', () =>
+    at('docs', phone, async (page) => {
+      await page.waitForSelector('[data-state="live"]');
+      await page.focus('#evidence-record_missing > summary');
+      await page.keyboard.press('Shift+Tab');
+      await page.keyboard.press('Tab');
+      expect(await focusedText(page)).toBe('Expected and found');
+      await page.focus('#shown-by-servers > summary');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('#servers :text("NXDOMAIN")');
+      const seen = aLook('docs.shop.example', 'shop.example', cnameTo('shops.elsewhere.example'));
+      await look(dashboard.signpost.parts.database, life.ids['docs'] ?? '', seen);
+      await page.waitForSelector('#servers :text("shops.elsewhere.example")');
+      expect(await focusedText(page)).toContain('What each of them shows');
+    }));
+});

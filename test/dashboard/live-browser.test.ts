@@ -1,0 +1,140 @@
+/** Pages that move by themselves: what happens in the database shows, is told, and takes nothing from who reads. */
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startBrowser } from '../support/browser.ts';
+import { lacks } from '../support/programs.ts';
+import { type RunningDashboard, signIn, startDashboard } from './support/dashboard.ts';
+import { aLook, issueCertificate, look, nothing, putOff, rightLook } from './support/lives.ts';
+import { focusedText } from './support/measures.ts';
+
+const zone = 'shop.example';
+
+describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that is open', () => {
+  let dashboard: RunningDashboard;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let projectId: string;
+  let asked: string[];
+  let count = 0;
+
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    browser = await startBrowser();
+    projectId = await dashboard.aProject();
+  });
+  beforeEach(async () => {
+    context = await browser.newContext();
+    page = await context.newPage();
+    asked = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  });
+  afterEach(() => context?.close());
+  afterAll(async () => {
+    await browser?.close();
+    await dashboard?.close();
+  });
+
+  /** A domain that lacks its record, and its page, open and listening. */
+  async function aPendingPage() {
+    count += 1;
+    const hostname = `live${count}.${zone}`;
+    await dashboard.api('POST', `/v1/projects/${projectId}/domains`, { hostname });
+    const { database } = dashboard.signpost.parts;
+    const { id, target } = await database.prisma.domain.findFirstOrThrow({ where: { hostname } });
+    await look(database, id, aLook(hostname, zone, nothing));
+    await putOff(database, id);
+    const path = `/projects/${projectId}/domains/${hostname}`;
+    await signIn(page, dashboard.url, path);
+    await page.waitForSelector('[data-state="live"]');
+    await page.evaluate('globalThis.isTheSamePage = true');
+    return { database, hostname, id, target, path };
+  }
+
+  const isTheSamePage = () => page.evaluate('globalThis.isTheSamePage === true');
+
+  it('loses a finding, and turns live, without being loaded again', async () => {
+    const { database, hostname, id, target } = await aPendingPage();
+    await page.waitForSelector('#standing:has-text("does not exist in the DNS yet")');
+    expect(await page.locator('#findings .finding').count()).toBe(1);
+    await look(database, id, rightLook(hostname, zone, target));
+    await page.waitForSelector('#head .badge:has-text("Verified")');
+    expect(await page.locator('#findings .finding').count()).toBe(0);
+    await issueCertificate(database, id);
+    await page.waitForSelector('#head .badge:has-text("Live")');
+    await page.waitForSelector('#timeline:has-text("Certificate issued")');
+    expect(await page.title()).toContain(`${hostname}: live`);
+    expect(await page.textContent('#spoken')).toContain(`${hostname}: live. Live.`);
+    expect(await isTheSamePage()).toBe(true);
+  });
+
+  it('moves its times at a check that found nothing new, and asks for nothing', async () => {
+    const { database, id } = await aPendingPage();
+    await look(database, id, null);
+    await page.waitForSelector('[data-attempts="2"]');
+    asked.length = 0;
+    await look(database, id, null);
+    await page.waitForSelector('[data-attempts="3"]');
+    const { lastCheckedAt } = await database.prisma.domain.findUniqueOrThrow({ where: { id } });
+    expect(await page.getAttribute('#servers time', 'datetime')).toBe(lastCheckedAt?.toISOString());
+    expect(asked).toEqual([]);
+  });
+
+  it('leaves the focus and an open menu where they are', async () => {
+    const { database, hostname, id, target } = await aPendingPage();
+    await page.click('#menu > summary');
+    await page.focus('#verify');
+    await look(database, id, rightLook(hostname, zone, target));
+    await page.waitForSelector('#head .badge:has-text("Verified")');
+    expect(await page.locator('#menu[open]').count()).toBe(1);
+    await page.waitForSelector('#verify:text("Re-verify")');
+    expect(await focusedText(page)).toBe('Re-verify');
+  });
+
+  it('shows in the list, too, what happens to a domain of it', async () => {
+    const { database, hostname, id, target } = await aPendingPage();
+    await page.goto(`${dashboard.url}/projects/${projectId}/domains`);
+    await page.waitForSelector('[data-state="live"]');
+    await page.fill('#hostname', 'half-typed');
+    await look(database, id, rightLook(hostname, zone, target));
+    await page.waitForSelector(`[id="domain-${hostname}"] .badge:has-text("Verified")`);
+    expect(await page.inputValue('#hostname')).toBe('half-typed');
+  });
+
+  it('is as it should be again after its stream was cut off', async () => {
+    const { database, hostname, id, target } = await aPendingPage();
+    await context.setOffline(true);
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))");
+    await look(database, id, rightLook(hostname, zone, target));
+    await context.setOffline(false);
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+    await page.waitForSelector('#head .badge:has-text("Verified")');
+    expect(await isTheSamePage()).toBe(true);
+  });
+
+  it('is as it should be again after the service was started anew', async () => {
+    const { hostname, id, target } = await aPendingPage();
+    await look(dashboard.signpost.parts.database, id, rightLook(hostname, zone, target));
+    await page.waitForSelector('#head .badge:has-text("Verified")');
+    await dashboard.restart();
+    await issueCertificate(dashboard.signpost.parts.database, id);
+    await page.waitForSelector('#head .badge:has-text("Live")');
+    await page.waitForSelector('[data-state="live"]');
+    expect(await isTheSamePage()).toBe(true);
+  });
+
+  it('leads to the sign-in, and back, once the session is over', async () => {
+    const { database, hostname, id, target, path } = await aPendingPage();
+    await context.clearCookies();
+    await look(database, id, rightLook(hostname, zone, target));
+    await page.waitForURL(`${dashboard.url}/?then=${encodeURIComponent(path)}`);
+    expect(await page.textContent('h1')).toBe('Sign in');
+  });
+
+  it('that is of a domain which is removed says so', async () => {
+    const { hostname } = await aPendingPage();
+    await dashboard.api('DELETE', `/v1/projects/${projectId}/domains/${hostname}`);
+    await page.waitForSelector('text=This domain is removed');
+    await page.waitForSelector('.timeline:has-text("Removed; traffic stopped")');
+  });
+});

@@ -1,0 +1,157 @@
+/** Domains at every point of their lives, as workers would have left them in the database. */
+import { randomUUID } from 'node:crypto';
+import type { Diagnosis } from '../../../src/core/diagnosis/diagnosis.ts';
+import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import type { Observation, ServerView } from '../../../src/core/diagnosis/observation.ts';
+import { judgeCheck } from '../../../src/core/life/check.ts';
+import { createCheckStore } from '../../../src/db/domains/checks.ts';
+import type { Database } from '../../../src/db/engine/client.ts';
+import { createCertificateStore } from '../../../src/db/issuance/certificates.ts';
+import { isWait } from '../../../src/db/issuance/orders.ts';
+import { anObservation } from '../../support/builders.ts';
+import type { RunningDashboard } from './dashboard.ts';
+
+const HOUR = 3_600_000;
+const servers = ['art.ns.cloudflare.com', 'bea.ns.cloudflare.com'] as const;
+
+/** What all servers show, or the first one and the others. */
+export function aLook(
+  hostname: string,
+  zone: string,
+  first: Partial<ServerView>,
+  others: Partial<ServerView> = first,
+): Observation {
+  const seen = anObservation();
+  const view = (server: string, shown: Partial<ServerView>) => ({
+    ...seen.servers[0],
+    server,
+    address: server === servers[0] ? '173.245.58.10' : '2606:4700:50::adf5:3a0b',
+    ...shown,
+  });
+  return {
+    ...seen,
+    hostname,
+    at: new Date().toISOString(),
+    delegation: {
+      kind: 'delegated',
+      zone,
+      parent: zone.split('.').slice(1).join('.'),
+      atParent: servers,
+      atZone: servers,
+      ttlSeconds: 172_800,
+    },
+    servers: [view(servers[0], first), view(servers[1], others)],
+  };
+}
+
+export const nothing = {
+  cname: { kind: 'nxdomain' },
+  a: { kind: 'nxdomain' },
+  aaaa: { kind: 'nxdomain' },
+} as const;
+
+export const cnameTo = (target: string): Partial<ServerView> => ({
+  cname: { kind: 'records', records: [target], ttlSeconds: 3_600 },
+});
+
+export const ca = {
+  issuerDomains: ['letsencrypt.org'],
+  accountUri: null,
+  method: 'http-01',
+} as const;
+
+/**
+ * Saves a look as a worker would: judged, with its events and the state that it leads to. `seen`: null for the very look
+ * that is stored, as most find nothing else.
+ */
+export async function look(
+  database: Database,
+  id: string,
+  seen: Observation | null,
+): Promise<void> {
+  const checks = createCheckStore(database);
+  const domain = await checks.load(id);
+  const observation = seen ?? domain?.observation;
+  if (!domain || !observation) throw new Error('no such domain, or no look to repeat');
+  const { hostname, target } = domain;
+  const diagnosis: Diagnosis = diagnose(observation, { hostname, target, ca, allowPrivate: true });
+  const at = new Date();
+  const rules = {
+    now: at,
+    windowMs: 48 * HOUR,
+    escalateAfterMs: HOUR / 2,
+    jitter: 0.5,
+  };
+  const outcome = judgeCheck(domain, diagnosis, rules);
+  await checks.save({ domain, observation, outcome, at });
+}
+
+/** No check is due for an hour, however long a test takes: a page whose check is overdue asks for itself again. */
+export async function putOff({ prisma }: Database, id: string): Promise<void> {
+  const nextCheckAt = new Date(Date.now() + HOUR);
+  await prisma.domain.update({ where: { id }, data: { nextCheckAt } });
+}
+
+/** The record is there, and no CAA set is in the way. */
+export function rightLook(hostname: string, zone: string, target: string): Observation {
+  const caa = [{ name: zone, answer: { kind: 'nodata' } }] as const;
+  return { ...aLook(hostname, zone, cnameTo(target)), caa };
+}
+
+/** Its certificate comes; a verified domain is live with it. */
+export async function issueCertificate(database: Database, id: string): Promise<void> {
+  const certificates = createCertificateStore(database.prisma, { verifyWindowMs: 48 * HOUR });
+  const domain = await createCheckStore(database).load(id);
+  if (domain === undefined) throw new Error('no such domain');
+  const at = new Date();
+  const order = { id: randomUUID(), sealedKey: null };
+  const open = await certificates.openOrder(domain, order, at);
+  const issued = {
+    chain: 'none',
+    issuer: "Let's Encrypt E7",
+    issuedAt: at,
+    expiresAt: new Date(at.getTime() + 90 * 24 * HOUR),
+  };
+  if (open === null || isWait(open)) throw new Error('no order could be opened');
+  await certificates.store(domain, open.id, issued, at);
+}
+
+/** A foreign text in every place that a zone's owner can fill. */
+export const hostile = `"><img src=x onerror=alert(1)>'&<script>alert(2)</script>`;
+
+/** A project with a domain at every point of its life. Gives the id of each by its first label. */
+export async function everyLife(
+  { signpost, api, aProject }: Pick<RunningDashboard, 'signpost' | 'api' | 'aProject'>,
+  zone = 'shop.example',
+): Promise<{ readonly projectId: string; readonly ids: Readonly<Record<string, string>> }> {
+  const { database } = signpost.parts;
+  const projectId = await aProject();
+  const ids: Record<string, string> = {};
+  for (const label of ['new', 'docs', 'blog', 'www', 'old', 'split']) {
+    const hostname = `${label}.${zone}`;
+    await api('POST', `/v1/projects/${projectId}/domains`, { hostname });
+    const row = await database.prisma.domain.findFirstOrThrow({ where: { projectId, hostname } });
+    ids[label] = row.id;
+    if (label === 'new') continue;
+    await look(database, row.id, lookOf(label, hostname, zone, row.target));
+  }
+  await issueCertificate(database, ids['www'] ?? '');
+  await issueCertificate(database, ids['old'] ?? '');
+  await drift(database, ids['old'] ?? '', `old.${zone}`, zone);
+  return { projectId, ids };
+}
+
+function lookOf(label: string, hostname: string, zone: string, target: string): Observation {
+  if (label === 'docs') return aLook(hostname, zone, nothing);
+  if (label === 'split') return aLook(hostname, zone, cnameTo(target), nothing);
+  return rightLook(hostname, zone, target);
+}
+
+/** Two misses, far enough apart. */
+async function drift(database: Database, id: string, hostname: string, zone: string) {
+  const elsewhere = aLook(hostname, zone, cnameTo('shops.elsewhere.example'));
+  await look(database, id, elsewhere);
+  const missedAt = new Date(Date.now() - HOUR);
+  await database.prisma.domain.update({ where: { id }, data: { missedAt } });
+  await look(database, id, elsewhere);
+}

@@ -1,0 +1,105 @@
+/** The pages without a socket: the dashboard over the routes that it calls, and a browser that keeps its cookie. */
+
+import { withDashboard } from '../../../src/dashboard/dashboard.ts';
+import { createApiKeyStore } from '../../../src/db/api-keys.ts';
+import { createDomainSettingsStore } from '../../../src/db/domains/domain-settings.ts';
+import { createProjectStore } from '../../../src/db/projects.ts';
+import { createIsSecret } from '../../../src/http/keys/secret.ts';
+import { domainSettingsRoutes } from '../../../src/http/routes/domain-settings.ts';
+import { hostnameRoutes } from '../../../src/http/routes/hostname.ts';
+import { keyRoutes } from '../../../src/http/routes/keys.ts';
+import { platformDomain, publishingRoutes } from '../../http/publishing-routes.ts';
+import { startTestApi, type TestApi } from '../../http/support.ts';
+import type { StorageName } from '../../support/storage.ts';
+
+export type Shown = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+};
+
+export type Pages = TestApi & {
+  /** `show('GET /projects')`; `form`: what a form sends, with the token of the page that was shown last. */
+  readonly show: (line: string, more?: Asked) => Promise<Shown>;
+  readonly signIn: (key: string) => Promise<Shown>;
+  readonly cookie: () => string | undefined;
+  readonly forgetCookie: () => void;
+  /** What the dashboard itself has logged and counted (`<operation> <status>`). */
+  readonly told: { readonly lines: readonly LogLine[]; readonly counted: readonly string[] };
+};
+
+type LogLine = { readonly fields: Readonly<Record<string, unknown>>; readonly message: string };
+
+export type Asked = {
+  readonly form?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** `basePath`: what the public address has before the paths. */
+export async function startPages(basePath = '', storage?: StorageName): Promise<Pages> {
+  const started = await startTestApi(
+    (prisma, now) => [
+      ...publishingRoutes(prisma, now, {}),
+      ...domainSettingsRoutes({
+        projects: createProjectStore(prisma),
+        settings: createDomainSettingsStore(prisma),
+        platformDomain,
+      }),
+      ...hostnameRoutes({ platformDomain }),
+      ...keyRoutes({ keys: createApiKeyStore(prisma), forget: () => {}, now }),
+    ],
+    storage,
+  );
+  const log = {
+    error: (fields: Readonly<Record<string, unknown>>, message: string) =>
+      void started.errors.push({ fields, message }),
+  };
+  const lines: LogLine[] = [];
+  const noteLine = (fields: Readonly<Record<string, unknown>>, message: string) =>
+    void lines.push({ fields, message });
+  const counted: string[] = [];
+  const api = withDashboard(started.api, {
+    sessionSecret: new Uint8Array(32),
+    basePath,
+    now: () => started.clock.now,
+    log: { ...log, info: noteLine, debug: noteLine },
+    isSecret: createIsSecret(undefined),
+    count: (operation, status) => void counted.push(`${operation} ${status}`),
+  });
+  let cookie: string | undefined;
+  let csrf = '';
+
+  async function show(line: string, { form, headers = {} }: Asked = {}): Promise<Shown> {
+    const [method = '', target = ''] = line.split(' ');
+    const bytes = Buffer.from(new URLSearchParams({ csrf, ...form }).toString());
+    const answer = await api.handle({
+      method,
+      target,
+      headers: {
+        accept: 'text/html',
+        ...(cookie !== undefined && { cookie }),
+        ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...headers,
+      },
+      readBody: async () => ({ kind: 'bytes', bytes }),
+      remoteAddress: '127.0.0.1',
+    });
+    const set = answer.headers['set-cookie'];
+    if (set !== undefined) cookie = /max-age=0/i.test(set) ? undefined : set.split(';')[0];
+    const text = answer.body ?? '';
+    csrf = /name="csrf" value="([^"]+)"/.exec(text)?.[1] ?? csrf;
+    return { status: answer.status, headers: answer.headers, text };
+  }
+
+  return {
+    ...started,
+    api,
+    told: { lines, counted },
+    show,
+    signIn: (key) => show('POST /sign-in', { form: { key } }),
+    cookie: () => cookie,
+    forgetCookie: () => {
+      cookie = undefined;
+    },
+  };
+}

@@ -1,0 +1,158 @@
+/** What operators hear of the dashboard's pages: one id in the answer and in every line, and a count of its own. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { withDashboard } from '../../src/dashboard/dashboard.ts';
+import { answerQueues } from '../../src/dashboard/queues.ts';
+import type { QueueBoard } from '../../src/ops/queue-dashboard.ts';
+import { API_KEY, type RunningDashboard, startDashboard } from './support/dashboard.ts';
+import { type Pages, startPages } from './support/pages.ts';
+
+const PROJECT = '00000000-0000-4000-8000-000000000000';
+const DOMAINS = 'page:/projects/:projectId/domains';
+
+describe('a page', () => {
+  let pages: Pages;
+  beforeAll(async () => {
+    pages = await startPages();
+    await pages.signIn(await pages.keyWith('domains:read'));
+  });
+  afterAll(() => pages?.close());
+
+  it('is one line of the log, by its pattern, and its calls to the API have the same id', async () => {
+    const headers = { 'x-request-id': 'asked-by-a-proxy' };
+    const { status, headers: sent } = await pages.show(`GET /projects/${PROJECT}/domains`, {
+      headers,
+    });
+    expect([status, sent['x-request-id']]).toEqual([404, 'asked-by-a-proxy']);
+    const ofPage = pages.told.lines.filter(({ fields }) => fields['operationId'] === DOMAINS);
+    expect(ofPage).toMatchObject([
+      { message: 'answered', fields: { status: 404, requestId: sent['x-request-id'] } },
+    ]);
+    expect(JSON.stringify(ofPage)).not.toContain(PROJECT);
+    const ofApi = pages.lines.filter(({ fields }) => fields['requestId'] === 'asked-by-a-proxy');
+    expect(ofApi.length).toBeGreaterThan(0);
+    const [{ fields }] = ofPage as [(typeof ofPage)[number]];
+    for (const line of ofApi) expect(line.fields['traceId']).toBe(fields['traceId']);
+    expect(pages.told.counted).toContain(`${DOMAINS} 404`);
+  });
+
+  it('has an id of its own where none is brought, also where it only leads elsewhere', async () => {
+    const { status, headers } = await pages.show('GET /');
+    expect([status, headers['x-request-id']]).toEqual([303, expect.any(String)]);
+    const last = pages.told.lines.at(-1);
+    expect(last?.fields).toMatchObject({
+      operationId: 'page:/',
+      requestId: headers['x-request-id'],
+    });
+  });
+
+  it('that is not there has the id by which the API told of it', async () => {
+    const { headers } = await pages.show('GET /nothing/here');
+    expect(pages.lines.at(-1)?.fields).toMatchObject({
+      status: 404,
+      requestId: headers['x-request-id'],
+    });
+  });
+
+  it('that meets a fault says so by its id', async () => {
+    const told: Readonly<Record<string, unknown>>[] = [];
+    const broken = withDashboard(
+      { handle: () => Promise.reject(new Error('broken')), reject: pages.api.reject },
+      {
+        sessionSecret: new Uint8Array(32),
+        basePath: '',
+        now: () => new Date(),
+        isSecret: () => false,
+        log: {
+          error: (fields) => void told.push(fields),
+          info: (fields) => void told.push(fields),
+          debug: () => {},
+        },
+      },
+    );
+    const { status, headers } = await broken.handle({
+      method: 'POST',
+      target: '/sign-in',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'x-request-id': 'one-that-breaks',
+      },
+      readBody: async () => ({ kind: 'bytes', bytes: Buffer.from('key=some-key') }),
+      remoteAddress: '127.0.0.1',
+    });
+    expect([status, headers['x-request-id']]).toEqual([500, 'one-that-breaks']);
+    expect(told).toMatchObject([
+      { requestId: 'one-that-breaks', page: '/sign-in' },
+      { requestId: 'one-that-breaks', status: 500 },
+    ]);
+  });
+});
+
+describe('in the metrics', () => {
+  let dashboard: RunningDashboard;
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+  });
+  afterAll(() => dashboard?.close());
+
+  it('a page is counted once, by its pattern, and its calls to the API are not', async () => {
+    const { url } = dashboard;
+    const project = await dashboard.aProject();
+    const body = new URLSearchParams({ key: API_KEY });
+    const signedIn = await fetch(`${url}/sign-in`, { method: 'POST', redirect: 'manual', body });
+    const cookie = (signedIn.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    const page = await fetch(`${url}/projects/${project}/domains`, { headers: { cookie } });
+    expect(page.status).toBe(200);
+    const scraped = await fetch(`${url}/metrics`, {
+      headers: { authorization: `Bearer ${API_KEY}` },
+    });
+    const text = await scraped.text();
+    expect(text).toContain(`signpost_http_requests_total{operation="${DOMAINS}",status="200"} 1\n`);
+    expect(text).not.toContain('operation="listDomains"');
+  });
+});
+
+describe('the queues', () => {
+  const board = (fault: Error): QueueBoard => ({
+    page: () => '',
+    file: () => undefined,
+    call: () => Promise.reject(fault),
+  });
+  const call = (fault: Error) =>
+    answerQueues(
+      {
+        board: board(fault),
+        link: (path) => path,
+        log: { error: () => {}, info: () => {}, debug: () => {} },
+      },
+      {
+        raw: {
+          method: 'GET',
+          target: '/ops/queues/api/queues',
+          headers: { 'x-request-id': 'looked-up' },
+          readBody: async () => ({ kind: 'bytes', bytes: new Uint8Array() }),
+          remoteAddress: undefined,
+        },
+        path: '/api/queues',
+        query: new URLSearchParams(),
+        session: { apiKey: 'any', csrf: '', scopes: ['ops:read'] },
+        api: {
+          call: async <T>() => {
+            const body = { scopes: ['ops:read'] } as T;
+            return { ok: true, status: 200, body, etag: undefined };
+          },
+          pass: () => Promise.reject(new Error('not asked for')),
+        },
+      },
+    );
+
+  it.each([
+    [503, 'does not answer', Object.assign(new Error('no'), { code: 'ECONNREFUSED' })],
+    [503, 'does not answer', new Error('Connection is closed.')],
+    [500, 'looked-up', new TypeError('x is not a function')],
+  ])('are %i, “%s”, where they fail so', async (status, words, fault) => {
+    const { kind, ...answered } = await call(fault);
+    expect(kind).toBe('sent');
+    const { response } = answered as { response: { status: number; body: string } };
+    expect([response.status, response.body]).toEqual([status, expect.stringContaining(words)]);
+  });
+});

@@ -1,0 +1,264 @@
+/**
+ * Where the next order of a domain goes, and whether an open one stays where it is: what is known of each authority, put
+ * to the rule (src/core/certificates/choose-authority.ts).
+ */
+import { type BudgetWait, limitInWords } from '../../src/core/certificates/budget.ts';
+import {
+  type AuthorityStanding,
+  chooseAuthority,
+  isOwnView,
+  worthAsking,
+} from '../../src/core/certificates/choose-authority.ts';
+import { isUnreached, type Probe } from '../../src/core/certificates/escalation.ts';
+import { probesInWords } from '../../src/core/certificates/escalation-words.ts';
+import {
+  mayOrderAt,
+  nextAttemptAt,
+  type Refusal,
+  takeUpAgainAt,
+} from '../../src/core/certificates/plan.ts';
+import type { CheckRules } from '../../src/core/life/check.ts';
+import type { Certificate } from '../../src/db/generated/client.ts';
+import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
+import type { AuthorityRefusal, IssueWork, Setback } from '../../src/db/issuance/issue-work.ts';
+import { isWait } from '../../src/db/issuance/orders.ts';
+
+/** As `certificate.authority` has it: a directory, or null for the local authority and another edge's. */
+export type AuthorityId = string | null;
+
+export type ChoiceDeps = {
+  /** At least one, the first choice first. */
+  readonly authorities: readonly AuthorityId[];
+  /** For how long it gives no answer to whatever order; 0 where it does. */
+  downForMs(authority: AuthorityId): number;
+  /** When it last answered this process, whatever it was asked; null: not yet. */
+  answeredAt(authority: AuthorityId): Date | null;
+  rules(now: Date): CheckRules;
+  now(): Date;
+};
+
+export type Choice = {
+  readonly authority: AuthorityId;
+  /** It allows nothing before then; in the past: now. */
+  readonly notBefore: Date;
+  /** Its own refusals, for its own plan: in this life, and the newest of whichever. */
+  readonly refusals: number;
+  /** When its plan has the next order; in the past: now. */
+  readonly plannedAt: Date;
+  readonly recentRefusals: readonly Refusal[];
+  /** What its limits ask for, as far as known. */
+  readonly budgetUntil: Date | null;
+};
+
+export type TakeUpDeps = ChoiceDeps &
+  ReachDeps & {
+    readonly certificates: Pick<CertificateStore, 'openOrder'>;
+    /** Asks it whether it answers at all, where that is not known; `downForMs` and `answeredAt` tell what came of it. */
+    ask(authority: AuthorityId): Promise<void>;
+    /** A new P-256 key, sealed for the certificate it belongs to; null where an edge of another make has it. */
+    newKey(): Promise<{ id: string; sealedKey: Uint8Array | null }>;
+  };
+
+/** What an order is placed or continued by; `forbidden`: the places of the authorities that CAA forbids. */
+export type OrderWork = IssueWork & { readonly forbidden: readonly number[] };
+
+/** However the job was woken: neither a new order nor a question about the open one before then. `note`: why. */
+export type PutOff = { readonly until: Date; readonly note: string };
+
+type Known = Pick<
+  OrderWork,
+  'order' | 'setback' | 'recentRefusals' | 'left' | 'budgetWaits' | 'forbidden'
+>;
+
+/**
+ * The open order where its authority can go on with it, else a new one at the authority that can, in its place. Null
+ * where the domain is no longer what it was loaded as. One that its authority has never seen is looked at as a new one is.
+ */
+export async function takeUp(
+  deps: TakeUpDeps,
+  work: OrderWork,
+): Promise<Certificate | PutOff | null> {
+  const { order } = work;
+  const budgetWaits = [...work.budgetWaits];
+  await askWhoIsAway(deps, work);
+  for (;;) {
+    const { authority, notBefore } = chooseFor(deps, { ...work, budgetWaits });
+    const place = deps.authorities.indexOf(authority);
+    if (notBefore > deps.now()) {
+      return { until: notBefore, note: whyPutOff(budgetWaits[place] ?? null, notBefore) };
+    }
+    if (order !== null && idIn(deps, order) === authority) return goOn(deps, work, order);
+    const opened = (await whyUnreached(deps, work)) ?? (await open(deps, work, authority));
+    if (opened === null || !isWait(opened)) return opened;
+    // Its budget is used up, as it turned out: another one may have some left.
+    budgetWaits[place] = opened;
+  }
+}
+
+async function goOn(
+  deps: TakeUpDeps,
+  work: OrderWork,
+  order: Certificate,
+): Promise<Certificate | PutOff> {
+  // That of another edge is never placed.
+  const isToBePlaced = order.orderUrl === null && order.sealedKey !== null;
+  return (isToBePlaced ? await whyUnreached(deps, work) : null) ?? order;
+}
+
+/** Those that could have the order, or have it back, if they answered: time alone makes nobody well. */
+async function askWhoIsAway(deps: TakeUpDeps, work: OrderWork): Promise<void> {
+  const { now, windowMs } = deps.rules(deps.now());
+  const preferred = inPreference(deps, work);
+  const standings = preferred.map((id) => standingOf(deps, work, id));
+  const away = worthAsking(standings, { now, windowMs }).map((place) => preferred[place] ?? null);
+  const others = away.filter((id) => work.order === null || id !== idIn(deps, work.order));
+  await Promise.all(others.map((id) => deps.ask(id)));
+}
+
+async function open(
+  { certificates, newKey, now }: TakeUpDeps,
+  { domain, order }: OrderWork,
+  authority: AuthorityId,
+): Promise<Certificate | BudgetWait | null> {
+  const wanted = { ...(await newKey()), authority, instead: order?.id ?? null };
+  return certificates.openOrder(domain, wanted, now());
+}
+
+function whyPutOff(wait: BudgetWait | null, notBefore: Date): string {
+  if (wait?.until.getTime() !== notBefore.getTime()) {
+    return 'the authority asked to wait, or allows no order yet';
+  }
+  return `the authority allows ${limitInWords(wait)}: the next at ${wait.until.toISOString()}`;
+}
+
+/** The next try after this refusal: by the plan of the authority that it was, or at once where another one is next. */
+export function afterRefusal(
+  deps: ChoiceDeps,
+  work: OrderWork,
+  order: Certificate,
+  { type, at, retryAfter }: Pick<AuthorityRefusal, 'type' | 'at' | 'retryAfter'>,
+): Date {
+  const refusal = { type, at, retryAfter, authority: order.authority, isOfThisLife: true };
+  const recentRefusals = [refusal, ...work.recentRefusals];
+  const next = chooseFor(deps, { ...work, order: null, setback: null, recentRefusals });
+  return next.authority === idIn(deps, order)
+    ? nextAttemptAt(next.refusals, at, retryAfter)
+    : later(at, next.plannedAt);
+}
+
+/** When the open order is taken up again, there or at another authority. */
+export function afterSetback(
+  deps: ChoiceDeps,
+  work: OrderWork,
+  order: Certificate,
+  setback: Setback,
+): Date {
+  const next = chooseFor(deps, { ...work, order, setback });
+  const { at, retryAfter } = setback;
+  if (next.authority !== idIn(deps, order)) return later(at, next.plannedAt);
+  const { state } = work.domain;
+  const since = state.status === 'verified' ? state.verifiedAt : order.createdAt;
+  return takeUpAgainAt(since, at, retryAfter);
+}
+
+/** Where CAA forbids all of them it is the first choice, for which nothing is ordered. */
+export function chooseFor(deps: ChoiceDeps, work: Known): Choice {
+  const now = deps.now();
+  const preferred = inPreference(deps, work);
+  const standings = preferred.map((id) => standingOf(deps, work, id));
+  const { windowMs } = deps.rules(now);
+  const chosen = chooseAuthority(standings, { now, windowMs });
+  const authority = preferred[chosen?.index ?? 0] ?? null;
+  const own = work.recentRefusals.filter((refusal) => idIn(deps, refusal) === authority);
+  const ofThisLife = own.filter(({ isOfThisLife }) => isOfThisLife);
+  const [newest] = ofThisLife;
+  const notBefore = chosen?.notBefore ?? now;
+  return {
+    authority,
+    notBefore,
+    refusals: ofThisLife.length,
+    plannedAt:
+      newest === undefined
+        ? notBefore
+        : later(notBefore, nextAttemptAt(ofThisLife.length, newest.at, newest.retryAfter)),
+    recentRefusals: own,
+    budgetUntil: work.budgetWaits[deps.authorities.indexOf(authority)]?.until ?? null,
+  };
+}
+
+/** An order that is open stays where it is while that can go on with it. */
+function inPreference(
+  deps: Pick<ChoiceDeps, 'authorities'>,
+  { order }: Pick<Known, 'order'>,
+): readonly AuthorityId[] {
+  const holder = order && idIn(deps, order);
+  return [...deps.authorities].sort(
+    (one, other) => Number(other === holder) - Number(one === holder),
+  );
+}
+
+/** Orders of before there were several do not say whose they are: the first one's. */
+export function idIn(
+  { authorities }: Pick<ChoiceDeps, 'authorities'>,
+  { authority }: { readonly authority: AuthorityId },
+): AuthorityId {
+  return authority ?? authorities[0] ?? null;
+}
+
+function standingOf(deps: ChoiceDeps, known: Known, id: AuthorityId): AuthorityStanding {
+  const { order, setback, recentRefusals, budgetWaits, forbidden, left } = known;
+  const place = deps.authorities.indexOf(id);
+  const own = recentRefusals.filter((refusal) => idIn(deps, refusal) === id);
+  const [newest] = own;
+  const hasOrder = order !== null && idIn(deps, order) === id;
+  // An open order has been allowed, and counted: it waits for nothing but what it was told itself.
+  const asked = hasOrder ? setback?.retryAfter : mayOrderAt(own);
+  const spent = hasOrder ? null : budgetWaits[place]?.until;
+  return {
+    isForbidden: forbidden.includes(place),
+    saidNo: !hasOrder && newest?.isOfThisLife === true && isOwnView(newest.type),
+    pausedUntil: new Date(Math.max(+(asked ?? 0), +(spent ?? 0))),
+    downForMs: downFor(deps, known, id),
+    isSilent: !hasOrder && isSilent(deps, known, id),
+    moves: hasOrder ? left.length : 0,
+  };
+}
+
+/** Of an order that has been moved before its own tries count alone: others may have failed long before it came. */
+function downFor(deps: ChoiceDeps, { order, setback, left }: Known, id: AuthorityId): number {
+  if (order === null || idIn(deps, order) !== id) return deps.downForMs(id);
+  // Slow is not down: its next try tells whether it still answers.
+  if (setback?.answered === true) return 0;
+  const waited = setback === null ? 0 : setback.at.getTime() - setback.since.getTime();
+  return left.length > 0 ? waited : Math.max(waited, deps.downForMs(id));
+}
+
+function isSilent(deps: ChoiceDeps, { recentRefusals, left }: Known, id: AuthorityId): boolean {
+  const leftAt = left.find((one) => idIn(deps, one) === id)?.at;
+  if (leftAt === undefined) return false;
+  const refusedAt = recentRefusals.find((refusal) => idIn(deps, refusal) === id)?.at;
+  return [deps.answeredAt(id), refusedAt].every((at) => !at || at <= leftAt);
+}
+
+function later(one: Date, other: Date): Date {
+  return one > other ? one : other;
+}
+
+export type ReachDeps = {
+  /** Asks each address of the name for a challenge; empty where no authority ever asks, and where the operator wants none. */
+  probe(hostname: string): Promise<readonly Probe[]>;
+  now(): Date;
+};
+
+/** Why no order is placed, and when the addresses are asked again; null where none of them fails. */
+export async function whyUnreached(
+  { probe, now }: ReachDeps,
+  { domain, usable }: Pick<IssueWork, 'domain' | 'usable'>,
+): Promise<{ readonly until: Date; readonly note: string } | null> {
+  const unreached = (await probe(domain.hostname)).filter(isUnreached);
+  if (unreached.length === 0) return null;
+  const { state } = domain;
+  const since = state.status === 'verified' ? state.verifiedAt : usable?.issuedAt;
+  const until = takeUpAgainAt(since ?? now(), now(), null);
+  return { until, note: `no order yet: on ${probesInWords(unreached)}` };
+}
