@@ -71,7 +71,7 @@ describe('the documents', () => {
   it.each([
     ['`src/config/config.ts` and `workers/`', []],
     ['`src/nowhere.ts`', ['src/nowhere.ts']],
-    ['| `src/http/` | `routes/` and `api.ts` |', []],
+    ['| `src/http/socket/` | `server.ts` and `pipeline.ts` |', []],
     ['| `src/http/` | `lanes/` |', ['lanes/']],
     ['- `src/http/`\n- `api.ts`', ['api.ts']],
     ['`package.json`, `parcel.json`', ['parcel.json']],

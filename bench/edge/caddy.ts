@@ -1,8 +1,8 @@
 /** Caddy, as one process on one processor, with certificates from files that it reads at its start. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PeerOptions, Sites } from './contest.ts';
 import { launch, type Program } from './programs.ts';
-import type { PeerOptions, Sites } from './sites.ts';
 
 export async function startCaddyPeer(
   { hostnames, files, deploy }: Sites,

@@ -5,9 +5,9 @@ import { freePort } from '../../test/support/servers.ts';
 import { cpuUsOfTree, stop } from '../support/processes.ts';
 import { startService } from '../support/service.ts';
 import { startCaddyPeer } from './caddy.ts';
+import type { Sites } from './contest.ts';
 import { startNginxPeer } from './nginx.ts';
 import type { Program } from './programs.ts';
-import type { Sites } from './sites.ts';
 
 export const contenders = [
   'signpost',

@@ -1,10 +1,11 @@
 /** Full handshakes a second: each name for the first time after the start, then names drawn at random. */
 import { median } from '../support/figures.ts';
 import { type Contender, contenders, type Started, startContender } from './contenders.ts';
+import type { Sites } from './contest.ts';
 import type { Handshakes, HandshakesAsked } from './handshakes-load.ts';
 import type { Servers } from './servers.ts';
 import { CERTIFICATES, ROUNDS, SECONDS } from './settings.ts';
-import { openSites, type Sites } from './sites.ts';
+import { openSites } from './sites.ts';
 import { shakeHands } from './visitors.ts';
 
 const passes = ['first visit', 'again'] as const;

@@ -6,9 +6,10 @@
 import { median } from '../support/figures.ts';
 import { bytesOfTree } from '../support/processes.ts';
 import { type Contender, contenders, type Started, startContender } from './contenders.ts';
+import type { Sites } from './contest.ts';
 import type { Servers } from './servers.ts';
 import { CERTIFICATES, ROUNDS } from './settings.ts';
-import { openSites, type Sites } from './sites.ts';
+import { openSites } from './sites.ts';
 import { shakeHands } from './visitors.ts';
 
 type Measured = { readonly one: number; readonly all: number };

@@ -2,8 +2,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../test/support/servers.ts';
+import type { PeerOptions, Sites } from './contest.ts';
 import { launch, type Program } from './programs.ts';
-import type { PeerOptions, Sites } from './sites.ts';
 
 /**
  * The two ways in which many certificates are served: a `server` with its certificate for each name, read at the start, which

@@ -8,10 +8,11 @@ import { freePort } from '../../test/support/servers.ts';
 import { numberFrom, percentile } from '../support/figures.ts';
 import { sleep, stop } from '../support/processes.ts';
 import { headers, type Service, startService } from '../support/service.ts';
+import type { Sites } from './contest.ts';
 import { openDeafLine } from './deaf-line.ts';
 import type { Servers } from './servers.ts';
 import { hostnameOf } from './settings.ts';
-import { openSites, type Sites } from './sites.ts';
+import { openSites } from './sites.ts';
 import { PROJECT_ID } from './stored.ts';
 import { createVisitor, type Visitor } from './visitor.ts';
 

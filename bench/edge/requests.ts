@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { median } from '../support/figures.ts';
 import { type Contender, type Started, startContender } from './contenders.ts';
+import type { Sites } from './contest.ts';
 import { pathOf } from './programs.ts';
 import type { Servers } from './servers.ts';
 import { hostnameOf, ROUNDS, SECONDS, WARM_UP } from './settings.ts';
-import { openSites, type Sites } from './sites.ts';
+import { openSites } from './sites.ts';
 
 /** Of nginx's two ways one: they differ in handshakes only. */
 const contenders = ['signpost', 'nginx, server each', 'caddy'] as const;

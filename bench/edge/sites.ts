@@ -2,24 +2,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Certificates, makeCertificates } from './certificates.ts';
+import type { Sites } from './contest.ts';
 import { startDeploy } from './nginx.ts';
 import type { Servers } from './servers.ts';
 import { CERTIFICATES } from './settings.ts';
 import { store } from './stored.ts';
-
-export type Sites = {
-  readonly hostnames: readonly string[];
-  /** A folder with `<hostname>.crt` and `<hostname>.key`. */
-  readonly files: string;
-  /** File of the root in PEM. */
-  readonly rootFile: string;
-  /** URL of the deploy. */
-  readonly deploy: string;
-  readonly servers: Servers;
-};
-
-/** Where a peer is to have its configuration, and the port where it is to serve. */
-export type PeerOptions = { readonly folder: string; readonly port: number };
 
 export async function openSites(
   servers: Servers,

@@ -19,9 +19,8 @@ const foreign: readonly Row[] = [
   ['the inside of an allowed library', "import inside from 'tldts/inside';"],
   ['Node', "import { readFile } from 'node:fs';"],
   ['Node without its prefix', "import fs from 'fs';"],
-  ['another folder', "import { parse } from '../config.ts';"],
-  ['the type of another folder', "import type { Config } from '../config.ts';"],
-  ['what lies two folders below', "import { deep } from './below/deep/deep.ts';"],
+  ['another folder', "import { parse } from '../config/config.ts';"],
+  ['the type of another folder', "import type { Config } from '../config/config.ts';"],
   ['something for its side effects', "import 'jose';"],
   ['something to pass on', "export { jwtVerify } from 'jose';"],
   ['something later', "export const later = () => import('jose');"],
@@ -29,13 +28,13 @@ const foreign: readonly Row[] = [
 
 /** In a folder of the core. */
 const foreignBelow: readonly Row[] = [
-  ['a folder outside', "import { ask } from '../../dns/observe.ts';"],
-  ['a file outside', "import { parse } from '../../config.ts';"],
+  ['a folder outside', "import { ask } from '../../dns/observe/observe.ts';"],
+  ['a file outside', "import { parse } from '../../config/config.ts';"],
   ['Node', "import { readFile } from 'node:fs';"],
 ];
 const allowedBelow: readonly Row[] = [
-  ['the core above', "import { parse } from '../hostname.ts';"],
-  ['the folder beside', "import { judge } from '../caa/caa.ts';"],
+  ['the core above', "import { MINUTE } from '../time.ts';"],
+  ['the folder beside', "import { parse } from '../names/hostname.ts';"],
   ['a neighbour', "import { words } from './explain.ts';"],
 ];
 
@@ -92,7 +91,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'purity-'));
   const core = join(folder, 'src', 'core');
   await mkdir(join(core, 'below'), { recursive: true });
-  for (const file of ['biome.json', 'pure-core.grit']) {
+  for (const file of ['biome.json', 'arrows.biome.json', 'pure-core.grit']) {
     await copyFile(join(root, file), join(folder, file));
   }
   const rows = Object.entries({ foreign, impure, allowed });
