@@ -5,8 +5,7 @@
  * time of the renewal that comes of it, and when to ask again.
  * May run twice: what is taken is leased, and an answer is for one certificate.
  */
-import type { RenewalInformation } from '../src/certificates/authorities/authority.ts';
-import type { Silence } from '../src/certificates/authorities/renewals.ts';
+import type { RenewalInformation, Silence } from '../src/certificates/authorities/authority.ts';
 import { drawOf, movedRenewalAt, type Renewable } from '../src/core/certificates/plan.ts';
 import {
   askSilentAgainAt,

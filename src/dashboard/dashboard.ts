@@ -27,9 +27,18 @@ import { settingsPages } from './pages/settings.ts';
 import { signInPages } from './pages/sign-in.ts';
 import { isQueuesPath, QUEUES } from './paths.ts';
 import { answerQueues } from './queues.ts';
-import { kept, redirect, shown, withoutBody } from './respond.ts';
+import {
+  ASSETS,
+  idOf,
+  kept,
+  labelOf,
+  redirect,
+  shown,
+  type ToldDeps,
+  told,
+  withoutBody,
+} from './respond.ts';
 import { createSessions, isFromHere, readForm, type Session, type Sessions } from './session.ts';
-import { ASSETS, idOf, labelOf, type ToldDeps, told } from './told.ts';
 
 export type DashboardDeps = ToldDeps & {
   readonly api: Pick<Api, 'handle'>;

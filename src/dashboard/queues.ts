@@ -5,15 +5,14 @@ import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import { renderJson } from '../net/json.ts';
 import type { BoardFile, QueueBoard } from '../ops/queue-dashboard.ts';
-import { isQueueUnavailable } from '../queue/unavailable.ts';
+import { isQueueUnavailable } from '../queue/backend.ts';
 import type { ApiClient, OwnKey } from './client.ts';
 import type { Link, Shown } from './layout.ts';
-import { needsOperator } from './pages/ops/scope.ts';
+import { needsOperator } from './pages/ops/find.ts';
 import { refusedPage } from './pages/problem.ts';
 import { QUEUES } from './paths.ts';
-import { headersOf } from './respond.ts';
+import { headersOf, idOf } from './respond.ts';
 import { cameFrom, type Session } from './session.ts';
-import { idOf } from './told.ts';
 
 export type QueuesDeps = {
   readonly board: QueueBoard;

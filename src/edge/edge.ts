@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteNews } from '../core/operations/edge-route.ts';
-import { listenFault } from '../net/listen-fault.ts';
+import { listenFault } from '../net/connections.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
 import { createConnectionLimit } from './connection-limit.ts';
 import { type EdgeDeps, edgeLimits } from './deps.ts';
@@ -12,10 +12,8 @@ import { type Listener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections } from './open-connections.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import { createProxy } from './proxy/proxy.ts';
-import { handleHttp } from './routes/http-port.ts';
 import { createRoutes } from './routes/routes.ts';
-import { sparingLog } from './sparing-log.ts';
-import { contextFor, handleHttps } from './tls/https-port.ts';
+import { contextFor, handleHttp, handleHttps } from './tls/https-port.ts';
 import { createSecureContexts } from './tls/secure-contexts.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
 
@@ -127,4 +125,41 @@ function open(
   return listener.listen(host, port).catch((cause: unknown) => {
     throw listenFault(variable, host, port, cause);
   });
+}
+
+const EVERY_MS = 5_000;
+
+/**
+ * The same log, with one line of each kind of error in `everyMs`: the first at once, and then, where more came, the last
+ * of them with their `count`. A kind is what the line says, so there are few.
+ */
+export function sparingLog(log: EdgeDeps['log'], everyMs: number = EVERY_MS): EdgeDeps['log'] {
+  const held = new Map<string, { count: number; fields: object }>();
+
+  function say(fields: object, kind: string): void {
+    log.error(fields, kind);
+    const more = { count: 0, fields };
+    held.set(kind, more);
+    setTimeout(() => {
+      held.delete(kind);
+      if (more.count > 0) say({ ...more.fields, count: more.count }, kind);
+    }, everyMs).unref();
+  }
+
+  function error(fields: object, kind: string): void {
+    const more = held.get(kind);
+    if (more === undefined) {
+      say(fields, kind);
+    } else {
+      more.count += 1;
+      more.fields = fields;
+    }
+  }
+
+  return {
+    debug: log.debug.bind(log),
+    warn: log.warn.bind(log),
+    error: (fields: unknown, kind: unknown = '') =>
+      error(typeof fields === 'object' && fields !== null ? fields : { err: fields }, String(kind)),
+  };
 }

@@ -4,8 +4,7 @@
  * A zone below another (b.shop.test below shop.test) is served at the next loopback address and delegated to it, so
  * that there is a real referral to follow.
  */
-import { type LabRecord, parseZone, type Zone } from './zone.ts';
-import { type Found, searchZone } from './zone-search.ts';
+import { type Found, type LabRecord, parseZone, searchZone, type Zone } from './zone.ts';
 
 /** What goes into a response; the wire form is made in answers.ts. */
 export type Reply = {

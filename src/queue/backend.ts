@@ -1,5 +1,4 @@
 /** What BullMQ keeps its jobs in: Redis, a PostgreSQL server, or the embedded PostgreSQL. */
-
 import { once } from 'node:events';
 import {
   type BackendFactory,
@@ -162,4 +161,24 @@ function errorReporter(log: Logger): (error: Error) => void {
     quietUntil = Date.now() + 10 * SECOND;
     log.warn({ err: error }, 'the queue reports an error');
   };
+}
+
+/** ioredis (6.0) gives these no code, so its words are the only sign there is; test/queue/outages.test.ts provokes them. */
+const unavailableMessages: ReadonlySet<string> = new Set([
+  'Connection is closed.',
+  'Command timed out',
+  "Stream isn't writeable and enableOfflineQueue options is false",
+]);
+
+/** Answers of a Redis that starts, follows another or has lost its cluster. */
+const notReady = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/;
+
+/** Whether a fault of ioredis or BullMQ says so. */
+export function isQueueUnavailable(fault: unknown): boolean {
+  if (!(fault instanceof Error)) return false;
+  return (
+    fault.name === 'MaxRetriesPerRequestError' ||
+    unavailableMessages.has(fault.message) ||
+    notReady.test(fault.message)
+  );
 }

@@ -3,9 +3,8 @@
 import { withDashboard } from '../dashboard/dashboard.ts';
 import { createApiKeyStore, createKeyUsageStore } from '../db/api-keys.ts';
 import { createIdempotentAnswerStore } from '../db/idempotent-answers.ts';
-import { createAuthenticate } from '../http/keys/auth.ts';
+import { createAuthenticate, createIsSecret } from '../http/keys/auth.ts';
 import { createKeyUsage } from '../http/keys/key-usage.ts';
-import { createIsSecret } from '../http/keys/secret.ts';
 import { openRateLimiters } from '../http/limits/rate-limit.ts';
 import { type Api, createApi } from '../http/pipeline/api.ts';
 import { createCors } from '../http/pipeline/cors.ts';

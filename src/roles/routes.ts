@@ -1,10 +1,9 @@
 /** Every route of the service, with what each of them calls. */
 
 import { createApiKeyStore } from '../db/api-keys.ts';
-import { findAttachedTarget } from '../db/domains/attached-target.ts';
 import { createDomainSettingsStore } from '../db/domains/domain-settings.ts';
 import type { DomainDetails, EndedLife } from '../db/domains/domains.ts';
-import { createIsHeld } from '../db/domains/held-names.ts';
+import { createIsHeld, findAttachedTarget } from '../db/domains/held-names.ts';
 import { createEventFeedStore, loadTimeline } from '../db/events.ts';
 import { closeForOperator, listEscalations } from '../db/issuance/escalations.ts';
 import { bringToSweep, findWatchedDomain, loadNotes, searchDomains } from '../db/operations.ts';

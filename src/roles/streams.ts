@@ -5,10 +5,15 @@ import { createWatchedDomainStore } from '../db/domains/watched-domains.ts';
 import { createEventFeedStore } from '../db/events.ts';
 import { createFeed, sharePages } from '../events/feed.ts';
 import { createLooks } from '../events/looks.ts';
-import { createSlots, defaultStreamLimits } from '../events/slots.ts';
 import { createWatching } from '../events/watching.ts';
 import type { Authenticate } from '../http/keys/auth.ts';
-import { createMayGoOn, createOpenStream, type OpenStream } from '../http/routes/streams.ts';
+import {
+  createMayGoOn,
+  createOpenStream,
+  createSlots,
+  defaultStreamLimits,
+  type OpenStream,
+} from '../http/routes/streams.ts';
 import type { Parts } from './parts.ts';
 
 export type ComposedStreams = {

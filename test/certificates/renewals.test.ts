@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type {
-  Authorities,
-  CertificateAuthority,
-  RenewalInformation,
+import {
+  type Authorities,
+  askRenewal,
+  type CertificateAuthority,
+  predecessorOf,
+  type RenewalInformation,
 } from '../../src/certificates/authorities/authority.ts';
-import { askRenewal, predecessorOf } from '../../src/certificates/authorities/renewals.ts';
 import { certificateFault } from '../../src/certificates/fault.ts';
 import { noon } from '../support/builders.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createLine } from '../../src/dns/servers/line.ts';
+import { createLine } from '../../src/dns/servers/operator-rates.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listenFault } from '../../src/net/listen-fault.ts';
+import { listenFault } from '../../src/net/connections.ts';
 
 describe('A port that cannot be opened', () => {
   it.each([

@@ -1,7 +1,7 @@
 /** What the edge writes to its log while faults come by the thousand. */
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { sparingLog } from '../../src/edge/sparing-log.ts';
+import { sparingLog } from '../../src/edge/edge.ts';
 import { until } from '../support/world.ts';
 
 function setUp(everyMs: number) {

@@ -3,8 +3,7 @@
  * say what it likes, or nothing: no certificate is renewed too late, and no trouble stays untold.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RenewalInformation } from '../../src/certificates/authorities/authority.ts';
-import type { Silence } from '../../src/certificates/authorities/renewals.ts';
+import type { RenewalInformation, Silence } from '../../src/certificates/authorities/authority.ts';
 import { askAgainAt } from '../../src/core/certificates/renewal-information.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
 import { later } from '../support/builders.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createIsSecret } from '../../src/http/keys/secret.ts';
+import { createIsSecret } from '../../src/http/keys/auth.ts';
 import type { Headers } from '../../src/http/pipeline/route.ts';
 import { traceOf as traceOfHeaders } from '../../src/http/pipeline/trace.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createNamedOperators } from '../../src/ops/metrics/dns.ts';
+import { createNamedOperators } from '../../src/ops/metrics/traffic.ts';
 
 it('names the operators that are asked often, as many as there are places, and nobody else', () => {
   const named = createNamedOperators({ operators: 2, askedBefore: 3 });

@@ -6,8 +6,8 @@ import { randomUUID } from 'node:crypto';
 import type {
   OrderResult,
   RenewalInformation,
+  Silence,
 } from '../../src/certificates/authorities/authority.ts';
-import type { Silence } from '../../src/certificates/authorities/renewals.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { DomainJob } from '../../src/core/operations/jobs.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RenewalInformation } from '../../src/certificates/authorities/authority.ts';
-import type { Silence } from '../../src/certificates/authorities/renewals.ts';
+import type { RenewalInformation, Silence } from '../../src/certificates/authorities/authority.ts';
 import type { DueDomains } from '../../src/db/domains/sweeps.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
 import type { RenewalPlan } from '../../src/db/issuance/renewals.ts';

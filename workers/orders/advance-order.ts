@@ -1,10 +1,13 @@
 /** One order at whichever authority has it: what a worker is handed as `advance`. */
 
 import { plainLine } from '../../src/certificates/acme/problems.ts';
-import { type Authorities, authorityOf } from '../../src/certificates/authorities/authority.ts';
+import {
+  type Authorities,
+  authorityOf,
+  predecessorOf,
+} from '../../src/certificates/authorities/authority.ts';
 import type { ExternalAuthority } from '../../src/certificates/authorities/external.ts';
 import type { AuthorityHealth } from '../../src/certificates/authorities/health.ts';
-import { predecessorOf } from '../../src/certificates/authorities/renewals.ts';
 import { certificateFault, isCertificateFault } from '../../src/certificates/fault.ts';
 import { openKey, sealOf } from '../../src/certificates/vault/keys.ts';
 import type { Vault } from '../../src/certificates/vault/vault.ts';

@@ -24,9 +24,8 @@ import { SECOND } from '../../src/core/time.ts';
 import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
 import { isUnavailable } from '../../src/db/engine/unavailable.ts';
 import type { CountJob, JobOutcome } from '../../src/ops/metrics/work.ts';
-import { isQueueUnavailable } from '../../src/queue/unavailable.ts';
-import type { JobResult } from './job.ts';
-import { parseJob, type Trouble, toStored } from './job.ts';
+import { isQueueUnavailable } from '../../src/queue/backend.ts';
+import { type JobResult, parseJob, type Trouble, toStored } from './job.ts';
 
 export type RunDeps = {
   readonly quarantine: Pick<QuarantineStore, 'setAside' | 'forget'>;

@@ -9,7 +9,7 @@ import { scaleOf } from '../../src/core/life/ladder.ts';
 import { quarantine, reasonOf, sweepLeasesMs } from '../../src/core/operations/quarantine.ts';
 import type { DueDomains, Lease, Taken } from '../../src/db/domains/sweeps.ts';
 import { isUnavailable } from '../../src/db/engine/unavailable.ts';
-import { isQueueUnavailable } from '../../src/queue/unavailable.ts';
+import { isQueueUnavailable } from '../../src/queue/backend.ts';
 
 export type Sweep = {
   readonly due: DueDomains;

@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import type { PlacedAs } from '../../core/certificates/budget.ts';
 import type { ProblemType } from '../../core/certificates/problem-words.ts';
 import type { RenewalWindow } from '../../core/certificates/renewal-information.ts';
+import { isCertificateFault } from '../fault.ts';
 
 export type OrderProblem = {
   readonly type: ProblemType;
@@ -101,4 +102,50 @@ export function authorityOf(
   // Orders of before there were several do not say: there was the first alone.
   if (authority === null) return authorities[0];
   return authorities.find(({ directoryUrl }) => directoryUrl === authority) ?? null;
+}
+
+/** The authority could not be asked, or gave no answer that can be used. */
+export type Silence = {
+  readonly kind: 'silence';
+  readonly retryAfter: Date | null;
+  /** There was no answer at all, so that there is none for its other certificates either. */
+  readonly isAway: boolean;
+};
+
+/** A certificate's row, as far as it counts here. */
+type Kept = {
+  readonly authority: string | null;
+  readonly sealedKey: Uint8Array | null;
+  readonly chain: string | null;
+};
+
+/**
+ * When the authority of a certificate wants it renewed; null where that has no opinion on it, is none of ours any more, or
+ * another edge has the certificate.
+ */
+export async function askRenewal(
+  authorities: Authorities,
+  certificate: Kept,
+): Promise<RenewalInformation | Silence | null> {
+  const { chain, sealedKey } = certificate;
+  const asked = authorityOf(authorities, certificate);
+  if (asked === null || sealedKey === null || chain === null) return null;
+  try {
+    return await asked.authority.renewalInfo(chain);
+  } catch (fault) {
+    if (!isCertificateFault(fault)) throw fault;
+    const { code, retryAfter } = fault;
+    return { kind: 'silence', retryAfter, isAway: code === 'ca_unreachable' };
+  }
+}
+
+/** The chain to name in an order as what it replaces: to another authority it would say nothing. */
+export function predecessorOf(
+  authorities: Authorities,
+  order: Pick<Kept, 'authority'>,
+  before: Kept | null,
+): string | undefined {
+  if (before === null || before.chain === null) return undefined;
+  const isSame = authorityOf(authorities, before) === authorityOf(authorities, order);
+  return isSame ? before.chain : undefined;
 }

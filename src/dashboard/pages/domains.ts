@@ -5,13 +5,20 @@ import { eventTypes } from '../../http/schemas/events.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { Domain, HostnameReading, Project, Settings } from '../client.ts';
 import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
-import { textField } from '../parts/fields.ts';
-import { empty, menu, notice, part, refusal, statusBadge } from '../parts/part.ts';
-import { spokenStanding } from '../parts/standing.ts';
+import {
+  empty,
+  menu,
+  notice,
+  part,
+  refusal,
+  spokenStanding,
+  statusBadge,
+  textField,
+} from '../parts/part.ts';
 import { paged, pager, projectHead } from '../parts/table.ts';
 import { apiPath, domainPath, projectPath } from '../paths.ts';
-import { missingSteps, prerequisitePages } from './prerequisites.ts';
 import { refusedPage } from './problem.ts';
+import { missingSteps, prerequisitePages } from './projects.ts';
 
 export function domainsPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains';

@@ -1,5 +1,4 @@
 /** The list of projects, and making one. */
-
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { Project } from '../client.ts';
@@ -11,9 +10,17 @@ import {
   type Shown,
   type SignedInRequest,
 } from '../layout.ts';
-import { type Choice, choiceField, textField } from '../parts/fields.ts';
-import { badge, empty, refusal } from '../parts/part.ts';
+import {
+  badge,
+  type Choice,
+  choiceField,
+  copyable,
+  empty,
+  refusal,
+  textField,
+} from '../parts/part.ts';
 import { paged, pager } from '../parts/table.ts';
+import { apiPath, projectPath } from '../paths.ts';
 import { refusedPage } from './problem.ts';
 
 export function projectPages(): readonly PageRoute[] {
@@ -95,4 +102,78 @@ export function slugFrom(name: string): string {
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 63)
     .replace(/^-+|-+$/g, '');
+}
+
+type ShowDomains = (asked: SignedInRequest, error: ErrorBody) => Promise<Shown>;
+
+export function prerequisitePages(show: ShowDomains): readonly PageRoute[] {
+  const changed =
+    (method: string, below: string, bodyOf: (form: URLSearchParams) => object): Page =>
+    async (asked) => {
+      const path = projectPath(asked.params['projectId'] ?? '');
+      const answer = await asked.api.call(method, apiPath(`${path}${below}`), bodyOf(asked.form));
+      return answer.ok ? { kind: 'see_other', path: `${path}/domains` } : show(asked, answer.error);
+    };
+  return [
+    {
+      method: 'POST',
+      path: '/projects/:projectId/plan',
+      handle: changed('PATCH', '', (typed) => ({ plan: typed.get('plan') })),
+    },
+    {
+      method: 'POST',
+      path: '/projects/:projectId/deploys',
+      handle: changed('POST', '/deploys', (typed) => ({
+        status: 'succeeded',
+        upstream: (typed.get('upstream') ?? '').trim(),
+      })),
+    },
+  ];
+}
+
+/** The steps before the first domain; null where nothing is missing. */
+export function missingSteps(
+  asked: SignedInRequest,
+  project: Project,
+  error: ErrorBody | null,
+): Html | null {
+  const hasPlan = project.plan !== 'free';
+  const hasDeploy = project.deployedAt !== null;
+  if (hasPlan && hasDeploy) return null;
+  return html`<section class="panel" aria-labelledby="missing"><h2 id="missing">Before the first domain</h2>
+<ol class="todo">
+<li${done(hasPlan)}>${hasPlan ? 'A paid plan: there.' : planStep(asked, error)}</li>
+<li${done(hasDeploy)}>${hasDeploy ? 'A successful deploy: there.' : deployStep(asked, error)}</li>
+</ol></section>`;
+}
+
+function done(isDone: boolean): Html | null {
+  return isDone ? html` class="done"` : null;
+}
+
+function planStep(
+  { form: typed, link, params, session }: SignedInRequest,
+  error: ErrorBody | null,
+) {
+  const path = link(`${projectPath(params['projectId'] ?? '')}/plan`);
+  const fields = html`${typed.has('plan') ? refusal(error) : null}<input type="hidden" name="plan" value="pro"><button>Switch to Pro</button>`;
+  return html`<p><strong>A paid plan.</strong> Your own domain takes Pro or above.</p>${form(path, session, fields)}`;
+}
+
+function deployStep(
+  { form: typed, link, params, session }: SignedInRequest,
+  error: ErrorBody | null,
+) {
+  const path = link(`${projectPath(params['projectId'] ?? '')}/deploys`);
+  const fields = html`${textField({
+    name: 'upstream',
+    label: 'Address of the deploy',
+    value: typed.get('upstream') ?? '',
+    placeholder: 'https://docs.internal.example/',
+    inputmode: 'url',
+    hint: 'Where it runs: the requests of the domains’ visitors are passed on to it.',
+    problem: typed.has('upstream') ? (error?.message ?? null) : null,
+  })}<button>Report the deploy</button>`;
+  const call = `POST ${apiPath(projectPath(params['projectId'] ?? ''))}/deploys`;
+  return html`<p><strong>A successful deploy.</strong> It is what your domains will show. Report it here, or from what deploys the project, over <a href="${link('/docs')}">the API</a>:</p><p class="call">${copyable(call, 'the call')}</p>${form(path, session, fields)}`;
 }

@@ -1,8 +1,8 @@
 /** A part of a page that is put in place of the old one when it has changed (src/dashboard/browser/live.ts). */
-
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { attribute, type Html, html } from '../../net/html.ts';
 import { ago, exactly } from '../browser/ago.ts';
+import type { Domain, Finding } from '../client.ts';
 
 /** `say`: what is told to who listens when this changes; the rest is found by looking. */
 export function part(
@@ -92,4 +92,74 @@ export function reasonIn({ message }: ErrorBody): string {
 /** Something that is done. It stands in the page when it comes, so it is in its title as well. */
 export function notice(words: string): Html {
   return html`<p class="notice" role="status">${words}</p>`;
+}
+
+export function standing({ summary, checks }: Domain, now: Date): Html {
+  const { now: stands, next, nextAt } = summary;
+  const of = nextAt === checks.nextCheckAt ? 'next-check' : 'to-come';
+  const then = nextAt === null ? next : html`${next} ${relativeTime(nextAt, now, of)}.`;
+  return html`<span class="now">${stands}</span> <span class="next">${then}</span>`;
+}
+
+/** What is told when it changes: without the time, which changes all the while. */
+export function spokenStanding({ hostname, status, summary }: Domain): string {
+  return `${hostname}: ${status}. ${summary.now}`;
+}
+
+const actors: { readonly [A in Finding['actor']]: string } = {
+  customer: 'You',
+  dns_provider: 'Your DNS provider',
+  platform: 'We do; there is nothing for you to do',
+};
+
+export function whoActs(term: string, actor: Finding['actor']): Html {
+  return html`<p class="who"><span class="quiet">${term}:</span> ${actors[actor]}</p>`;
+}
+
+export type Field = {
+  readonly name: string;
+  readonly label: string;
+  readonly value?: string;
+  readonly hint?: Html | string;
+  /** Why what was typed was refused. */
+  readonly problem?: string | null;
+  readonly isOptional?: true;
+  readonly placeholder?: string;
+  /** Of a browser's keyboard: `url` for host names. */
+  readonly inputmode?: 'url';
+};
+
+export function textField(field: Field): Html {
+  const { name, label, value = '', problem = null, placeholder, inputmode } = field;
+  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`;
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+<input id="${name}" name="${name}" value="${value}"${attribute('placeholder', placeholder ?? null)}${attribute('inputmode', inputmode ?? null)}${attribute('required', field.isOptional !== true)}${inputmode === undefined ? attribute('autocomplete', 'off') : plain}${describedBy(field)}${attribute('autofocus', problem !== null)}>
+${below(field)}
+</div>`;
+}
+
+export type Choice = { readonly value: string; readonly text: string };
+
+export function choiceField(field: Field, choices: readonly Choice[]): Html {
+  const { name, label, value } = field;
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+<select id="${name}" name="${name}"${describedBy(field)}>
+${choices.map((choice) => html`<option value="${choice.value}"${attribute('selected', choice.value === value)}>${choice.text}</option>`)}
+</select>
+${below(field)}
+</div>`;
+}
+
+function describedBy({ name, hint, problem = null }: Field): Html {
+  const ids = [
+    ...(problem === null ? [] : [`${name}-problem`]),
+    ...(hint === undefined ? [] : [`${name}-hint`]),
+  ];
+  return html`${attribute('aria-invalid', problem === null ? null : 'true')}${attribute('aria-describedby', ids.length === 0 ? null : ids.join(' '))}`;
+}
+
+function below({ name, hint, problem = null }: Field): Html {
+  return html`${problem === null ? null : html`<p class="refusal" id="${name}-problem" role="alert">${problem}</p>`}${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}`;
 }

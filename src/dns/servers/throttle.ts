@@ -9,8 +9,13 @@ import type { WireAnswer } from '../wire/exchange.ts';
 import type { Question } from '../wire/message.ts';
 import type { Wire } from '../wire/wire.ts';
 import { type Circuits, createCircuits, type Outcome } from './circuit-breaker.ts';
-import { createLine, type Line } from './line.ts';
-import { createOperatorRates, type OperatorRates, type Rate } from './operator-rates.ts';
+import {
+  createLine,
+  createOperatorRates,
+  type Line,
+  type OperatorRates,
+  type Rate,
+} from './operator-rates.ts';
 import { type CountQuestion, questionOutcome } from './question-outcome.ts';
 import type { Reachability } from './reachability.ts';
 

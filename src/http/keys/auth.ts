@@ -1,9 +1,15 @@
 /** From an Authorization header to the key behind it, and whether that key may do what is asked. */
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { digestNamed, digestNameOf, MAX_TOKEN_LENGTH, parseKey } from '../../config/api-key.ts';
+import {
+  digestNamed,
+  digestNameOf,
+  holdsKey,
+  MAX_TOKEN_LENGTH,
+  parseKey,
+} from '../../config/api-key.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
-import { type ApiKeyIdentity, type Scope, scopes } from '../pipeline/route.ts';
+import { type ApiKeyIdentity, type Headers, type Scope, scopes } from '../pipeline/route.ts';
 
 export type Authentication =
   | { readonly kind: 'ok'; readonly key: ApiKeyIdentity }
@@ -163,4 +169,18 @@ export function forbidden(scope: Scope): Refusal {
   return refuse('insufficient_scope', `This operation needs a key with the scope ${scope}.`, {
     'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`,
   });
+}
+
+/** Whether a header's value gives a key away, or a good part of one. */
+export type IsSecret = (value: string, headers: Headers) => boolean;
+
+/** A shorter part of a key helps nobody to guess the rest. */
+const PART_LENGTH = 12;
+
+/** Knows the keys of our making by their shape, API_KEY because it is told, and any other by the request that brings it. */
+export function createIsSecret(configured: string | undefined): IsSecret {
+  return (value, { authorization = '' }) =>
+    holdsKey(value) ||
+    (configured !== undefined && value.includes(configured)) ||
+    (value.length >= PART_LENGTH && authorization.includes(value));
 }

@@ -7,9 +7,14 @@ import type { Logger } from 'pino';
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../db/engine/client.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
-import { type Limit, openRateLimitStore } from './store.ts';
 import { createTelling } from './telling.ts';
-import { createWindows, type Taken, type Windows } from './windows.ts';
+import {
+  createWindows,
+  type Limit,
+  openRateLimitStore,
+  type Taken,
+  type Windows,
+} from './windows.ts';
 
 export type { Taken };
 

@@ -1,7 +1,6 @@
 /** Tells the store what was taken, gathered per id, and carries its answers back into the windows. */
 import type { Logger } from 'pino';
-import type { Ledger, RateLimitStore } from './store.ts';
-import type { Windows } from './windows.ts';
+import type { Ledger, RateLimitStore, Windows } from './windows.ts';
 
 /** The windows of one limit, and where they are told. */
 export type Shared = { readonly windows: Windows; readonly ledger: Ledger };

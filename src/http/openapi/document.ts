@@ -2,12 +2,11 @@
 import type { ApiConfig } from '../../config/config.ts';
 import { type Route, tags } from '../pipeline/route.ts';
 import { sharedHeaders } from './headers.ts';
-import { createSchemaWriter } from './json-schema.ts';
-import type { OpenApiDocument, PathItem, Server } from './model.ts';
-import { operationOf, SECURITY_SCHEME } from './operation.ts';
-import { sharedParameters } from './parameters.ts';
+import { createSchemaWriter, type SchemaWriter } from './json-schema.ts';
+import type { OpenApiDocument, Operation, PathItem, Server } from './model.ts';
+import { parametersOf, sharedParameters } from './parameters.ts';
 import { apiDescription, keyDescription, tagDescriptions } from './refusals.ts';
-import { errorExamples, sharedResponses } from './responses.ts';
+import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
 
 /** The version that the interface document carries (part 9). */
 export const API_VERSION = '1.0.0';
@@ -77,4 +76,45 @@ function rootServers(addresses: Addresses): readonly Server[] {
     url: url.slice(0, -BASE_PATH.length) || '/',
     description,
   }));
+}
+
+/** The name of the bearer scheme among the components. */
+export const SECURITY_SCHEME = 'bearer';
+
+export function operationOf(route: Route, schemas: SchemaWriter): Operation {
+  const { operationId, tag, summary, deprecated, stability, scope, original } = route;
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description: descriptionOf(route),
+    ...(deprecated && { deprecated }),
+    'x-stability': stability,
+    ...(original === undefined && ({ 'x-addition': true } as const)),
+    ...(scope !== null && { 'x-required-scope': scope }),
+    security: scope === null ? [] : [{ [SECURITY_SCHEME]: [] }],
+    parameters: parametersOf(route, schemas),
+    ...requestBodyOf(route, schemas),
+    responses: responsesOf(route, schemas),
+  };
+}
+
+function descriptionOf({ description, scope }: Route): string {
+  const key = needsKey(scope);
+  return description === undefined ? key : `${description}\n\n${key}`;
+}
+
+function needsKey(scope: Route['scope']): string {
+  if (scope === null) return 'Needs no key.';
+  return scope === 'any'
+    ? 'Needs any key, whatever its scopes.'
+    : `Needs a key with the scope \`${scope}\`.`;
+}
+
+function requestBodyOf({ body, bodyExample, bodyIsOptional }: Route, schemas: SchemaWriter) {
+  if (body === undefined) return {};
+  const json = { schema: schemas.input(body), example: bodyExample };
+  return {
+    requestBody: { required: bodyIsOptional !== true, content: { 'application/json': json } },
+  };
 }

@@ -1,6 +1,7 @@
 /** The parameters of an operation: of its path, its query and its headers. */
-import { type ParamName, params } from '../pipeline/params.ts';
+
 import type { Route } from '../pipeline/route.ts';
+import { type ParamName, params } from '../pipeline/validate.ts';
 import type { SchemaWriter } from './json-schema.ts';
 import type { JsonSchema, Parameter, Ref } from './model.ts';
 import { hasEntityTag, takesIdempotencyKey } from './refusals.ts';

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { isUnavailable } from '../../db/engine/unavailable.ts';
 import { inRequestSpan, type RequestSpan } from '../../net/tracing.ts';
 import type { CountRequest } from '../../ops/metrics/traffic.ts';
-import type { IsSecret } from '../keys/secret.ts';
+import type { IsSecret } from '../keys/auth.ts';
 import { rateLimitHeaders } from '../limits/rate-limit.ts';
 import { type Admission, type AdmissionDeps, admit, countAddress } from './admission.ts';
 import { type BodyRead, readJson } from './body.ts';

@@ -11,7 +11,7 @@ import type {
   StoredAnswer,
 } from '../../db/idempotent-answers.ts';
 import { renderJson } from '../../net/json.ts';
-import type { IsSecret } from '../keys/secret.ts';
+import type { IsSecret } from '../keys/auth.ts';
 import { type Refusal, refuse } from './errors.ts';
 import type { ApiResponse } from './response.ts';
 import type { Headers } from './route.ts';

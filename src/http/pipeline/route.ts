@@ -1,9 +1,8 @@
 /** A route is a value; a handler takes a parsed request and returns an answer, so both are called without a socket. */
 import { z } from 'zod';
 import { type ErrorCode, type Refusal, refuse } from './errors.ts';
-import type { ParamName } from './params.ts';
 import type { ApiResponse } from './response.ts';
-import { validate } from './validate.ts';
+import { type ParamName, validate } from './validate.ts';
 
 /** What a key may do; `admin` implies all the others. */
 export const scopes = [
@@ -141,7 +140,7 @@ type PathParams<Path extends string> = Readonly<Record<ParamNames<Path>, string>
 
 type Declaration<Path extends string, Body, Query> = RouteDocs & {
   readonly method: Method;
-  /** Every parameter is one that src/http/pipeline/params.ts describes. */
+  /** Every parameter is one that src/http/pipeline/router.ts describes. */
   readonly path: ParamNames<Path> extends ParamName ? Path : never;
   readonly scope: NeededScope;
   /** Of a strict object of strings; without it, every query parameter is refused. */

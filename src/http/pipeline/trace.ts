@@ -1,6 +1,6 @@
 /** What ties an answer to its lines in the log: the request's id, and its place in a distributed trace. */
 import { randomUUID } from 'node:crypto';
-import type { IsSecret } from '../keys/secret.ts';
+import type { IsSecret } from '../keys/auth.ts';
 import type { Headers } from './route.ts';
 
 export type Trace = {

@@ -14,8 +14,12 @@ import {
   replayed,
 } from '../schemas/webhooks.ts';
 import { findProject } from './projects.ts';
-import { type Owners, type WebhookRoutesDeps, withWebhook } from './webhook-owners.ts';
-import { deliveryView } from './webhook-view.ts';
+import {
+  deliveryView,
+  type Owners,
+  type WebhookRoutesDeps,
+  withWebhook,
+} from './webhook-owners.ts';
 
 /** Our choice: as many as one look at a list can bear. */
 const DELIVERIES_SHOWN = 200;

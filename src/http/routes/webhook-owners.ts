@@ -1,10 +1,11 @@
 /** Whose webhooks a path is about: a project's, or an operator's, who is told of every project. The routes are the same. */
 import type { Vault } from '../../certificates/vault/vault.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
-import type { DeliveryStore } from '../../db/delivery/deliveries.ts';
+import type { DeliveryRow, DeliveryStore } from '../../db/delivery/deliveries.ts';
 import type { WebhookStore } from '../../db/delivery/webhooks.ts';
 import type { Webhook } from '../../db/generated/client.ts';
 import type { ProjectStore } from '../../db/projects.ts';
+import { messageIdOf } from '../../webhooks/message.ts';
 import { refuse } from '../pipeline/errors.ts';
 import type { ApiResponse } from '../pipeline/response.ts';
 import type { Scope } from '../pipeline/route.ts';
@@ -74,4 +75,38 @@ export async function withWebhook(
   if (owner === undefined) return refuse('project_not_found');
   const found = isUuid(params.webhookId) ? await webhooks.find(owner, params.webhookId) : null;
   return found === null ? refuse('webhook_not_found') : act(found);
+}
+
+/** The Webhook of docs/api.md. */
+export function webhookView(webhook: Webhook, now: Date) {
+  const { id, projectId, url, eventTypes, disabledAt, disabledReason, oldSecretEndsAt } = webhook;
+  return {
+    id,
+    projectId,
+    url,
+    events: eventTypes,
+    enabled: disabledAt === null,
+    disabledAt,
+    disabledReason,
+    oldSecretEndsAt: oldSecretEndsAt !== null && oldSecretEndsAt > now ? oldSecretEndsAt : null,
+    createdAt: webhook.createdAt,
+  };
+}
+
+/** The Delivery of docs/api.md. */
+export function deliveryView({ event, ...delivery }: DeliveryRow) {
+  return {
+    id: delivery.id,
+    messageId: messageIdOf(event),
+    projectId: event.projectId,
+    event: event.number,
+    type: event.type,
+    status: delivery.status,
+    attempts: delivery.attempts,
+    createdAt: delivery.createdAt,
+    lastAttemptAt: delivery.lastAttemptAt,
+    lastStatus: delivery.lastStatus,
+    lastError: delivery.lastError,
+    nextAttemptAt: delivery.nextAttemptAt,
+  };
 }

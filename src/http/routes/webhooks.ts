@@ -23,9 +23,9 @@ import {
   ofOperators,
   ofProjects,
   type WebhookRoutesDeps,
+  webhookView,
   withWebhook,
 } from './webhook-owners.ts';
-import { webhookView } from './webhook-view.ts';
 
 const forBoth = [
   listWebhooks,

@@ -7,8 +7,8 @@ import {
   type ConnectionLimits,
   countConnections,
   defaultConnectionLimits,
+  listenFault,
 } from '../../net/connections.ts';
-import { listenFault } from '../../net/listen-fault.ts';
 import type { Api } from '../pipeline/api.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { turnAway } from './exchange.ts';

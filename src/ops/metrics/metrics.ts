@@ -1,11 +1,11 @@
 /** Every metric of one process in a registry of its own; docs/operations.md lists them, and a test holds it to that. */
 import { Registry } from 'prom-client';
 import type { CountQuestion } from '../../dns/servers/question-outcome.ts';
-import { createDnsMetrics } from './dns.ts';
 import { createInstallationMetrics, type ReadInstallation } from './installation.ts';
 import { createProcessMetrics, type ProcessMetrics, type Role } from './process.ts';
 import {
   type CountRequest,
+  createDnsMetrics,
   createEdgeMetrics,
   createHttpMetrics,
   type EdgeCounters,

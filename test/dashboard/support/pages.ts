@@ -4,7 +4,7 @@ import { withDashboard } from '../../../src/dashboard/dashboard.ts';
 import { createApiKeyStore } from '../../../src/db/api-keys.ts';
 import { createDomainSettingsStore } from '../../../src/db/domains/domain-settings.ts';
 import { createProjectStore } from '../../../src/db/projects.ts';
-import { createIsSecret } from '../../../src/http/keys/secret.ts';
+import { createIsSecret } from '../../../src/http/keys/auth.ts';
 import { domainSettingsRoutes } from '../../../src/http/routes/domain-settings.ts';
 import { hostnameRoutes } from '../../../src/http/routes/hostname.ts';
 import { keyRoutes } from '../../../src/http/routes/keys.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createIsSecret } from '../../../src/http/keys/secret.ts';
+import { createIsSecret } from '../../../src/http/keys/auth.ts';
 import { idempotencyKeyOf as read } from '../../../src/http/pipeline/idempotency.ts';
 import type { Headers } from '../../../src/http/pipeline/route.ts';
 

@@ -12,8 +12,15 @@ import {
   type Shown,
   type SignedInRequest,
 } from '../../layout.ts';
-import { menu, part, refusal, statusBadge } from '../../parts/part.ts';
-import { spokenStanding, standing, whoActs } from '../../parts/standing.ts';
+import {
+  menu,
+  part,
+  refusal,
+  spokenStanding,
+  standing,
+  statusBadge,
+  whoActs,
+} from '../../parts/part.ts';
 import { apiPath, domainPath, projectPath } from '../../paths.ts';
 import { roleOf } from '../domains.ts';
 import { refusedPage } from '../problem.ts';

@@ -7,7 +7,7 @@ import type { WatchedDomain } from '../../client.ts';
 import { form, type Page, type PageRoute, type SignedInRequest } from '../../layout.ts';
 import { problemPage } from '../problem.ts';
 import { watchedPage } from './domain.ts';
-import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './scope.ts';
+import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './find.ts';
 
 /** `path`: of both pages, below that of the domain. */
 type Action = {

@@ -4,14 +4,20 @@ import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { WatchedDomain } from '../../client.ts';
 import type { Shown, SignedInRequest } from '../../layout.ts';
-import { badge, bothTimes, refusal, relativeTime, statusBadge } from '../../parts/part.ts';
-import { standing } from '../../parts/standing.ts';
+import {
+  badge,
+  bothTimes,
+  refusal,
+  relativeTime,
+  standing,
+  statusBadge,
+} from '../../parts/part.ts';
 import { facts, table } from '../../parts/table.ts';
 import { domainPath } from '../../paths.ts';
 import { offers } from '../../session.ts';
 import { timelineSection } from '../domain/timeline.ts';
+import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './find.ts';
 import { actors } from './frequencies.ts';
-import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './scope.ts';
 
 export const watchedPage = async (
   asked: SignedInRequest,

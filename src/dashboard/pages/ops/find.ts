@@ -1,10 +1,12 @@
 /** Domains of every project by a part of their name. */
+
+import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { FoundDomains } from '../../client.ts';
-import type { Page, SignedInRequest } from '../../layout.ts';
+import type { Page, Shown, SignedInRequest } from '../../layout.ts';
 import { badge, empty, relativeTime, statusBadge } from '../../parts/part.ts';
 import { table } from '../../parts/table.ts';
-import { operationsCrumb, refusedToOperator, watchedPath } from './scope.ts';
+import { refusedPage, type Visitor, wayOut } from '../problem.ts';
 
 const LISTED = 50;
 
@@ -58,3 +60,30 @@ export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string
 <button>Find</button>
 </form></search>`;
 }
+
+export function needsOperator(visitor: Visitor): Shown {
+  return {
+    kind: 'page',
+    status: 403,
+    title: 'For operators',
+    main: html`<div class="empty"><h1>For operators</h1>
+<p>This page shows every project. The key that you are signed in with may not see that: it needs the scope <code>ops:read</code>, and <code>admin</code> to change something.</p>
+<p>Who holds an admin key makes one: <code>signpost keys create --name operator --scope ops:read</code></p>
+${wayOut(visitor)}</div>`,
+  };
+}
+
+/** An API's refusal as a page of operators'. */
+export function refusedToOperator(error: ErrorBody, visitor: Visitor): Shown {
+  return error.code === 'insufficient_scope' ? needsOperator(visitor) : refusedPage(error, visitor);
+}
+
+export function watchedPath(domainId: string): string {
+  return `/ops/domains/${encodeURIComponent(domainId)}`;
+}
+
+export function operationsPath(domainId: string): string {
+  return `/v1/operations/domains/${encodeURIComponent(domainId)}`;
+}
+
+export const operationsCrumb = { text: 'Operations', path: '/ops' } as const;

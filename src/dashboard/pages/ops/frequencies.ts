@@ -6,7 +6,7 @@ import type { Link, SignedInRequest } from '../../layout.ts';
 import { relativeTime } from '../../parts/part.ts';
 import { table } from '../../parts/table.ts';
 import { meter } from './charts.ts';
-import { watchedPath } from './scope.ts';
+import { watchedPath } from './find.ts';
 
 const tones = { blocks: 'bad', warns: 'warning', informs: 'quiet' } as const;
 export const actors = {

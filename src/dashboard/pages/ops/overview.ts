@@ -6,10 +6,9 @@ import type { Link, Page, SignedInRequest } from '../../layout.ts';
 import { badge, empty, relativeTime } from '../../parts/part.ts';
 import { table } from '../../parts/table.ts';
 import { activityCharts } from './charts.ts';
-import { searchForm } from './find.ts';
+import { refusedToOperator, searchForm, watchedPath } from './find.ts';
 import { certificatesSection, findingsSection, operatorsSection } from './frequencies.ts';
 import { machinery } from './machinery.ts';
-import { refusedToOperator, watchedPath } from './scope.ts';
 
 const CASES = 10;
 
