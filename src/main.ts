@@ -5,7 +5,7 @@ import { destination, type Logger, pino } from 'pino';
 import type { ConfigProblem } from './config/combinations.ts';
 import { type Config, loadConfig } from './config/config.ts';
 import { logOptions } from './ops/log.ts';
-import { startProblem, welcome } from './roles/welcome.ts';
+import { startProblem, welcome } from './roles/terminal.ts';
 import { type Signpost, startSignpost } from './start.ts';
 
 /** Long enough for an order under way to store its step, shorter than an orchestrator's 30 s. */

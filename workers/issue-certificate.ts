@@ -6,7 +6,7 @@
  */
 
 import type { OrderResult } from '../src/certificates/authorities/authority.ts';
-import type { NoteShown } from '../src/certificates/served/handshake.ts';
+import type { NoteShown } from '../src/certificates/served/served-certificate.ts';
 import { nextAttemptAt, plannedRenewalAt, renewalLookAt } from '../src/core/certificates/plan.ts';
 import type { DiagnosisForAny } from '../src/core/diagnosis/diagnose-for.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';

@@ -4,7 +4,7 @@
  * Woken by: a job that comes again every few seconds. Reads: what is due; the DNS. Writes: as check-dns does.
  * May run twice: what is taken is leased, and a save holds only for the epoch and the attempt that were loaded.
  */
-import type { NoteShown } from '../src/certificates/served/handshake.ts';
+import type { NoteShown } from '../src/certificates/served/served-certificate.ts';
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';

@@ -10,10 +10,10 @@ import { createConnectionLimit } from './connection-limit.ts';
 import { type EdgeDeps, edgeLimits } from './deps.ts';
 import { type Listener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections } from './open-connections.ts';
+import { contextFor, handleHttp, handleHttps } from './ports.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import { createProxy } from './proxy/proxy.ts';
 import { createRoutes } from './routes/routes.ts';
-import { contextFor, handleHttp, handleHttps } from './tls/https-port.ts';
 import { createSecureContexts } from './tls/secure-contexts.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
 

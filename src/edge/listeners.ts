@@ -14,10 +14,10 @@ import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { Admit } from './connection-limit.ts';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
 import type { OpenConnections } from './open-connections.ts';
+import { serverNameOf } from './ports.ts';
 import { createReaderWatch } from './proxy/slow-readers.ts';
 import { EdgeRequest, responseTo } from './proxy/websocket.ts';
 import { type Divert, lookBeforeHandshake } from './tls/client-hello.ts';
-import { serverNameOf } from './tls/https-port.ts';
 import { tlsRules } from './tls/secure-contexts.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;

@@ -5,7 +5,10 @@ import { createServer, type TlsOptions } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LOCAL_AUTHORITY } from '../../src/certificates/authorities/local.ts';
 import { signRoot } from '../../src/certificates/authorities/sign.ts';
-import { createNoteShown, type NoteShownDeps } from '../../src/certificates/served/handshake.ts';
+import {
+  createNoteShown,
+  type NoteShownDeps,
+} from '../../src/certificates/served/served-certificate.ts';
 import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 import type { Shown } from '../../src/core/certificates/served.ts';
 import { type EdgeFixture, startEdgeFixture } from '../edge/support/fixture.ts';

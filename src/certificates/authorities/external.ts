@@ -3,7 +3,7 @@
  * here. The first handshake with a name is what makes an on-demand edge fetch its certificate, so it is waited for.
  */
 
-import { type HandshakeRules, lookAtShown, type Seen } from '../served/handshake.ts';
+import { type HandshakeRules, lookAtShown, type Seen } from '../served/served-certificate.ts';
 import { readCertificate } from '../x509.ts';
 import type { Issued } from './authority.ts';
 

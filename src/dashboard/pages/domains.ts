@@ -14,7 +14,7 @@ import {
   spokenStanding,
   statusBadge,
   textField,
-} from '../parts/part.ts';
+} from '../parts/elements.ts';
 import { paged, pager, projectHead } from '../parts/table.ts';
 import { apiPath, domainPath, projectPath } from '../paths.ts';
 import { refusedPage } from './problem.ts';

@@ -18,7 +18,7 @@ import {
   empty,
   refusal,
   textField,
-} from '../parts/part.ts';
+} from '../parts/elements.ts';
 import { paged, pager } from '../parts/table.ts';
 import { apiPath, projectPath } from '../paths.ts';
 import { refusedPage } from './problem.ts';

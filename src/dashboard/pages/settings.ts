@@ -5,7 +5,14 @@ import { type ErrorBody, refuse } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { Answer, Domain, Project, Settings } from '../client.ts';
 import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
-import { type Choice, choiceField, empty, type Field, refusal, textField } from '../parts/part.ts';
+import {
+  type Choice,
+  choiceField,
+  empty,
+  type Field,
+  refusal,
+  textField,
+} from '../parts/elements.ts';
 import { projectHead, table } from '../parts/table.ts';
 import { apiPath, projectPath } from '../paths.ts';
 import { refusedPage } from './problem.ts';

@@ -2,7 +2,7 @@
 import { html } from '../../net/html.ts';
 import type { OwnKey } from '../client.ts';
 import type { Link, PageRequest, PageRoute, Shown } from '../layout.ts';
-import { notice } from '../parts/part.ts';
+import { notice } from '../parts/elements.ts';
 import { firstPage, type Sessions } from '../session.ts';
 
 export function signInPages(sessions: Sessions): readonly PageRoute[] {

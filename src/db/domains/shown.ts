@@ -1,4 +1,4 @@
-/** What the addresses of a domain showed at the last look (src/certificates/served/handshake.ts). */
+/** What the addresses of a domain showed at the last look (src/certificates/served/served-certificate.ts). */
 
 import { isAmiss, type Shown } from '../../core/certificates/served.ts';
 import { recheckWaits, scaleOf } from '../../core/life/ladder.ts';

@@ -1,7 +1,7 @@
 /** The certificate of a domain, what a browser's warning means, and the case that is open for an operator. */
 import { type Html, html } from '../../../net/html.ts';
 import type { Domain } from '../../client.ts';
-import { badge, bothTimes, fold } from '../../parts/part.ts';
+import { badge, bothTimes, fold } from '../../parts/elements.ts';
 import { facts } from '../../parts/table.ts';
 
 const statuses = {

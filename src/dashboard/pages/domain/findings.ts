@@ -1,7 +1,7 @@
 /** What is wrong: what was expected, what is there, what to change and who does it; and what each name server shows. */
 import { type Html, html } from '../../../net/html.ts';
 import type { Domain, Finding } from '../../client.ts';
-import { badge, bothTimes, fold, relativeTime, whoActs } from '../../parts/part.ts';
+import { badge, bothTimes, fold, relativeTime, whoActs } from '../../parts/elements.ts';
 import { facts, table } from '../../parts/table.ts';
 
 const severities = {

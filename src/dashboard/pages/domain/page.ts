@@ -20,7 +20,7 @@ import {
   standing,
   statusBadge,
   whoActs,
-} from '../../parts/part.ts';
+} from '../../parts/elements.ts';
 import { apiPath, domainPath, projectPath } from '../../paths.ts';
 import { roleOf } from '../domains.ts';
 import { refusedPage } from '../problem.ts';

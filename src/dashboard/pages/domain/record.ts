@@ -1,7 +1,7 @@
 /** The DNS record to create, what this provider calls it, and where it is entered. */
 import { attribute, type Html, html } from '../../../net/html.ts';
 import type { Domain } from '../../client.ts';
-import { copyable, fold } from '../../parts/part.ts';
+import { copyable, fold } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
 
 /** Otherwise it is what the page is about. */

@@ -4,7 +4,7 @@ import { eventTitle } from '../../../core/life/events.ts';
 import { printable } from '../../../core/names/printable.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { Event, Finding } from '../../client.ts';
-import { fold, relativeTime } from '../../parts/part.ts';
+import { fold, relativeTime } from '../../parts/elements.ts';
 
 /** Our choice: what happened last, and what happened lately; all of it would make the page of an old domain long. */
 const [SHOWN, FOLDED] = [3, 22];

@@ -11,7 +11,7 @@ import {
   relativeTime,
   standing,
   statusBadge,
-} from '../../parts/part.ts';
+} from '../../parts/elements.ts';
 import { facts, table } from '../../parts/table.ts';
 import { domainPath } from '../../paths.ts';
 import { offers } from '../../session.ts';

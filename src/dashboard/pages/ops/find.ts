@@ -4,7 +4,7 @@ import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { FoundDomains } from '../../client.ts';
 import type { Page, Shown, SignedInRequest } from '../../layout.ts';
-import { badge, empty, relativeTime, statusBadge } from '../../parts/part.ts';
+import { badge, empty, relativeTime, statusBadge } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
 import { refusedPage, type Visitor, wayOut } from '../problem.ts';
 

@@ -3,7 +3,7 @@ import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { Overview } from '../../client.ts';
 import type { Link, SignedInRequest } from '../../layout.ts';
-import { relativeTime } from '../../parts/part.ts';
+import { relativeTime } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
 import { meter } from './charts.ts';
 import { watchedPath } from './find.ts';

@@ -3,7 +3,7 @@ import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { EscalationCases, Overview } from '../../client.ts';
 import type { Link, Page, SignedInRequest } from '../../layout.ts';
-import { badge, empty, relativeTime } from '../../parts/part.ts';
+import { badge, empty, relativeTime } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
 import { activityCharts } from './charts.ts';
 import { refusedToOperator, searchForm, watchedPath } from './find.ts';

@@ -2,17 +2,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import type { EdgeDeps } from '../deps.ts';
-import type { OpenConnections } from '../open-connections.ts';
-import { pages, sendPage } from '../proxy/pages.ts';
-import type { UpstreamProxy } from '../proxy/proxy.ts';
+import type { EdgeDeps } from './deps.ts';
+import type { OpenConnections } from './open-connections.ts';
+import { pages, sendPage } from './proxy/pages.ts';
+import type { UpstreamProxy } from './proxy/proxy.ts';
 import {
   canonicalHostname,
   followRedirect,
   type RequestTarget,
   redirectToHttps,
   requestTarget,
-} from '../routes/redirect.ts';
+} from './routes/redirect.ts';
 
 /** The certificate to show for a name; null: none, so the handshake fails. Throws what the look-ups throw. */
 export async function contextFor(
