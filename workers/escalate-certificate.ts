@@ -13,7 +13,7 @@ import {
   nextAttempt,
   type Probe,
 } from '../src/core/certificates/escalation.ts';
-import type { DiagnosisForAny } from '../src/core/diagnosis/diagnose-for.ts';
+import type { DiagnosisForAny } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
 import { type CheckOutcome, judgeCheck } from '../src/core/life/check.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';

@@ -8,7 +8,7 @@
 import type { OrderResult } from '../src/certificates/authorities/authority.ts';
 import type { NoteShown } from '../src/certificates/served/served-certificate.ts';
 import { nextAttemptAt, plannedRenewalAt, renewalLookAt } from '../src/core/certificates/plan.ts';
-import type { DiagnosisForAny } from '../src/core/diagnosis/diagnose-for.ts';
+import type { DiagnosisForAny } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
 import { judgeCheck } from '../src/core/life/check.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';

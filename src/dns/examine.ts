@@ -1,7 +1,7 @@
 /** One look at a host name and what it means, without storing anything: observe → diagnose. */
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
-import { diagnoseForAny } from '../core/diagnosis/diagnose-for.ts';
 import type { Diagnosis } from '../core/diagnosis/diagnosis.ts';
+import { diagnoseForAny } from '../core/diagnosis/diagnosis.ts';
 import { explain } from '../core/diagnosis/explain.ts';
 import type { Observation } from '../core/diagnosis/observation.ts';
 import { type HostnameResult, parseHostname } from '../core/names/hostname.ts';

@@ -25,7 +25,7 @@ import { createNoteShown, type NoteShown } from '../certificates/served/served-c
 import { generateCertificateKey, sealKey, sealOf } from '../certificates/vault/keys.ts';
 import type { Config } from '../config/config.ts';
 import { escalationWords } from '../core/certificates/escalation-words.ts';
-import { diagnoseForAny } from '../core/diagnosis/diagnose-for.ts';
+import { diagnoseForAny } from '../core/diagnosis/diagnosis.ts';
 import type { Observation } from '../core/diagnosis/observation.ts';
 import { scrutinyOf } from '../core/diagnosis/scrutiny.ts';
 import type { CheckRules } from '../core/life/check.ts';

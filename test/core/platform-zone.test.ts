@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeCaa } from '../../src/core/diagnosis/caa/caa.ts';
+import { evaluateCaa } from '../../src/core/diagnosis/caa/caa.ts';
 import {
   doubtsAbout,
   inMasterFile,
@@ -132,7 +132,7 @@ describe('the CAA set that the platform publishes', () => {
       'docs.shop.test': { cname: 'target' },
       target: records,
     };
-    return judgeCaa(levelsIn(zone, 'docs.shop.test'), { ...ours, ...ca }, { wildcard }).kind;
+    return evaluateCaa(levelsIn(zone, 'docs.shop.test'), { ...ours, ...ca }, { wildcard }).kind;
   };
 
   it.each([

@@ -1,5 +1,5 @@
 /** Values that are valid and boring, so that a test shows only what matters to it. */
-import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
+import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, ServerView } from '../../src/core/diagnosis/observation.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { AuthorityRefusal } from '../../src/db/issuance/issue-work.ts';

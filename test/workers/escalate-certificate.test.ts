@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
-import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
+import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { CheckSave } from '../../src/db/domains/checks.ts';
 import type { Quarantined } from '../../src/db/domains/quarantine.ts';
 import type { MoveResult } from '../../src/db/domains/transitions.ts';

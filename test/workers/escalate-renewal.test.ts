@@ -1,7 +1,7 @@
 /** What is done for a served domain whose certificate was not renewed in time. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
-import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
+import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { DomainState } from '../../src/core/life/lifecycle.ts';
 import type { Quarantined } from '../../src/db/domains/quarantine.ts';
 import {

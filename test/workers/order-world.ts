@@ -2,7 +2,7 @@
 import type { OrderResult } from '../../src/certificates/authorities/authority.ts';
 import type { BudgetWait } from '../../src/core/certificates/budget.ts';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
-import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
+import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { CheckSave } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnose-for.ts';
+import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Certificate } from '../../src/db/generated/client.ts';
 import type { Unavailable } from '../../workers/issue-certificate.ts';
 import { type RenewCertificateDeps, renewCertificate } from '../../workers/renew-certificate.ts';

@@ -1,6 +1,6 @@
 /** What every server shows, gathered by what it shows: who disagrees stands apart. */
 import { describeExtendedError } from '../../core/diagnosis/extended-errors.ts';
-import { pointingOf } from '../../core/diagnosis/pointing.ts';
+import { pointingOf } from '../../core/diagnosis/server-pointing.ts';
 import { durationInWords, recordLine, shownInWords, verdicts } from '../../core/diagnosis/shows.ts';
 import type { Verdict } from '../../core/life/lifecycle.ts';
 import { type Cell, cut, lengthOf, type Page, plain, table, wrapped } from '../layout.ts';

@@ -1,33 +1,12 @@
 /** What an observation means: the verdict that moves a domain, and everything worth saying about it. */
 import type { Verdict } from '../life/lifecycle.ts';
-import { apexPartial, cnameAtApex, foreignAtApex } from './apex-checks.ts';
-import { caaBlocks, caaUnknown, caaWarns } from './caa-checks.ts';
-import { type Finding, severities } from './findings.ts';
-import { type Check, type Expected, gather, type Look } from './look.ts';
+import type { CaaAuthority } from './caa/caa-set.ts';
+import { compareSeverity, type Finding, type FindingOf, rules, severities } from './findings.ts';
+import { type DiagnosisInput, type Expected, gather } from './input.ts';
 import type { Observation } from './observation.ts';
-import {
-  cnameLoop,
-  cnameMismatch,
-  conflicting,
-  isProxiedHere,
-  mailAtName,
-  nameServersDisagree,
-  proxied,
-  recordMissing,
-  wildcardAnswers,
-} from './pointing-checks.ts';
 import type { Provider } from './providers.ts';
-import {
-  delegationMismatch,
-  dnsUnknown,
-  domainUnregistered,
-  nameServerLame,
-  nameServerUnreachable,
-  reservedAddress,
-} from './server-checks.ts';
-import { dnssecBogus, oldAnswerCached } from './world-checks.ts';
 
-export type { Expected } from './look.ts';
+export type { Expected } from './input.ts';
 
 /**
  * `findings[0]` is the headline: the first one that blocks, where any does. A verdict other than `right` always has
@@ -39,51 +18,61 @@ export type Diagnosis = {
   readonly provider: Provider | null;
 };
 
-/** In the order in which a customer would mend things. A new finding is one more check here. */
-const checks: readonly Check[] = [
-  domainUnregistered,
-  nameServersDisagree,
-  (look) => (isProxiedHere(look) ? proxied(look) : undefined),
-  (look) => conflicting('conflicting_a', look),
-  (look) => conflicting('conflicting_aaaa', look),
-  cnameLoop,
-  cnameMismatch,
-  cnameAtApex,
-  foreignAtApex,
-  // Elsewhere the addresses may be those of another site behind the same proxy.
-  (look) => (isProxiedHere(look) ? undefined : proxied(look)),
-  recordMissing,
-  dnssecBogus,
-  caaBlocks,
-  caaUnknown,
-  mailAtName,
-  nameServerLame,
-  nameServerUnreachable,
-  delegationMismatch,
-  wildcardAnswers,
-  reservedAddress,
-  caaWarns,
-  apexPartial,
-  oldAnswerCached,
-  dnsUnknown,
-];
-
-/** Judges one look at a host name. Pure; never throws. */
+/** Diagnoses one observation of a host name. Pure; never throws. */
 export function diagnose(observation: Observation, expected: Expected): Diagnosis {
-  const look = gather(observation, expected);
-  const found = checks.flatMap((check) => check(look) ?? []);
-  const findings = (['blocks', 'warns', 'informs'] as const).flatMap((severity) =>
-    found.filter(({ code }) => severities[code] === severity),
-  );
-  return { verdict: verdictOf(look, findings), findings, provider: look.provider };
+  const input = gather(observation, expected);
+  const findings = rules
+    .flatMap(({ severity, order, orderFor, check }) => {
+      const finding = check?.(input);
+      return finding === undefined ? [] : { finding, severity, order: orderFor?.(input) ?? order };
+    })
+    .sort((a, b) => compareSeverity(a.severity, b.severity) || a.order - b.order)
+    .map(({ finding }) => finding);
+  return { verdict: verdictOf(input, findings), findings, provider: input.provider };
 }
 
 /**
  * What blocks makes it wrong. A CAA question without an answer blocks as well, but it is a refusal to the authority and
  * not something a zone said: nothing is taken back for it.
  */
-function verdictOf({ pointing }: Look, findings: readonly Finding[]): Verdict {
+function verdictOf({ pointing }: DiagnosisInput, findings: readonly Finding[]): Verdict {
   const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
   if (blocking.some(({ code }) => code !== 'caa_unknown')) return 'wrong';
   return pointing === 'right' && blocking.length === 0 ? 'right' : 'unknown';
+}
+
+export type ExpectedOfAny = Omit<Expected, 'ca'> & {
+  /** At least one, the first choice first. */
+  readonly authorities: readonly CaaAuthority[];
+};
+
+export type DiagnosisForAny = Diagnosis & {
+  /** The places of the authorities that the CAA records forbid. */
+  readonly forbidden: readonly number[];
+};
+
+/**
+ * Judges a look for the first authority that CAA does not forbid. Where it forbids all of them it is the first one's
+ * judgement, with the records that would allow the others beside it.
+ */
+export function diagnoseForAny(
+  observation: Observation,
+  { authorities, ...expected }: ExpectedOfAny,
+): DiagnosisForAny {
+  const judged = authorities.map((ca) => diagnose(observation, { ...expected, ca }));
+  const blocks = judged.map(({ findings }) => findings.find(isBlock));
+  const forbidden = blocks.flatMap((block, index) => (block === undefined ? [] : [index]));
+  const allowed = judged.find((_, index) => blocks[index] === undefined);
+  if (allowed !== undefined) return { ...allowed, forbidden };
+  const [first] = judged;
+  if (first === undefined) throw new Error('there is no certificate authority');
+  const orToAdd = blocks.slice(1).flatMap((block) => block?.toAdd ?? []);
+  const told = first.findings.map((finding) =>
+    isBlock(finding) && orToAdd.length > 0 ? { ...finding, orToAdd } : finding,
+  );
+  return { ...first, findings: told, forbidden };
+}
+
+function isBlock(finding: Finding): finding is FindingOf<'caa_blocks'> {
+  return finding.code === 'caa_blocks';
 }

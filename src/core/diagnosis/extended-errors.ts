@@ -1,6 +1,8 @@
 /** What validating resolvers say of their failures (extended DNS errors, RFC 8914), in plain words. */
 
 import { printable } from '../names/printable.ts';
+import { foreignText } from './hints.ts';
+import { byText } from './input.ts';
 import type { ExtendedError } from './observation.ts';
 
 /** By INFO-CODE, 0 to 24 (RFC 8914, 4). Each completes “the resolver says: …”. */
@@ -59,4 +61,15 @@ export function describeExtendedError({ code, text }: ExtendedError): string {
   const words = extendedErrorWords[code] ?? 'an error without a name here';
   const own = text === '' ? '' : `: “${printable(text, TEXT_LENGTH_MAX)}”`;
   return `${words} (EDE ${code}${own})`;
+}
+
+/** The extended errors of some resolvers, one of each code (their texts name servers and times), fit to be stored. */
+export function foreignErrors(
+  resolvers: readonly { readonly errors: readonly ExtendedError[] }[],
+): readonly ExtendedError[] {
+  const all = resolvers.flatMap(({ errors }) => errors).sort(byText(({ text }) => text));
+  const byCode = new Map(
+    all.map(({ code, text }) => [code, { code, text: foreignText(text, TEXT_LENGTH_MAX) }]),
+  );
+  return [...byCode.values()].sort((one, other) => one.code - other.code);
 }

@@ -1,12 +1,27 @@
 /** The likely slip behind a finding, read from what stands at and around the host name. */
-
+import { recordFor } from '../names/instructions.ts';
 import { printable } from '../names/printable.ts';
 import { splitAtZone } from '../names/zone.ts';
-import { isRelativeTarget, isTargetWithJunk, zonesAbove } from './alias-text.ts';
-import type { Hint } from './findings.ts';
-import { byText, type Look, unique } from './look.ts';
+import type { CaaHint } from './caa/caa-set.ts';
+import { byText, type DiagnosisInput, unique } from './input.ts';
 import { type NearbyName, recordsOf } from './observation.ts';
-import { isSameName } from './pointing.ts';
+import { isSameName } from './server-pointing.ts';
+import { foreign, foreignName, lines, type Wanted } from './words.ts';
+
+/** The likely slip behind a finding. */
+export type Hint =
+  /** It arrives at the target by a detour; the interface wants the exact value. `via`: the names in between. */
+  | { readonly code: 'cname_indirect'; readonly via: readonly string[] }
+  | { readonly code: 'doubled_name'; readonly name: string }
+  | { readonly code: 'wrong_host'; readonly name: string }
+  /** The zone was added to the value: it lacks its trailing dot. */
+  | { readonly code: 'relative_target'; readonly found: string }
+  | { readonly code: 'txt_instead_of_cname'; readonly text: string }
+  | { readonly code: 'wildcard_masks'; readonly wildcard: string }
+  /** The target with a scheme, a path or quotes around it. */
+  | { readonly code: 'trailing_junk'; readonly found: string };
+
+export type HintCode = Hint['code'];
 
 /** Of a TXT record that should have been a CNAME. */
 const TXT_MAX = 120;
@@ -17,13 +32,16 @@ export function hinted(hints: readonly Hint[]): { readonly hints?: readonly Hint
 }
 
 /** Where the record may have gone instead. */
-export function hintsForMissing(look: Look, seen: 'nxdomain' | 'nodata'): readonly Hint[] {
-  const { nearby } = look.observation;
-  const { target } = look.expected;
+export function hintsForMissing(
+  input: DiagnosisInput,
+  seen: 'nxdomain' | 'nodata',
+): readonly Hint[] {
+  const { nearby } = input.observation;
+  const { target } = input.expected;
   const leadsToTarget = ({ cname }: NearbyName) =>
     recordsOf(cname).some((alias) => isSameName(alias, target));
   const doubled = nearby.doubled !== null && leadsToTarget(nearby.doubled) ? nearby.doubled : null;
-  const text = targetInTexts(look);
+  const text = targetInTexts(input);
   return [
     ...(doubled === null ? [] : [{ code: 'doubled_name', name: doubled.name } as const]),
     ...nearby.wrongHosts
@@ -31,15 +49,15 @@ export function hintsForMissing(look: Look, seen: 'nxdomain' | 'nodata'): readon
       .map(({ name }) => ({ code: 'wrong_host', name }) as const)
       .sort(byText(({ name }) => name)),
     ...(text === undefined ? [] : [{ code: 'txt_instead_of_cname', text } as const]),
-    ...wildcardHint(look, isBareWildcard(look, seen)),
+    ...wildcardHint(input, isBareWildcard(input, seen)),
   ];
 }
 
 /** How somebody who meant the target came to write this alias. */
-export function hintsForAlias(look: Look, found: string): readonly Hint[] {
-  const { hostname, target } = look.expected;
-  const { chain, sibling } = look.observation.nearby;
-  const zones = unique([...zonesAbove(hostname, splitAtZone(hostname).zone), look.zone]);
+export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hint[] {
+  const { hostname, target } = input.expected;
+  const { chain, sibling } = input.observation.nearby;
+  const zones = unique([...zonesAbove(hostname, splitAtZone(hostname).zone), input.zone]);
   const indirect = chain?.end === 'target' && isChainOf(found, chain.names);
   const same = recordsOf(sibling?.cname ?? null).some((alias) => isSameName(alias, found));
   return [
@@ -55,15 +73,18 @@ export function hintsForAlias(look: Look, found: string): readonly Hint[] {
       ? [{ code: 'relative_target', found } as const]
       : []),
     ...(isTargetWithJunk(found, target, zones) ? [{ code: 'trailing_junk', found } as const] : []),
-    ...wildcardHint(look, same),
+    ...wildcardHint(input, same),
   ];
 }
 
 /** Whether the addresses in the way are those of a wildcard. Only A is asked of the sibling. */
-export function hintsForAddresses(look: Look, addresses: readonly string[]): readonly Hint[] {
-  const beside = recordsOf(look.observation.nearby.sibling?.a ?? null);
+export function hintsForAddresses(
+  input: DiagnosisInput,
+  addresses: readonly string[],
+): readonly Hint[] {
+  const beside = recordsOf(input.observation.nearby.sibling?.a ?? null);
   const same = beside.length > 0 && beside.every((address) => addresses.includes(address));
-  return wildcardHint(look, same);
+  return wildcardHint(input, same);
 }
 
 /** The wildcard that would answer for the host name (RFC 4592), e.g. `*.example.com`. */
@@ -83,7 +104,7 @@ export function foreignText(text: string, lengthMax: number): string {
 }
 
 /** No wildcard reaches an apex: what stands beside it belongs to others. */
-function wildcardHint({ apex, expected }: Look, answers: boolean): readonly Hint[] {
+function wildcardHint({ apex, expected }: DiagnosisInput, answers: boolean): readonly Hint[] {
   return answers && !apex
     ? [{ code: 'wildcard_masks', wildcard: wildcardFor(expected.hostname) }]
     : [];
@@ -93,13 +114,101 @@ function wildcardHint({ apex, expected }: Look, answers: boolean): readonly Hint
  * A random name exists only by a wildcard: one with records of other types answers for our name, too. Servers that give
  * NODATA for every missing name do so only where signatures are asked for (RFC 9824), which observers do not.
  */
-function isBareWildcard(look: Look, seen: 'nxdomain' | 'nodata'): boolean {
-  const { sibling } = look.observation.nearby;
+function isBareWildcard(input: DiagnosisInput, seen: 'nxdomain' | 'nodata'): boolean {
+  const { sibling } = input.observation.nearby;
   return seen === 'nodata' && sibling?.cname.kind === 'nodata' && sibling.a.kind === 'nodata';
 }
 
-function targetInTexts({ wrong, expected: { target } }: Look): string | undefined {
+function targetInTexts({ wrong, expected: { target } }: DiagnosisInput): string | undefined {
   const texts = unique(wrong.flatMap(({ view }) => recordsOf(view.txt)));
   const found = texts.find((text) => text.toLowerCase().includes(target.toLowerCase()));
   return found === undefined ? undefined : foreignText(found, TXT_MAX);
+}
+
+/** A hint in words; `text` is one or two sentences. */
+export type ExplainedHint = { readonly code: HintCode | CaaHint; readonly text: string };
+
+/** The hints of a finding about the record in words; none where it has none. */
+export function hintsIn(
+  finding: Wanted & { readonly hints?: readonly Hint[] },
+): readonly ExplainedHint[] {
+  return (finding.hints ?? []).map((hint) => inWords(hint, finding));
+}
+
+type HintOf<C extends HintCode> = Hint & { readonly code: C };
+
+/** Generic, so that the compiler sees that a hint and its words belong together. */
+function inWords<C extends HintCode>(hint: HintOf<C>, wanted: Wanted): ExplainedHint {
+  return { code: hint.code, text: hintWords[hint.code](hint, wanted) };
+}
+
+/** Total over the codes. */
+export const hintWords: {
+  readonly [C in HintCode]: (hint: HintOf<C>, wanted: Wanted) => string;
+} = {
+  cname_indirect: ({ via }, { target }) =>
+    `It does arrive at ${target}, but by a detour: ${lines(via.map(foreignName), ' → ')}. Detours break without notice; enter the name itself.`,
+  doubled_name: ({ name }, wanted) =>
+    `The record exists as ${foreignName(name)}: your provider adds the domain by itself. Change its name to “${recordFor(wanted).name}”.`,
+  wrong_host: ({ name }, { hostname }) =>
+    `The record stands at ${foreignName(name)} instead of ${hostname}. Move it, or add ${foreignName(name)} here.`,
+  relative_target: ({ found }, { target }) =>
+    `Your provider added the domain to the value, which makes ${foreignName(found)}. Write the value with a dot at its end: ${target}.`,
+  txt_instead_of_cname: ({ text }, wanted) =>
+    `There is a TXT record that names our target: “${foreign(text)}”. Delete it; the type has to be ${recordFor(wanted).type}, the value ${wanted.target}.`,
+  wildcard_masks: ({ wildcard }, { hostname }) =>
+    `What shows here comes from the wildcard ${foreign(wildcard)}. A record of its own for ${hostname} goes before it; the wildcard may stay.`,
+  trailing_junk: ({ found }, { target }) =>
+    `The value was pasted with something around it: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or blanks.`,
+};
+
+/**
+ * Whether the alias is the target with a zone appended: providers add their zone to a value that lacks its trailing
+ * dot. `zones`: those that may have been appended.
+ */
+export function isRelativeTarget(found: string, target: string, zones: readonly string[]): boolean {
+  return zones.some((zone) => isSameName(found, `${target}.${zone}`));
+}
+
+/**
+ * Whether the alias is the target with something around it: a scheme, a path, a port, quotes, blanks, commas, dots;
+ * with or without a zone appended.
+ */
+export function isTargetWithJunk(found: string, target: string, zones: readonly string[]): boolean {
+  if (isSameName(found, target) || isRelativeTarget(found, target, zones)) return false;
+  const text = unescaped(found).toLowerCase();
+  const wanted = target.toLowerCase();
+  const cut = zones
+    .filter((zone) => text.endsWith(`.${zone}`))
+    .map((zone) => text.slice(0, -zone.length - 1));
+  return [text, ...cut].some((candidate) => {
+    const bare = withoutJunk(candidate);
+    return (
+      bare === wanted ||
+      (bare.startsWith(wanted) && /[^a-z0-9_.-]/.test(bare.charAt(wanted.length)))
+    );
+  });
+}
+
+/** The names from the host name up to its registrable domain: each may be the zone it was typed into. */
+export function zonesAbove(hostname: string, registrable: string): readonly string[] {
+  const labels = hostname.split('.');
+  return labels
+    .map((_, index) => labels.slice(index).join('.'))
+    .filter((name) => name === registrable || name.endsWith(`.${registrable}`));
+}
+
+function withoutJunk(text: string): string {
+  const [host = ''] = text
+    .replace(/[\s"'`,<>\u201c\u201d\u2018\u2019]/g, '')
+    .replace(/^[a-z][a-z0-9+-]*:\/\//, '')
+    .split(/[/?#]/, 1);
+  return host.replace(/^\.+/, '').replace(/\.+$/, '');
+}
+
+/** A name in presentation form as the text that was typed (RFC 4343, 2.1): \DDD is an octet, \X is X. */
+function unescaped(name: string): string {
+  return name.replace(/\\(?:(\d{3})|(.))/g, (_, octet?: string, character?: string) =>
+    octet === undefined ? (character ?? '') : String.fromCharCode(Number(octet)),
+  );
 }

@@ -1,129 +1,249 @@
-/** Where one server says a host name points. */
-import ipaddr from 'ipaddr.js';
-import type { Verdict } from '../life/lifecycle.ts';
-import type { DnsRecord } from '../names/instructions.ts';
-import type { Outcome } from './findings.ts';
-import { isConclusive, recordsOf, type ServerState, type ServerView } from './observation.ts';
+/** Findings about the record at a subdomain: missing, wrong, or with something else in its place. */
+import { recordFor } from '../names/instructions.ts';
+import { createAtApex, foreignAtApex } from './apex.ts';
+import { type Masked, mailFirst, mailIn, wildcardIn } from './beside.ts';
+import type { FamilyOf } from './finding.ts';
+import {
+  type Hint,
+  hinted,
+  hintsForAddresses,
+  hintsForAlias,
+  hintsForMissing,
+  hintsIn,
+  isChainOf,
+} from './hints.ts';
+import { addressesInTheWay, choicesIn, type DiagnosisInput, wrongAliases } from './input.ts';
+import { providerNamed } from './providers.ts';
+import { isProxiedHere } from './proxies.ts';
+import { foreignName, isApex, lines, listed, recordIn, type Wanted, type Words } from './words.ts';
 
-/** What one server shows, measured against the record that should be there. */
-export type Pointing =
-  | { readonly kind: 'right' }
-  | { readonly kind: 'missing'; readonly seen: 'nxdomain' | 'nodata' }
-  | {
-      readonly kind: 'elsewhere';
-      /** The alias that should not be there: not the target, or at an apex any. Null where there is none. */
-      readonly cname: string | null;
-      /** All A records at the name, where any of them is in the way; AAAA likewise. */
-      readonly a: readonly string[];
-      readonly aaaa: readonly string[];
-    }
-  | { readonly kind: 'unknown'; readonly outcome: Outcome }
-  /** The addresses of an apex are seen, but we do not know our own to compare them with. */
-  | { readonly kind: 'incomparable' };
+/** What can be wrong with the record itself. */
+export type PointingFinding =
+  | (Wanted & {
+      readonly code: 'record_missing';
+      /** `nxdomain`: nothing at all has this name; `nodata`: it exists, without the record. */
+      readonly seen: 'nxdomain' | 'nodata';
+      readonly provider?: string;
+      readonly ourAddresses?: readonly string[];
+      /** The name's MX records: a CNAME would end its mail. */
+      readonly exchanges?: readonly string[];
+      readonly hints?: readonly Hint[];
+    })
+  | (Wanted & {
+      readonly code: 'cname_mismatch';
+      readonly found: string;
+      readonly hints?: readonly Hint[];
+    })
+  /** `names`: the aliases in a circle, the first one again at the end. */
+  | (Wanted & { readonly code: 'cname_loop'; readonly names: readonly string[] })
+  | Conflict<'conflicting_a'>
+  | Conflict<'conflicting_aaaa'>;
 
-/** The part of a view that says where the name points; a resolver's word can be judged by it, too. */
-export type Shown = Pick<ServerView, 'state' | 'cname' | 'a' | 'aaaa'>;
+type ConflictCode = 'conflicting_a' | 'conflicting_aaaa';
 
-/**
- * The states of a server that does not speak for the zone, whatever it has sent. One that failed or was silent once
- * (`servfail`, `timeout`) may still have answered another question, and that answer counts.
- */
-const speechless: { readonly [S in ServerState]?: Outcome } = {
-  refused: 'refused',
-  not_authoritative: 'refused',
-  malformed: 'servfail',
-  no_address: 'timeout',
-  reserved_address: 'timeout',
-  not_asked: 'timeout',
+/** Addresses in the way of the record. */
+type Conflict<C extends ConflictCode = ConflictCode> = Wanted & {
+  readonly code: C;
+  readonly addresses: readonly string[];
+  /** The platform's own addresses among them: right today, but a subdomain must follow the target. */
+  readonly ours: readonly string[];
+  readonly exchanges?: readonly string[];
+  readonly hints?: readonly Hint[];
 };
 
-/** Recognises the platform's addresses, in any notation. */
-export function ownAddresses(addresses: readonly string[]): (address: string) => boolean {
-  const own = new Set(addresses.map(normalAddress));
-  return (address) => own.has(normalAddress(address));
-}
+export const pointing: FamilyOf<PointingFinding> = {
+  record_missing: {
+    meaning: 'Nothing at the name points here',
+    severity: 'blocks',
+    actor: 'customer',
+    order: 110,
+    hints: hintsIn,
+    check: recordMissing,
+    explain: (finding) => {
+      const { hostname, seen } = finding;
+      return {
+        summary:
+          seen === 'nxdomain'
+            ? `${hostname} does not exist in the DNS yet.`
+            : `${hostname} exists in the DNS, but has no record that points here.`,
+        expected: recordIn(finding),
+        found:
+          seen === 'nxdomain'
+            ? `No record of any type has the name ${hostname} (NXDOMAIN).`
+            : `${hostname} has records of other types, or names below it, but not this one (NODATA).`,
+        action: isApex(finding) ? createAtApex(finding) : createBelow(finding),
+      };
+    },
+  },
+  cname_mismatch: {
+    meaning: "The CNAME's value is not the one shown",
+    severity: 'blocks',
+    actor: 'customer',
+    order: 70,
+    hints: hintsIn,
+    check: cnameMismatch,
+    explain: (finding) => {
+      const { hostname, target } = finding;
+      const found = foreignName(finding.found);
+      return {
+        summary: `${hostname} points to ${found} instead of ${target}.`,
+        expected: recordIn(finding),
+        found: `CNAME ${recordFor(finding).name} → ${found}`,
+        action:
+          beforeWildcard(finding, 'If there is a CNAME record of exactly that name, change it.') ??
+          `Change the CNAME record of ${hostname}: its value must be exactly ${target}, not another name that leads there.`,
+      };
+    },
+  },
+  cname_loop: {
+    meaning: 'The CNAME leads back to itself',
+    severity: 'blocks',
+    actor: 'customer',
+    order: 60,
+    check: cnameLoop,
+    explain: (finding) => ({
+      summary: `The CNAME record of ${finding.hostname} leads in a circle, so nobody arrives anywhere.`,
+      expected: recordIn(finding),
+      found: lines(finding.names.map(foreignName), ' → '),
+      action: `Change the CNAME record of ${finding.hostname}: its value must be exactly ${finding.target}.`,
+    }),
+  },
+  // At an apex after the alias, which hides more; at a subdomain before it.
+  conflicting_a: {
+    meaning: 'A records stand in the way',
+    severity: 'blocks',
+    actor: 'customer',
+    order: 40,
+    orderFor: ({ apex }) => (apex ? 85 : 40),
+    hints: hintsIn,
+    check: (input) => conflicting('conflicting_a', input),
+    explain: (finding) => conflictIn('A', finding),
+  },
+  conflicting_aaaa: {
+    meaning: 'AAAA records stand in the way',
+    severity: 'blocks',
+    actor: 'customer',
+    order: 50,
+    orderFor: ({ apex }) => (apex ? 86 : 50),
+    hints: hintsIn,
+    check: (input) => conflicting('conflicting_aaaa', input),
+    explain: (finding) => conflictIn('AAAA', finding),
+  },
+};
 
-/** Whether two names are the same: without case (RFC 4343), with or without the trailing dot. */
-export function isSameName(one: string, other: string): boolean {
-  return normalName(one) === normalName(other);
-}
-
-/**
- * Judges one server's answers. Records that are wrong outweigh answers that are missing; where nothing
- * is wrong, an answer that is needed and missing makes the whole unknown.
- */
-export function pointingOf(
-  view: Shown,
-  record: DnsRecord,
-  targetAddresses: readonly string[],
-): Pointing {
-  const outcome = speechless[view.state];
-  if (outcome !== undefined) return { kind: 'unknown', outcome };
-  const aliases = recordsOf(view.cname);
-  const [a, aaaa] = [recordsOf(view.a), recordsOf(view.aaaa)];
-  if (record.type === 'CNAME') {
-    const cname = aliases.find((alias) => !isSameName(alias, record.value)) ?? null;
-    // A subdomain must follow the target, so even our own address is in its way.
-    return elsewhere(cname, a, aaaa) ?? byAlias(view);
-  }
-  // Beside the SOA and NS records of an apex no CNAME may stand, where it leads or not (RFC 1034, 3.6.2; RFC 1912, 2.4).
-  const cname = aliases[0] ?? null;
-  if (cname === null && targetAddresses.length === 0 && a.length + aaaa.length > 0) {
-    return { kind: 'incomparable' };
-  }
-  const isOwn = ownAddresses(targetAddresses);
-  return (
-    elsewhere(cname, a.every(isOwn) ? [] : a, aaaa.every(isOwn) ? [] : aaaa) ?? byAddresses(view)
+/** No record, at a server at least. */
+function recordMissing(
+  input: DiagnosisInput,
+): (PointingFinding & { readonly code: 'record_missing' }) | undefined {
+  const kinds = new Set(
+    input.wrong.flatMap(({ pointing }) => (pointing.kind === 'missing' ? pointing.seen : [])),
   );
+  if (kinds.size === 0) return undefined;
+  // One server that knows the name is enough for it to exist.
+  const seen = kinds.has('nodata') ? 'nodata' : 'nxdomain';
+  return {
+    code: 'record_missing',
+    ...input.wanted,
+    seen,
+    ...choicesIn(input),
+    ...mailIn(input),
+    ...hinted(hintsForMissing(input, seen)),
+  };
 }
 
-/**
- * Any server that conclusively shows something else makes it wrong, whatever the others show; one that is right
- * outweighs silence, and silence alone is unknown.
- */
-export function pointingOfAll(all: readonly Pointing[]): Verdict {
-  if (all.some(isOther)) return 'wrong';
-  return all.some(({ kind }) => kind === 'right') ? 'right' : 'unknown';
+/** A CNAME to somewhere else, at a subdomain. */
+function cnameMismatch(
+  input: DiagnosisInput,
+): (PointingFinding & { readonly code: 'cname_mismatch' }) | undefined {
+  const [found] = wrongAliases(input);
+  if (found === undefined || input.apex) return undefined;
+  return { code: 'cname_mismatch', ...input.wanted, found, ...hinted(hintsForAlias(input, found)) };
 }
 
-/** Whether a server conclusively shows something other than the record that should be there. */
-export function isOther({ kind }: Pick<Pointing, 'kind'>): boolean {
-  return kind === 'elsewhere' || kind === 'missing';
+/** Aliases in a circle lead nowhere. */
+function cnameLoop(
+  input: DiagnosisInput,
+): (PointingFinding & { readonly code: 'cname_loop' }) | undefined {
+  const { chain } = input.observation.nearby;
+  if (chain?.end !== 'loop') return undefined;
+  // The chain is that of one alias; it says nothing where no server showed one.
+  if (!wrongAliases(input).some((alias) => isChainOf(alias, chain.names))) return undefined;
+  const names = circleIn([input.wanted.hostname, ...chain.names]);
+  return { code: 'cname_loop', ...input.wanted, names };
 }
 
-function elsewhere(
-  cname: string | null,
-  a: readonly string[],
-  aaaa: readonly string[],
-): Pointing | undefined {
-  return cname === null && a.length === 0 && aaaa.length === 0
-    ? undefined
-    : { kind: 'elsewhere', cname, a, aaaa };
+/** From the first name that comes twice to where it comes again; a chain that was cut short ends where it began. */
+function circleIn(names: readonly string[]): readonly string[] {
+  const end = names.findIndex((name, index) => names.indexOf(name) < index);
+  const [, first, ...rest] = names;
+  if (end < 0) return first === undefined ? names : [first, ...rest, first];
+  return names.slice(names.indexOf(names[end] ?? ''), end + 1);
 }
 
-/** Where nothing is in the way, only the question for the CNAME counts: a CNAME owns its name alone. */
-function byAlias({ cname }: Shown): Pointing {
-  if (cname.kind === 'records') return { kind: 'right' };
-  return isConclusive(cname)
-    ? { kind: 'missing', seen: cname.kind }
-    : { kind: 'unknown', outcome: cname.kind };
+/** At a subdomain any address is in the way: a CNAME owns its name alone (RFC 1034, 3.6.2). */
+function conflicting<C extends ConflictCode>(
+  code: C,
+  input: DiagnosisInput,
+): Conflict<C> | undefined {
+  if (input.apex) return conflictingAtApex(code, input);
+  const addresses = addressesInTheWay(input, code === 'conflicting_a' ? 'a' : 'aaaa');
+  if (addresses.length === 0 || isProxiedHere(input)) return undefined;
+  const ours = addresses.filter(input.isOwn);
+  const hints = hinted(hintsForAddresses(input, addresses));
+  return { code, ...input.wanted, addresses, ours, ...mailIn(input), ...hints };
 }
 
-/** Where no address is foreign: right if there is any, and none that stayed untold. */
-function byAddresses({ a, aaaa }: Shown): Pointing {
-  for (const answer of [a, aaaa]) {
-    if (!isConclusive(answer)) return { kind: 'unknown', outcome: answer.kind };
-  }
-  if (a.kind === 'records' || aaaa.kind === 'records') return { kind: 'right' };
-  const none = a.kind === 'nxdomain' || aaaa.kind === 'nxdomain';
-  return { kind: 'missing', seen: none ? 'nxdomain' : 'nodata' };
+/** One family is ours, the other is not. Certificate authorities, like browsers, try IPv6 first. */
+function conflictingAtApex<C extends ConflictCode>(
+  code: C,
+  input: DiagnosisInput,
+): Conflict<C> | undefined {
+  const found = foreignAtApex(input);
+  if (found?.kind !== (code === 'conflicting_a' ? 'a' : 'aaaa')) return undefined;
+  return { code, ...input.wanted, addresses: found.addresses, ours: [] };
 }
 
-/** One notation per address (RFC 5952), so that they compare as text. */
-function normalAddress(address: string): string {
-  return ipaddr.isValid(address) ? ipaddr.process(address).toString() : address.toLowerCase();
+/** Many a provider adds the domain by itself, and the full name typed in makes docs.example.com.example.com. */
+function createBelow(finding: PointingFinding & { readonly code: 'record_missing' }): string {
+  const { hostname, seen } = finding;
+  const provider = finding.provider === undefined ? null : providerNamed(finding.provider);
+  const where = provider === null ? '' : ` ${provider.where}`;
+  const mail = mailFirst(finding);
+  // Where a wildcard answers, the name has no records of its own.
+  const alone =
+    seen === 'nodata' && wildcardIn(finding) === undefined
+      ? ` A CNAME record stands alone: if there are other records of exactly the name ${hostname}, such as TXT, they have to go first.`
+      : '';
+  return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}.${alone} Most providers add the domain by themselves: enter only “${recordFor(finding).name}” as the name.${where}`;
 }
 
-function normalName(name: string): string {
-  return name.toLowerCase().replace(/\.$/, '');
+/** What to do where a wildcard answers: it serves other names, too, and a record of its own goes before it (RFC 4592). */
+function beforeWildcard(finding: Masked, ifOwn: string): string | undefined {
+  const wildcard = wildcardIn(finding);
+  if (wildcard === undefined) return undefined;
+  const mail = mailFirst(finding);
+  return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}. It goes before ${wildcard}, which stays as it is. ${ifOwn}`;
+}
+
+function conflictIn(type: 'A' | 'AAAA', finding: Conflict): Words {
+  const { hostname, target, addresses, ours } = finding;
+  const apex = isApex(finding);
+  // An apex may keep addresses of ours; at a subdomain they all have to go.
+  const surplus = apex ? addresses.filter((address) => !ours.includes(address)) : addresses;
+  const theRecords = `the ${type} record${surplus.length === 1 ? '' : 's'} ${listed(surplus)} of ${hostname}`;
+  const allOurs = ours.length > 0 && ours.length === addresses.length;
+  const { type: wanted } = recordFor(finding);
+  return {
+    summary: allOurs
+      ? `${hostname} has our address in ${type} records of its own; those would stay behind when our addresses change, so it must follow ${target} instead.`
+      : `${hostname} has ${type} records that send its visitors elsewhere and stand in the way of the ${wanted} record.`,
+    expected: recordIn(finding),
+    found: `${type} ${listed(addresses)}`,
+    action: apex
+      ? `Delete ${theRecords}. If the record that leads here is not there yet, create: ${recordIn(finding)}.`
+      : (beforeWildcard(
+          finding,
+          `If there are ${type} records of exactly that name, delete those first.`,
+        ) ?? `${mailFirst(finding)}Delete ${theRecords}, then create: ${recordIn(finding)}.`),
+  };
 }

@@ -1,5 +1,6 @@
 /** Addresses of reverse proxies that stand in for a customer's record and hide it. */
 import ipaddr from 'ipaddr.js';
+import { addressesInTheWay, type DiagnosisInput, unique, zoneServers } from './input.ts';
 
 /** Published at https://www.cloudflare.com/ips-v4 and /ips-v6. */
 const cloudflare = [
@@ -46,4 +47,24 @@ function isCloudflare(address: string): boolean {
     ipaddr.isValid(address) &&
     ipaddr.subnetMatch(ipaddr.process(address), { cloudflare }, '') === 'cloudflare'
   );
+}
+
+/** The addresses of a proxy in place of the record, at a subdomain or an apex. */
+export function proxyInTheWay(
+  input: DiagnosisInput,
+): { readonly by: typeof CLOUDFLARE; readonly addresses: readonly string[] } | undefined {
+  const addresses = unique([...addressesInTheWay(input, 'a'), ...addressesInTheWay(input, 'aaaa')]);
+  const by = proxyOf(addresses);
+  // A platform may stand behind the same proxy: then these are just its addresses.
+  return by === null || addresses.some(input.isOwn) ? undefined : { by, addresses };
+}
+
+/** Whether the proxy is all that is wrong with the addresses: the zone is served by who runs it. */
+export function isProxiedHere(input: DiagnosisInput): boolean {
+  const { delegation } = input.observation;
+  const lists =
+    delegation?.kind === 'delegated'
+      ? [delegation.atParent, delegation.atZone ?? []]
+      : [zoneServers(input.observation)];
+  return lists.some(areCloudflareServers) && proxyInTheWay(input) !== undefined;
 }

@@ -3,9 +3,9 @@
 import type { Verdict } from '../life/lifecycle.ts';
 import type { DnsRecord } from '../names/instructions.ts';
 import { shortList } from '../names/printable.ts';
-import type { Unasked } from './findings.ts';
-import type { Answer, Observation } from './observation.ts';
-import { type Pointing, pointingOf, type Shown } from './pointing.ts';
+import { unique } from './input.ts';
+import { type Answer, type Observation, recordsOf, type ServerView } from './observation.ts';
+import { type Pointing, pointingOf, type Shown, type Unasked } from './server-pointing.ts';
 import { foreign } from './words.ts';
 
 /** One server, and whether what it shows is the record that should be there. */
@@ -111,4 +111,18 @@ export function durationInWords(seconds: number): string {
     if (seconds >= size && seconds % size === 0) return `${seconds / size} ${unit}`;
   }
   return `${seconds} s`;
+}
+
+/** Records named in a short text; the rest is counted. */
+const BRIEF_MAX = 3;
+
+/** What a server or resolver shows, in a few words: `A 192.0.2.1`, `CNAME other.net`, `no such name`, `no record`. */
+export function showing({ cname, a, aaaa }: Pick<ServerView, 'cname' | 'a' | 'aaaa'>): string {
+  const parts = [
+    ...unique(recordsOf(cname)).map((alias) => `CNAME ${alias}`),
+    ...unique(recordsOf(a)).map((address) => `A ${address}`),
+    ...unique(recordsOf(aaaa)).map((address) => `AAAA ${address}`),
+  ];
+  if (parts.length > 0) return shortList(parts, BRIEF_MAX);
+  return [cname, a, aaaa].some(({ kind }) => kind === 'nxdomain') ? 'no such name' : 'no record';
 }

@@ -2,7 +2,7 @@
 import { recordFor } from '../names/instructions.ts';
 import { printable, shortList } from '../names/printable.ts';
 import { splitAtZone } from '../names/zone.ts';
-import type { FindingCode, FindingOf, Outcome } from './findings.ts';
+import type { Outcome } from './server-pointing.ts';
 
 /** Sentences or short lines, safe to show anywhere but in HTML without escaping. */
 export type Words = {
@@ -12,12 +12,10 @@ export type Words = {
   readonly action: string;
 };
 
-/** The words of some findings: total over their codes. */
-export type WordsFor<C extends FindingCode> = {
-  readonly [K in C]: (finding: FindingOf<K>) => Words;
-};
-
-/** What a finding about the record says of it; `zone` where it goes into one below the registrable domain. */
+/**
+ * What the record must do: lead visitors of `hostname` to `target`. `zone`: the zone that it goes into, where that is
+ * not the registrable domain but one delegated below it.
+ */
 export type Wanted = {
   readonly hostname: string;
   readonly target: string;

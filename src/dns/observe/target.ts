@@ -9,7 +9,7 @@ import {
   recordsOf,
   type ServerView,
 } from '../../core/diagnosis/observation.ts';
-import { pointingOf, pointingOfAll } from '../../core/diagnosis/pointing.ts';
+import { pointingOf, pointingOfAll } from '../../core/diagnosis/server-pointing.ts';
 import type { Verdict } from '../../core/life/lifecycle.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import { followAliases } from '../servers/aliases.ts';

@@ -3,7 +3,7 @@ import { isLocalAuthority } from '../../certificates/authorities/local.ts';
 import { browserWarning } from '../../core/certificates/browser-warning.ts';
 import { explainProblem } from '../../core/certificates/problem-words.ts';
 import { explain } from '../../core/diagnosis/explain.ts';
-import { zoneServers } from '../../core/diagnosis/look.ts';
+import { zoneServers } from '../../core/diagnosis/input.ts';
 import type { Observation } from '../../core/diagnosis/observation.ts';
 import { providerOf } from '../../core/diagnosis/providers.ts';
 import { serversShow } from '../../core/diagnosis/shows.ts';

@@ -1,8 +1,9 @@
 /** What the API says of a domain, as schemas: domain-view.ts makes it, and the OpenAPI document is made from them. */
 import { z } from 'zod';
 import { nextActions } from '../../core/certificates/escalation-words.ts';
-import type { FindingCode, Severity } from '../../core/diagnosis/findings.ts';
-import { caaHintWords, type ExplainedHint, hintWords } from '../../core/diagnosis/words-hints.ts';
+import { caaHintWords } from '../../core/diagnosis/caa/caa-words.ts';
+import { meanings, type Severity } from '../../core/diagnosis/findings.ts';
+import { type ExplainedHint, hintWords } from '../../core/diagnosis/hints.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { certificate } from './certificates.ts';
@@ -53,33 +54,7 @@ export const dnsRecord = z
   })
   .meta({ id: 'DomainRecord', description: 'The DNS record to create; it never changes' });
 
-export const findingCode = explainedEnum('FindingCode', 'What was found', {
-  domain_unregistered: 'Nobody has registered the domain',
-  name_servers_disagree: 'Some name servers have the record, others do not',
-  proxied: "A proxy's addresses stand where the CNAME should show",
-  conflicting_a: 'A records stand in the way',
-  conflicting_aaaa: 'AAAA records stand in the way',
-  cname_loop: 'The CNAME leads back to itself',
-  cname_mismatch: "The CNAME's value is not the one shown",
-  cname_at_apex: 'A CNAME at the apex, where none may be',
-  apex_mixed: 'The apex shows foreign addresses beside ours',
-  apex_elsewhere: 'The apex shows foreign addresses',
-  record_missing: 'Nothing at the name points here',
-  dnssec_bogus: 'Its DNSSEC is broken, so most of the world cannot see it',
-  caa_blocks: 'A CAA record does not let our certificate authority issue',
-  caa_unknown: 'A CAA question got no answer, so no certificate authority may issue',
-  held_elsewhere: 'Another project on this platform has added this apex, too',
-  mail_at_name: 'Mail arrives at the name, which a CNAME would end',
-  name_server_lame: 'A listed name server does not know the zone',
-  name_server_unreachable: 'A listed name server cannot be reached',
-  delegation_mismatch: 'The zone and the one above list different name servers',
-  wildcard_answers: 'A wildcard shows the record, not one of its own',
-  reserved_address: 'An address that nobody can reach',
-  caa_warns: 'Our certificate authority may issue, but by luck',
-  apex_partial: 'The apex shows some of our addresses only',
-  old_answer_cached: 'It is right; some resolvers remember what was before',
-  dns_unknown: 'No server gave an answer that says anything; nothing is known to be wrong',
-} satisfies Readonly<Record<FindingCode, string>>);
+export const findingCode = explainedEnum('FindingCode', 'What was found', meanings);
 
 export const severity = explainedEnum('Severity', 'How grave it is', {
   blocks: 'The domain cannot go on',

@@ -1,6 +1,6 @@
 /** Where several certificate authorities may issue, CAA keeps back only what it forbids all of them. */
 import { describe, expect, it } from 'vitest';
-import { diagnoseForAny } from '../../../src/core/diagnosis/diagnose-for.ts';
+import { diagnoseForAny } from '../../../src/core/diagnosis/diagnosis.ts';
 import { explain } from '../../../src/core/diagnosis/explain.ts';
 import {
   expectedFor,

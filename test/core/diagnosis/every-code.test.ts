@@ -1,7 +1,7 @@
 /** For every finding a look that makes it, with its evidence: a new code does not compile until it is here. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import { type FindingCode, severities } from '../../../src/core/diagnosis/findings.ts';
+import { type FindingCode, rules, severities } from '../../../src/core/diagnosis/findings.ts';
 import type { Observation } from '../../../src/core/diagnosis/observation.ts';
 import {
   delegated,
@@ -223,4 +223,9 @@ describe('every finding comes of a look', () => {
     const made = new Set<string>(Object.keys(rows));
     expect(Object.keys(severities).filter((code) => !made.has(code))).toEqual(['held_elsewhere']);
   });
+});
+
+it('no two findings stand in the same place', () => {
+  const orders = rules.map(({ order }) => order);
+  expect(new Set(orders).size).toBe(orders.length);
 });

@@ -1,8 +1,12 @@
 /** The slips that a look can tell, read from zones as customers make them. */
 import { describe, expect, it } from 'vitest';
-import { isRelativeTarget, isTargetWithJunk } from '../../../src/core/diagnosis/alias-text.ts';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import type { Hint, HintCode } from '../../../src/core/diagnosis/findings.ts';
+import {
+  type Hint,
+  type HintCode,
+  isRelativeTarget,
+  isTargetWithJunk,
+} from '../../../src/core/diagnosis/hints.ts';
 import {
   expectedFor,
   mute,

@@ -1,10 +1,6 @@
 /** One finding of each code, and the same with hostile evidence: a new code does not compile until it is here. */
-import type {
-  FindingCode,
-  FindingOf,
-  Hint,
-  HintCode,
-} from '../../../src/core/diagnosis/findings.ts';
+import type { FindingCode, FindingOf } from '../../../src/core/diagnosis/findings.ts';
+import type { Hint, HintCode } from '../../../src/core/diagnosis/hints.ts';
 import { proofRecordFor } from '../../../src/core/names/proof.ts';
 
 export const hostname = 'docs.example.com';

@@ -1,6 +1,6 @@
 /** The shared CAA vectors over the real wire; test/core/caa/ has them without one. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { judgeCaa } from '../../../src/core/diagnosis/caa/caa.ts';
+import { evaluateCaa } from '../../../src/core/diagnosis/caa/caa.ts';
 import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
 import { splitAtZone } from '../../../src/core/names/zone.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
@@ -71,7 +71,7 @@ describe('the climb of each vector', () => {
   it.each(vectors.vectors)('$id: $request is $expect', async (vector) => {
     const { observer } = await open(vector);
     const levels = await observer.lookupCaa(vector.request);
-    const verdict = judgeCaa(levels, ours, { wildcard: vector.wildcard });
+    const verdict = evaluateCaa(levels, ours, { wildcard: vector.wildcard });
     expect(verdict.kind).toBe(vector.expect);
     if (verdict.kind === 'unknown') return;
     expect(verdict.foundAt).toBe(vector.foundAt ?? null);

@@ -1,10 +1,7 @@
 /** Every finding and every hint over the real wire: name servers on loopback, an observation, its diagnosis, its words. */
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  type FindingCode,
-  type HintCode,
-  severities,
-} from '../../../src/core/diagnosis/findings.ts';
+import { type FindingCode, severities } from '../../../src/core/diagnosis/findings.ts';
+import type { HintCode } from '../../../src/core/diagnosis/hints.ts';
 import type { LabDnsServer } from '../../../src/lab/dns-server.ts';
 import { caaRows } from './caa-rows.ts';
 import { closeInternet, openInternet } from './internet.ts';

@@ -1,6 +1,6 @@
 /** What `signpost zone` prints, served by NSD and BIND, and what it changes for customers whose own CAA records forbid us. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { judgeCaa } from '../../../src/core/diagnosis/caa/caa.ts';
+import { evaluateCaa } from '../../../src/core/diagnosis/caa/caa.ts';
 import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
 import { inMasterFile, platformZone } from '../../../src/core/names/platform-zone.ts';
 import { createExamine } from '../../../src/dns/examine.ts';
@@ -111,7 +111,7 @@ describe.skipIf(lacksNameServers('the platform’s zone in NSD and BIND'))(
       expect(diagnosis.findings.map(({ code }) => code)).toEqual(codes);
       expect(diagnosis.verdict).toBe(codes.length === 0 ? 'right' : 'wrong');
       // And as it is asked once more before an order.
-      const kind = judgeCaa(await observer.lookupCaa(hostname), ca, { wildcard: false }).kind;
+      const kind = evaluateCaa(await observer.lookupCaa(hostname), ca, { wildcard: false }).kind;
       expect(kind).toBe(codes.length === 0 ? 'allow' : 'deny');
     });
 

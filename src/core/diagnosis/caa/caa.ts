@@ -1,8 +1,8 @@
 /** The climb for CAA records (RFC 8659, 3): which names to ask, and what the answers come to. */
 
 import { isLaboratoryTld } from '../../names/zone.ts';
-import type { CaaWarning, Outcome } from '../findings.ts';
 import { type CaaLevel, type CaaRecord, recordsOf } from '../observation.ts';
+import type { Outcome } from '../server-pointing.ts';
 import {
   authorityReading,
   type CaaAuthority,
@@ -18,6 +18,12 @@ import {
   rfcReading,
 } from './caa-set.ts';
 import { presentationOf, recordToAdd } from './caa-value.ts';
+
+/**
+ * `rfc_denies`: by the letter of the RFCs the set forbids our authority. `account_untold`: it names an account, and we
+ * do not know ours yet. `misspelt`: a record that was meant for our authority allows nobody.
+ */
+export type CaaWarning = 'rfc_denies' | 'account_untold' | 'misspelt';
 
 type Permission = 'allow' | 'deny';
 
@@ -71,7 +77,7 @@ export function caaLevels(hostname: string): string[] {
  * Judges the climb of one name (each name of a request has its own). `levels` as caaLevels orders them, down to
  * the first that has a set or gave no answer. Only the nearest set counts; what lies above it is not looked at.
  */
-export function judgeCaa(
+export function evaluateCaa(
   levels: readonly CaaLevel[],
   ca: CaaAuthority,
   { wildcard }: { readonly wildcard: boolean },
@@ -83,7 +89,7 @@ export function judgeCaa(
       return { kind: 'unknown', name: level.name, ...endOf(level), outcome };
     }
     const records = recordsOf(level.answer);
-    if (records.length > 0) return judgeSet(level, records, ca, wildcard);
+    if (records.length > 0) return evaluateSet(level, records, ca, wildcard);
   }
   return { kind: 'allow', foundAt: null, records: [], warnings: [], rfc: 'allow' };
 }
@@ -108,7 +114,7 @@ function missing(name: string, kind: CaaLevel['answer']['kind']): Outcome | 'nxd
   }
 }
 
-function judgeSet(
+function evaluateSet(
   level: CaaLevel,
   set: readonly CaaRecord[],
   ca: CaaAuthority,

@@ -1,28 +1,43 @@
 /**
- * Words for a name that another project has, too: which record proves whose it is, and how far that is. Whether the other
- * one holds it is not told.
+ * The finding about a name that another project has, too: which record proves whose it is, and how far that is. Whether
+ * the other one holds it is not said.
  */
 import type { Proof, ProofSeen } from '../names/proof.ts';
-import { listed, type WordsFor } from './words.ts';
+import type { FamilyOf } from './finding.ts';
+import { listed } from './words.ts';
 
-export const claimWords: WordsFor<'held_elsewhere'> = {
-  held_elsewhere: ({ hostname, proof }) => {
-    const summary = `Another project has added ${hostname}, too, and its addresses do not say whose it is.`;
-    if (proof === undefined) {
+export type ClaimFinding =
+  /**
+   * An apex that another project holds, or has pending, too: addresses do not say whose it is, so it moves nowhere until
+   * `proof.record` is there. `proof` is missing in findings of before there was one.
+   */
+  { readonly code: 'held_elsewhere'; readonly hostname: string; readonly proof?: Proof };
+
+export const claims: FamilyOf<ClaimFinding> = {
+  held_elsewhere: {
+    meaning: 'Another project on this platform has added this apex, too',
+    severity: 'blocks',
+    actor: 'customer',
+    order: 150,
+    check: null,
+    explain: ({ hostname, proof }) => {
+      const summary = `Another project has added ${hostname}, too, and its addresses do not say whose it is.`;
+      if (proof === undefined) {
+        return {
+          summary,
+          expected: `${hostname} in one project only.`,
+          found: `${hostname} is in another project, too.`,
+          action: `Remove ${hostname} from the other project; it goes on here by itself. The next look tells which record proves that it is yours.`,
+        };
+      }
+      const { type, fullName, value } = proof.record;
       return {
         summary,
-        expected: `${hostname} in one project only.`,
-        found: `${hostname} is in another project, too.`,
-        action: `Remove ${hostname} from the other project; it goes on here by itself. The next look tells which record proves that it is yours.`,
+        expected: `${type} ${fullName} → ${value}`,
+        found: found[proof.seen](proof),
+        action: actions[proof.seen](proof, hostname),
       };
-    }
-    const { type, fullName, value } = proof.record;
-    return {
-      summary,
-      expected: `${type} ${fullName} → ${value}`,
-      found: found[proof.seen](proof),
-      action: actions[proof.seen](proof, hostname),
-    };
+    },
   },
 };
 

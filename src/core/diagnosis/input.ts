@@ -3,12 +3,17 @@
 import type { Verdict } from '../life/lifecycle.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../names/instructions.ts';
 import { splitAtZone } from '../names/zone.ts';
-import { type CaaVerdict, judgeCaa } from './caa/caa.ts';
+import { type CaaVerdict, evaluateCaa } from './caa/caa.ts';
 import type { CaaAuthority } from './caa/caa-set.ts';
-import type { Finding } from './findings.ts';
 import { type Observation, recordsOf, type ServerView } from './observation.ts';
-import { isOther, ownAddresses, type Pointing, pointingOf, pointingOfAll } from './pointing.ts';
 import { type Provider, providerOf } from './providers.ts';
+import {
+  isOther,
+  ownAddresses,
+  type Pointing,
+  pointingOf,
+  pointingOfAll,
+} from './server-pointing.ts';
 
 /** What a look is measured against. `allowPrivate`: in a laboratory reserved addresses are fine. */
 export type Expected = {
@@ -21,7 +26,7 @@ export type Expected = {
 /** One server, and where it says the name points. */
 export type Judged = { readonly view: ServerView; readonly pointing: Pointing };
 
-export type Look = {
+export type DiagnosisInput = {
   readonly observation: Observation;
   readonly expected: Expected;
   readonly record: DnsRecord;
@@ -47,11 +52,8 @@ export type Look = {
   readonly caa: CaaVerdict | null;
 };
 
-/** One thing to look for. Pure, and quick to say no. */
-export type Check = (look: Look) => Finding | undefined;
-
 /** Gathers what the checks need. */
-export function gather(observation: Observation, expected: Expected): Look {
+export function gather(observation: Observation, expected: Expected): DiagnosisInput {
   const { hostname, target } = expected;
   const { targetAddresses, delegation } = observation;
   const below = zoneBelow(observation);
@@ -96,7 +98,7 @@ export function zoneServers({ view, delegation, servers }: Observation): readonl
 }
 
 /** The aliases that are in the way, sorted. */
-export function wrongAliases({ wrong }: Look): readonly string[] {
+export function wrongAliases({ wrong }: DiagnosisInput): readonly string[] {
   return unique(
     wrong.flatMap(({ pointing }) =>
       pointing.kind === 'elsewhere' && pointing.cname !== null ? [pointing.cname] : [],
@@ -105,7 +107,10 @@ export function wrongAliases({ wrong }: Look): readonly string[] {
 }
 
 /** All addresses of a family at the name, of the servers that show something in the way; sorted. */
-export function addressesInTheWay({ wrong }: Look, family: 'a' | 'aaaa'): readonly string[] {
+export function addressesInTheWay(
+  { wrong }: DiagnosisInput,
+  family: 'a' | 'aaaa',
+): readonly string[] {
   return unique(
     wrong.flatMap(({ view, pointing }) =>
       pointing.kind === 'elsewhere' ? recordsOf(view[family]) : [],
@@ -114,7 +119,7 @@ export function addressesInTheWay({ wrong }: Look, family: 'a' | 'aaaa'): readon
 }
 
 /** What decides how the record of an apex can be made: the provider, and the addresses that may stand in its place. */
-export function choicesIn({ provider, apex, observation: { targetAddresses } }: Look): {
+export function choicesIn({ provider, apex, observation: { targetAddresses } }: DiagnosisInput): {
   readonly provider?: string;
   readonly ourAddresses?: readonly string[];
 } {
@@ -149,6 +154,6 @@ function climbVerdict(
   pointing: Verdict,
 ): CaaVerdict | null {
   if (pointing === 'unknown') return null;
-  if (caa !== null && caa.length > 0) return judgeCaa(caa, ca, { wildcard: false });
+  if (caa !== null && caa.length > 0) return evaluateCaa(caa, ca, { wildcard: false });
   return pointing === 'right' ? { kind: 'unknown', name: hostname, outcome: 'timeout' } : null;
 }

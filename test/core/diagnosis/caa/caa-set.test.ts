@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { judgeCaa } from '../../../src/core/diagnosis/caa/caa.ts';
-import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
-import type { CaaRecord } from '../../../src/core/diagnosis/observation.ts';
-import { levelsIn, caaRecord as record } from '../support/caa-zone.ts';
+import { evaluateCaa } from '../../../../src/core/diagnosis/caa/caa.ts';
+import type { CaaAuthority } from '../../../../src/core/diagnosis/caa/caa-set.ts';
+import type { CaaRecord } from '../../../../src/core/diagnosis/observation.ts';
+import { levelsIn, caaRecord as record } from '../../support/caa-zone.ts';
 
 const ACCOUNT = 'https://acme.example/acct/123';
 const ours: CaaAuthority = {
@@ -12,7 +12,7 @@ const ours: CaaAuthority = {
 };
 
 function judge(records: readonly CaaRecord[], ca = ours, wildcard = false) {
-  return judgeCaa(levelsIn({ 'a.com': records }, 'a.com'), ca, { wildcard });
+  return evaluateCaa(levelsIn({ 'a.com': records }, 'a.com'), ca, { wildcard });
 }
 
 type Row = readonly [records: readonly string[], outcome: string, rfc?: 'allow' | 'deny'];

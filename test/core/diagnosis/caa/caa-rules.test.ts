@@ -1,8 +1,8 @@
 /** The rules of RFC 8659 and RFC 8657, and what Let's Encrypt makes of them, sentence by sentence. */
 import { describe, expect, it } from 'vitest';
-import { judgeCaa } from '../../../src/core/diagnosis/caa/caa.ts';
-import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
-import { type CaaZone, caaRecord, levelsIn } from '../support/caa-zone.ts';
+import { evaluateCaa } from '../../../../src/core/diagnosis/caa/caa.ts';
+import type { CaaAuthority } from '../../../../src/core/diagnosis/caa/caa-set.ts';
+import { type CaaZone, caaRecord, levelsIn } from '../../support/caa-zone.ts';
 
 const account = 'https://acme.example/acct/123';
 const ours: CaaAuthority = {
@@ -22,7 +22,7 @@ function judge(zone: Zone, request: string) {
     ([name, entry]) => [name, Array.isArray(entry) ? entry.map(caaRecord) : entry] as const,
   );
   const wildcard = request.startsWith('*.');
-  return judgeCaa(levelsIn(Object.fromEntries(records) as CaaZone, request), ours, { wildcard }); // made just above
+  return evaluateCaa(levelsIn(Object.fromEntries(records) as CaaZone, request), ours, { wildcard }); // made just above
 }
 
 function hold(request: string, rows: readonly Row[]): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { presentationOf, recordToAdd } from '../../../src/core/diagnosis/caa/caa-value.ts';
+import { presentationOf, recordToAdd } from '../../../../src/core/diagnosis/caa/caa-value.ts';
 
 describe('a CAA record as it is shown', () => {
   it.each([

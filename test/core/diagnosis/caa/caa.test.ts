@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { caaLevels, judgeCaa } from '../../../src/core/diagnosis/caa/caa.ts';
-import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
-import type { CaaWarning } from '../../../src/core/diagnosis/findings.ts';
-import { type CaaZone, levelsIn } from '../support/caa-zone.ts';
+import type { CaaWarning } from '../../../../src/core/diagnosis/caa/caa.ts';
+import { caaLevels, evaluateCaa } from '../../../../src/core/diagnosis/caa/caa.ts';
+import type { CaaAuthority } from '../../../../src/core/diagnosis/caa/caa-set.ts';
+import { type CaaZone, levelsIn } from '../../support/caa-zone.ts';
 
 type Vector = {
   readonly id: string;
@@ -18,7 +18,7 @@ type Vector = {
 const file: {
   readonly ca: { readonly issuer: string; readonly accountUri: string };
   readonly vectors: readonly Vector[];
-} = JSON.parse(readFileSync(new URL('../../vectors/caa.json', import.meta.url), 'utf8'));
+} = JSON.parse(readFileSync(new URL('../../../vectors/caa.json', import.meta.url), 'utf8'));
 
 const ours: CaaAuthority = {
   issuerDomains: [file.ca.issuer],
@@ -29,7 +29,7 @@ const ours: CaaAuthority = {
 describe('the vectors', () => {
   it.each(file.vectors)('$id: $request is $expect', (vector) => {
     const { zone, request, wildcard } = vector;
-    const verdict = judgeCaa(levelsIn(zone, request), ours, { wildcard });
+    const verdict = evaluateCaa(levelsIn(zone, request), ours, { wildcard });
     expect(verdict.kind).toBe(vector.expect);
     if (verdict.kind === 'unknown') return;
     expect(verdict.foundAt).toBe(vector.foundAt ?? null);
@@ -97,21 +97,21 @@ describe('the climb', () => {
     ],
   ];
   it.each(rows)('%s', (_, zone, expected) => {
-    expect(judgeCaa(levelsIn(zone, 'a.example.com'), ours, { wildcard: false })).toMatchObject(
+    expect(evaluateCaa(levelsIn(zone, 'a.example.com'), ours, { wildcard: false })).toMatchObject(
       expected,
     );
   });
 
   it('goes on in a laboratory, whose top-level domain no registry has', () => {
     const levels = levelsIn({ test: 'NXDOMAIN' }, 'docs.lab.test');
-    expect(judgeCaa(levels, ours, { wildcard: false })).toMatchObject({ kind: 'allow' });
+    expect(evaluateCaa(levels, ours, { wildcard: false })).toMatchObject({ kind: 'allow' });
   });
 });
 
 describe('a verdict', () => {
   it('shows the whole set, what to remove and why', () => {
     const zone = { 'a.com': [{ flags: 129, tag: 'Foo', value: 'x"y' }, issue(' letsencrypt.org')] };
-    expect(judgeCaa(levelsIn(zone, 'a.com'), ours, { wildcard: false })).toEqual({
+    expect(evaluateCaa(levelsIn(zone, 'a.com'), ours, { wildcard: false })).toEqual({
       kind: 'deny',
       foundAt: 'a.com',
       records: ['0 issue " letsencrypt.org"', '129 Foo "x\\"y"'],
@@ -125,7 +125,7 @@ describe('a verdict', () => {
   it('shows the set that lets us issue, in one order whatever the servers do', () => {
     const records = [issue('letsencrypt.org'), issue('ca.com')];
     for (const some of [records, [...records].reverse()]) {
-      expect(judgeCaa(levelsIn({ 'a.com': some }, 'a.com'), ours, { wildcard: false })).toEqual({
+      expect(evaluateCaa(levelsIn({ 'a.com': some }, 'a.com'), ours, { wildcard: false })).toEqual({
         kind: 'allow',
         foundAt: 'a.com',
         records: ['0 issue "ca.com"', '0 issue "letsencrypt.org"'],
@@ -136,7 +136,7 @@ describe('a verdict', () => {
   });
 
   it('has neither records nor warnings where there is no set', () => {
-    expect(judgeCaa(levelsIn({}, 'a.com'), ours, { wildcard: false })).toEqual({
+    expect(evaluateCaa(levelsIn({}, 'a.com'), ours, { wildcard: false })).toEqual({
       kind: 'allow',
       foundAt: null,
       records: [],
@@ -147,7 +147,7 @@ describe('a verdict', () => {
 
   it('names our method where a record for our authority leaves it out, and only there', () => {
     const judged = (value: string) =>
-      judgeCaa(levelsIn({ 'a.com': [issue(value)] }, 'a.com'), ours, { wildcard: false });
+      evaluateCaa(levelsIn({ 'a.com': [issue(value)] }, 'a.com'), ours, { wildcard: false });
     expect(judged('letsencrypt.org; validationmethods=dns-01')).toMatchObject({
       reason: 'other_method',
       method: 'http-01',
@@ -158,7 +158,7 @@ describe('a verdict', () => {
   it('is about each identity of the authority', () => {
     const both: CaaAuthority = { ...ours, issuerDomains: ['ssl.com', 'letsencrypt.org'] };
     const levels = levelsIn({ 'a.com': set }, 'a.com');
-    expect(judgeCaa(levels, both, { wildcard: false })).toMatchObject({ kind: 'allow' });
+    expect(evaluateCaa(levels, both, { wildcard: false })).toMatchObject({ kind: 'allow' });
   });
 });
 
@@ -197,6 +197,6 @@ describe('a permission warns', () => {
   ];
   it.each(rows)('%s', (_, ca, values, warnings) => {
     const levels = levelsIn({ 'a.com': values.map((value) => issue(value)) }, 'a.com');
-    expect(judgeCaa(levels, ca, { wildcard: false })).toMatchObject({ kind: 'allow', warnings });
+    expect(evaluateCaa(levels, ca, { wildcard: false })).toMatchObject({ kind: 'allow', warnings });
   });
 });

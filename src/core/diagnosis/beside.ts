@@ -1,0 +1,143 @@
+/** Findings about what stands beside the record or in front of it: mail, a wildcard, a proxy. */
+
+import type { FamilyOf } from './finding.ts';
+import { type Hint, wildcardFor } from './hints.ts';
+import { type DiagnosisInput, unique } from './input.ts';
+import { recordsOf } from './observation.ts';
+import { isProxiedHere, proxyInTheWay } from './proxies.ts';
+import { isSameName, ownAddresses } from './server-pointing.ts';
+import { addressRecords, foreign, listed, recordIn, type Wanted } from './words.ts';
+
+/** What stands beside the record, or in front of it. */
+export type BesideFinding =
+  /** `exchanges`: `10 mx.example.net`. A CNAME here would end the mail of this name (RFC 1034, 3.6.2). */
+  | (Wanted & { readonly code: 'mail_at_name'; readonly exchanges: readonly string[] })
+  /** `wildcard`: `*.example.com` */
+  | (Wanted & { readonly code: 'wildcard_answers'; readonly wildcard: string })
+  | (Wanted & {
+      readonly code: 'proxied';
+      readonly by: string;
+      readonly addresses: readonly string[];
+    });
+
+export const beside: FamilyOf<BesideFinding> = {
+  mail_at_name: {
+    meaning: 'Mail arrives at the name, which a CNAME would end',
+    severity: 'warns',
+    actor: 'customer',
+    order: 160,
+    check: mailAtName,
+    explain: (finding) => {
+      const { hostname } = finding;
+      return {
+        summary: `${hostname} receives mail, and a CNAME record would end that: it tolerates no other record beside it.`,
+        expected: `No MX records at ${hostname}, beside: ${recordIn(finding)}`,
+        found: `MX ${listed(finding.exchanges)}`,
+        action: `If nobody uses mail addresses that end in @${hostname}: delete the MX records there, then create the CNAME record. If somebody does: keep them, and add another name here instead, for example www.${hostname}.`,
+      };
+    },
+  },
+  wildcard_answers: {
+    meaning: 'A wildcard shows the record, not one of its own',
+    severity: 'warns',
+    actor: 'customer',
+    order: 200,
+    check: wildcardAnswers,
+    explain: (finding) => {
+      const { hostname } = finding;
+      const wildcard = foreign(finding.wildcard);
+      return {
+        summary: `The wildcard ${wildcard} leads every name beside ${hostname} here, and perhaps ${hostname}, too: the DNS cannot tell.`,
+        expected: recordIn(finding),
+        found: `A random name beside ${hostname} gets the same answer.`,
+        action: `If you have created a record of its own for ${hostname}, nothing is to do. Otherwise create one, to be safe when ${wildcard} changes: ${recordIn(finding)}.`,
+      };
+    },
+  },
+  proxied: {
+    meaning: "A proxy's addresses stand where the CNAME should show",
+    severity: 'blocks',
+    actor: 'customer',
+    order: 30,
+    // Elsewhere the addresses may be those of another site behind the same proxy.
+    orderFor: (input) => (isProxiedHere(input) ? 30 : 105),
+    check: proxied,
+    explain: (finding) => {
+      const { hostname, target, addresses } = finding;
+      const by = foreign(finding.by);
+      return {
+        summary: `${hostname} shows addresses of ${by}’s proxy, so the DNS does not tell where it leads, and a certificate cannot be relied on.`,
+        expected: `${recordIn(finding)}, not proxied`,
+        found: `Addresses of ${by}: ${addressRecords(addresses)}`,
+        action:
+          finding.by === 'Cloudflare'
+            ? `If this is your own site behind Cloudflare: there, under DNS → Records, edit the record of ${hostname} and set its proxy status from “Proxied” (orange cloud) to “DNS only” (grey cloud). Its value must be exactly ${target}. If it is somebody else’s site: delete these addresses where your DNS is, and create the record.`
+            : `If this is your own site behind ${by}: switch the proxy off there for ${hostname}, so that the DNS shows the record itself. Its value must be exactly ${target}.`,
+      };
+    },
+  },
+};
+
+/** Mail is delivered to this name, and the CNAME that is to be created would end that. */
+function mailAtName(
+  input: DiagnosisInput,
+): (BesideFinding & { readonly code: 'mail_at_name' }) | undefined {
+  if (input.pointing === 'right' || input.unregistered) return undefined;
+  const { exchanges } = mailIn(input);
+  return exchanges === undefined ? undefined : { code: 'mail_at_name', ...input.wanted, exchanges };
+}
+
+/** The MX records that a CNAME would end; beside an ALIAS they may stay. */
+export function mailIn(input: DiagnosisInput): { readonly exchanges?: readonly string[] } {
+  const exchanges = unique(
+    input.servers
+      .filter(({ view }) => view.state === 'answers')
+      .flatMap(({ view }) => recordsOf(view.mx))
+      // RFC 7505: a "null MX" says that no mail is wanted.
+      .filter((exchange) => !/^\d+ \.?$/.test(exchange)),
+  );
+  return input.apex || exchanges.length === 0 ? {} : { exchanges };
+}
+
+export type Masked = Wanted & {
+  readonly exchanges?: readonly string[];
+  readonly hints?: readonly Hint[];
+};
+
+/** What to do about mail before a CNAME ends it (RFC 1034, 3.6.2); empty where there is none. */
+export function mailFirst(finding: Masked): string {
+  const { hostname, exchanges = [] } = finding;
+  if (exchanges.length === 0) return '';
+  const own = wildcardIn(finding) === undefined ? ' and delete its MX records' : '';
+  return `${hostname} receives mail (MX ${listed(exchanges)}), which a CNAME record would end. First move the mail to another name${own}; or keep it, and add another name here instead, for example www.${hostname}. `;
+}
+
+export function wildcardIn({ hints = [] }: Masked): string | undefined {
+  const hint = hints.find(({ code }) => code === 'wildcard_masks');
+  return hint?.code === 'wildcard_masks' ? foreign(hint.wildcard) : undefined;
+}
+
+/** It points here, and so does every name beside it. */
+function wildcardAnswers(
+  input: DiagnosisInput,
+): (BesideFinding & { readonly code: 'wildcard_answers' }) | undefined {
+  const { sibling } = input.observation.nearby;
+  if (sibling === null || input.apex || input.pointing !== 'right') return undefined;
+  const { hostname, target } = input.wanted;
+  const isOwn = ownAddresses(input.observation.targetAddresses);
+  const addresses = recordsOf(sibling.a);
+  const same =
+    recordsOf(sibling.cname).some((alias) => isSameName(alias, target)) ||
+    (addresses.length > 0 && addresses.every(isOwn));
+  return same
+    ? { code: 'wildcard_answers', ...input.wanted, wildcard: wildcardFor(hostname) }
+    : undefined;
+}
+
+/** The addresses of a proxy in place of the record, at a subdomain or an apex. */
+function proxied(
+  input: DiagnosisInput,
+): (BesideFinding & { readonly code: 'proxied' }) | undefined {
+  const found = proxyInTheWay(input);
+  return found === undefined ? undefined : { code: 'proxied', ...input.wanted, ...found };
+}

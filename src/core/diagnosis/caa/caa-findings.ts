@@ -1,0 +1,292 @@
+/** Findings about CAA: whether our certificate authority may issue for the name, and the record that lets it. */
+import { splitAtZone } from '../../names/zone.ts';
+import type { FamilyOf } from '../finding.ts';
+import { type DiagnosisInput, unique } from '../input.ts';
+import { isSameName, type Outcome } from '../server-pointing.ts';
+import { foreign, foreignName, listed, outcomes, type Words } from '../words.ts';
+import type { CaaWarning } from './caa.ts';
+import type { CaaDenial, CaaHint } from './caa-set.ts';
+import { withoutParameters } from './caa-value.ts';
+import { advice, caaHintWords } from './caa-words.ts';
+
+/** What CAA records mean for our certificate. */
+export type CaaFinding =
+  | {
+      readonly code: 'caa_blocks';
+      readonly hostname: string;
+      /** Where the set was found: the host name or an ancestor (RFC 8659, 3). */
+      readonly foundAt: string;
+      /** The name behind `foundAt`'s alias that holds the set; `ours`: the platform's own target. */
+      readonly publishedAt?: string;
+      readonly ours?: true;
+      /** The set in presentation form, e.g. `0 issue "ca.example"`. */
+      readonly records: readonly string[];
+      /** The record that would allow us, in presentation form. */
+      readonly toAdd: string;
+      /** Those that would allow the certificate authorities that stand in for the first, where there are any. */
+      readonly orToAdd?: readonly string[];
+      /** Those that forbid whatever else is there (RFC 8659, 4.1: critical and not understood); no record helps beside them. */
+      readonly toRemove?: readonly string[];
+      readonly reason?: CaaDenial;
+      /** Our validation method, where `validationmethods` of the record for our authority leaves it out (RFC 8657, 4). */
+      readonly method?: string;
+      readonly hint?: CaaHint;
+      /** What the RFCs alone make of the same records. */
+      readonly rfc?: 'allow' | 'deny';
+    }
+  | {
+      readonly code: 'caa_unknown';
+      readonly hostname: string;
+      readonly name: string;
+      /** As in `caa_blocks`. */
+      readonly publishedAt?: string;
+      readonly ours?: true;
+      /**
+       * Missing: the servers of the name's own zone. `resolver`: our resolvers in their place. `registry`: our resolvers,
+       * about a name above the registrable domain.
+       */
+      readonly asked?: 'resolver' | 'registry';
+      /** `nxdomain` only of a top-level domain: an answer that cannot be right. */
+      readonly outcome: Outcome | 'nxdomain';
+    }
+  /** Our authority may issue, but not for a good reason, or not for long. */
+  | {
+      readonly code: 'caa_warns';
+      readonly hostname: string;
+      readonly foundAt: string;
+      readonly records: readonly string[];
+      readonly reasons: readonly CaaWarning[];
+    };
+
+export const caaFindings: FamilyOf<CaaFinding> = {
+  caa_blocks: {
+    meaning: 'A CAA record does not let our certificate authority issue',
+    severity: 'blocks',
+    actor: 'customer',
+    order: 130,
+    actorFor: ({ ours }) => (ours ? 'platform' : 'customer'),
+    hints: ({ hint, toAdd }) =>
+      hint === undefined ? [] : [{ code: hint, text: caaHintWords[hint](toAdd) }],
+    check: caaBlocks,
+    explain: (finding) => {
+      const { records, reason, rfc } = finding;
+      const place = placeOf(finding.foundAt, finding.publishedAt);
+      const strict =
+        rfc === 'allow'
+          ? '. By the RFC alone they would allow it; our authority reads them more strictly'
+          : '';
+      return {
+        summary: summaries[reason ?? 'other_authority'](place, finding),
+        expected: `CAA ${[finding.toAdd, ...(finding.orToAdd ?? [])].join(' or ')}`,
+        found: `At ${place}: ${listed(records)}${strict}`,
+        action: repair(place, finding),
+      };
+    },
+  },
+  caa_unknown: {
+    meaning: 'A CAA question got no answer, so no certificate authority may issue',
+    // A certificate authority must treat an unanswered CAA question as a refusal (RFC 8659, 3).
+    severity: 'blocks',
+    actor: 'dns_provider',
+    order: 140,
+    actorFor: (finding) => (isOurQuestion(finding) ? 'platform' : 'dns_provider'),
+    check: caaUnknown,
+    explain: unknown,
+  },
+  caa_warns: {
+    meaning: 'Our certificate authority may issue, but by luck',
+    severity: 'warns',
+    actor: 'customer',
+    order: 220,
+    check: caaWarns,
+    explain: ({ hostname, records, reasons, ...finding }) => {
+      const foundAt = foreign(finding.foundAt);
+      return {
+        summary: `Our certificate authority may issue for ${hostname}, but the CAA records of ${foundAt} need a look.`,
+        expected:
+          'A CAA record that names our authority alone, without parameters, or none at all.',
+        found: `At ${foundAt}: ${listed(records)}`,
+        action: reasons.map((reason) => advice[reason]).join(' '),
+      };
+    },
+  },
+};
+
+/** The set forbids our authority. */
+function caaBlocks(
+  input: DiagnosisInput,
+): (CaaFinding & { readonly code: 'caa_blocks' }) | undefined {
+  const { wanted, caa } = input;
+  if (caa?.kind !== 'deny') return undefined;
+  const { foundAt, records, toAdd, toRemove, reason, method, hint, rfc } = caa;
+  return {
+    code: 'caa_blocks',
+    hostname: wanted.hostname,
+    foundAt,
+    ...placeIn(input, foundAt, caa.publishedAt),
+    records,
+    toAdd,
+    ...(toRemove.length === 0 ? {} : { toRemove }),
+    reason,
+    ...(method === undefined ? {} : { method }),
+    ...(hint === undefined ? {} : { hint }),
+    rfc,
+  };
+}
+
+/** The climb gave no answer. While the name does not point here nothing depends on it. */
+function caaUnknown(
+  input: DiagnosisInput,
+): (CaaFinding & { readonly code: 'caa_unknown' }) | undefined {
+  const { wanted, caa, pointing } = input;
+  if (caa?.kind !== 'unknown' || pointing !== 'right') return undefined;
+  const { name, outcome } = caa;
+  const place = placeIn(input, name, caa.publishedAt);
+  const asked = askedOf(input, name);
+  return { code: 'caa_unknown', hostname: wanted.hostname, name, ...place, ...asked, outcome };
+}
+
+/**
+ * Whom the look asked about one step of the climb (src/dns/observe/caa.ts): the zone's own servers, our resolvers in their
+ * place, or our resolvers about a registry's name, which none of the customer's servers answer for.
+ */
+function askedOf(
+  { observation, wanted: { hostname } }: DiagnosisInput,
+  name: string,
+): { readonly asked?: 'resolver' | 'registry' } {
+  const { zone } = splitAtZone(hostname);
+  if (zone.endsWith(`.${name}`)) return { asked: 'registry' };
+  return observation.view === 'recursive' ? { asked: 'resolver' } : {};
+}
+
+/** Our authority may issue, but not for a good reason, or not for long. */
+function caaWarns({
+  expected: { hostname },
+  caa,
+}: DiagnosisInput): (CaaFinding & { readonly code: 'caa_warns' }) | undefined {
+  if (caa?.kind !== 'allow' || caa.warnings.length === 0) return undefined;
+  const { foundAt, records, warnings } = caa;
+  const reasons = [...new Set(warnings)].sort();
+  return {
+    code: 'caa_warns',
+    hostname,
+    foundAt: foundAt ?? hostname,
+    records: unique(records),
+    reasons,
+  };
+}
+
+/**
+ * Where the answer of one step of the climb stands, and whether it is the platform's to repair. The climb is made as if
+ * the record were there, so a subdomain's own step is always that of the target.
+ */
+function placeIn(
+  { apex, wanted: { hostname, target } }: DiagnosisInput,
+  name: string,
+  publishedAt: string | undefined,
+): { readonly publishedAt?: string; readonly ours?: true } {
+  const isOurs =
+    (!apex && isSameName(name, hostname)) ||
+    (publishedAt !== undefined && isSameName(publishedAt, target));
+  return {
+    ...(publishedAt === undefined ? {} : { publishedAt }),
+    ...(isOurs ? { ours: true } : {}),
+  };
+}
+
+type Blocks = CaaFinding & { readonly code: 'caa_blocks' };
+
+const summaries: {
+  readonly [D in CaaDenial]: (foundAt: string, finding: Blocks) => string;
+} = {
+  other_authority: (foundAt, { hostname, orToAdd }) =>
+    orToAdd === undefined
+      ? `The CAA records of ${foundAt} do not let our certificate authority issue for ${hostname}.`
+      : `The CAA records of ${foundAt} let neither of our certificate authorities issue for ${hostname}.`,
+  nobody: (foundAt, { hostname }) =>
+    `The CAA records of ${foundAt} let no certificate authority at all issue for ${hostname}.`,
+  malformed: (foundAt, { hostname }) =>
+    `A CAA record of ${foundAt} cannot be understood as it is written, which forbids a certificate for ${hostname}.`,
+  other_account: (foundAt, { hostname, method }) =>
+    `The CAA record of ${foundAt} names our certificate authority, but another account there than ours (accounturi)${method === undefined ? '' : `, and leaves out our method ${method}`}, which forbids it for ${hostname}.`,
+  other_method: (foundAt, { hostname, method }) =>
+    `The CAA record of ${foundAt} names our certificate authority, but its validationmethods leave out ${method ?? 'our method'}, by which we prove ${hostname}.`,
+  unknown_critical: (foundAt, { hostname }) =>
+    `A CAA record of ${foundAt} is marked critical and not understood by our certificate authority, which forbids any certificate for ${hostname}.`,
+};
+
+/** The name that holds the records, and the one it stands for. */
+function placeOf(name: string, publishedAt: string | undefined): string {
+  return publishedAt === undefined
+    ? foreignName(name)
+    : `${foreignName(publishedAt)}, where ${foreignName(name)} leads`;
+}
+
+function repair(place: string, finding: Blocks): string {
+  const { ours, foundAt, publishedAt = foundAt, toRemove } = finding;
+  if (ours) {
+    return `Nothing for you to do: the records of ${place} come from our own target. We correct them and look again by ourselves.`;
+  }
+  const at = foreignName(publishedAt);
+  return toRemove === undefined ? addition(at, finding) : removal(at, toRemove, finding);
+}
+
+/** Beside a record that restricts, one that restricts as much comes first: the policy is the customer's. */
+function addition(at: string, { toAdd, orToAdd, reason, method }: Blocks): string {
+  const bare = withoutParameters(toAdd);
+  const wider = bare === toAdd ? '' : ` – or, for any account and method: ${bare}`;
+  const other =
+    orToAdd === undefined
+      ? ''
+      : ` – beside it or in its place, for the certificate authority that stands in for the first: ${listed(orToAdd)}`;
+  const add = `Add this CAA record at ${at}, beside those that are there: ${toAdd}${wider}${other}`;
+  return reason === 'other_method' && method !== undefined
+    ? `${add} – or add ${method} to the validationmethods of the record that is there.`
+    : add;
+}
+
+function removal(
+  foundAt: string,
+  toRemove: readonly string[],
+  { toAdd, orToAdd = [] }: Blocks,
+): string {
+  const toAllow = [toAdd, ...orToAdd].join(' or ');
+  return `Delete from ${foundAt}, or set to flags 0: ${listed(toRemove)}. If an issue record remains there, add: ${toAllow}`;
+}
+
+function unknown(finding: Unknown): Words {
+  const { hostname, outcome, asked } = finding;
+  const name = placeOf(finding.name, finding.publishedAt);
+  const by = asked === undefined ? '' : ', asked of our resolvers';
+  return {
+    summary: `The CAA records of ${name} could not be read, which a certificate authority must take for a refusal to issue for ${hostname}.`,
+    expected: `An answer to the CAA question for ${name}, be it that there is no such record.`,
+    found: `${name}${by}: ${outcomes[outcome]}`,
+    action: whomToAsk(finding),
+  };
+}
+
+type Unknown = CaaFinding & { readonly code: 'caa_unknown' };
+
+/**
+ * Whether it is about our own target, or our resolvers are all that has failed: those that were asked about a registry's
+ * name, or decline to answer. One that fails or is silent while it knows the name itself may only pass on what the zone does.
+ */
+function isOurQuestion({ ours, asked, outcome }: Unknown): boolean {
+  return ours === true || asked === 'registry' || (asked === 'resolver' && outcome === 'refused');
+}
+
+function whomToAsk(finding: Unknown): string {
+  const { ours, name, publishedAt = name, asked } = finding;
+  const at = foreignName(publishedAt);
+  if (ours) {
+    return 'Nothing for you to do: these records are those of our own target. We keep asking by ourselves.';
+  }
+  if (isOurQuestion(finding)) {
+    const whose = asked === 'registry' ? `${at} is a registry’s, and ` : '';
+    return `Nothing for you to do: ${whose}it is our own resolvers that could not tell. We keep asking by ourselves.`;
+  }
+  return asked === 'resolver'
+    ? `Nothing to change yet: we keep asking by ourselves. If it lasts, ask the DNS provider of ${at} whether its servers answer CAA questions (type 257).`
+    : `Ask the DNS provider of ${at} why its servers do not answer CAA questions (type 257). We keep asking by ourselves.`;
+}

@@ -1,0 +1,119 @@
+/** The finding about addresses that nobody on the internet can reach. */
+
+import { reservedRange } from '../names/reserved-addresses.ts';
+import type { FamilyOf } from './finding.ts';
+import { byText, type DiagnosisInput } from './input.ts';
+import { recordsOf } from './observation.ts';
+import { addressRecords, foreign, lines, type Words } from './words.ts';
+
+/** Addresses at the name or of a name server. */
+export type ReservedFinding =
+  /** Addresses that nobody on the internet can reach; `range` as ipaddr.js calls it, `at` the name they stand at. */
+  {
+    readonly code: 'reserved_address';
+    readonly hostname: string;
+    readonly addresses: readonly {
+      readonly at: string;
+      readonly address: string | null;
+      readonly range: string;
+    }[];
+  };
+
+export const reserved: FamilyOf<ReservedFinding> = {
+  reserved_address: {
+    meaning: 'An address that nobody can reach',
+    severity: 'warns',
+    actor: 'customer',
+    order: 210,
+    actorFor: (finding) => (isAtServers(finding) ? 'dns_provider' : 'customer'),
+    check: reservedAddress,
+    explain: reservedIn,
+  },
+};
+
+/** Addresses that nobody on the internet can reach, at the name or of a name server. Never our own. */
+function reservedAddress(
+  input: DiagnosisInput,
+): (ReservedFinding & { readonly code: 'reserved_address' }) | undefined {
+  const { hostname, allowPrivate } = input.expected;
+  if (allowPrivate || input.unregistered) return undefined;
+  const atName = input.servers
+    .filter(({ pointing }) => pointing.kind !== 'unknown' && pointing.kind !== 'incomparable')
+    .flatMap(({ view }) => [...recordsOf(view.a), ...recordsOf(view.aaaa)])
+    .filter((address) => !input.isOwn(address))
+    .flatMap((address) => {
+      const range = reservedRange(address);
+      return range === null ? [] : { at: hostname, address, range };
+    });
+  const all = new Map(
+    [...atName, ...ofServers(input)].map((entry) => [`${entry.at} ${entry.address}`, entry]),
+  );
+  if (all.size === 0) return undefined;
+  const addresses = [...all.values()].sort(byText(({ at, address }) => `${at} ${address}`));
+  return { code: 'reserved_address', hostname, addresses };
+}
+
+function ofServers({ observation }: DiagnosisInput) {
+  return observation.servers
+    .filter(({ state }) => state === 'reserved_address')
+    .map(({ server, address }) => ({
+      at: server,
+      address,
+      range: (address === null ? null : reservedRange(address)) ?? 'reserved',
+    }));
+}
+
+/** Whether the unreachable addresses are those of name servers only: whoever runs those has to act. */
+function isAtServers({ hostname, addresses }: Reserved): boolean {
+  return addresses.length > 0 && addresses.every(({ at }) => at !== hostname);
+}
+
+type Reserved = ReservedFinding & { readonly code: 'reserved_address' };
+
+function reservedIn(finding: Reserved): Words {
+  const { hostname, addresses } = finding;
+  const servers = isAtServers(finding);
+  const shown = addresses.map(({ at, address, range }) => {
+    const what = address === null ? 'no usable address' : addressRecords([address]);
+    return `${foreign(at)}: ${what} (${ranges.get(range) ?? foreign(range)})`;
+  });
+  return {
+    summary: servers
+      ? `A name server of ${hostname} has an address that nobody on the internet can reach.`
+      : `${hostname} has an address that nobody on the internet can reach.`,
+    expected: 'Public addresses only.',
+    found: lines(shown),
+    action: servers
+      ? 'Ask your DNS provider to give this name server a public address, or to take it off the list.'
+      : `Delete ${addresses.length === 1 ? 'this record' : 'these records'}, which may come from a test or a local network. ${hostname} needs only the record that leads here.`,
+  };
+}
+
+/** As ipaddr.js calls them. */
+const ranges: ReadonlyMap<string, string> = new Map([
+  ['private', 'for private networks'],
+  ['uniqueLocal', 'for private networks'],
+  ['loopback', 'the machine itself'],
+  ['linkLocal', 'for one network segment'],
+  ['carrierGradeNat', 'inside a provider’s network'],
+  ['unspecified', 'no address at all'],
+  ['multicast', 'for groups of receivers'],
+  ['broadcast', 'for everybody in a network'],
+  ['benchmarking', 'for measurements'],
+  ['documentation', 'for examples in documents'],
+  ['ipv4Mapped', 'an IPv4 address in disguise'],
+  ['rfc6145', 'an IPv4 address in disguise'],
+  ['rfc6052', 'an IPv4 address in disguise'],
+  ['6to4', 'a tunnel that is no longer in use'],
+  ['teredo', 'a tunnel that is no longer in use'],
+  ['discard', 'where packets are thrown away'],
+  ['deprecatedSiteLocal', 'for private networks, no longer in use'],
+  ['segmentRouting', 'inside a provider’s network'],
+  ['as112', 'for servers that catch stray questions'],
+  ['as112v6', 'for servers that catch stray questions'],
+  ['amt', 'for the relaying of multicast'],
+  ['orchid2', 'a name for a key, not a place'],
+  ['deprecatedOrchid', 'a name for a key, not a place'],
+  ['droneRemoteIdProtocolEntityTags', 'a name for a drone, not a place'],
+  ['reserved', 'reserved'],
+]);

@@ -1,0 +1,234 @@
+/** Findings about the zone's name servers: those that fail, and what follows where none can tell. */
+import ipaddr from 'ipaddr.js';
+import { describeExtendedError, foreignErrors } from './extended-errors.ts';
+import type { FamilyOf } from './finding.ts';
+import { byText, type DiagnosisInput } from './input.ts';
+import type { ExtendedError, ServerState, ServerView } from './observation.ts';
+import type { Outcome, Unasked } from './server-pointing.ts';
+import { counted, foreign, keeperOf, lines, outcomes } from './words.ts';
+
+/** What can be wrong with the zone's name servers. */
+export type ServerFinding =
+  | FailingServers<'name_server_lame'>
+  | FailingServers<'name_server_unreachable'>
+  | {
+      readonly code: 'dns_unknown';
+      readonly hostname: string;
+      readonly servers: readonly { readonly server: string; readonly outcome: Outcome | Unasked }[];
+      /** What resolvers said about it (RFC 8914). */
+      readonly errors?: readonly ExtendedError[];
+    };
+
+type FailingCode = 'name_server_lame' | 'name_server_unreachable';
+
+type FailingServers<C extends FailingCode> = {
+  readonly code: C;
+  readonly hostname: string;
+  readonly zone: string;
+  readonly servers: readonly { readonly server: string; readonly outcome: ServerState }[];
+};
+
+export const servers: FamilyOf<ServerFinding> = {
+  name_server_lame: {
+    meaning: 'A listed name server does not know the zone',
+    severity: 'warns',
+    actor: 'dns_provider',
+    order: 170,
+    check: nameServerLame,
+    explain: ({ hostname, zone, servers }) => {
+      const [at, count] = [foreign(zone), counted(servers.length, 'name server')];
+      return {
+        summary: `${count} listed for ${at} ${servers.length === 1 ? 'does' : 'do'} not know it, so ${hostname} may be found slowly, not every time, or not at all.`,
+        expected: `Every name server listed for ${at} answers for it.`,
+        found: inStates(servers),
+        action: `${at} is missing at ${servers.length === 1 ? 'this server' : 'these servers'}. Add it there, or ask your DNS provider to; or enter the right name servers at ${keeperOf(zone)}, without those that are no longer used.`,
+      };
+    },
+  },
+  name_server_unreachable: {
+    meaning: 'A listed name server cannot be reached',
+    severity: 'warns',
+    actor: 'dns_provider',
+    order: 180,
+    check: nameServerUnreachable,
+    explain: ({ hostname, zone, servers }) => {
+      const [at, count] = [foreign(zone), counted(servers.length, 'name server')];
+      return {
+        summary: `${count} of ${at} cannot be reached, so ${hostname} may be found slowly, or not every time.`,
+        expected: `Every name server listed for ${at} answers.`,
+        found: inStates(servers),
+        action: `Nothing to change at once: the other servers answer. If it lasts, ask your DNS provider about ${servers.length === 1 ? 'this server' : 'these servers'}, or take what is no longer used off the list at ${keeperOf(zone)}.`,
+      };
+    },
+  },
+  dns_unknown: {
+    meaning: 'No server gave an answer that says anything; nothing is known to be wrong',
+    severity: 'informs',
+    actor: 'dns_provider',
+    order: 250,
+    actorFor: (finding) => (isOurTrouble(finding) ? 'platform' : 'dns_provider'),
+    check: dnsUnknown,
+    explain: (finding) => {
+      const { hostname, servers, errors = [] } = finding;
+      return {
+        summary: `Whether ${hostname} is set up cannot be told: no answer that we could use.`,
+        expected: `An answer from the name servers of ${hostname}.`,
+        found:
+          servers.length === 0
+            ? `The addresses of ${hostname} are not known.`
+            : lines([
+                ...servers.map(({ server, outcome }) => `${named(server)}: ${states[outcome]}`),
+                ...errors.map(describeExtendedError),
+              ]),
+        action: nextWhere(finding),
+      };
+    },
+  },
+};
+
+/** Listed for the zone, and does not know it. */
+const lame: ReadonlySet<ServerState> = new Set([
+  'refused',
+  'not_authoritative',
+  'servfail',
+  'malformed',
+]);
+const unreachable: ReadonlySet<ServerState> = new Set([
+  'timeout',
+  'no_address',
+  'reserved_address',
+]);
+
+/** The answer of a server that does not have the zone; a failure of our own network looks otherwise. */
+const declining: ReadonlySet<ServerState> = new Set(['refused', 'not_authoritative']);
+
+/**
+ * Servers that decline, or fail, while another one answers. Where none does, only those that say that they do not have
+ * the zone: it may have been deleted there.
+ */
+function nameServerLame(input: DiagnosisInput): FailingServers<'name_server_lame'> | undefined {
+  return misbehaving('name_server_lame', isTold(input) ? lame : declining, input);
+}
+
+/** Servers that cannot be reached, while another one answers. */
+function nameServerUnreachable(
+  input: DiagnosisInput,
+): FailingServers<'name_server_unreachable'> | undefined {
+  // Where no server tells, our own network may be the reason, and dns_unknown says all that is known.
+  return isTold(input) ? misbehaving('name_server_unreachable', unreachable, input) : undefined;
+}
+
+/** Whether any server says where the name points. */
+function isTold({ servers }: DiagnosisInput): boolean {
+  return servers.some(({ pointing }) => pointing.kind !== 'unknown');
+}
+
+/** A server of several addresses is fine if it answers at one of them. */
+function misbehaving<C extends FailingCode>(
+  code: C,
+  states: ReadonlySet<ServerState>,
+  { observation, expected, zone, unregistered }: DiagnosisInput,
+): FailingServers<C> | undefined {
+  if (observation.view !== 'authoritative' || unregistered) return undefined;
+  const answering = new Set(
+    observation.servers.filter(({ state }) => state === 'answers').map(({ server }) => server),
+  );
+  const found = observation.servers.filter(
+    ({ server, state }) => states.has(state) && !answering.has(server),
+  );
+  if (found.length === 0) return undefined;
+  const servers = distinct(found.map(({ server, state }) => ({ server, outcome: state })));
+  return { code, hostname: expected.hostname, zone, servers };
+}
+
+/**
+ * Where no server could tell. Where servers told and we cannot compare, it is the platform's own target that we could
+ * not look up.
+ */
+function dnsUnknown(
+  input: DiagnosisInput,
+): (ServerFinding & { readonly code: 'dns_unknown' }) | undefined {
+  if (input.pointing !== 'unknown' || input.unregistered) return undefined;
+  const { hostname, target } = input.expected;
+  const aboutTarget = input.servers.some(({ pointing }) => pointing.kind === 'incomparable');
+  if (aboutTarget) return { code: 'dns_unknown', hostname: target, servers: [] };
+  const { view, world } = input.observation;
+  const errors = view === 'recursive' ? foreignErrors(world) : [];
+  const servers = silentServers(input);
+  return { code: 'dns_unknown', hostname, servers, ...(errors.length === 0 ? {} : { errors }) };
+}
+
+/** Of a server that was not asked nothing is known, so it is named only where there is no other. */
+function silentServers({
+  servers,
+}: DiagnosisInput): readonly { readonly server: string; readonly outcome: Outcome | Unasked }[] {
+  const told = (wanted: (view: ServerView) => boolean) =>
+    servers.flatMap(({ view, pointing }) =>
+      pointing.kind === 'unknown' && wanted(view)
+        ? { server: view.server, outcome: unasked(view.state) ?? pointing.outcome }
+        : [],
+    );
+  const asked = told(({ state }) => state !== 'not_asked');
+  return distinct(asked.length > 0 ? asked : told(() => true));
+}
+
+function unasked(state: ServerState): Unasked | undefined {
+  return state === 'no_address' || state === 'reserved_address' || state === 'not_asked'
+    ? state
+    : undefined;
+}
+
+function distinct<T extends { readonly server: string; readonly outcome: string }>(
+  list: readonly T[],
+): readonly T[] {
+  const keyOf = ({ server, outcome }: T) => `${server} ${outcome}`;
+  return [...new Map(list.map((item) => [keyOf(item), item])).values()].sort(byText(keyOf));
+}
+
+type Unknown = ServerFinding & { readonly code: 'dns_unknown' };
+
+/**
+ * Whether it is our own target that could not be looked up, or our own resolvers that say nothing. Those are listed by
+ * address, a zone's servers by name; a resolver that fails passes on that the zone does.
+ */
+function isOurTrouble({ servers }: Unknown): boolean {
+  return servers.every(({ server, outcome }) => {
+    if (outcome === 'not_asked') return true;
+    return ipaddr.isValid(server) ? outcome !== 'servfail' : !server.includes('.');
+  });
+}
+
+function nextWhere(finding: Unknown): string {
+  if (finding.servers.length === 0) {
+    return 'Nothing for you to do: the name is ours, and we look again by ourselves.';
+  }
+  if (isOurTrouble(finding)) {
+    return 'Nothing for you to do: it is our side that could not ask, and we look again by ourselves.';
+  }
+  return finding.servers.some(({ server }) => ipaddr.isValid(server))
+    ? `Nothing to change yet: we look again by ourselves. If it lasts while other names can be looked up, ask your DNS provider why the name servers of ${finding.hostname} fail.`
+    : 'Nothing to change yet: we look again by ourselves. If it lasts, ask your DNS provider why these servers fail.';
+}
+
+/** A zone's servers are listed by name; what is listed by address is a resolver of ours. */
+function named(server: string): string {
+  return ipaddr.isValid(server) ? `our resolver ${server}` : foreign(server);
+}
+
+const states: { readonly [S in ServerState]: string } = {
+  answers: 'answers',
+  refused: outcomes.refused,
+  not_authoritative: 'answers, but not as one that is responsible',
+  servfail: outcomes.servfail,
+  malformed: 'its answer cannot be read',
+  timeout: outcomes.timeout,
+  no_address: 'its name has no address',
+  reserved_address: 'its address is not a public one',
+  not_asked: 'not asked this time',
+};
+
+function inStates(
+  servers: readonly { readonly server: string; readonly outcome: ServerState }[],
+): string {
+  return lines(servers.map(({ server, outcome }) => `${foreign(server)}: ${states[outcome]}`));
+}

@@ -1,0 +1,233 @@
+/** Findings about what the world's resolvers make of a zone that is right: DNSSEC, and what they remember. */
+
+import {
+  bogusCause,
+  describeExtendedError,
+  foreignErrors,
+  isBogus,
+  isFilter,
+} from './extended-errors.ts';
+import type { Actor, FamilyOf } from './finding.ts';
+import { byText, type DiagnosisInput } from './input.ts';
+import { type Answer, type ExtendedError, isConclusive, type ResolverView } from './observation.ts';
+import { isOther, pointingOf, type Shown } from './server-pointing.ts';
+import { showing } from './shows.ts';
+import { foreign, foreignName, keeperOf, lines, recordIn, type Wanted } from './words.ts';
+
+const MINUTE_MS = 60_000;
+/** RFC 8767, 4, recommends that nobody keeps a record for longer: seven days. */
+const POSITIVE_SECONDS_MAX = 604_800;
+/** RFC 2308, 5, has one to three hours as sensible and one day as a problem. */
+const NEGATIVE_SECONDS_MAX = 86_400;
+
+/** What resolvers make of a zone that is right. */
+export type WorldFinding =
+  | {
+      readonly code: 'dnssec_bogus';
+      readonly hostname: string;
+      readonly zone: string;
+      readonly errors: readonly ExtendedError[];
+    }
+  /** The zone has it right; some resolvers remember what was there before, at the longest `until` (RFC 3339). */
+  | (Wanted & {
+      readonly code: 'old_answer_cached';
+      readonly remembered: 'negative' | 'positive';
+      readonly resolvers: readonly { readonly server: string; readonly shows: string }[];
+      readonly until: string | null;
+    });
+
+export const world: FamilyOf<WorldFinding> = {
+  dnssec_bogus: {
+    meaning: 'Its DNSSEC is broken, so most of the world cannot see it',
+    // Since 2026-03-15 every public authority validates DNSSEC (CA/Browser Forum, ballot SC-085).
+    severity: 'blocks',
+    actor: 'customer',
+    order: 120,
+    actorFor: ({ errors }) => bogusActor(errors),
+    check: dnssecBogus,
+    explain: ({ hostname, errors, ...finding }) => {
+      const zone = foreign(finding.zone);
+      return {
+        summary: `DNSSEC of ${zone} is broken: much of the internet refuses its answers, and no certificate can be issued for ${hostname}.`,
+        expected: `Signatures of ${zone} that match the DS record at ${keeperOf(finding.zone)}, or no DS record.`,
+        found:
+          errors.length === 0
+            ? 'Resolvers that check signatures fail; without the check they answer.'
+            : `Resolvers that check signatures fail: ${lines(errors.map(describeExtendedError), '; ')}`,
+        action: repairOf(errors)(zone, keeperOf(finding.zone)),
+      };
+    },
+  },
+  old_answer_cached: {
+    meaning: 'It is right; some resolvers remember what was before',
+    severity: 'informs',
+    actor: 'platform',
+    order: 240,
+    check: oldAnswerCached,
+    explain: (finding) => {
+      const { hostname, remembered, resolvers, until } = finding;
+      const what = remembered === 'negative' ? 'that there was no record' : 'the record of before';
+      const end = until === null ? undefined : clockTime(until);
+      return {
+        summary: `The DNS of ${hostname} is right; some resolvers still remember ${what}.`,
+        expected: recordIn(finding),
+        found: lines(
+          resolvers.map(({ server, shows }) => `${foreign(server)}: ${foreignName(shows)}`),
+        ),
+        action: `Nothing for you to do: they forget it by themselves, ${end === undefined ? 'mostly within hours' : `at the latest at ${end}`}. Until then some visitors may not arrive here.`,
+      };
+    },
+  },
+};
+
+/**
+ * A resolver that checks signatures fails, and says that they are the reason: by its extended error, or, where it lists
+ * none, by answering as soon as it is told not to check. One that answers all the same proves the opposite. All other
+ * failures say nothing about the domain: its own servers are right, so they neither hold it up nor are worth a finding.
+ */
+function dnssecBogus(
+  input: DiagnosisInput,
+): (WorldFinding & { readonly code: 'dnssec_bogus' }) | undefined {
+  if (input.pointing !== 'right' || input.unregistered) return undefined;
+  const honest = input.observation.world.filter(isHonest);
+  const failing = honest.filter(
+    (resolver) => fails(resolver, input.apex) && blamesSignatures(resolver),
+  );
+  if (failing.length === 0 || honest.some((resolver) => answers(resolver, input.apex))) {
+    return undefined;
+  }
+  const { hostname } = input.expected;
+  return { code: 'dnssec_bogus', hostname, zone: input.zone, errors: foreignErrors(failing) };
+}
+
+/** Resolvers that still have what was there before. They forget it by themselves. */
+function oldAnswerCached(
+  input: DiagnosisInput,
+): (WorldFinding & { readonly code: 'old_answer_cached' }) | undefined {
+  const { observation, unregistered } = input;
+  // Where only resolvers were asked, what they show is all that is known: nothing is older than something else.
+  if (input.pointing !== 'right' || observation.view === 'recursive' || unregistered)
+    return undefined;
+  const old = observation.world
+    .filter(isHonest)
+    .map((resolver) => ({ resolver, shown: atName(resolver, input.apex) }))
+    .map((one) => ({ ...one, ...pointingOf(one.shown, input.record, observation.targetAddresses) }))
+    .filter(isOther);
+  if (old.length === 0) return undefined;
+  const seconds = old.map(({ resolver, shown }) =>
+    secondsLeft(shown, resolver.negativeTtlSeconds, input),
+  );
+  return {
+    code: 'old_answer_cached',
+    ...input.wanted,
+    remembered: old.some(({ kind }) => kind === 'elsewhere') ? 'positive' : 'negative',
+    resolvers: old
+      .map(({ resolver, shown }) => ({ server: resolver.server, shows: showing(shown) }))
+      .sort(byText(({ server, shows }) => `${server} ${shows}`)),
+    until: latest(observation.at, seconds),
+  };
+}
+
+/** A resolver that filters speaks for whoever runs it, never about the domain. */
+function isHonest({ errors }: ResolverView): boolean {
+  return !errors.some(({ code }) => isFilter(code));
+}
+
+/** At a subdomain only the alias counts: a failure behind it would be that of our own target. */
+function fails(resolver: ResolverView, apex: boolean): boolean {
+  return whatCounts(resolver, apex).some(({ kind }) => kind === 'servfail');
+}
+
+function answers(resolver: ResolverView, apex: boolean): boolean {
+  return !fails(resolver, apex) && whatCounts(resolver, apex).some(isConclusive);
+}
+
+function whatCounts({ cname, a, aaaa }: ResolverView, apex: boolean): readonly Answer<string>[] {
+  return apex ? [a, aaaa] : [cname];
+}
+
+/** With any other error (22: no server could be reached) the second question may just have had more luck. */
+function blamesSignatures({ answersUnchecked, errors }: ResolverView): boolean {
+  return (
+    errors.some(({ code }) => isBogus(code)) || (errors.length === 0 && answersUnchecked === true)
+  );
+}
+
+/**
+ * What a resolver shows at the name itself: it follows aliases to their end, so the addresses beside one, or beside one
+ * that it may not have told, are those of another name.
+ */
+function atName({ cname, a, aaaa }: ResolverView, apex: boolean): Shown {
+  const none = { kind: 'nodata' } as const;
+  const behind = cname.kind === 'records' || (!apex && !isConclusive(cname));
+  return { state: 'answers', cname, a: behind ? none : a, aaaa: behind ? none : aaaa };
+}
+
+/** For how long it may remember; null where nobody told. */
+function secondsLeft(
+  { cname, a, aaaa }: Shown,
+  negativeTtlSeconds: number | null,
+  { observation }: DiagnosisInput,
+): number | null {
+  const ttls = [cname, a, aaaa].flatMap((answer) =>
+    answer.kind === 'records' ? answer.ttlSeconds : [],
+  );
+  if (ttls.length > 0) return Math.min(Math.max(...ttls), POSITIVE_SECONDS_MAX);
+  // What the zone itself allows is the longest that it can be.
+  const allowed = observation.servers.flatMap(({ soa }) => soa?.negativeTtlSeconds ?? []);
+  const seconds = negativeTtlSeconds ?? (allowed.length > 0 ? Math.max(...allowed) : null);
+  return seconds === null ? null : Math.min(seconds, NEGATIVE_SECONDS_MAX);
+}
+
+/** The latest of all, rounded up to the full minute. */
+function latest(at: string, seconds: readonly (number | null)[]): string | null {
+  const known = seconds.flatMap((one) => one ?? []);
+  const end = Date.parse(at) + Math.max(...known) * 1_000;
+  if (known.length === 0 || !Number.isFinite(end)) return null;
+  return new Date(Math.ceil(end / MINUTE_MS) * MINUTE_MS).toISOString();
+}
+
+/** Expired, premature or incomplete signatures are made by whoever runs the zone; a DS record is the customer's. */
+function bogusActor(errors: readonly ExtendedError[]): Actor {
+  return bySigner.has(bogusCause(errors)?.code ?? -1) ? 'dns_provider' : 'customer';
+}
+
+const bySigner: ReadonlySet<number> = new Set([7, 8, 12]);
+
+type Repair = (zone: string, keeper: string) => string;
+
+/** By the code of the cause; the usual one is a DS record that a former provider left behind. */
+const repairs: ReadonlyMap<number, Repair> = new Map<number, Repair>([
+  [7, (zone) => `Ask your DNS provider to sign ${zone} anew: its signatures have run out.`],
+  [
+    8,
+    (zone) =>
+      `Ask your DNS provider to check the clock of its servers and to sign ${zone} anew: its signatures begin in the future.`,
+  ],
+  [
+    10,
+    (zone, keeper) =>
+      `${zone} has a DS record at ${keeper}, but its records are not signed. Delete the DS record at ${keeper} (switch DNSSEC off there), or switch signing on at your DNS provider.`,
+  ],
+  [
+    12,
+    (zone) =>
+      `Ask your DNS provider to sign ${zone} anew: its proof that a record is missing (NSEC) is broken.`,
+  ],
+]);
+
+function repairOf(errors: readonly ExtendedError[]): Repair {
+  return repairs.get(bogusCause(errors)?.code ?? -1) ?? replaceDs;
+}
+
+function replaceDs(zone: string, keeper: string): string {
+  return `The usual cause is a DS record left from a former DNS provider. At ${keeper}, delete the DS record of ${zone} (switch DNSSEC off), or replace it with the one that your DNS provider shows now.`;
+}
+
+/** `14:05 UTC on 2026-11-20`, rounded up to the minute; undefined for what is no time. */
+function clockTime(rfc3339: string): string | undefined {
+  const time = Math.ceil(Date.parse(rfc3339) / MINUTE_MS) * MINUTE_MS;
+  if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) return undefined;
+  const [date = '', clock = ''] = new Date(time).toISOString().split('T');
+  return `${clock.slice(0, 5)} UTC on ${date}`;
+}
