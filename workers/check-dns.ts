@@ -13,7 +13,7 @@ import type { CheckSave } from '../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { LostDomain, MoveResult } from '../src/db/domains/transitions.ts';
 import type { NewEscalation } from '../src/db/issuance/escalations.ts';
-import type { JudgeClaim } from './judge-claim.ts';
+import type { JudgeClaim } from './resolve-claim.ts';
 import { afresh, done, type JobResult } from './running/job.ts';
 
 export type CheckDnsDeps = {

@@ -22,7 +22,7 @@ import type { Quarantined } from '../src/db/domains/quarantine.ts';
 import type { NewEscalation, OpenEscalation, OpenResult } from '../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { IssueCertificateDeps } from './issue-certificate.ts';
-import { evidenceOf, inJson, inWords, isWorthATry, standing } from './judge-case.ts';
+import { evidenceOf, inJson, inWords, isWorthATry, standing } from './orders/escalation-evidence.ts';
 import { type ChoiceDeps, chooseFor } from './orders/choose-authority.ts';
 import type { JobResult } from './running/job.ts';
 import { afresh, done } from './running/job.ts';

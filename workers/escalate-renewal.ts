@@ -15,7 +15,7 @@ import type { DueDomains } from '../src/db/domains/sweeps.ts';
 import type { NewEscalation, OpenResult, Served } from '../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { EscalateCertificateDeps } from './escalate-certificate.ts';
-import { evidenceOf, inJson, inWords, isWorthATry, standing } from './judge-case.ts';
+import { evidenceOf, inJson, inWords, isWorthATry, standing } from './orders/escalation-evidence.ts';
 import { type ChoiceDeps, chooseFor, type OrderWork } from './orders/choose-authority.ts';
 import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';

@@ -1,6 +1,6 @@
 /** Our ladder and those of rivals, as their code or their documentation has them. */
 
-import { scrutinyOf } from '../../src/core/diagnosis/scrutiny.ts';
+import { scrutinyOf } from '../../src/core/diagnosis/check-depth.ts';
 import { whenNext } from '../../src/core/life/check.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import type { Draw } from './arrivals.ts';

@@ -5,7 +5,7 @@ import type { EventFeedStore, EventRow } from '../db/events.ts';
 import { renderJson } from '../net/json.ts';
 import { eventView } from './event-view.ts';
 import type { Feed } from './feed.ts';
-import type { FollowingLooks, Looks } from './looks.ts';
+import type { FollowingLooks, Looks } from './check-feed.ts';
 
 export type EventStreamDeps = {
   readonly feed: Feed;

@@ -2,7 +2,7 @@
 
 import { createProofCertificates } from '../certificates/served/proof-certificate.ts';
 import { sealOf } from '../certificates/vault/keys.ts';
-import { listenForRouteNews } from '../db/domains/route-news.ts';
+import { listenForRouteNews } from '../db/domains/route-notifications.ts';
 import { createAwayProbe } from '../db/engine/unavailable.ts';
 import { createEdge, type Edge, type EdgePorts } from '../edge/edge.ts';
 import { upstreamReach } from '../edge/proxy/upstream.ts';

@@ -4,7 +4,7 @@ import { ladder, scaleOf } from '../core/life/ladder.ts';
 import { createWatchedDomainStore } from '../db/domains/watched-domains.ts';
 import { createEventFeedStore } from '../db/events.ts';
 import { createFeed, sharePages } from '../events/feed.ts';
-import { createLooks } from '../events/looks.ts';
+import { createLooks } from '../events/check-feed.ts';
 import { createWatching } from '../events/watching.ts';
 import type { Authenticate } from '../http/keys/auth.ts';
 import {

@@ -10,7 +10,7 @@ import {
   escalateRenewals,
 } from '../../workers/escalate-renewal.ts';
 import type { IssueCertificateDeps } from '../../workers/issue-certificate.ts';
-import { createJudgeClaim } from '../../workers/judge-claim.ts';
+import { createJudgeClaim } from '../../workers/resolve-claim.ts';
 import { advance } from '../../workers/orders/advance-order.ts';
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
 import { createRelay } from '../../workers/relay-deliveries.ts';
@@ -27,14 +27,14 @@ import type { Config } from '../config/config.ts';
 import { escalationWords } from '../core/certificates/escalation-words.ts';
 import { diagnoseForAny } from '../core/diagnosis/diagnosis.ts';
 import type { Observation } from '../core/diagnosis/observation.ts';
-import { scrutinyOf } from '../core/diagnosis/scrutiny.ts';
+import { scrutinyOf } from '../core/diagnosis/check-depth.ts';
 import type { CheckRules } from '../core/life/check.ts';
 import { scaleOf } from '../core/life/ladder.ts';
 import { splitAtZone } from '../core/names/zone.ts';
 import { jobId, type SweepQueue } from '../core/operations/jobs.ts';
 import type { LoadedDomain } from '../db/domains/domain-row.ts';
 import { createQuarantineStore } from '../db/domains/quarantine.ts';
-import { createShownStore } from '../db/domains/shown.ts';
+import { createShownStore } from '../db/domains/served-certificates.ts';
 import { createDueDomains } from '../db/domains/sweeps.ts';
 import { createRepairStore } from '../db/domains/waiting.ts';
 import { clockSkewMs } from '../db/engine/client.ts';

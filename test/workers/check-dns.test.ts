@@ -5,7 +5,7 @@ import type { CheckSave } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { MoveResult } from '../../src/db/domains/transitions.ts';
 import { type CheckDnsDeps, checkDns } from '../../workers/check-dns.ts';
-import type { Claim } from '../../workers/judge-claim.ts';
+import type { Claim } from '../../workers/resolve-claim.ts';
 import {
   aDomain,
   anObservation,

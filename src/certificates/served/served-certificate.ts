@@ -4,7 +4,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { compareShown, type Handshake } from '../../core/certificates/served.ts';
 import { reservedRange } from '../../core/names/reserved-addresses.ts';
-import type { ShownStore, VisitedDomain } from '../../db/domains/shown.ts';
+import type { ShownStore, VisitedDomain } from '../../db/domains/served-certificates.ts';
 import { readCertificate } from '../x509.ts';
 import { outcomeOf } from './reachability.ts';
 

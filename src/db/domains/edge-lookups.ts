@@ -27,7 +27,7 @@ const certificateBatches = { itemsMax: 100, concurrency: 2 } as const;
 /** Anybody may ask for challenges, as often as they like: each kind has one of the ten connections that all share. */
 const challengeBatches = { itemsMax: 500, concurrency: 1 } as const;
 
-/** Connections for routes, certificates and one beat of src/db/domains/route-news.ts: nothing else of the process can take them. */
+/** Connections for routes, certificates and one beat of src/db/domains/route-notifications.ts: nothing else of the process can take them. */
 export const edgeConnections: PoolOptions = {
   max: routeBatches.concurrency + certificateBatches.concurrency + 1,
   statementTimeoutMs: 10_000,

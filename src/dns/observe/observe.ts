@@ -22,11 +22,11 @@ import {
 import { createShared } from '../wire/shared.ts';
 import type { Wire } from '../wire/wire.ts';
 import { climbForCaa } from './caa.ts';
-import { type CheapScrutiny, stillHolds } from './cheap-look.ts';
+import { type CheapScrutiny, stillHolds } from './light-observation.ts';
 import { type Look, type LookContext, type Parts, startLook } from './context.ts';
-import { lookAtAll } from './full-look.ts';
+import { lookAtAll } from './full-observation.ts';
 import { lookupTexts } from './proof.ts';
-import { lookRecursively } from './recursive-look.ts';
+import { lookRecursively } from './recursive-observation.ts';
 import { lookupAddresses } from './target.ts';
 
 /** What a full look found, and how closely to see whether it still holds. */

@@ -14,7 +14,7 @@ import { type DnsRecord, recordFor, zoneBelow } from '../../core/names/instructi
 import { splitAtZone } from '../../core/names/zone.ts';
 import { observationIn } from '../../db/domains/domain-row.ts';
 import type { DomainDetails } from '../../db/domains/domains.ts';
-import { shownIn } from '../../db/domains/shown.ts';
+import { shownIn } from '../../db/domains/served-certificates.ts';
 import type { Certificate } from '../../db/generated/client.ts';
 import { type Problem, SUPERSEDED } from '../../db/issuance/issue-work.ts';
 import { knownRenewal } from '../../db/issuance/renewals.ts';

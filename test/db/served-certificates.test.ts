@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AddressShown, Shown } from '../../src/core/certificates/served.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
-import { createShownStore, shownIn } from '../../src/db/domains/shown.ts';
+import { createShownStore, shownIn } from '../../src/db/domains/served-certificates.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
 import { later, noon } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

@@ -12,7 +12,7 @@ import {
   type ResolverView,
   type ServerView,
 } from '../../core/diagnosis/observation.ts';
-import type { Scrutiny } from '../../core/diagnosis/scrutiny.ts';
+import type { Scrutiny } from '../../core/diagnosis/check-depth.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
 import { judgeRecursive, type NameServer } from '../servers/reply.ts';
 import { soaIn, textsAt } from '../servers/select.ts';

@@ -9,7 +9,7 @@ import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { saveLook } from '../../workers/check-dns.ts';
-import { createJudgeClaim } from '../../workers/judge-claim.ts';
+import { createJudgeClaim } from '../../workers/resolve-claim.ts';
 import { anObservation, later, noon, right } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EarlierLook, type Scrutiny, scrutinyOf } from '../../src/core/diagnosis/scrutiny.ts';
+import { type EarlierLook, type Scrutiny, scrutinyOf } from '../../src/core/diagnosis/check-depth.ts';
 import type { DomainState } from '../../src/core/life/lifecycle.ts';
 
 const MINUTE = 60_000;

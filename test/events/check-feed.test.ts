@@ -5,7 +5,7 @@ import { createWatchedDomainStore } from '../../src/db/domains/watched-domains.t
 import { createEventFeedStore } from '../../src/db/events.ts';
 import { eventStream } from '../../src/events/event-stream.ts';
 import { createFeed } from '../../src/events/feed.ts';
-import { createLooks, type Looks } from '../../src/events/looks.ts';
+import { createLooks, type Looks } from '../../src/events/check-feed.ts';
 import { later, missing, noon, unknown } from '../support/builders.ts';
 import { readEvents } from '../support/sse.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';

@@ -1,5 +1,5 @@
 /** What a case is after a look: its cause, what that rests on, and whether it is worth a try at the order now. */
-import { soonestWait } from '../src/core/certificates/budget.ts';
+import { soonestWait } from '../../src/core/certificates/budget.ts';
 import {
   type EscalationCause,
   type EscalationEvidence,
@@ -7,12 +7,12 @@ import {
   keepsCause,
   likeliestCause,
   type Probe,
-} from '../src/core/certificates/escalation.ts';
-import { escalationWords, isEscalationCause } from '../src/core/certificates/escalation-words.ts';
-import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
-import type { Quarantined } from '../src/db/domains/quarantine.ts';
-import type { NewEscalation, OpenEscalation } from '../src/db/issuance/escalations.ts';
-import type { IssueWork } from '../src/db/issuance/issue-work.ts';
+} from '../../src/core/certificates/escalation.ts';
+import { escalationWords, isEscalationCause } from '../../src/core/certificates/escalation-words.ts';
+import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import type { Quarantined } from '../../src/db/domains/quarantine.ts';
+import type { NewEscalation, OpenEscalation } from '../../src/db/issuance/escalations.ts';
+import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 
 /** A case that is younger than this share of the wait (of 30 minutes, one) may be that of a worker that died before it woke the order. */
 const YOUNG_SHARE = 1 / 30;

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RouteNews } from '../../src/core/operations/edge-route.ts';
 import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
-import { listenForRouteNews, type RouteNewsDeps } from '../../src/db/domains/route-news.ts';
+import { listenForRouteNews, type RouteNewsDeps } from '../../src/db/domains/route-notifications.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { closeAfterEach } from '../support/closings.ts';
