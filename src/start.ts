@@ -71,7 +71,7 @@ async function startRoles(
   const edge = roles.includes('edge')
     ? await (await import('./roles/edge.ts')).startEdge(parts, closings)
     : null;
-  const dropTraffic = (hostname: string) => edge?.hear({ kind: 'gone', hostname });
+  const dropTraffic = (hostname: string) => edge?.notify({ kind: 'gone', hostname });
   const http = roles.includes('api')
     ? await (await import('./roles/api.ts')).startApi({ parts, readiness, dropTraffic }, closings)
     : null;

@@ -213,14 +213,14 @@ describe('the documents', () => {
   it('show when settled domains are checked', () => {
     const minutes = (ms: number) => `${ms / MINUTE} min`;
     const { liveMs, missedMs, unsureMs, driftedShare, driftedMsMin, driftedMsMax } = recheckWaits;
-    const { failedMs, failedForMs, notShownMs } = recheckWaits;
+    const { failedMs, failedForMs, notServedMs } = recheckWaits;
     const hours = (ms: number) => ms / (60 * MINUTE);
     const checks = section(file('docs/lifecycle.md'), 'Checks of live');
     expect(checks.match(/^\| `.*$/gm)).toEqual([
       `| \`live\` | ${minutes(liveMs)}, ± 10 % |`,
       `| \`live\`, after a first miss | ${minutes(missedMs)} after it |`,
       `| \`live\`, where that check could not tell | ${minutes(unsureMs)} |`,
-      `| \`live\`, where an address does not show its certificate | ${minutes(notShownMs)} |`,
+      `| \`live\`, where an address does not show its certificate | ${minutes(notServedMs)} |`,
       `| \`drifted\` | ${100 * driftedShare} % of the time since, from ${minutes(driftedMsMin)} to ${minutes(driftedMsMax)}, ± 10 % |`,
       `| \`failed\` | ${hours(failedMs)} h, for ${hours(failedForMs) / 24} days; then no more |`,
     ]);
@@ -240,7 +240,7 @@ describe('the documents', () => {
       expect([days, Number(first), Number(last)]).toEqual([days, ...planned]);
     }
     expect(text).toContain(`up to ${100 * renewal.spreadShare} % of its life earlier`);
-    expect(text).toContain(`tried again after ${renewal.lookAgainMs / (60 * MINUTE)} h`);
+    expect(text).toContain(`tried again after ${renewal.checkAgainMs / (60 * MINUTE)} h`);
   });
 
   it('show the tries for a certificate', () => {

@@ -1,20 +1,20 @@
 /**
- * pending → verified, or findings and the next look; failed when the window has ended.
+ * pending → verified, or findings and the next check; failed when the window has ended.
  * Woken by: adding a domain, verify, its own ladder, the reconciler.
- * Reads: the domain; the DNS. Writes: findings, state, events, the time of the next look.
+ * Reads: the domain; the DNS. Writes: findings, state, events, the time of the next check.
  * May run twice: the save holds only for the epoch and the attempt that were loaded.
  */
 
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
-import { type CheckOutcome, type CheckRules, judgeCheck } from '../src/core/life/check.ts';
+import { type CheckOutcome, type CheckRules, decideCheck } from '../src/core/life/check.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
 import type { CheckSave } from '../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { LostDomain, MoveResult } from '../src/db/domains/transitions.ts';
 import type { NewEscalation } from '../src/db/issuance/escalations.ts';
-import type { JudgeClaim } from './resolve-claim.ts';
-import { afresh, done, type JobResult } from './running/job.ts';
+import type { ResolveClaim } from './resolve-claim.ts';
+import { done, type JobResult, retryNow } from './running/job.ts';
 
 export type CheckDnsDeps = {
   load(domainId: string): Promise<LoadedDomain | undefined>;
@@ -22,11 +22,11 @@ export type CheckDnsDeps = {
   diagnose(domain: LoadedDomain, observation: Observation): Promise<Diagnosis>;
   save(check: CheckSave): Promise<MoveResult>;
   /** Whether the DNS says that a held name is this project's. */
-  readonly judgeClaim: JudgeClaim;
+  readonly resolveClaim: ResolveClaim;
   /** Makes sure that the jobs of the domain's present state exist. */
   enqueueFollowUps(domain: { id: string; epoch: number }, outcome: CheckOutcome): Promise<void>;
   /** Of every check that was saved, for those who count. */
-  told?(check: SavedCheck): void;
+  countCheck?(check: SavedCheck): void;
   rules(now: Date): CheckRules;
   now(): Date;
 };
@@ -34,33 +34,33 @@ export type CheckDnsDeps = {
 export type SavedCheck = Pick<CheckSave, 'domain' | 'observation' | 'outcome' | 'at'> &
   Pick<Diagnosis, 'verdict'>;
 
-/** Looks at a pending domain's DNS once. */
+/** Checks a pending domain's DNS once. */
 export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobResult> {
   const domain = await deps.load(job.domainId);
   if (domain === undefined || domain.epoch !== job.epoch) return done;
   if (domain.state.status !== 'pending') return resumeAfterMove(deps, domain);
 
   const observation = await deps.observe(domain);
-  const look = await judged(deps, domain, observation);
-  const outcome = await saveLook(deps, { domain, observation }, look);
-  if (outcome === null) return afresh(deps.now());
+  const result = await diagnosed(deps, domain, observation);
+  const outcome = await saveCheck(deps, { domain, observation }, result);
+  if (outcome === null) return retryNow(deps.now());
   if (outcome.kind === 'stayed') return again(outcome, deps.now());
   return outcome.to.status === 'failed'
     ? { kind: 'over', reason: `window ended: ${codes(outcome)}` }
     : done;
 }
 
-type Look = Pick<Diagnosis, 'verdict' | 'findings'>;
+type CheckResult = Pick<Diagnosis, 'verdict' | 'findings'>;
 
 /**
- * Most looks find everything as it was and give back what was loaded: what it means has been said, and moves nothing.
+ * Most checks find everything as it was and give back what was loaded: what it means has been said, and moves nothing.
  * But a name that another project held may be free by now, which the DNS does not show.
  */
-async function judged(
+async function diagnosed(
   deps: CheckDnsDeps,
   domain: LoadedDomain,
   observation: Observation,
-): Promise<Look> {
+): Promise<CheckResult> {
   const isHeld = domain.findings.some(({ code }) => code === 'held_elsewhere');
   return observation === domain.observation && !isHeld
     ? { verdict: 'unknown', findings: domain.findings }
@@ -69,43 +69,42 @@ async function judged(
 
 type Seen = Pick<CheckSave, 'domain' | 'observation' | 'provenAgainst'> & {
   /** Of a domain that is served: its case, should the certificate have ended. */
-  caseAtEnd?(): Promise<NewEscalation | undefined>;
+  escalationAtEnd?(): Promise<NewEscalation | undefined>;
 };
 
 /**
- * Judges and saves a look at a domain in any state, and makes sure of the jobs that follow from it; answers what came of
+ * Judges and saves a check of a domain in any state, and makes sure of the jobs that follow from it; answers what came of
  * it, or null where somebody else saved first.
  */
-export async function saveLook(
+export async function saveCheck(
   deps: Omit<CheckDnsDeps, 'load' | 'observe' | 'diagnose'>,
-  { caseAtEnd, ...seen }: Seen,
-  look: Look,
+  { escalationAtEnd, ...seen }: Seen,
+  result: CheckResult,
 ): Promise<CheckOutcome | null> {
   const { domain, observation } = seen;
   const at = deps.now();
-  const outcome = judgeCheck(domain, look, deps.rules(at));
+  const outcome = decideCheck(domain, result, deps.rules(at));
   const ended = outcome.events.some(({ type }) => type === 'certificate.ended');
-  const escalation = ended ? await caseAtEnd?.() : undefined;
-  const result = await deps.save({ ...seen, outcome, at, ...(escalation && { escalation }) });
-  if (result.kind === 'stale') return null;
-  if (result.kind === 'held_elsewhere') {
-    const provenAgainst = result.holderProjectId;
-    const claim = await deps.judgeClaim(domain, observation, provenAgainst);
+  const escalation = ended ? await escalationAtEnd?.() : undefined;
+  const saved = await deps.save({ ...seen, outcome, at, ...(escalation && { escalation }) });
+  if (saved.kind === 'stale') return null;
+  if (saved.kind === 'held_elsewhere') {
+    const provenAgainst = saved.holderProjectId;
+    const claim = await deps.resolveClaim(domain, observation, provenAgainst);
     return claim.kind === 'proven'
-      ? saveLook(deps, { domain, observation, provenAgainst }, look)
-      : saveLook(deps, { domain, observation }, claim.look);
+      ? saveCheck(deps, { domain, observation, provenAgainst }, result)
+      : saveCheck(deps, { domain, observation }, claim.result);
   }
-  deps.told?.({ domain, observation, outcome, at, verdict: look.verdict });
-  if (result.lost !== undefined)
-    await deps.enqueueFollowUps(result.lost, begunAnew(result.lost, at));
+  deps.countCheck?.({ domain, observation, outcome, at, verdict: result.verdict });
+  if (saved.lost !== undefined) await deps.enqueueFollowUps(saved.lost, restarted(saved.lost, at));
   if (outcome.kind === 'moved') {
-    await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
+    await deps.enqueueFollowUps({ id: domain.id, epoch: saved.epoch }, outcome);
   }
   return outcome;
 }
 
-/** What the name was taken from waits again, and is looked at at once: its customer is to know what is to be done. */
-function begunAnew({ state }: LostDomain, at: Date): CheckOutcome {
+/** What the name was taken from waits again, and is checked at once: its customer is to know what is to be done. */
+function restarted({ state }: LostDomain, at: Date): CheckOutcome {
   return {
     kind: 'moved',
     to: state,

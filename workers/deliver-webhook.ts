@@ -4,7 +4,7 @@
  * Reads: the delivery with its webhook and its event. Writes: what came of the attempt; a webhook that is given up.
  * May run twice: the receiver gets the same webhook-id again, and the save holds only for the attempt that was loaded.
  */
-import { type Answer, judgeAttempt, type Verdict } from '../src/core/operations/webhook-plan.ts';
+import { type Answer, decideAttempt, type Verdict } from '../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../src/db/delivery/deliveries.ts';
 import { done, type JobResult } from './running/job.ts';
 
@@ -51,7 +51,7 @@ async function attempt(deps: DeliverWebhookDeps, delivery: LoadedDelivery): Prom
   const answer = await deps.send(delivery, deps.now());
   const now = deps.now();
   const { attempts, webhook } = delivery;
-  const verdict = judgeAttempt({
+  const verdict = decideAttempt({
     answer,
     attempts,
     failingSince: webhook.failingSince,

@@ -15,22 +15,28 @@ import {
 } from '../src/core/certificates/escalation.ts';
 import type { DiagnosisForAny } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
-import { type CheckOutcome, judgeCheck } from '../src/core/life/check.ts';
+import { type CheckOutcome, decideCheck } from '../src/core/life/check.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { Quarantined } from '../src/db/domains/quarantine.ts';
 import type { NewEscalation, OpenEscalation, OpenResult } from '../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { IssueCertificateDeps } from './issue-certificate.ts';
-import { evidenceOf, inJson, inWords, isWorthATry, standing } from './orders/escalation-evidence.ts';
 import { type ChoiceDeps, chooseFor } from './orders/choose-authority.ts';
+import {
+  evidenceOf,
+  inJson,
+  inWords,
+  isWorthATry,
+  settledCause,
+} from './orders/escalation-evidence.ts';
 import type { JobResult } from './running/job.ts';
-import { afresh, done } from './running/job.ts';
+import { done, retryNow } from './running/job.ts';
 
-type Looks = ChoiceDeps &
+type EvidenceDeps = ChoiceDeps &
   Pick<IssueCertificateDeps, 'observe' | 'diagnose' | 'save' | 'enqueueFollowUps'>;
 
-export type EscalateCertificateDeps = Looks & {
+export type EscalateCertificateDeps = EvidenceDeps & {
   loadWork(domainId: string, now: Date): Promise<IssueWork | undefined>;
   /** The open case, or null. */
   loadOpen(domainId: string): Promise<OpenEscalation | null>;
@@ -65,13 +71,13 @@ export async function escalateCertificate(
   const probes = diagnosis.verdict === 'right' ? await deps.probe(domain.hostname) : [];
   const open = await deps.loadOpen(domain.id);
   const now = deps.now();
-  const outcome = judgeCheck(domain, diagnosis, deps.rules(now));
+  const outcome = decideCheck(domain, diagnosis, deps.rules(now));
   if (outcome.kind === 'moved') {
     const check = { domain, observation, outcome, at: now };
-    return goBack(deps, check, caseOf(evidenceOf(work, diagnosis, probes)), open);
+    return goBack(deps, check, escalationOf(evidenceOf(work, diagnosis, probes)), open);
   }
   const quarantine = await deps.findQuarantine(job);
-  return keepCase(deps, { work, diagnosis, probes, open, quarantine, now });
+  return keepEscalation(deps, { work, diagnosis, probes, open, quarantine, now });
 }
 
 type Check = {
@@ -90,7 +96,7 @@ async function goBack(
 ): Promise<JobResult> {
   const { domain, outcome, at } = check;
   const result = await deps.save({ ...check, escalation });
-  if (result.kind !== 'saved') return afresh(at);
+  if (result.kind !== 'saved') return retryNow(at);
   if (open?.cause !== escalation.cause) deps.tellOperator(domain, escalation);
   await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
   return done;
@@ -105,12 +111,12 @@ type Found = {
   readonly now: Date;
 };
 
-/** It stays verified: a new attempt where the case is new or its cause was put right, and another look later. */
-async function keepCase(deps: EscalateCertificateDeps, found: Found): Promise<JobResult> {
+/** It stays verified: a new attempt where the case is new or its cause was put right, and another check later. */
+async function keepEscalation(deps: EscalateCertificateDeps, found: Found): Promise<JobResult> {
   const { work, diagnosis, probes, open, quarantine, now } = found;
   const { domain, order } = work;
   const evidence = { ...evidenceOf(work, diagnosis, probes), quarantine: inJson(quarantine) };
-  const { cause, evidence: known } = standing(open, evidence);
+  const { cause, evidence: known } = settledCause(open, evidence);
   const plan = {
     hasOrder: order !== null,
     nextCheckAt: domain.nextCheckAt,
@@ -118,8 +124,8 @@ async function keepCase(deps: EscalateCertificateDeps, found: Found): Promise<Jo
     setAsideUntil: quarantine?.until ?? null,
   };
   const { escalateAfterMs } = deps.rules(now);
-  const isNews = isWorthATry(open, { cause, evidence }, { now, escalateAfterMs });
-  const wakes = isNews && mayWake(plan, now);
+  const isNew = isWorthATry(open, { cause, evidence }, { now, escalateAfterMs });
+  const wakes = isNew && mayWake(plan, now);
   const escalation = inWords(cause, { ...known, nextAttempt: nextAttempt(plan, wakes, now) });
 
   const againAt = new Date(now.getTime() + escalateAfterMs);
@@ -130,6 +136,6 @@ async function keepCase(deps: EscalateCertificateDeps, found: Found): Promise<Jo
   return { kind: 'again', at: againAt, note: `${result}: ${escalation.cause}` };
 }
 
-function caseOf(evidence: EscalationEvidence): NewEscalation {
+function escalationOf(evidence: EscalationEvidence): NewEscalation {
   return inWords(likeliestCause(evidence), evidence);
 }

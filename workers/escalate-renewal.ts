@@ -2,7 +2,7 @@
  * A served domain whose certificate has a fifth of its life left and is not renewed: one case for an operator, brought up
  * to date until the next certificate is stored. The old one is served meanwhile, and the domain stays what it is.
  * Woken by: the renewals' own job, after them, so that what has just been renewed is none. Reads: what is due, the orders,
- * the DNS, the name's addresses. Writes: the case, the time of its next look, and at news a renewal that is due at once.
+ * the DNS, the name's addresses. Writes: the case, the time of its next check, and at news a renewal that is due at once.
  * May run twice: what is taken is leased, one case is open at most, and all of it holds for one certificate.
  */
 
@@ -15,8 +15,14 @@ import type { DueDomains } from '../src/db/domains/sweeps.ts';
 import type { NewEscalation, OpenResult, Served } from '../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { EscalateCertificateDeps } from './escalate-certificate.ts';
-import { evidenceOf, inJson, inWords, isWorthATry, standing } from './orders/escalation-evidence.ts';
 import { type ChoiceDeps, chooseFor, type OrderWork } from './orders/choose-authority.ts';
+import {
+  evidenceOf,
+  inJson,
+  inWords,
+  isWorthATry,
+  settledCause,
+} from './orders/escalation-evidence.ts';
 import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
@@ -41,11 +47,11 @@ export type EscalateRenewalDeps = Shared & {
 };
 
 const BATCH = 20;
-/** A look and a probe of each address take seconds; what was taken by a worker that died comes due after this. */
+/** A check and a probe of each address take seconds; what was taken by a worker that died comes due after this. */
 const LEASE: UsualLease = { usualMs: 5 * 60_000, leastMs: 30_000 };
 
 /**
- * A look at a name whose servers are silent takes seconds, and there may be no end of them: after this the renewals have
+ * A check of a name whose servers are silent takes seconds, and there may be no end of them: after this the renewals have
  * their turn again. Our choice.
  */
 const TURN_MS = 2 * 60_000;
@@ -80,14 +86,14 @@ async function escalate(deps: EscalateRenewalDeps, id: string): Promise<void> {
 
   const servedUntil = domain.certificateEndsAt?.toISOString() ?? null;
   const evidence = { ...evidenceOf(work, diagnosis, probes), servedUntil };
-  const { cause, evidence: known } = standing(open, {
+  const { cause, evidence: known } = settledCause(open, {
     ...evidence,
     quarantine: inJson(quarantine),
   });
   const plan = planOf(deps, { ...work, forbidden: diagnosis.forbidden }, quarantine);
-  const isNews = isWorthATry(open, { cause, evidence }, { now, escalateAfterMs });
+  const isNew = isWorthATry(open, { cause, evidence }, { now, escalateAfterMs });
   const isRenewed = domain.state.status === 'live';
-  const wakes = isRenewed && isNews && mayWake(plan, now);
+  const wakes = isRenewed && isNew && mayWake(plan, now);
   const next: NextAttempt | null = isRenewed ? nextAttempt(plan, wakes, now) : null;
   const escalation = inWords(cause, { ...known, nextAttempt: next });
 
@@ -113,7 +119,7 @@ function planOf(deps: ChoiceDeps, work: OrderWork, quarantine: Quarantined | nul
   };
 }
 
-export type CaseAtEndDeps = Pick<
+export type EscalationAtEndDeps = Pick<
   EscalateRenewalDeps,
   'loadWork' | 'loadOpen' | 'tellOperator' | keyof ChoiceDeps
 >;
@@ -123,8 +129,8 @@ export type CaseAtEndDeps = Pick<
  * say that anything is served, or, where nobody was at work for the last fifth of a life, a new one. Undefined where the
  * domain was removed meanwhile.
  */
-export async function caseAtEnd(
-  deps: CaseAtEndDeps,
+export async function escalationAtEnd(
+  deps: EscalationAtEndDeps,
   domain: LoadedDomain,
   diagnosis: Pick<Diagnosis, 'findings'>,
 ): Promise<NewEscalation | undefined> {
@@ -132,7 +138,7 @@ export async function caseAtEnd(
   const work = await deps.loadWork(domain.id, now);
   if (work === undefined) return undefined;
   const open = await deps.loadOpen(domain.id);
-  const { cause, evidence } = standing(open, evidenceOf(work, diagnosis, []));
+  const { cause, evidence } = settledCause(open, evidenceOf(work, diagnosis, []));
   // It is verified from now on: its order is taken up at once, where the authority allows it.
   const nextCheckAt = work.setback?.retryAfter ?? now;
   const plan = { ...planOf(deps, { ...work, forbidden: [] }, null), nextCheckAt, refusals: 0 };

@@ -6,11 +6,11 @@
  */
 
 import type { OrderResult } from '../src/certificates/authorities/authority.ts';
-import type { NoteShown } from '../src/certificates/served/served-certificate.ts';
-import { nextAttemptAt, plannedRenewalAt, renewalLookAt } from '../src/core/certificates/plan.ts';
+import type { RecordServedCertificate } from '../src/certificates/served/served-certificate.ts';
+import { nextAttemptAt, plannedRenewalAt, renewalCheckAt } from '../src/core/certificates/plan.ts';
 import type { DiagnosisForAny } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
-import { judgeCheck } from '../src/core/life/check.ts';
+import { decideCheck } from '../src/core/life/check.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { Certificate } from '../src/db/generated/client.ts';
@@ -25,7 +25,7 @@ import {
   type TakeUpDeps,
   takeUp,
 } from './orders/choose-authority.ts';
-import { afresh, done, type JobResult } from './running/job.ts';
+import { done, type JobResult, retryNow } from './running/job.ts';
 
 /** The authority could not be asked or has not finished: the order stays open. `detail`: one line, for a person. */
 export type Unavailable = {
@@ -50,14 +50,17 @@ export type IssueCertificateDeps = Omit<CheckDnsDeps, 'load' | 'diagnose'> &
       predecessor: Certificate | null,
     ): Promise<OrderResult | Unavailable>;
     /** Looks what visitors are shown from now on; where another edge has the certificates, that is what `advance` does. */
-    readonly noteShown: NoteShown;
+    readonly recordServedCertificate: RecordServedCertificate;
     /** Drops the escalation's job, which nobody needs any more. */
     forgetEscalation(domain: DomainJob): Promise<void>;
   };
 
 /** What an order needs, first or for a renewal. */
 export type ObtainDeps = TakeUpDeps &
-  Pick<IssueCertificateDeps, 'certificates' | 'advance' | 'noteShown' | 'forgetEscalation'>;
+  Pick<
+    IssueCertificateDeps,
+    'certificates' | 'advance' | 'recordServedCertificate' | 'forgetEscalation'
+  >;
 
 /** A certificate from before is good enough while this much of its life is left. */
 const reusableShare = 1 / 3;
@@ -71,15 +74,15 @@ export async function issueCertificate(
   if (work === undefined || work.domain.epoch !== job.epoch) return done;
   if (work.domain.state.status !== 'verified') return done;
 
-  const looked = await preflight(deps, work.domain);
-  if (looked.kind !== 'right') return looked;
+  const checked = await preflight(deps, work.domain);
+  if (checked.kind !== 'right') return checked;
   if (work.usable !== null && isReusable(work.usable, deps.now())) {
     await deps.certificates.reuse(work.domain, work.usable, deps.now());
     await deps.forgetEscalation(job);
-    await deps.noteShown(work.domain);
+    await deps.recordServedCertificate(work.domain);
     return done;
   }
-  return obtain(deps, work, looked.forbidden);
+  return obtain(deps, work, checked.forbidden);
 }
 
 /** Orders cost the authority's budget: the DNS must be right, and CAA must allow, right before each. */
@@ -91,13 +94,13 @@ async function preflight(
   const now = deps.now();
   const diagnosis = await deps.diagnose(domain, observation);
   if (diagnosis.verdict === 'right') return { kind: 'right', forbidden: diagnosis.forbidden };
-  const judged = judgeCheck(domain, diagnosis, deps.rules(now));
+  const decided = decideCheck(domain, diagnosis, deps.rules(now));
   const at = nextAttemptAt(1, now, null);
   // Could not tell: it stays verified, shows what is unknown, and looks again in a minute.
-  const outcome = judged.kind === 'stayed' ? { ...judged, nextCheckAt: at } : judged;
+  const outcome = decided.kind === 'stayed' ? { ...decided, nextCheckAt: at } : decided;
   const result = await deps.save({ domain, observation, outcome, at: now });
-  if (result.kind !== 'saved') return afresh(now);
-  deps.told?.({ domain, observation, outcome, at: now, verdict: diagnosis.verdict });
+  if (result.kind !== 'saved') return retryNow(now);
+  deps.countCheck?.({ domain, observation, outcome, at: now, verdict: diagnosis.verdict });
   if (outcome.kind === 'stayed') {
     return { kind: 'again', at, note: 'could not tell whether the DNS is still right' };
   }
@@ -123,7 +126,7 @@ export async function obtain(
     return postponed(deps, work.domain, order.until, order.note);
   }
   const result = await deps.advance(order, work.usable);
-  return conclude(deps, work, order, asNews(deps, work, order, result));
+  return conclude(deps, work, order, asNewCertificate(deps, work, order, result));
 }
 
 async function conclude(
@@ -139,10 +142,11 @@ async function conclude(
       const { chain, issuer, notBefore: issuedAt, notAfter: expiresAt } = result;
       const certificate = { chain, issuer, issuedAt, expiresAt };
       // Another run shared the order: what it stored may be there for this life to use.
-      if (!(await deps.certificates.store(domain, order.id, certificate, now))) return afresh(now);
+      if (!(await deps.certificates.store(domain, order.id, certificate, now)))
+        return retryNow(now);
       const job = { domainId: domain.id, epoch: domain.epoch };
       if (domain.state.status === 'verified') await deps.forgetEscalation(job);
-      await deps.noteShown(domain);
+      await deps.recordServedCertificate(domain);
       return done;
     }
     case 'refused': {
@@ -151,7 +155,7 @@ async function conclude(
       const asked = retryAfter === null ? {} : { retryAfter: retryAfter.toISOString() };
       const refusal = { problem: { type, detail, ...asked }, nextAttemptAt: at };
       const isPlanned = await deps.certificates.refuse(domain, order.id, refusal, now);
-      return isPlanned ? { kind: 'again', at, note: `refused: ${type}` } : afresh(now);
+      return isPlanned ? { kind: 'again', at, note: `refused: ${type}` } : retryNow(now);
     }
     case 'unavailable': {
       const setback = setbackOf(work, order, result, now);
@@ -172,7 +176,7 @@ function setbackOf(work: OrderWork, order: Certificate, result: Unavailable, at:
 }
 
 /** What a renewal still finds shown is no news: an edge of another make renews its own certificate when it sees fit. */
-function asNews(
+function asNewCertificate(
   { now, rules }: ObtainDeps,
   { domain, usable }: IssueWork,
   order: Certificate,
@@ -183,7 +187,7 @@ function asNews(
   if (result.notAfter > usable.expiresAt) return result;
   const at = now();
   const detail = `the certificate that ends at ${result.notAfter.toISOString()} is still shown`;
-  const retryAfter = renewalLookAt(at, rules(at).windowMs);
+  const retryAfter = renewalCheckAt(at, rules(at).windowMs);
   return { kind: 'unavailable', detail, retryAfter, answered: true };
 }
 
@@ -195,7 +199,7 @@ async function postponed(
   note: string,
 ): Promise<JobResult> {
   const isPlanned = await certificates.postpone(domain, at);
-  return isPlanned ? { kind: 'again', at, note } : afresh(now());
+  return isPlanned ? { kind: 'again', at, note } : retryNow(now());
 }
 
 /** What another edge showed once it has to show again; what its authority wants renewed may be revoked soon. */
@@ -204,6 +208,6 @@ function isReusable(usable: Certificate, now: Date): boolean {
   if (certificate === null) return false;
   const { issuedAt, expiresAt, window } = certificate;
   if (window !== null && plannedRenewalAt(certificate, now) <= now) return false;
-  const life = expiresAt.getTime() - issuedAt.getTime();
-  return (expiresAt.getTime() - now.getTime()) / life > reusableShare;
+  const lifetime = expiresAt.getTime() - issuedAt.getTime();
+  return (expiresAt.getTime() - now.getTime()) / lifetime > reusableShare;
 }

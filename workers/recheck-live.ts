@@ -1,16 +1,16 @@
 /**
- * live ⇄ drifted, and what a look finds at domains that wait for nothing: a live one at least once an hour, a drifted
+ * live ⇄ drifted, and what a check finds at domains that wait for nothing: a live one at least once an hour, a drifted
  * one closer together, a failed one once a day for 30 days, after which it may be verified all the same.
  * Woken by: a job that comes again every few seconds. Reads: what is due; the DNS. Writes: as check-dns does.
  * May run twice: what is taken is leased, and a save holds only for the epoch and the attempt that were loaded.
  */
-import type { NoteShown } from '../src/certificates/served/served-certificate.ts';
+import type { RecordServedCertificate } from '../src/certificates/served/served-certificate.ts';
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { DueDomains } from '../src/db/domains/sweeps.ts';
 import type { NewEscalation } from '../src/db/issuance/escalations.ts';
-import { type CheckDnsDeps, saveLook } from './check-dns.ts';
+import { type CheckDnsDeps, saveCheck } from './check-dns.ts';
 import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
@@ -20,19 +20,19 @@ export type RecheckLiveDeps = Omit<CheckDnsDeps, 'observe'> & {
   observe(domain: LoadedDomain): Promise<Observation>;
   observeInFull(domain: LoadedDomain): Promise<Observation>;
   /** The case of a domain whose certificate has ended (workers/escalate-renewal.ts). */
-  caseAtEnd(domain: LoadedDomain, diagnosis: Diagnosis): Promise<NewEscalation | undefined>;
+  escalationAtEnd(domain: LoadedDomain, diagnosis: Diagnosis): Promise<NewEscalation | undefined>;
   /** What visitors are shown explains a warning, and moves nothing. */
-  readonly noteShown: NoteShown;
+  readonly recordServedCertificate: RecordServedCertificate;
   onFault(fault: unknown, domainId: string): void;
   readonly atOnce: number;
 };
 
 /** Some hundreds: one statement takes them, and a worker that is killed delays no more than these. */
 const BATCH = 200;
-/** A batch takes seconds; what was taken by a worker that died is looked at after this. */
+/** A batch takes seconds; what was taken by a worker that died is checked after this. */
 const LEASE: UsualLease = { usualMs: 2 * 60_000, leastMs: 20_000 };
 
-/** Looks at every live, drifted and failed domain that is due. */
+/** Checks every live, drifted and failed domain that is due. */
 export async function recheckLive(deps: RecheckLiveDeps, stop: AbortSignal): Promise<JobResult> {
   const { due, atOnce, onFault } = deps;
   const lease = () => leaseNow(deps, LEASE);
@@ -44,11 +44,11 @@ export async function recheckLive(deps: RecheckLiveDeps, stop: AbortSignal): Pro
 async function recheck(deps: RecheckLiveDeps, id: string): Promise<void> {
   const domain = await deps.load(id);
   if (domain === undefined || !isSettled(domain)) return;
-  const { observation, diagnosis } = await look(deps, domain);
-  // Where somebody saved first, their save has also said when the next look is.
-  const caseAtEnd = () => deps.caseAtEnd(domain, diagnosis);
-  const outcome = await saveLook(deps, { domain, observation, caseAtEnd }, diagnosis);
-  if (outcome?.to.status === 'live') await deps.noteShown(domain);
+  const { observation, diagnosis } = await check(deps, domain);
+  // Where somebody saved first, their save has also said when the next check is.
+  const escalationAtEnd = () => deps.escalationAtEnd(domain, diagnosis);
+  const outcome = await saveCheck(deps, { domain, observation, escalationAtEnd }, diagnosis);
+  if (outcome?.to.status === 'live') await deps.recordServedCertificate(domain);
 }
 
 function isSettled({ state: { status } }: LoadedDomain): boolean {
@@ -57,9 +57,9 @@ function isSettled({ state: { status } }: LoadedDomain): boolean {
 
 /**
  * Judged anew every time, also where nothing has changed: what was right is right again, and what missed misses again.
- * But a miss of a live domain is never told from a cheap look.
+ * But a miss of a live domain is never decided by a light check.
  */
-async function look(
+async function check(
   deps: RecheckLiveDeps,
   domain: LoadedDomain,
 ): Promise<{ observation: Observation; diagnosis: Diagnosis }> {

@@ -2,7 +2,7 @@
  * Puts right what the queue has lost: the database is the truth, the queue only the alarm clock.
  * On a timer in every worker process, not in the queue, because it is the queue that it repairs; a turn in
  * the database lets one process do it. Jobs that are overdue are looked up one by one; where a queue holds more
- * or fewer than rows wait, and every third turn whatever it holds, the two are compared (workers/repair/compare-queue.ts). What looks wrong is looked at once more, some
+ * or fewer than rows wait, and every third turn whatever it holds, the two are compared (workers/repair/compare-queue.ts). What looks wrong is checked once more, some
  * seconds later, before it is put right. A job that is set aside stays so until its time.
  */
 
@@ -27,7 +27,7 @@ const GRACE_MS = 20_000;
 /** In a laboratory, whose turns come quickly. A busy machine is late there, too. */
 const GRACE_MS_MIN = 5_000;
 const PAGE = 1_000;
-/** A second look comes a quarter of a turn after the first: 5 s, within which whoever was at work has finished. */
+/** A second check comes a quarter of a turn after the first: 5 s, within which whoever was at work has finished. */
 const CONFIRM_SHARE = 4;
 const CONFIRM_MS_MIN = 1_000;
 /** Once a minute: equal counts may hide a missing job beside an orphan. */
@@ -124,10 +124,10 @@ async function isBalanced(
   queue: WaitingQueue,
   stop: AbortSignal,
 ): Promise<boolean> {
-  for (let look = 1; ; look += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const alive = await jobsAlive(deps, queue);
     if (alive === (await deps.waiting.count(queue, deps.now()))) return true;
-    if (look === COUNTS || stop.aborted) return false;
+    if (attempt === COUNTS || stop.aborted) return false;
     await pause(deps, COUNT_PAUSE_MS, stop);
   }
 }

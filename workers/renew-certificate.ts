@@ -5,19 +5,19 @@
  * the order, the new certificate beside the old one, which is served until then; the time of the next renewal.
  * May run twice: what is taken is leased, an open order is continued, and a renewal that has been made is not due.
  */
-import { plannedRenewalAt, renewalLookAt } from '../src/core/certificates/plan.ts';
+import { plannedRenewalAt, renewalCheckAt } from '../src/core/certificates/plan.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { DueDomains } from '../src/db/domains/sweeps.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import { renewableOf } from '../src/db/issuance/renewals.ts';
-import { saveLook } from './check-dns.ts';
+import { saveCheck } from './check-dns.ts';
 import { type IssueCertificateDeps, obtain } from './issue-certificate.ts';
 import type { RecheckLiveDeps } from './recheck-live.ts';
 import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 export type RenewCertificateDeps = IssueCertificateDeps &
-  Pick<RecheckLiveDeps, 'caseAtEnd'> & {
+  Pick<RecheckLiveDeps, 'escalationAtEnd'> & {
     readonly due: DueDomains;
     onFault(fault: unknown, domainId: string): void;
     readonly atOnce: number;
@@ -54,7 +54,7 @@ async function renew(deps: RenewCertificateDeps, id: string): Promise<void> {
   const { domain } = work;
   const dueAt = plannedAt(deps, work);
   if (dueAt !== null) return void (await deps.certificates.postpone(domain, dueAt));
-  const forbidden = await lookFirst(deps, domain);
+  const forbidden = await checkFirst(deps, domain);
   if (forbidden !== null) await obtain(deps, work, forbidden);
 }
 
@@ -69,20 +69,20 @@ function plannedAt({ now }: RenewCertificateDeps, { order, usable }: IssueWork):
 }
 
 /**
- * The look before the order. Where it is not right it counts as any look at a live domain does, so that the customer is
+ * The check before the order. Where it is not right it counts as any check a live domain does, so that the customer is
  * told what keeps the next certificate back, and no order is placed: null. Else the places of the authorities that CAA
  * forbids.
  */
-async function lookFirst(
+async function checkFirst(
   deps: RenewCertificateDeps,
   domain: LoadedDomain,
 ): Promise<readonly number[] | null> {
   const observation = await deps.observe(domain);
   const diagnosis = await deps.diagnose(domain, observation);
   if (diagnosis.verdict === 'right') return diagnosis.forbidden;
-  const caseAtEnd = () => deps.caseAtEnd(domain, diagnosis);
-  await saveLook(deps, { domain, observation, caseAtEnd }, diagnosis);
+  const escalationAtEnd = () => deps.escalationAtEnd(domain, diagnosis);
+  await saveCheck(deps, { domain, observation, escalationAtEnd }, diagnosis);
   const now = deps.now();
-  await deps.certificates.postpone(domain, renewalLookAt(now, deps.rules(now).windowMs));
+  await deps.certificates.postpone(domain, renewalCheckAt(now, deps.rules(now).windowMs));
   return null;
 }

@@ -1,45 +1,45 @@
 /**
- * What becomes of a look that was right at an apex that another project has, too: it proves whose the name is, or says
- * which record would. Part of saving a look (check-dns.ts); reads the DNS, writes nothing itself.
+ * What becomes of a check that was right at an apex that another project has, too: it proves whose the name is, or says
+ * which record would. Part of saving a check (check-dns.ts); reads the DNS, writes nothing itself.
  */
 import type { FindingOf } from '../src/core/diagnosis/findings.ts';
 import type { Answer, Observation } from '../src/core/diagnosis/observation.ts';
 import { zoneBelow } from '../src/core/names/instructions.ts';
-import { judgeProof, type Proof, proofNameOf, proofRecordFor } from '../src/core/names/proof.ts';
+import { checkProof, type Proof, proofNameOf, proofRecordFor } from '../src/core/names/proof.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 
 export type ClaimDeps = {
   /** The value of the TXT record that proves a host name to be this project's. */
   proofFor(projectId: string, hostname: string): string;
-  /** The TXT records at a name, by each server of its zone, with what the look has left. */
+  /** The TXT records at a name, by each server of its zone, with what the check has left. */
   lookupTexts(name: string, spentAlready: Observation['cost']): Promise<readonly Answer<string>[]>;
 };
 
-/** What stands there to be judged instead of the look, or that the DNS has spoken for the claimant. */
+/** What stands there to be judged instead of the check, or that the DNS has spoken for the claimant. */
 export type Claim =
   | { readonly kind: 'proven' }
   | {
       readonly kind: 'held';
-      readonly look: {
+      readonly result: {
         readonly verdict: 'wrong';
         readonly findings: readonly [FindingOf<'held_elsewhere'>];
       };
     };
 
-export type JudgeClaim = (
+export type ResolveClaim = (
   domain: LoadedDomain,
   observation: Observation,
   holderProjectId: string,
 ) => Promise<Claim>;
 
 /** Asks for the record that proves the claimant's control, and judges it. Never rejects for what the network does. */
-export function createJudgeClaim(deps: ClaimDeps): JudgeClaim {
+export function createResolveClaim(deps: ClaimDeps): ResolveClaim {
   return async (domain, observation, holderProjectId) => {
     const proof = await lookupProof(deps, domain, observation, holderProjectId);
     if (proof.seen === 'proven') return { kind: 'proven' };
     const finding = { code: 'held_elsewhere', hostname: domain.hostname, proof } as const;
     const findings = [unlessUnknown(finding, domain)] as const;
-    return { kind: 'held', look: { verdict: 'wrong', findings } };
+    return { kind: 'held', result: { verdict: 'wrong', findings } };
   };
 }
 
@@ -54,11 +54,11 @@ async function lookupProof(
   const answers = await lookupTexts(proofNameOf(hostname), observation.cost);
   return {
     record: proofRecordFor({ hostname, zone, value: claimant }),
-    ...judgeProof(answers, { claimant, holder: proofFor(holderProjectId, hostname) }),
+    ...checkProof(answers, { claimant, holder: proofFor(holderProjectId, hostname) }),
   };
 }
 
-/** A look that could not tell takes back nothing of what an earlier one has found. */
+/** A check that could not tell takes back nothing of what an earlier one has found. */
 function unlessUnknown(
   finding: FindingOf<'held_elsewhere'>,
   { findings }: LoadedDomain,

@@ -39,7 +39,7 @@ export type WorkerDeps = RunDeps & {
   readonly checkDns: CheckDnsDeps;
   readonly issueCertificate: IssueCertificateDeps;
   readonly escalateCertificate: EscalateCertificateDeps;
-  /** Works through the domains that are due for a look, until none is. */
+  /** Works through the domains that are due for a check, until none is. */
   recheckLive(stop: AbortSignal): Promise<JobResult>;
   /** The same for certificates that are due for renewal, for a turn; the job's result is its own. */
   renewCertificate(stop: AbortSignal): Promise<JobResult>;
@@ -55,7 +55,7 @@ export type WorkerDeps = RunDeps & {
   readonly reconcile: ReconcileDeps;
   readonly reconcileEveryMs: number;
   /** How many DNS looks one process has under way. */
-  readonly looksAtOnce: number;
+  readonly checksAtOnce: number;
 };
 
 export type RunningWorkers = {
@@ -78,7 +78,7 @@ type Running = {
 };
 
 const KEEP_LOG_LINES = 50;
-/** Says nothing but that the job was put back: one for all, because a stack trace for each look costs as much as judging it. */
+/** Says nothing but that the job was put back: one for all, because a stack trace for each check costs as much as judging it. */
 const delayed = new DelayedError();
 /** A customer sees an event this much later at most, and an idle database is asked twice a second. Our choice. */
 const RELAY_EVERY_MS = 500;
@@ -101,7 +101,7 @@ export function startWorkers(deps: WorkerDeps): RunningWorkers {
   const sweepWith = (name: SweepQueue, run: (stop: AbortSignal) => Promise<JobResult>) =>
     start(name, 1, () => sweep(deps, name, () => run(stopping.signal)));
   const workers = [
-    start('check-dns', deps.looksAtOnce, (job) => checkDns(deps.checkDns, job)),
+    start('check-dns', deps.checksAtOnce, (job) => checkDns(deps.checkDns, job)),
     // An order holds memory and the authority's patience.
     start('issue-certificate', 10, (job) => issueCertificate(deps.issueCertificate, job)),
     start('escalate-certificate', 4, (job) => escalateCertificate(deps.escalateCertificate, job)),

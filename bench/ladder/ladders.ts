@@ -1,6 +1,6 @@
 /** Our ladder and those of rivals, as their code or their documentation has them. */
 
-import { scrutinyOf } from '../../src/core/diagnosis/check-depth.ts';
+import { checkDepthOf } from '../../src/core/diagnosis/check-depth.ts';
 import { whenNext } from '../../src/core/life/check.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import type { Draw } from './arrivals.ts';
@@ -37,11 +37,11 @@ export const ours: Ladder = {
     let lookedInFullAt = 0;
     let delegationAt = 0;
     return (ageMs) => {
-      const scrutiny = scrutinyAt(ageMs, lookedInFullAt);
+      const depth = scrutinyAt(ageMs, lookedInFullAt);
       const isForgotten = ageMs - delegationAt >= REMEMBERED_MS;
       if (isForgotten) delegationAt = ageMs;
-      if (scrutiny === 'full') lookedInFullAt = ageMs;
-      return questions[scrutiny] + (isForgotten ? questions.delegation : 0);
+      if (depth === 'full') lookedInFullAt = ageMs;
+      return questions[depth] + (isForgotten ? questions.delegation : 0);
     };
   },
 };
@@ -59,7 +59,7 @@ function scrutinyAt(ageMs: number, lookedInFullAt: number) {
   const state = { status: 'pending', pendingSince: added } as const;
   const observation = { at: new Date(added.getTime() + lookedInFullAt).toISOString() };
   const earlier = { state, attempts: 1, observation, watchedUntil: null, findings: [] };
-  return scrutinyOf(earlier, new Date(added.getTime() + ageMs), VERIFY_WINDOW_MS);
+  return checkDepthOf(earlier, new Date(added.getTime() + ageMs), VERIFY_WINDOW_MS);
 }
 
 /** Of a rival's look one question is counted, to a resolver: that is the least. What the resolver asks for it is not. */

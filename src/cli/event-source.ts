@@ -4,7 +4,7 @@ import { parseJson } from '../net/json.ts';
 import type { Open, Opened } from './client.ts';
 
 /** `opened`: from now on nothing is missed; after an interruption, what was told meanwhile follows. */
-export type Heard =
+export type StreamMessage =
   | { readonly kind: 'opened' | 'alive' }
   | { readonly kind: 'event'; readonly type: string; readonly data: unknown }
   | { readonly kind: 'away' }
@@ -29,7 +29,7 @@ export async function* listen(
   open: Open,
   path: string,
   signal: AbortSignal,
-): AsyncGenerator<Heard> {
+): AsyncGenerator<StreamMessage> {
   const place: Place = { lastEventId: null, retryMs: RETRY_MS_DEFAULT };
   for (let tries = 1; !signal.aborted; tries += 1) {
     const connection = new AbortController();
@@ -41,7 +41,7 @@ export async function* listen(
       if (opened.ok) {
         tries = 0;
         yield { kind: 'opened' };
-        yield* heardIn(opened.text, place, hangUp);
+        yield* messagesIn(opened.text, place, hangUp);
       } else if (opened.isLasting || tries >= TRIES_MAX) {
         return yield { kind: 'refused', refusal: opened.refusal };
       }
@@ -61,14 +61,14 @@ function resumingAt({ lastEventId }: Place): Readonly<Record<string, string>> {
 }
 
 /** Until the connection ends, however it does. */
-async function* heardIn(
+async function* messagesIn(
   text: AsyncIterable<string>,
   place: Place,
   hangUp: () => void,
-): AsyncGenerator<Heard> {
+): AsyncGenerator<StreamMessage> {
   const timer = setTimeout(hangUp, SILENCE_MS);
   try {
-    for await (const lines of blocksIn(text, () => timer.refresh())) yield heard(lines, place);
+    for await (const lines of blocksIn(text, () => timer.refresh())) yield messageOf(lines, place);
   } catch {
     // Broken off; whoever listens comes back.
   } finally {
@@ -92,7 +92,7 @@ async function* blocksIn(
 }
 
 /** What a block says, once the place where the stream is has been noted. */
-function heard(lines: readonly string[], place: Place): Heard {
+function messageOf(lines: readonly string[], place: Place): StreamMessage {
   const fields = new Map<string, string>();
   for (const line of lines) {
     const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];

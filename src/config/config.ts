@@ -55,7 +55,7 @@ export type Config = {
   readonly edge: {
     readonly httpPort: number;
     readonly httpsPort: number;
-    /** Where visitors reach the edge, ours or another. Missing: redirects lead to `httpsPort`, and we look at 443. */
+    /** Where visitors reach the edge, ours or another. Missing: redirects lead to `httpsPort`, and we check 443. */
     readonly publicHttpsPort: number | undefined;
     /** Do workers go to the edge's public addresses. */
     readonly isProbed: boolean;

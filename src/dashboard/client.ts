@@ -112,4 +112,4 @@ export type OwnKey = OnWire<z.infer<typeof key>>;
 export type Overview = OnWire<z.infer<typeof operationsOverview>>;
 export type FoundDomains = OnWire<z.infer<typeof foundDomains>>;
 export type WatchedDomain = OnWire<z.infer<typeof watchedDomain>>;
-export type EscalationCases = OnWire<z.infer<typeof escalationList>>;
+export type Escalations = OnWire<z.infer<typeof escalationList>>;

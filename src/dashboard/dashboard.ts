@@ -1,5 +1,5 @@
 /**
- * The pages that people look at: sign-in, projects, domains, operations. Each is made on the server from the API's own
+ * The pages that people read: sign-in, projects, domains, operations. Each is made on the server from the API's own
  * answers and reads without a script; src/dashboard/browser/ makes it move.
  */
 import FindMyWay from 'find-my-way';
@@ -32,21 +32,21 @@ import {
   idOf,
   kept,
   labelOf,
+  logged,
+  type RequestLogDeps,
   redirect,
   shown,
-  type ToldDeps,
-  told,
   withoutBody,
 } from './respond.ts';
 import { createSessions, isFromHere, readForm, type Session, type Sessions } from './session.ts';
 
-export type DashboardDeps = ToldDeps & {
+export type DashboardDeps = RequestLogDeps & {
   readonly api: Pick<Api, 'handle'>;
   readonly sessionSecret: Uint8Array;
   /** What the public address has before the dashboard's paths: empty, or `/store`. */
   readonly basePath: string;
   readonly now: () => Date;
-  /** Missing: there are no queues to look at. */
+  /** Missing: there are no queues to show. */
   readonly queueBoard?: QueueBoard;
 };
 
@@ -58,7 +58,7 @@ export function withDashboard(api: Api, deps: Omit<DashboardDeps, 'api'>): Api {
     async handle(raw) {
       if (raw.refusal) return api.handle(raw);
       const found = dashboard.find(raw);
-      if (found !== null) return told(deps, raw, found.label, found.answer);
+      if (found !== null) return logged(deps, raw, found.label, found.answer);
       const response = await api.handle(raw);
       if (response.status !== 404 || !wantsPage(raw)) return response;
       // The API has told of it, by this id.

@@ -61,7 +61,7 @@ export function withoutBody({ method }: RawRequest, response: RawResponse): RawR
   return { ...rest, body: null };
 }
 
-export type ToldDeps = {
+export type RequestLogDeps = {
   readonly isSecret: IsSecret;
   readonly log: ApiLog;
   readonly count?: CountRequest;
@@ -84,8 +84,8 @@ export const ASSETS = labelOf('/assets');
  * `answer` is asked with the id and the trace in the headers of its request, so that the calls which it makes to the API have
  * them, too. Never rejects where `answer` does not.
  */
-export function told(
-  { isSecret, log, count }: ToldDeps,
+export function logged(
+  { isSecret, log, count }: RequestLogDeps,
   raw: RawRequest,
   label: string,
   answer: (raw: RawRequest) => Promise<RawResponse>,

@@ -5,7 +5,7 @@ import { createRunStatement } from './engine/prepared.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 
 /** An event and the domain that it is about. */
-export type Told = DomainEvent & { readonly domainId: string };
+export type NewEvent = DomainEvent & { readonly domainId: string };
 
 export type EventRow = {
   /** Of its project: 1, 2, 3 …, in the order of their commits. */
@@ -28,23 +28,23 @@ export const eventColumns = {
  * Writes events; call it inside the transaction of the change that they tell, at its end: it takes the lock of the
  * project, which numbers them, until the commit. Events of several projects go into one call.
  */
-export async function tell(
+export async function recordEvents(
   tx: Prisma.TransactionClient,
-  events: readonly Told[],
+  events: readonly NewEvent[],
   at: Date,
 ): Promise<void> {
   if (events.length === 0) return;
-  const told = events.map(({ domainId, type, ...data }) => ({
+  const rows = events.map(({ domainId, type, ...data }) => ({
     domain_id: domainId,
     type,
     data,
     at,
   }));
-  await tx.$executeRaw`SELECT record_events(${JSON.stringify(told)}::jsonb)`;
+  await tx.$executeRaw`SELECT record_events(${JSON.stringify(rows)}::jsonb)`;
 }
 
 /** The same events, said to be about this domain. */
-export function about(domainId: string, events: readonly DomainEvent[]): readonly Told[] {
+export function about(domainId: string, events: readonly DomainEvent[]): readonly NewEvent[] {
   return events.map((event) => ({ ...event, domainId }));
 }
 

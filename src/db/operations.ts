@@ -1,5 +1,5 @@
 /**
- * What an operator looks at beyond the numbers of src/db/installation.ts: which domains wait, fail or end soonest, and what
+ * What an operator sees beyond the numbers of src/db/installation.ts: which domains wait, fail or end soonest, and what
  * happened lately. Every list has an end, and every statement a bound that it says.
  */
 
@@ -33,7 +33,7 @@ export type AsideJob = {
 };
 
 /**
- * A domain that no look could tell about, and its name servers as the zone above lists them: none where our resolvers did not
+ * A domain that no check could tell about, and its name servers as the zone above lists them: none where our resolvers did not
  * lead to them, or where it is our own target that could not be looked up.
  */
 export type UntoldDomain = { readonly hostname: string; readonly servers: readonly string[] };

@@ -1,4 +1,4 @@
-/** One look at a host name and what it means, without storing anything: observe → diagnose. */
+/** One check of a host name and what it means, without storing anything: observe → diagnose. */
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
 import type { Diagnosis } from '../core/diagnosis/diagnosis.ts';
 import { diagnoseForAny } from '../core/diagnosis/diagnosis.ts';
@@ -20,7 +20,7 @@ export type Examined = Asked & {
   readonly record: DnsRecord;
 };
 
-/** Takes as long as a look, 7 s at most. Never rejects for what the network does. */
+/** Takes as long as a check, 7 s at most. Never rejects for what the network does. */
 export type Examine = (asked: Asked) => Promise<Examined>;
 
 export type ExamineDeps = {
@@ -46,7 +46,7 @@ export function createExamine({ observer, allowPrivate, ...deps }: ExamineDeps):
 }
 
 /** As for adding a domain, in words for one who only wants to look. Never throws. */
-export function parseLookedAt(text: string, platformDomain: string): HostnameResult {
+export function parseExamined(text: string, platformDomain: string): HostnameResult {
   const parsed = parseHostname(text, platformDomain);
   if (parsed.ok || parsed.code !== 'wildcard_unsupported') return parsed;
   const reason = 'A wildcard cannot be looked at; please give one host name, without “*”.';

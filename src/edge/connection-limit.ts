@@ -15,7 +15,7 @@ export type ConnectionLimitRules = {
 export type Admit = (socket: Socket) => boolean;
 
 /** Our choice: one line about all who were refused in that time, however many. */
-const TOLD_EVERY_MS = 60_000;
+const REPORT_EVERY_MS = 60_000;
 
 /** One count for every port that it is asked for. */
 export function createConnectionLimit(
@@ -23,11 +23,11 @@ export function createConnectionLimit(
   log: Pick<Logger, 'warn'>,
 ): Admit {
   const connections = countConnections({ total: Number.POSITIVE_INFINITY, perAddress }, isTrusted);
-  const tell = createTeller(log);
+  const report = createReporter(log);
   return (socket) => {
     const leave = connections.admit(socket.remoteAddress);
     if (leave === null) {
-      tell(addressGroup(clientAddress(socket.remoteAddress, undefined, isTrusted)));
+      report(addressGroup(clientAddress(socket.remoteAddress, undefined, isTrusted)));
       return false;
     }
     socket.once('close', leave);
@@ -36,7 +36,7 @@ export function createConnectionLimit(
 }
 
 /** The first refusal is told at once, and those that follow are counted. */
-function createTeller(log: Pick<Logger, 'warn'>): (address: string) => void {
+function createReporter(log: Pick<Logger, 'warn'>): (address: string) => void {
   let refused = 0;
   let isQuiet = false;
   return (address) => {
@@ -47,6 +47,6 @@ function createTeller(log: Pick<Logger, 'warn'>): (address: string) => void {
     refused = 0;
     setTimeout(() => {
       isQuiet = false;
-    }, TOLD_EVERY_MS).unref();
+    }, REPORT_EVERY_MS).unref();
   };
 }

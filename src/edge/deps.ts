@@ -15,7 +15,7 @@ export type EdgeDeps = {
   /**
    * The certificate that answers the name's open tls-alpn-01 challenge (RFC 8737, 3), or where a token is given the probe
    * of ours that it belongs to; null: there is none such. Null instead of it: names are not proved in this way, and no
-   * connection is looked at for it.
+   * connection is read for it.
    */
   readonly findChallengeCertificate:
     | ((hostname: string, probeToken: string | null) => Promise<EdgeCertificate | null>)
@@ -58,7 +58,7 @@ export type EdgeLimits = {
   readonly readBytesMin: number;
   /** Silence of a WebSocket, both ways. */
   readonly webSocketSilenceMs: number;
-  /** Between two looks at the routes of the names that have open connections; mostly from memory. */
+  /** Between two checks of the routes of the names that have open connections; mostly from memory. */
   readonly recheckMs: number;
   /** How long a route counts after the last moment at which it is known to have been right. */
   readonly routeFreshMs: number;

@@ -3,7 +3,7 @@
  * What it knows of a domain it asks for when it needs it, and remembers as long as that counts (routes.ts).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RouteNews } from '../core/operations/edge-route.ts';
+import type { RouteNotification } from '../core/operations/edge-route.ts';
 import { listenFault } from '../net/connections.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
 import { createConnectionLimit } from './connection-limit.ts';
@@ -35,7 +35,7 @@ export type Edge = {
    * Takes news of routes. A name that is gone is forgotten, and what is open for it is cut off: answers under way, and
    * connections that wait for a request. Where nobody calls this the edge finds out by itself, within some 4 s.
    */
-  readonly hear: (news: RouteNews) => void;
+  readonly notify: (notification: RouteNotification) => void;
   /** Stops accepting, lets requests on their way finish until the deadline, then cuts them off. */
   readonly close: (deadlineMs: number) => Promise<void>;
 };
@@ -44,7 +44,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<v
 
 /** An edge that listens nowhere yet; it can be closed once and not opened again. */
 export function createEdge(given: EdgeDeps): Edge {
-  const deps = { ...given, log: sparingLog(given.log) };
+  const deps = { ...given, log: limitedLog(given.log) };
   const limits = { ...edgeLimits, ...deps.limits };
   const count = deps.count ?? uncounted;
   const proxy = createProxy(deps.reach, limits, deps.log);
@@ -52,7 +52,7 @@ export function createEdge(given: EdgeDeps): Edge {
   const routes = createRoutes(deps, limits);
   const known = { ...deps, findRoute: routes.find };
   const connections = createOpenConnections(known, limits);
-  const visited = { ...known, belong: connections.belong };
+  const visited = { ...known, bindTo: connections.bindTo };
   const admit = createConnectionLimit(deps.visitors, deps.log);
   let redirectPort = 443;
 
@@ -91,9 +91,9 @@ export function createEdge(given: EdgeDeps): Edge {
         throw error;
       }
     },
-    hear(news) {
-      routes.hear(news);
-      if (news.kind === 'gone') connections.drop(news.hostname);
+    notify(notification) {
+      routes.notify(notification);
+      if (notification.kind === 'gone') connections.drop(notification.hostname);
     },
     async close(deadlineMs) {
       await Promise.all([http.close(deadlineMs), https.close(deadlineMs)]);
@@ -133,7 +133,7 @@ const EVERY_MS = 5_000;
  * The same log, with one line of each kind of error in `everyMs`: the first at once, and then, where more came, the last
  * of them with their `count`. A kind is what the line says, so there are few.
  */
-export function sparingLog(log: EdgeDeps['log'], everyMs: number = EVERY_MS): EdgeDeps['log'] {
+export function limitedLog(log: EdgeDeps['log'], everyMs: number = EVERY_MS): EdgeDeps['log'] {
   const held = new Map<string, { count: number; fields: object }>();
 
   function say(fields: object, kind: string): void {

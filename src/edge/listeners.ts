@@ -17,7 +17,7 @@ import type { OpenConnections } from './open-connections.ts';
 import { serverNameOf } from './ports.ts';
 import { createReaderWatch } from './proxy/slow-readers.ts';
 import { EdgeRequest, responseTo } from './proxy/websocket.ts';
-import { type Divert, lookBeforeHandshake } from './tls/client-hello.ts';
+import { type Divert, readBeforeHandshake } from './tls/client-hello.ts';
 import { tlsRules } from './tls/secure-contexts.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
@@ -80,7 +80,7 @@ export function tlsListener(
       );
     },
   });
-  if (divert !== null) lookBeforeHandshake(server, limits.handshakeMs, divert);
+  if (divert !== null) readBeforeHandshake(server, limits.handshakeMs, divert);
   const watch = createReaderWatch(limits);
   server.on('secureConnection', (socket) => {
     watch(socket);

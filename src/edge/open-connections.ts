@@ -6,7 +6,7 @@ export type OpenConnections = {
   /** Watches a connection, idle or not, until it closes. It speaks for this one name only. */
   readonly add: (hostname: string, connection: Socket) => void;
   /** Whose deploy is asked on a connection from now on. It stays with the first project. */
-  readonly belong: (connection: Socket, projectId: string) => void;
+  readonly bindTo: (connection: Socket, projectId: string) => void;
   /** Destroys the connections that are open for a name. */
   readonly drop: (hostname: string) => void;
 };
@@ -60,7 +60,7 @@ export function createOpenConnections(
   }
 
   return {
-    belong(connection, projectId) {
+    bindTo(connection, projectId) {
       if (!owners.has(connection)) owners.set(connection, projectId);
     },
     add(hostname, connection) {

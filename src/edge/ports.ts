@@ -31,7 +31,7 @@ export async function contextFor(
  * redirects lead.
  */
 export async function handleHttps(
-  { findRoute, belong }: Pick<EdgeDeps, 'findRoute'> & Pick<OpenConnections, 'belong'>,
+  { findRoute, bindTo }: Pick<EdgeDeps, 'findRoute'> & Pick<OpenConnections, 'bindTo'>,
   proxy: UpstreamProxy,
   httpsPort: number,
   request: IncomingMessage,
@@ -48,7 +48,7 @@ export async function handleHttps(
   const { redirect, upstream, primary, projectId } = route;
   if (redirect !== null) return followRedirect(response, redirect, target, httpsPort);
   if (upstream === null) return sendPage(response, pages.notDeployed(target.hostname));
-  belong(request.socket, projectId);
+  bindTo(request.socket, projectId);
   await proxy.pass({ request, response, target, upstream, primary });
 }
 

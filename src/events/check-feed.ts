@@ -2,23 +2,23 @@
  * The checks of domains that somebody watches, as they are made, for all streams of a process: one question to the database a
  * second, and none while nobody watches. A check that found nothing new is no event; a page still says when it was.
  */
-import type { LastLook, WatchedDomainStore } from '../db/domains/watched-domains.ts';
+import type { LastCheck, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 import { every } from './feed.ts';
 
-export type Looks = {
-  /** `onNews` is called where `news` has something to say. */
-  follow(domainId: string, onNews: () => void): FollowingLooks;
+export type CheckFeed = {
+  /** `onCheck` is called where `news` has something to say. */
+  follow(domainId: string, onCheck: () => void): FollowingChecks;
   close(): void;
 };
 
-export type FollowingLooks = {
+export type FollowingChecks = {
   /** The last check, where it is another than the one that was given before; the first call gives any. */
-  news(): (LastLook & { readonly changed: boolean }) | null;
+  next(): (LastCheck & { readonly changed: boolean }) | null;
   end(): void;
 };
 
-export type LooksDeps = {
-  readonly lastLooks: WatchedDomainStore['lastLooks'];
+export type CheckFeedDeps = {
+  readonly lastChecks: WatchedDomainStore['lastChecks'];
   readonly log: {
     warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   };
@@ -27,15 +27,16 @@ export type LooksDeps = {
 
 const POLL_MS = 1_000; // our choice: a fifth of the wait between two checks of a watched domain
 
-type Watched = { look: LastLook | null; readonly followers: Set<() => void> };
+type Watched = { check: LastCheck | null; readonly followers: Set<() => void> };
 
-export function createLooks({ lastLooks, log, pollMs = POLL_MS }: LooksDeps): Looks {
+export function createCheckFeed({ lastChecks, log, pollMs = POLL_MS }: CheckFeedDeps): CheckFeed {
   const domains = new Map<string, Watched>();
   let isAway = false;
 
   async function poll(): Promise<void> {
     try {
-      for (const look of await lastLooks([...domains.keys()])) learn(domains.get(look.id), look);
+      for (const check of await lastChecks([...domains.keys()]))
+        learn(domains.get(check.id), check);
       isAway = false;
     } catch (err) {
       if (!isAway) log.warn({ err }, 'checks are not told: the database does not answer');
@@ -45,22 +46,22 @@ export function createLooks({ lastLooks, log, pollMs = POLL_MS }: LooksDeps): Lo
 
   const polling = every(pollMs, poll, () => domains.size > 0);
 
-  function follow(domainId: string, onNews: () => void): FollowingLooks {
-    const domain = domains.get(domainId) ?? { look: null, followers: new Set() };
+  function follow(domainId: string, onCheck: () => void): FollowingChecks {
+    const domain = domains.get(domainId) ?? { check: null, followers: new Set() };
     domains.set(domainId, domain);
-    domain.followers.add(onNews);
+    domain.followers.add(onCheck);
     polling.wake();
-    let told: LastLook | null = null;
+    let sent: LastCheck | null = null;
     return {
-      news() {
-        const { look } = domain;
-        if (look === null || look === told) return null;
-        const changed = told !== null && told.version !== look.version;
-        told = look;
-        return { ...look, changed };
+      next() {
+        const { check } = domain;
+        if (check === null || check === sent) return null;
+        const changed = sent !== null && sent.version !== check.version;
+        sent = check;
+        return { ...check, changed };
       },
       end() {
-        domain.followers.delete(onNews);
+        domain.followers.delete(onCheck);
         if (domain.followers.size === 0 && domains.get(domainId) === domain)
           domains.delete(domainId);
         if (domains.size === 0) polling.rest();
@@ -71,13 +72,13 @@ export function createLooks({ lastLooks, log, pollMs = POLL_MS }: LooksDeps): Lo
   return { follow, close: polling.close };
 }
 
-function learn(domain: Watched | undefined, look: LastLook): void {
-  if (domain === undefined || (domain.look !== null && isSame(domain.look, look))) return;
-  domain.look = look;
-  for (const tell of [...domain.followers]) tell();
+function learn(domain: Watched | undefined, check: LastCheck): void {
+  if (domain === undefined || (domain.check !== null && isSame(domain.check, check))) return;
+  domain.check = check;
+  for (const notify of [...domain.followers]) notify();
 }
 
-function isSame(one: LastLook, other: LastLook): boolean {
+function isSame(one: LastCheck, other: LastCheck): boolean {
   return (
     one.version === other.version &&
     one.lastCheckedAt?.getTime() === other.lastCheckedAt?.getTime() &&

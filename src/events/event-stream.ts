@@ -3,13 +3,13 @@
 import { isUnavailable } from '../db/engine/unavailable.ts';
 import type { EventFeedStore, EventRow } from '../db/events.ts';
 import { renderJson } from '../net/json.ts';
+import type { CheckFeed, FollowingChecks } from './check-feed.ts';
 import { eventView } from './event-view.ts';
 import type { Feed } from './feed.ts';
-import type { FollowingLooks, Looks } from './check-feed.ts';
 
 export type EventStreamDeps = {
   readonly feed: Feed;
-  readonly looks: Pick<Looks, 'follow'>;
+  readonly checkFeed: Pick<CheckFeed, 'follow'>;
   readonly page: EventFeedStore['page'];
   readonly heartbeatMs?: number;
   readonly pageSize?: number;
@@ -26,7 +26,7 @@ export type StreamRequest = {
   /** The number of the newest event, read just now. */
   readonly newest: bigint;
   /** Whether the key still may. Asked at each heartbeat. */
-  readonly mayGoOn: () => Promise<boolean>;
+  readonly isStillAuthorized: () => Promise<boolean>;
 };
 
 /** Our choice: below the 30 s after which the strictest of the usual proxies close what is silent. */
@@ -43,14 +43,14 @@ export async function* eventStream(
 ): AsyncGenerator<string> {
   const { heartbeatMs = HEARTBEAT_MS } = deps;
   const following = deps.feed.follow(request.projectId, request.newest);
-  const looks = followLooks(deps, request, following.wake);
+  const checkFeed = followChecks(deps, request, following.wake);
   try {
     let cursor = request.after ?? request.newest;
     yield opening(request.after === null ? cursor : null);
     let beatAt = performance.now() + heartbeatMs;
     while (!signal.aborted) {
       const newest = following.newest();
-      const step = orChecked(await nextStep(deps, request, cursor, newest), looks, cursor);
+      const step = orChecked(await nextStep(deps, request, cursor, newest), checkFeed, cursor);
       if (typeof step === 'number') {
         await following.change(newest, Math.min(step, beatAt - performance.now()), signal);
       } else {
@@ -58,29 +58,29 @@ export async function* eventStream(
         yield* chunked(step.texts, CHUNK_LENGTH);
       }
       if (signal.aborted || performance.now() < beatAt) continue;
-      if (!(await mayGoOn(request))) return;
+      if (!(await isStillAuthorized(request))) return;
       yield heartbeat;
       beatAt = performance.now() + heartbeatMs;
     }
   } finally {
     following.end();
-    looks.end();
+    checkFeed.end();
   }
 }
 
-const noLooks: FollowingLooks = { news: () => null, end: () => {} };
+const noChecks: FollowingChecks = { next: () => null, end: () => {} };
 
-function followLooks(
-  { looks }: EventStreamDeps,
+function followChecks(
+  { checkFeed }: EventStreamDeps,
   { checks, domainId }: StreamRequest,
-  onNews: () => void,
-): FollowingLooks {
-  return checks && domainId !== null ? looks.follow(domainId, onNews) : noLooks;
+  onCheck: () => void,
+): FollowingChecks {
+  return checks && domainId !== null ? checkFeed.follow(domainId, onCheck) : noChecks;
 }
 
 /** Where there is no event to tell: the last check, if that is news. */
-function orChecked(step: Step | number, { news }: FollowingLooks, cursor: bigint): Step | number {
-  const checked = typeof step === 'number' ? news() : null;
+function orChecked(step: Step | number, { next }: FollowingChecks, cursor: bigint): Step | number {
+  const checked = typeof step === 'number' ? next() : null;
   return checked === null ? step : { texts: [toCheckedText(checked)], upTo: cursor };
 }
 
@@ -119,9 +119,9 @@ async function readPage(
 }
 
 /** While nobody can be asked, nothing can be read either; so the stream stays. */
-async function mayGoOn(request: StreamRequest): Promise<boolean> {
+async function isStillAuthorized(request: StreamRequest): Promise<boolean> {
   try {
-    return await request.mayGoOn();
+    return await request.isStillAuthorized();
   } catch (fault) {
     if (isUnavailable(fault)) return true;
     throw fault;
@@ -133,9 +133,15 @@ function toText(row: EventRow): string {
   return sentEvent({ id: number, event: type, data: renderJson(eventView(row)) });
 }
 
-type News = NonNullable<ReturnType<FollowingLooks['news']>>;
+type CheckNotification = NonNullable<ReturnType<FollowingChecks['next']>>;
 
-function toCheckedText({ hostname, attempts, lastCheckedAt, nextCheckAt, changed }: News): string {
+function toCheckedText({
+  hostname,
+  attempts,
+  lastCheckedAt,
+  nextCheckAt,
+  changed,
+}: CheckNotification): string {
   const data = { hostname, attempts, lastCheckedAt, nextCheckAt, changed };
   return sentEvent({ id: null, event: 'checked', data: renderJson(data) });
 }

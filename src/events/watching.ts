@@ -1,6 +1,6 @@
 /**
  * Faster looks while somebody has a domain's page open: says in the database until when it is watched, which makes its
- * ladder eager (src/core/life/check.ts), and wakes its next look. All watched domains travel in one statement.
+ * ladder eager (src/core/life/check.ts), and wakes its next check. All watched domains travel in one statement.
  */
 import type { WatchedDomain, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 
@@ -12,14 +12,14 @@ export type Watching = {
 
 export type WatchingDeps = {
   readonly store: Pick<WatchedDomainStore, 'watch'>;
-  /** Runs the next look of a pending domain at once. */
+  /** Runs the next check of a pending domain at once. */
   readonly promote: (domain: { domainId: string; epoch: number }) => Promise<void>;
   readonly now: () => Date;
   readonly log: {
     warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   };
-  /** The wait between two looks while somebody watches (src/core/life/ladder.ts). */
-  readonly lookEveryMs: number;
+  /** The wait between two checks while somebody watches (src/core/life/ladder.ts). */
+  readonly checkEveryMs: number;
   readonly writeEveryMs?: number;
   readonly watchedForMs?: number;
 };
@@ -33,7 +33,7 @@ const TOGETHER_MS = 50;
 type Page = { open: number; writtenAt: number };
 
 export function createWatching(deps: WatchingDeps): Watching {
-  const { store, promote, now, log, lookEveryMs } = deps;
+  const { store, promote, now, log, checkEveryMs } = deps;
   const { after, stop } = createTimers(log);
   const { writeEveryMs = WRITE_EVERY_MS, watchedForMs = WATCHED_FOR_MS } = deps;
   const pages = new Map<string, Page>();
@@ -66,7 +66,7 @@ export function createWatching(deps: WatchingDeps): Watching {
     if (watched.length === 0) return;
     const until = new Date(now().getTime() + watchedForMs);
     for (const domain of await store.watch(watched, until)) {
-      const waitMs = wakeAfterMs(domain, now(), lookEveryMs);
+      const waitMs = wakeAfterMs(domain, now(), checkEveryMs);
       const job = { domainId: domain.id, epoch: domain.epoch };
       if (waitMs !== null) after(waitMs, () => promote(job));
     }
@@ -95,17 +95,17 @@ export function createWatching(deps: WatchingDeps): Watching {
 }
 
 /**
- * When a look that is further away than it now should be comes forward: `lookEveryMs` after the last one. Null: it comes
+ * When a check that is further away than it now should be comes forward: `checkEveryMs` after the last one. Null: it comes
  * soon enough by itself.
  */
 function wakeAfterMs(
   { lastCheckedAt, nextCheckAt }: WatchedDomain,
   now: Date,
-  lookEveryMs: number,
+  checkEveryMs: number,
 ): number | null {
   const at = now.getTime();
-  const dueAt = Math.max(at, (lastCheckedAt?.getTime() ?? 0) + lookEveryMs);
-  const isSoon = nextCheckAt !== null && nextCheckAt.getTime() <= dueAt + lookEveryMs;
+  const dueAt = Math.max(at, (lastCheckedAt?.getTime() ?? 0) + checkEveryMs);
+  const isSoon = nextCheckAt !== null && nextCheckAt.getTime() <= dueAt + checkEveryMs;
   return isSoon ? null : dueAt - at;
 }
 

@@ -72,15 +72,15 @@ export function rememberAddresses(deps: RememberedDeps): OwnAddresses {
   let staleAt = 0;
   let underWay: Promise<void> | null = null;
 
-  async function look(): Promise<void> {
-    const told = await deps.lookup(deps.hostname);
-    if (told.length > 0) known = told;
-    staleAt = deps.now().getTime() + (told.length > 0 ? REMEMBERED_MS : UNTOLD_MS);
+  async function refresh(): Promise<void> {
+    const found = await deps.lookup(deps.hostname);
+    if (found.length > 0) known = found;
+    staleAt = deps.now().getTime() + (found.length > 0 ? REMEMBERED_MS : UNTOLD_MS);
   }
 
   return async () => {
     if (deps.now().getTime() >= staleAt) {
-      underWay ??= look().finally(() => {
+      underWay ??= refresh().finally(() => {
         underWay = null;
       });
       await underWay;

@@ -1,4 +1,4 @@
-/** What the operator's first page rests on, read at most every few seconds however many look at it. */
+/** What the operator's first page rests on, read at most every few seconds however many operators watch it. */
 
 import {
   type AuthorityLimit,
@@ -46,7 +46,7 @@ export type OverviewDeps = {
 
 export type ReadOverview = {
   read(): Promise<Overview>;
-  /** Something was changed: the next look is a new one. */
+  /** Something was changed: the next reader gets a new one. */
   forget(): void;
 };
 

@@ -50,7 +50,7 @@ export function createQueueBoard(queues: Pick<SeenQueues, 'opened'>): QueueBoard
   let last: { readonly opened: readonly AnyQueue[]; readonly boards: readonly Board[] } | null =
     null;
 
-  /** One to look at and one to change things, over queues that are made anew after an outage. */
+  /** One to read and one to change things, over queues that are made anew after an outage. */
   async function boards(): Promise<readonly Board[]> {
     const opened = await Promise.all(queueNames.map((name) => queues.opened(name)));
     const isSame = last?.opened.every((queue, place) => queue === opened[place]);
@@ -63,12 +63,12 @@ export function createQueueBoard(queues: Pick<SeenQueues, 'opened'>): QueueBoard
 
   return {
     page(home, operations) {
-      const config = { ...look, miscLinks: [{ text: 'Operations', url: operations }] };
+      const config = { ...branding, miscLinks: [{ text: 'Operations', url: operations }] };
       const holes: Readonly<Record<string, string>> = {
         basePath: `${home}/`,
-        title: look.boardTitle,
-        favIconDefault: look.favIcon.default,
-        favIconAlternative: look.favIcon.alternative,
+        title: branding.boardTitle,
+        favIconDefault: branding.favIcon.default,
+        favIconAlternative: branding.favIcon.alternative,
         // Within a script element: nothing may end it.
         uiConfig: JSON.stringify(config).replaceAll('<', '\\u003c'),
       };
@@ -79,8 +79,8 @@ export function createQueueBoard(queues: Pick<SeenQueues, 'opened'>): QueueBoard
       return found && { ...found, text: readFileSync(found.file, 'utf8') };
     },
     async call({ method, path, query, body, mayChange }) {
-      const [toLookAt, toChange] = await boards();
-      const board = mayChange ? toChange : toLookAt;
+      const [toRead, toChange] = await boards();
+      const board = mayChange ? toChange : toRead;
       const match = board?.routes.find(method as HTTPMethod, path); // any other finds nothing
       if (board === undefined || !match) return null;
       const { handler } = match.store as AppControllerRoute; // what was given to `on`
@@ -100,7 +100,7 @@ const uiFolder = require.resolve('@bull-board/ui/package.json').replace('package
  * Quiet: no link to its makers, no icon that is no text. Nor does it tell of workers: in PostgreSQL it finds none where
  * some are at work.
  */
-const look = {
+const branding = {
   boardTitle: 'Queues · Signpost',
   favIcon: { default: 'static/images/logo.svg', alternative: 'static/images/logo.svg' },
   hideDocsLink: true,
@@ -149,7 +149,7 @@ function boardOf(
     // Its types are those of BullMQ's default backend; it calls what every queue has.
     (queue) => new BullMQAdapter(queue as never, { readOnlyMode, allowRetries: !readOnlyMode }),
   );
-  createBullBoard({ queues: adapters, serverAdapter: server, options: { uiConfig: look } });
+  createBullBoard({ queues: adapters, serverAdapter: server, options: { uiConfig: branding } });
   return { queues, routes, uiConfig };
 }
 

@@ -35,7 +35,7 @@ export async function readReadiness(
 ): Promise<Readiness> {
   const [isUp, queue] = await Promise.all([probe(database), probe(backend)]);
   const migrations = isUp === 'up' ? await readMigrations(database) : 'unknown';
-  const readiness = judge(roles, { database: isUp, migrations, queue });
+  const readiness = decideReadiness(roles, { database: isUp, migrations, queue });
   return isStarted || readiness.status === 'not_ready'
     ? readiness
     : { ...readiness, status: 'starting' };
@@ -60,7 +60,7 @@ async function readMigrations(database: Asked['database']): Promise<DependencySt
  * Nobody works without the database as it should be. The edge never asks the queue; the API stores what the reconciler hands
  * to it later; a process that only works has nothing else to do.
  */
-export function judge(
+export function decideReadiness(
   roles: readonly Role[],
   { queue, ...needed }: { readonly [D in Dependency]: DependencyState },
 ): Readiness {

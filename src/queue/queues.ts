@@ -59,7 +59,7 @@ export type Queues = {
   close(): Promise<void>;
 };
 
-/** The same, with what an operator looks at. */
+/** The same, with what an operator sees. */
 export type SeenQueues = Queues & {
   /** Null where there is no such job. */
   see<N extends QueueName>(name: N, job: JobOf<N>): Promise<SeenJob | null>;

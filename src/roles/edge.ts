@@ -2,7 +2,7 @@
 
 import { createProofCertificates } from '../certificates/served/proof-certificate.ts';
 import { sealOf } from '../certificates/vault/keys.ts';
-import { listenForRouteNews } from '../db/domains/route-notifications.ts';
+import { listenForRouteNotifications } from '../db/domains/route-notifications.ts';
 import { createAwayProbe } from '../db/engine/unavailable.ts';
 import { createEdge, type Edge, type EdgePorts } from '../edge/edge.ts';
 import { upstreamReach } from '../edge/proxy/upstream.ts';
@@ -11,7 +11,7 @@ import { trustedProxies } from '../net/client-address.ts';
 import type { Closing } from './closing.ts';
 import type { Parts } from './parts.ts';
 
-export type StartedEdge = { readonly ports: EdgePorts; readonly hear: Edge['hear'] };
+export type StartedEdge = { readonly ports: EdgePorts; readonly notify: Edge['notify'] };
 
 /** Opens the ports and listens for changed routes; adds to `closings` what ends both. */
 export async function startEdge(parts: Parts, closings: Closing[]): Promise<StartedEdge> {
@@ -41,7 +41,11 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
   closings.push((deadlineMs) => edge.close(deadlineMs));
   const ports = await edge.listen({ host: config.http.host, ...config.edge });
   const beating = { pool: parts.edgePool, openPool: database.openPool };
-  const news = listenForRouteNews({ database: beating, log, hear: edge.hear });
-  closings.push(() => news.close());
-  return { ports, hear: edge.hear };
+  const notifications = listenForRouteNotifications({
+    database: beating,
+    log,
+    onNotification: edge.notify,
+  });
+  closings.push(() => notifications.close());
+  return { ports, notify: edge.notify };
 }

@@ -2,7 +2,7 @@
 
 import { createApiKeyStore } from '../db/api-keys.ts';
 import { createDomainSettingsStore } from '../db/domains/domain-settings.ts';
-import type { DomainDetails, EndedLife } from '../db/domains/domains.ts';
+import type { DomainDetails, EndedEpoch } from '../db/domains/domains.ts';
 import { createIsHeld, findAttachedTarget } from '../db/domains/held-names.ts';
 import { createEventFeedStore, loadTimeline } from '../db/events.ts';
 import { closeForOperator, listEscalations } from '../db/issuance/escalations.ts';
@@ -107,18 +107,18 @@ function verifyingOf({ config, domains, log, now, queues, wake, bringNow }: Part
     windowMs: config.verifyWindowMs,
     wake: (domain: DomainDetails, requestId: string) =>
       quietly(log, { what: 'wake', domainId: domain.id, requestId }, () => wake(domain)),
-    orderNow: ({ id, epoch }: EndedLife, requestId: string) =>
+    orderNow: ({ id, epoch }: EndedEpoch, requestId: string) =>
       quietly(log, { what: 'wake', domainId: id, requestId }, () =>
         bringNow('issue-certificate', { domainId: id, epoch }),
       ),
-    forget: ({ id, epoch }: EndedLife, requestId: string) =>
+    forget: ({ id, epoch }: EndedEpoch, requestId: string) =>
       quietly(log, { what: 'forget', domainId: id, requestId }, () =>
         forgetJobs(queues, { domainId: id, epoch }),
       ),
   };
 }
 
-/** What operators look at, and what they set going again. */
+/** What operators see, and what they restart. */
 function operatorsRoutes(parts: Parts): readonly Route[] {
   const { database, log, now, queues } = parts;
   const { prisma } = database;

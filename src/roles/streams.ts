@@ -3,12 +3,12 @@
 import { ladder, scaleOf } from '../core/life/ladder.ts';
 import { createWatchedDomainStore } from '../db/domains/watched-domains.ts';
 import { createEventFeedStore } from '../db/events.ts';
+import { createCheckFeed } from '../events/check-feed.ts';
 import { createFeed, sharePages } from '../events/feed.ts';
-import { createLooks } from '../events/check-feed.ts';
 import { createWatching } from '../events/watching.ts';
 import type { Authenticate } from '../http/keys/auth.ts';
 import {
-  createMayGoOn,
+  createIsStillAuthorized,
   createOpenStream,
   createSlots,
   defaultStreamLimits,
@@ -29,28 +29,28 @@ export function composeStreams(
   const { lastNumbers, page } = createEventFeedStore(database);
   const feed = createFeed({ lastNumbers, log });
   const store = createWatchedDomainStore(database.prisma);
-  const looks = createLooks({ lastLooks: store.lastLooks, log });
+  const checkFeed = createCheckFeed({ lastChecks: store.lastChecks, log });
   const watching = createWatching({
     store,
     promote: (domain) => queues.promote('check-dns', domain),
     now,
     log,
-    lookEveryMs: ladder.watchedWaitMs * scaleOf(config.verifyWindowMs),
+    checkEveryMs: ladder.watchedWaitMs * scaleOf(config.verifyWindowMs),
   });
   return {
     open: createOpenStream({
       feed,
-      looks,
+      checkFeed,
       page: sharePages(page),
       lastNumbers,
       slots: createSlots(defaultStreamLimits),
       watching,
-      mayGoOn: createMayGoOn(authenticate),
+      isStillAuthorized: createIsStillAuthorized(authenticate),
       log,
     }),
     close() {
       feed.close();
-      looks.close();
+      checkFeed.close();
       watching.close();
     },
   };

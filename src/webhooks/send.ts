@@ -1,5 +1,5 @@
 /**
- * One attempt over HTTP: to an address that was looked at before and no other, without redirects, 10 s and 64 KiB in all.
+ * One attempt over HTTP: to an address that was checked before and no other, without redirects, 10 s and 64 KiB in all.
  * Nothing of the answer leaves this file but its status and how long it asks to be left alone.
  */
 import type { LookupAddress } from 'node:dns';
@@ -76,7 +76,7 @@ function post(deps: SenderDeps, { url, addresses, outgoing, late }: Attempt): Pr
   return new Promise((resolve) => {
     let reached: 'nothing' | 'host' | 'receiver' | 'refused' = 'nothing';
     request.on('socket', (socket: Socket) => {
-      // Listened to before the request is written: nothing is sent to an address that was not looked at.
+      // Listened to before the request is written: nothing is sent to an address that was not checked.
       socket.once('connect', () => {
         reached = isSecure ? 'host' : 'receiver';
         if (isVetted(socket, addresses, deps)) return;
@@ -123,7 +123,7 @@ function unanswered(problem: Problem): Answer {
   return { kind: 'unanswered', problem };
 }
 
-/** Gives a socket the addresses that were looked at; the name is not resolved a second time. */
+/** Gives a socket the addresses that were checked; the name is not resolved a second time. */
 function always(addresses: readonly LookupAddress[]): LookupFunction {
   return (_, { all }, give) => {
     const [first = { address: '', family: 0 }] = addresses;

@@ -63,7 +63,7 @@ const tls = (options: TlsOptions) => {
   return server;
 };
 
-function look(
+function check(
   port: number,
   addresses: readonly string[],
   more: Partial<ExternalAuthorityDeps> = {},
@@ -74,13 +74,13 @@ function look(
     trust: trusted.certificate,
     allowPrivate: true,
     ...more,
-  }).look(hostname);
+  }).check(hostname);
 }
 
 describe('another edge', () => {
   it('that shows a good certificate has it, with its issuer and its times', async () => {
     const port = await serve('127.0.0.1', tls(await aCertificate({})));
-    expect(await look(port, ['127.0.0.1'])).toMatchObject({
+    expect(await check(port, ['127.0.0.1'])).toMatchObject({
       kind: 'issued',
       issuer: 'Trusted CA',
       notBefore: inDays(-1),
@@ -96,7 +96,7 @@ describe('another edge', () => {
       answer(new Error('no certificate'));
     };
     const port = await serve('127.0.0.1', tls({ SNICallback }));
-    expect(await look(port, ['127.0.0.1'])).toMatchObject({
+    expect(await check(port, ['127.0.0.1'])).toMatchObject({
       kind: 'unavailable',
       detail: `on port ${port}, 127.0.0.1 ends the handshake without a certificate`,
     });
@@ -114,7 +114,7 @@ describe('another edge', () => {
     async (words, of, known) => {
       const certificate = await aCertificate(of, known ? trusted : foreign);
       const port = await serve('127.0.0.1', tls(certificate));
-      const { kind, detail } = { detail: '', ...(await look(port, ['127.0.0.1'])) };
+      const { kind, detail } = { detail: '', ...(await check(port, ['127.0.0.1'])) };
       expect(kind).toBe('unavailable');
       expect(detail).toMatch(
         new RegExp(`^on port ${port}, 127\\.0\\.0\\.1 shows a certificate .*${words}$`),
@@ -124,7 +124,9 @@ describe('another edge', () => {
 
   it('is trusted by what visitors trust, where nothing else is said', async () => {
     const port = await serve('127.0.0.1', tls(await aCertificate({})));
-    expect(await look(port, ['127.0.0.1'], { trust: null })).toMatchObject({ kind: 'unavailable' });
+    expect(await check(port, ['127.0.0.1'], { trust: null })).toMatchObject({
+      kind: 'unavailable',
+    });
   });
 
   it('that refuses the connection, or speaks no TLS, is named with its address', async () => {
@@ -132,7 +134,7 @@ describe('another edge', () => {
       '127.0.0.1',
       createTcpServer((socket) => void socket.resume().end('HTTP/1.1 400\r\n\r\n')),
     );
-    expect(await look(port, ['127.0.0.1', '127.0.0.9'])).toMatchObject({
+    expect(await check(port, ['127.0.0.1', '127.0.0.9'])).toMatchObject({
       detail: `on port ${port}, 127.0.0.1 ends the handshake without a certificate; 127.0.0.9 refuses the connection`,
     });
   });
@@ -140,7 +142,7 @@ describe('another edge', () => {
   it('has to show it at every address', async () => {
     const port = await serve('127.0.0.1', tls(await aCertificate({})));
     await serve('127.0.0.2', tls(await aCertificate({ from: -90, to: -1 })));
-    expect(await look(port, ['127.0.0.1', '127.0.0.2'])).toMatchObject({
+    expect(await check(port, ['127.0.0.1', '127.0.0.2'])).toMatchObject({
       kind: 'unavailable',
       detail: `on port ${port}, 127.0.0.2 shows a certificate that has expired`,
     });
@@ -149,17 +151,17 @@ describe('another edge', () => {
   it('counts with the certificate that ends first', async () => {
     const port = await serve('127.0.0.1', tls(await aCertificate({ to: 60 })));
     await serve('127.0.0.2', tls(await aCertificate({ to: 30 })));
-    expect(await look(port, ['127.0.0.1', '127.0.0.2'])).toMatchObject({ notAfter: inDays(30) });
+    expect(await check(port, ['127.0.0.1', '127.0.0.2'])).toMatchObject({ notAfter: inDays(30) });
   });
 
   it('is not looked for at addresses that nobody on the internet has', async () => {
     const port = await serve('127.0.0.1', tls(await aCertificate({})));
-    expect(await look(port, ['127.0.0.1'], { allowPrivate: false })).toMatchObject({
+    expect(await check(port, ['127.0.0.1'], { allowPrivate: false })).toMatchObject({
       detail: '127.0.0.1 is an address that nobody on the internet has',
     });
   });
 
   it('of a name without an address shows nothing', async () => {
-    expect(await look(1, [])).toMatchObject({ detail: 'the name has no address' });
+    expect(await check(1, [])).toMatchObject({ detail: 'the name has no address' });
   });
 });

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LOCAL_AUTHORITY } from '../../src/certificates/authorities/local.ts';
 import { signRoot } from '../../src/certificates/authorities/sign.ts';
 import {
-  createNoteShown,
-  type NoteShownDeps,
+  createRecordServedCertificate,
+  type RecordServedCertificateDeps,
 } from '../../src/certificates/served/served-certificate.ts';
 import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 import type { Shown } from '../../src/core/certificates/served.ts';
@@ -52,9 +52,9 @@ async function selfSigned(commonName: string): Promise<Server> {
 }
 
 /** Looks, of an edge that is told to be at these addresses. */
-function aLook(addresses: readonly string[], more: Partial<NoteShownDeps> = {}) {
+function aLook(addresses: readonly string[], more: Partial<RecordServedCertificateDeps> = {}) {
   const noted: Shown[] = [];
-  const noteShown = createNoteShown({
+  const recordServedCertificate = createRecordServedCertificate({
     lookupAddresses: async () => addresses,
     port: edge.ports.httpsPort,
     allowPrivate: true,
@@ -64,7 +64,7 @@ function aLook(addresses: readonly string[], more: Partial<NoteShownDeps> = {}) 
     ...more,
   });
   return async () => {
-    await noteShown(domain);
+    await recordServedCertificate(domain);
     return noted.splice(0);
   };
 }

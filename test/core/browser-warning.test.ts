@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type BrowserState,
   browserWarning,
-  LOOK_COUNTS_MS,
+  CHECK_COUNTS_MS,
   REMEMBERED_MS,
   type Visited,
 } from '../../src/core/certificates/browser-warning.ts';
@@ -166,8 +166,8 @@ const unjudged: readonly (readonly [string, Visited, BrowserState])[] = [
     'that nobody has looked at for hours',
     {
       ...live,
-      certificate: { ...certificate, storedAt: later(noon, -2 * LOOK_COUNTS_MS) },
-      shown: { ...seen('timeout').shown, checkedAt: later(noon, -LOOK_COUNTS_MS - 1) },
+      certificate: { ...certificate, storedAt: later(noon, -2 * CHECK_COUNTS_MS) },
+      shown: { ...seen('timeout').shown, checkedAt: later(noon, -CHECK_COUNTS_MS - 1) },
     },
     'served',
   ],

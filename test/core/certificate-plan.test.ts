@@ -8,7 +8,7 @@ import {
   movedRenewalAt,
   plannedRenewalAt,
   renewAt,
-  renewalLookAt,
+  renewalCheckAt,
 } from '../../src/core/certificates/plan.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import { later, noon } from '../support/builders.ts';
@@ -34,8 +34,8 @@ describe('the renewal of a certificate', () => {
   );
 
   it('whose DNS was not right is looked at again in an hour, in a laboratory sooner', () => {
-    expect(renewalLookAt(noon, VERIFY_WINDOW_MS)).toEqual(later(noon, HOUR));
-    expect(renewalLookAt(noon, VERIFY_WINDOW_MS / 100)).toEqual(later(noon, HOUR / 100));
+    expect(renewalCheckAt(noon, VERIFY_WINDOW_MS)).toEqual(later(noon, HOUR));
+    expect(renewalCheckAt(noon, VERIFY_WINDOW_MS / 100)).toEqual(later(noon, HOUR / 100));
   });
 });
 

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type EarlierLook, type Scrutiny, scrutinyOf } from '../../src/core/diagnosis/check-depth.ts';
+import {
+  type CheckDepth,
+  checkDepthOf,
+  type EarlierCheck,
+} from '../../src/core/diagnosis/check-depth.ts';
 import type { DomainState } from '../../src/core/life/lifecycle.ts';
 
 const MINUTE = 60_000;
@@ -9,8 +13,8 @@ const noon = Date.parse('2026-01-01T12:00:00Z');
 type Times = { readonly lookedAt: number; readonly now: number; readonly watchedUntil?: number };
 
 /** Of a domain that is pending since noon; all times in milliseconds since then. */
-function pending({ lookedAt, now, watchedUntil }: Times, more: Partial<EarlierLook> = {}) {
-  const domain: EarlierLook = {
+function pending({ lookedAt, now, watchedUntil }: Times, more: Partial<EarlierCheck> = {}) {
+  const domain: EarlierCheck = {
     state: { status: 'pending', pendingSince: new Date(noon) },
     attempts: 3,
     findings: [{ code: 'record_missing' }],
@@ -18,11 +22,11 @@ function pending({ lookedAt, now, watchedUntil }: Times, more: Partial<EarlierLo
     watchedUntil: watchedUntil === undefined ? null : new Date(noon + watchedUntil),
     ...more,
   };
-  return scrutinyOf(domain, new Date(noon + now), 48 * HOUR);
+  return checkDepthOf(domain, new Date(noon + now), 48 * HOUR);
 }
 
 describe('how closely a pending domain is looked at', () => {
-  it.each<[string, Times, Scrutiny]>([
+  it.each<[string, Times, CheckDepth]>([
     ['a moment after a full look', { lookedAt: 0, now: 15_000 }, 'glance'],
     ['below 15 minutes after it', { lookedAt: 0, now: 15 * MINUTE - 1 }, 'glance'],
     ['15 minutes after it', { lookedAt: 0, now: 15 * MINUTE }, 'full'],
@@ -47,8 +51,8 @@ describe('how closely a pending domain is looked at', () => {
       'glance',
     ],
     ['when the clock was set back', { lookedAt: HOUR, now: HOUR - 1 }, 'full'],
-  ])('%s', (_, times, scrutiny) => {
-    expect(pending(times)).toBe(scrutiny);
+  ])('%s', (_, times, depth) => {
+    expect(pending(times)).toBe(depth);
   });
 
   it.each(['name_servers_disagree', 'caa_blocks', 'caa_unknown'] as const)(

@@ -1,7 +1,7 @@
 /** What a look takes back: which of the things that block also undo how far a domain has come. */
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
-import { judgeCheck } from '../../src/core/life/check.ts';
+import { decideCheck } from '../../src/core/life/check.ts';
 import type { DomainState, Verdict } from '../../src/core/life/lifecycle.ts';
 import { later, noon } from '../support/builders.ts';
 
@@ -116,20 +116,20 @@ describe('a look at a domain that waits for nothing', () => {
     told,
   }));
   it.each(rows)('that is $was, found $found', ({ state, verdict, findings, to, told }) => {
-    const outcome = judgeCheck({ ...unwatched, state }, { verdict, findings }, rules);
+    const outcome = decideCheck({ ...unwatched, state }, { verdict, findings }, rules);
     expect(outcome.to).toEqual(to);
     const moved = outcome.events.filter(({ type }) => type !== 'domain.findings_changed');
     expect(moved.map(({ type }) => type)).toEqual(told);
     // Whatever it means for the state, what was found is stored, and told where it is new.
     expect(outcome.findings).toEqual(findings);
     expect(outcome.events.length - moved.length).toBe(findings.length > 0 ? 1 : 0);
-    const again = judgeCheck({ ...unwatched, state, findings }, { verdict, findings }, rules);
+    const again = decideCheck({ ...unwatched, state, findings }, { verdict, findings }, rules);
     expect(again.events).toHaveLength(told.length);
   });
 
   it('says with the drift what was found', () => {
     const look = { verdict: 'wrong', findings: [missing] } as const;
-    const { events } = judgeCheck({ ...unwatched, state: live, findings: [missing] }, look, rules);
+    const { events } = decideCheck({ ...unwatched, state: live, findings: [missing] }, look, rules);
     expect(events).toEqual([{ type: 'domain.drifted', findings: [missing] }]);
   });
 });
@@ -140,7 +140,7 @@ describe('the end of a certificate', () => {
     certificateEndsAt: Date,
     verdict: Verdict = 'right',
     findings: readonly Finding[] = [],
-  ) => judgeCheck({ ...unwatched, state, certificateEndsAt }, { verdict, findings }, rules);
+  ) => decideCheck({ ...unwatched, state, certificateEndsAt }, { verdict, findings }, rules);
 
   it('has a live domain wait for another one, ordered at once, and keep its name', () => {
     expect(ends(wellLive, noon)).toMatchObject({
@@ -222,7 +222,7 @@ describe('a look that is wrong', () => {
       to,
     })),
   )('leaves a $was domain $to for $codes', ({ state, findings, to }) => {
-    const outcome = judgeCheck({ ...unwatched, state }, { verdict: 'wrong', findings }, rules);
+    const outcome = decideCheck({ ...unwatched, state }, { verdict: 'wrong', findings }, rules);
     expect(outcome.to.status).toBe(to);
     expect(outcome.findings).toEqual(findings);
   });
@@ -243,7 +243,7 @@ describe('a look that is wrong', () => {
       watchedUntil,
       state: { status: 'pending', pendingSince },
     } as const;
-    const { nextCheckAt } = judgeCheck(domain, { verdict: 'wrong', findings }, rules);
+    const { nextCheckAt } = decideCheck(domain, { verdict: 'wrong', findings }, rules);
     return Number(nextCheckAt) - noon.getTime();
   }
 });

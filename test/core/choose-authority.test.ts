@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type AuthorityStanding,
+  type AuthorityState,
   chooseAuthority,
   isOwnView,
   worthAsking,
@@ -12,7 +12,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-const well: AuthorityStanding = {
+const well: AuthorityState = {
   isForbidden: false,
   saidNo: false,
   pausedUntil: new Date(0),
@@ -28,7 +28,7 @@ const silent = { ...well, isSilent: true };
 const moved = (moves: number, downForMs: number) => ({ ...down(downForMs), moves });
 
 type Chosen = 'first' | 'second' | 'none';
-type Row = readonly [string, AuthorityStanding, AuthorityStanding, Chosen];
+type Row = readonly [string, AuthorityState, AuthorityState, Chosen];
 
 const table: readonly Row[] = [
   ['the first, where both are well', well, well, 'first'],
@@ -60,7 +60,7 @@ const table: readonly Row[] = [
   ['the second, after 5 hours and 20 minutes', moved(9, 320 * MINUTE), well, 'second'],
 ];
 
-type Late = readonly [string, AuthorityStanding, AuthorityStanding, Chosen, number];
+type Late = readonly [string, AuthorityState, AuthorityState, Chosen, number];
 
 const late: readonly Late[] = [
   ['the first, whose pause is short', paused(MINUTE), well, 'first', MINUTE],
@@ -105,7 +105,7 @@ describe('the next order goes to', () => {
 
 describe('a question before the choice', () => {
   const rules = { now: noon, windowMs: VERIFY_WINDOW_MS };
-  const table: readonly (readonly [string, AuthorityStanding, AuthorityStanding, number[]])[] = [
+  const table: readonly (readonly [string, AuthorityState, AuthorityState, number[]])[] = [
     ['nobody, where the first is well', well, silent, []],
     ['the first, which is down, before the second is chosen', down(HOUR), well, [0]],
     ['the first, which is silent', silent, well, [0]],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type AttentionCode,
-  attentionOf,
   inWords,
+  type OperatorTaskCode,
+  operatorTasksOf,
   type Vitals,
 } from '../../src/core/operations/operator-tasks.ts';
 
@@ -19,7 +19,7 @@ const well: Vitals = {
   queuesPaused: [],
 };
 
-const table: readonly (readonly [what: string, Partial<Vitals>, AttentionCode, string])[] = [
+const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode, string])[] = [
   ['no worker was ever there', { turnAgeSeconds: null }, 'no_worker', 'No worker has run yet'],
   ['the workers are gone', { turnAgeSeconds: 720 }, 'no_worker', 'for 12 minutes'],
   ['the queue is away', { queueAnswers: false }, 'queue_away', 'safe in the database'],
@@ -95,11 +95,11 @@ const table: readonly (readonly [what: string, Partial<Vitals>, AttentionCode, s
 
 describe('what an operator has to look at', () => {
   it('is nothing while all is well', () => {
-    expect(attentionOf(well)).toEqual([]);
+    expect(operatorTasksOf(well)).toEqual([]);
   });
 
   it.each(table)('is told where %s', (_what, change, code, words) => {
-    const told = attentionOf({ ...well, ...change });
+    const told = operatorTasksOf({ ...well, ...change });
     expect(told.map((one) => one.code)).toEqual([code]);
     expect(told[0]?.summary).toContain(words);
     expect(told[0]?.action).toMatch(/\.$/);
@@ -111,12 +111,12 @@ describe('what an operator has to look at', () => {
     { ofOurResolvers: 5, attached: 51 },
     { ofOurResolvers: 999, attached: 100_000 },
   ])('is not a few customers’ zones that fail: %j', (few) => {
-    expect(attentionOf({ ...well, ...few })).toEqual([]);
+    expect(operatorTasksOf({ ...well, ...few })).toEqual([]);
   });
 
   it('is what stops everything first', () => {
     const all = Object.assign({}, well, ...table.map(([, change]) => change)) as Vitals;
-    const told = attentionOf({ ...all, queueAnswers: false, turnAgeSeconds: null });
+    const told = operatorTasksOf({ ...all, queueAnswers: false, turnAgeSeconds: null });
     expect(told.slice(0, 3).map(({ code }) => code)).toEqual([
       'queue_away',
       'no_worker',

@@ -8,7 +8,7 @@ import {
 import { createVault } from '../../src/certificates/vault/vault.ts';
 import { explain } from '../../src/core/diagnosis/explain.ts';
 import type { Answer } from '../../src/core/diagnosis/observation.ts';
-import { judgeProof, type ProofSeen, proofRecordFor } from '../../src/core/names/proof.ts';
+import { checkProof, type ProofSeen, proofRecordFor } from '../../src/core/names/proof.ts';
 
 const values = {
   claimant: 'signpost-domain-verification=mine',
@@ -61,12 +61,12 @@ describe('the TXT records at an apex that another project holds', () => {
     ['only failures', [{ kind: 'servfail' }, { kind: 'refused' }], 'unknown', []],
     ['nobody to ask', [], 'unknown', []],
   ])('%s: %#', (_title, answers, seen, found) => {
-    expect(judgeProof(answers, values)).toEqual({ seen, found: [...found].sort() });
+    expect(checkProof(answers, values)).toEqual({ seen, found: [...found].sort() });
   });
 
   it('are kept as evidence in part only, and printable', () => {
     const many = Array.from({ length: 50 }, (_, i) => `${i}\u202e${'x'.repeat(10_000)}`);
-    const { found } = judgeProof([txt('a', ...many)], values);
+    const { found } = checkProof([txt('a', ...many)], values);
     expect(found).toHaveLength(5);
     expect(JSON.stringify(found).length).toBeLessThan(1_500);
     expect(found.join()).not.toMatch(/\p{C}/u);

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  checkSettings,
   type DomainSettings,
   isInUse,
-  judgeSettings,
   type Redirect,
   redirectStatuses,
   usesOf,
@@ -41,7 +41,7 @@ describe('domain settings are accepted:', () => {
     ['as many as there may be', { primary: null, redirects: fan(100) }],
   ])('%s', (_title, given) => {
     expect(
-      judgeSettings(given, new Set([...project, ...fan(100).map(({ from }) => from)])),
+      checkSettings(given, new Set([...project, ...fan(100).map(({ from }) => from)])),
     ).toBeNull();
   });
 });
@@ -75,7 +75,7 @@ describe('domain settings are refused:', () => {
     ['redirect_chain', settings(null, 'a>b', 'b>c'), 'domains.redirects[0]: a → b → c'],
     ['redirect_chain', settings('d', 'c>d', 'a>b', 'b>c'), 'let a redirect to d at once'],
   ])('%s: %j', (code, given, words) => {
-    const refusal = judgeSettings(given, project);
+    const refusal = checkSettings(given, project);
     expect(refusal).toMatchObject({ code, reason: expect.stringContaining(words) });
     expect(refusal?.reason).toMatch(/^domains\.(?:primary|redirects(?:\[\d+\](?:\.status)?)?): /);
     expect(refusal?.reason).toMatch(/^[^\n]{20,200}\.$/u);
@@ -110,7 +110,7 @@ describe('whatever the settings,', () => {
   it('those that are accepted lead nobody further than one step, and no others are refused', () => {
     fc.assert(
       fc.property(anySettings, (given) => {
-        expect(judgeSettings(given, project) === null).toBe(isSound(given));
+        expect(checkSettings(given, project) === null).toBe(isSound(given));
       }),
       { numRuns: 2_000 },
     );

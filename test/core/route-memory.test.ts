@@ -1,11 +1,11 @@
 /** What is remembered of a name: when it may be used, must be asked for again, and is worth nothing. */
 import { describe, expect, it } from 'vitest';
 import {
-  deaf,
-  type Hearing,
-  judgeMemory,
-  listenAnew,
+  classifyMemory,
   type MemoryVerdict,
+  resubscribe,
+  type Subscription,
+  unsubscribed,
 } from '../../src/core/operations/route-memory.ts';
 
 const times = { freshMs: 3, rereadMs: 100, busyMs: 200, awayMs: 1_000 };
@@ -16,7 +16,7 @@ const table: readonly [
   what: string,
   now: number,
   verdict: MemoryVerdict,
-  hearing?: Partial<Hearing>,
+  hearing?: Partial<Subscription>,
   more?: { readonly readAt?: number; readonly isOutdated?: boolean },
 ][] = [
   ['just read', 0, 'use'],
@@ -72,29 +72,31 @@ const table: readonly [
 describe('What was read of a name', () => {
   it.each(table)('%s, at %d: %s', (_what, now, verdict, hearing, more) => {
     const heard = { since: null, completeUntil: never, ...hearing };
-    expect(judgeMemory({ readAt: 0, isOutdated: false, ...more }, heard, now, times)).toBe(verdict);
+    expect(classifyMemory({ readAt: 0, isOutdated: false, ...more }, heard, now, times)).toBe(
+      verdict,
+    );
   });
 });
 
 describe('What was told before the listening broke off', () => {
   /** Read at 0, and all that changed until 300 was heard; then the listening broke off. */
-  const heard: Hearing = { since: -1, completeUntil: 300 };
-  const judge = (hearing: Hearing, now: number, readAt = 0) =>
-    judgeMemory({ readAt, isOutdated: false }, hearing, now, times);
+  const heard: Subscription = { since: -1, completeUntil: 300 };
+  const judge = (hearing: Subscription, now: number, readAt = 0) =>
+    classifyMemory({ readAt, isOutdated: false }, hearing, now, times);
 
   it('still counts when it begins anew, so that a busy database costs no visitor', () => {
-    const anew = listenAnew(heard, 310);
+    const anew = resubscribe(heard, 310);
     expect(judge(anew, 320)).toBe('ask');
     expect(judge(anew, 499)).toBe('ask');
     expect(judge(anew, 500)).toBe('last_resort');
   });
 
   it('counts however often it begins anew without being told anything', () => {
-    expect(judge(listenAnew(listenAnew(heard, 310), 320), 330)).toBe('ask');
+    expect(judge(resubscribe(resubscribe(heard, 310), 320), 330)).toBe('ask');
   });
 
   it('counts for nothing that was read before it had begun', () => {
-    expect(judge(listenAnew({ since: 250, completeUntil: 300 }, 310), 320)).toBe('last_resort');
-    expect(judge(listenAnew(deaf, 310), 320)).toBe('last_resort');
+    expect(judge(resubscribe({ since: 250, completeUntil: 300 }, 310), 320)).toBe('last_resort');
+    expect(judge(resubscribe(unsubscribed, 310), 320)).toBe('last_resort');
   });
 });

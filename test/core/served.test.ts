@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
-  compareShown,
+  compareServed,
   type Handshake,
-  isAmiss,
+  hasProblem,
   type ShownOutcome,
 } from '../../src/core/certificates/served.ts';
 
@@ -16,7 +16,7 @@ const certificate = (
   names: ['docs.shop.test'],
   ...parts,
 });
-const compare = (one: Handshake) => compareShown([one], ['AA', 'BB', 'CC'])[0];
+const compare = (one: Handshake) => compareServed([one], ['AA', 'BB', 'CC'])[0];
 
 describe('a certificate that an address shows', () => {
   it.each([
@@ -34,7 +34,7 @@ describe('a certificate that an address shows', () => {
   });
 
   it('is another one where none is stored any more', () => {
-    expect(compareShown([certificate({})], [])).toMatchObject([{ outcome: 'other' }]);
+    expect(compareServed([certificate({})], [])).toMatchObject([{ outcome: 'other' }]);
   });
 
   it('is shown as text, and cut, whatever it says', () => {
@@ -76,6 +76,6 @@ describe('something is amiss', () => {
   it.each(table)('with one that is %s: %s', (outcome, expected) => {
     const one = { address: '192.0.2.1', issuer: null, names: [] };
     const addresses = [{ ...one, outcome: 'ours' } as const, { ...one, outcome }];
-    expect(isAmiss({ checkedAt: new Date(0), addresses })).toBe(expected);
+    expect(hasProblem({ checkedAt: new Date(0), addresses })).toBe(expected);
   });
 });

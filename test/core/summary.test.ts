@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import {
-  type Standing,
-  type Stood,
-  standingLine,
-  standingOf,
+  type Summary,
+  type SummaryInput,
+  summaryLine,
+  summaryOf,
 } from '../../src/core/life/summary.ts';
 import { later, noon } from '../support/builders.ts';
 
@@ -21,7 +21,7 @@ const partial: Finding = { code: 'apex_partial', ...wanted, addresses: ['192.0.2
 const disagree: Finding = { code: 'name_servers_disagree', ...wanted, right: [], others: [] };
 
 const none = { expiresAt: null, nextAttemptAt: null, isRefused: false };
-const pending: Stood = {
+const pending: SummaryInput = {
   status: 'pending',
   findings: [missing],
   lastCheckedAt: noon,
@@ -31,15 +31,15 @@ const pending: Stood = {
   certificate: none,
   hasEscalation: false,
 };
-const verified: Stood = { ...pending, status: 'verified', findings: [], nextCheckAt: null };
-const live: Stood = { ...pending, status: 'live', findings: [], verifiedAt: noon };
+const verified: SummaryInput = { ...pending, status: 'verified', findings: [], nextCheckAt: null };
+const live: SummaryInput = { ...pending, status: 'live', findings: [], verifiedAt: noon };
 const end = { ...none, expiresAt: new Date('2027-02-18T00:00:00Z') };
 const again = { ...none, nextAttemptAt: soon, isRefused: true };
 
 const absent = 'docs.shop.test does not exist in the DNS yet.';
 const checked = { next: 'The next check is', nextAt: soon };
 
-const rows: readonly (readonly [what: string, Stood, Standing])[] = [
+const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
   [
     'was added a moment ago',
     { ...pending, findings: [], lastCheckedAt: null },
@@ -185,15 +185,15 @@ const rows: readonly (readonly [what: string, Stood, Standing])[] = [
 ];
 
 describe('where a domain stands', () => {
-  test.each(rows)('that %s', (_what, stood, standing) => {
-    expect(standingOf(stood, noon)).toEqual(standing);
+  test.each(rows)('that %s', (_what, input, standing) => {
+    expect(summaryOf(input, noon)).toEqual(standing);
   });
 
   it('is one line, with its time exact', () => {
-    expect(standingLine(standingOf(pending, noon))).toBe(
+    expect(summaryLine(summaryOf(pending, noon))).toBe(
       `${absent} The next check is on 2026-11-20 at 12:00:16 UTC.`,
     );
-    expect(standingLine(standingOf({ ...pending, nextCheckAt: noon }, noon))).toBe(
+    expect(summaryLine(summaryOf({ ...pending, nextCheckAt: noon }, noon))).toBe(
       `${absent} A check is under way.`,
     );
   });

@@ -5,8 +5,8 @@ import {
   ATTEMPTS_MAX,
   type AttemptMade,
   attemptWaitsMs,
+  decideAttempt,
   FAILING_MS,
-  judgeAttempt,
 } from '../../src/core/operations/webhook-plan.ts';
 import { later, noon } from '../support/builders.ts';
 
@@ -22,7 +22,7 @@ const answered = (status: number, retryAfter: string | null = null): Answer => (
 const silent: Answer = { kind: 'unanswered', problem: 'timed_out' };
 
 function judge(answer: Answer, parts: Partial<AttemptMade> = {}) {
-  return judgeAttempt({
+  return decideAttempt({
     answer,
     attempts: 0,
     failingSince: null,

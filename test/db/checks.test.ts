@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
-import { judgeCheck } from '../../src/core/life/check.ts';
+import { decideCheck } from '../../src/core/life/check.ts';
 import { type CheckStore, createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { transact } from '../../src/db/engine/transaction.ts';
@@ -24,7 +24,7 @@ function saveOf(
   at = later(noon, 60_000),
 ) {
   const rules = { now: at, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 };
-  const outcome = judgeCheck(domain, { verdict, findings }, rules);
+  const outcome = decideCheck(domain, { verdict, findings }, rules);
   return { domain, observation, outcome, at };
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EscalationCause } from '../../src/core/certificates/escalation.ts';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
-import { judgeCheck } from '../../src/core/life/check.ts';
+import { decideCheck } from '../../src/core/life/check.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
@@ -87,7 +87,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
   /** Saves a look that finds the record gone, with a case, as the worker does. */
   function takeBack(domain: LoadedDomain, escalation: NewEscalation) {
     const rules = { now: noon, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 };
-    const outcome = judgeCheck(domain, missing, rules);
+    const outcome = decideCheck(domain, missing, rules);
     const observation = anObservation();
     return createCheckStore(stored.database).save({
       domain,

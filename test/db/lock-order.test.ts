@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import { judgeCheck } from '../../src/core/life/check.ts';
+import { decideCheck } from '../../src/core/life/check.ts';
 import { type CheckStore, createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createWatchedDomainStore } from '../../src/db/domains/watched-domains.ts';
@@ -53,7 +53,7 @@ describe.each(servers)('many domains on $name', ({ name }) => {
   ) {
     const at = later(noon, 60_000);
     const rules = { now: at, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 };
-    const outcome = judgeCheck(domain, { verdict, findings }, rules);
+    const outcome = decideCheck(domain, { verdict, findings }, rules);
     return checks.save({ domain, observation: domain.observation ?? anObservation(), outcome, at });
   }
 

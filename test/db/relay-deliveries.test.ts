@@ -4,7 +4,7 @@ import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createQuarantineStore } from '../../src/db/domains/quarantine.ts';
 import { createWaitingStore } from '../../src/db/domains/waiting.ts';
-import { about, tell } from '../../src/db/events.ts';
+import { about, recordEvents } from '../../src/db/events.ts';
 import { createRelay, type RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
 import { later, noon } from '../support/builders.ts';
 import { databases } from '../support/storage.ts';
@@ -34,7 +34,7 @@ describe.each(databases)('the relay on $name', ({ name, available }) => {
   const aWebhook = () => db.makeWebhook(domain.projectId);
   const happen = (count: number, at = noon) => {
     const told = about(domain.id, Array(count).fill({ type: 'domain.reverify_requested' }));
-    return db.prisma.$transaction((tx) => tell(tx, told, at));
+    return db.prisma.$transaction((tx) => recordEvents(tx, told, at));
   };
   const idsOf = async (webhookId: string) => (await db.rowsOf(webhookId)).map(({ id }) => id);
   async function end(id: string, outcome: Verdict, at = noon) {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
-import { about, tell } from '../../src/db/events.ts';
+import { about, recordEvents } from '../../src/db/events.ts';
 import { messageIdOf } from '../../src/webhooks/message.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
@@ -38,7 +38,7 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
 
   const happen = (count: number) => {
     const told = about(domain.id, Array(count).fill({ type: 'domain.reverify_requested' }));
-    return db.prisma.$transaction((tx) => tell(tx, told, noon));
+    return db.prisma.$transaction((tx) => recordEvents(tx, told, noon));
   };
   const replay = (at = muchLater) =>
     db.deliveries.replay({

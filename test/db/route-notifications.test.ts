@@ -1,9 +1,12 @@
 /** What the database tells edge processes, and what it does not; and that whoever listens knows whether they hear. */
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RouteNews } from '../../src/core/operations/edge-route.ts';
+import type { RouteNotification } from '../../src/core/operations/edge-route.ts';
 import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
-import { listenForRouteNews, type RouteNewsDeps } from '../../src/db/domains/route-notifications.ts';
+import {
+  listenForRouteNotifications,
+  type RouteNotificationDeps,
+} from '../../src/db/domains/route-notifications.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { closeAfterEach } from '../support/closings.ts';
@@ -21,18 +24,22 @@ const issued = {
 const closings = closeAfterEach();
 
 /** Listens, and keeps what it hears, beats apart. */
-function listenTo(deps: Omit<RouteNewsDeps, 'hear' | 'log'>) {
-  const heard: RouteNews[] = [];
+function listenTo(deps: Omit<RouteNotificationDeps, 'onNotification' | 'log'>) {
+  const heard: RouteNotification[] = [];
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
   const kinds = () => heard.map(({ kind }) => kind);
-  const { close } = listenForRouteNews({ ...deps, log, hear: (news) => heard.push(news) });
+  const { close } = listenForRouteNotifications({
+    ...deps,
+    log,
+    onNotification: (notification) => heard.push(notification),
+  });
   closings.push(close);
   return { heard, kinds, lines, close };
 }
 
 /** In one line, and none for how well we hear. */
-function inWords(news: RouteNews): string[] {
+function inWords(news: RouteNotification): string[] {
   if ('hostname' in news) return [`${news.kind} ${news.hostname}`];
   return news.kind === 'project_changed' ? [`project ${news.projectId}`] : [];
 }
@@ -47,7 +54,7 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
   afterAll(() => db?.close());
 
   /** What is told of an act, and of nothing else. */
-  async function toldOf(act: () => Promise<unknown>): Promise<string[]> {
+  async function countedCheckOf(act: () => Promise<unknown>): Promise<string[]> {
     const { pool } = db.database;
     const { heard, kinds, close } = listenTo(db);
     await until('listening', async () => kinds().includes('complete'));
@@ -72,7 +79,7 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     async () => {
       const pending = await db.pending('pending.acme.test');
       const served = await live('looked-at.acme.test');
-      const told = await toldOf(async () => {
+      const told = await countedCheckOf(async () => {
         for (const look of [missing, missing]) await db.look(await db.load(pending.id), look);
         for (const hours of [1, 2]) {
           await db.look(await db.load(served.id), missing, later(noon, hours * HOUR));
@@ -88,18 +95,18 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     async () => {
       const hostname = 'life.acme.test';
       const domain = await db.pending(hostname);
-      expect(await toldOf(() => db.look(domain, right))).toEqual([`changed ${hostname}`]);
+      expect(await countedCheckOf(() => db.look(domain, right))).toEqual([`changed ${hostname}`]);
       const verified = await db.load(domain.id);
       const order = await db.newOrder(verified);
       const store = () => db.certificates.store(verified, order?.id ?? '', issued, noon);
-      expect(await toldOf(store)).toEqual([`changed ${hostname}`]);
+      expect(await countedCheckOf(store)).toEqual([`changed ${hostname}`]);
       const renewed = { ...issued, expiresAt: later(issued.expiresAt, HOUR) };
       const served = await db.load(domain.id);
       const next = await db.newOrder(served);
       const renew = () => db.certificates.store(served, next?.id ?? '', renewed, noon);
-      expect(await toldOf(renew)).toEqual([`changed ${hostname}`]);
+      expect(await countedCheckOf(renew)).toEqual([`changed ${hostname}`]);
       const remove = () => db.domains.remove(domain.projectId, hostname, noon);
-      expect(await toldOf(remove)).toEqual([`gone ${hostname}`]);
+      expect(await countedCheckOf(remove)).toEqual([`gone ${hostname}`]);
     },
   );
 
@@ -114,14 +121,14 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
 
   it.skipIf(!available)('are told nothing of the removal of a name that nobody held', async () => {
     const { projectId, hostname } = await db.pending('never-right.acme.test');
-    expect(await toldOf(() => db.domains.remove(projectId, hostname, noon))).toEqual([]);
+    expect(await countedCheckOf(() => db.domains.remove(projectId, hostname, noon))).toEqual([]);
   });
 
   it.skipIf(!available)('are told of a name that goes over to another project', async () => {
     const hostname = 'moves.acme.test';
     const holder = await live(hostname);
     const claimant = await db.pending(hostname);
-    expect(await toldOf(() => db.look(claimant, right))).toEqual([
+    expect(await countedCheckOf(() => db.look(claimant, right))).toEqual([
       `gone ${hostname}`,
       `changed ${hostname}`,
     ]);
@@ -137,12 +144,15 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     const redirects = [{ from, to: 'to.acme.test', status: 302 }] as const;
     const set = (primary: string | null) => () =>
       settings.replace(projectId, { primary, redirects: [...redirects] });
-    expect(await toldOf(set(null))).toEqual([`changed ${from}`]);
-    expect(await toldOf(set('to.acme.test'))).toEqual([`project ${projectId}`, `changed ${from}`]);
+    expect(await countedCheckOf(set(null))).toEqual([`changed ${from}`]);
+    expect(await countedCheckOf(set('to.acme.test'))).toEqual([
+      `project ${projectId}`,
+      `changed ${from}`,
+    ]);
     const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9' } as const;
     const deployed = () =>
       createProjectStore(db.database.prisma).addDeploy(projectId, deploy, noon);
-    expect(await toldOf(deployed)).toEqual([`project ${projectId}`]);
+    expect(await countedCheckOf(deployed)).toEqual([`project ${projectId}`]);
   });
 });
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AddressShown, Shown } from '../../src/core/certificates/served.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
-import { createShownStore, shownIn } from '../../src/db/domains/served-certificates.ts';
+import { createServedCertificateStore, shownIn } from '../../src/db/domains/served-certificates.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
 import { later, noon } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
@@ -23,11 +23,13 @@ const silent: Shown = {
 
 describe('what addresses show', () => {
   let stored: StoredDomains;
-  let store: ReturnType<typeof createShownStore>;
+  let store: ReturnType<typeof createServedCertificateStore>;
 
   beforeAll(async () => {
     stored = await openStoredDomains();
-    store = createShownStore(stored.database.prisma, { verifyWindowMs: 48 * 60 * MINUTE });
+    store = createServedCertificateStore(stored.database.prisma, {
+      verifyWindowMs: 48 * 60 * MINUTE,
+    });
   });
   afterAll(() => stored?.close());
 

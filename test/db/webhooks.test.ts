@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome } from '../../src/db/delivery/deliveries.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
-import { about, tell } from '../../src/db/events.ts';
+import { about, recordEvents } from '../../src/db/events.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
@@ -36,7 +36,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
   const aWebhook = (eventTypes: readonly string[] = [], owner = true) =>
     db.makeWebhook(owner ? domain.projectId : null, eventTypes);
   const happen = (type: 'domain.live' | 'domain.added', at = noon) =>
-    db.prisma.$transaction((tx) => tell(tx, about(domain.id, [events[type]]), at));
+    db.prisma.$transaction((tx) => recordEvents(tx, about(domain.id, [events[type]]), at));
   async function load(webhookId: string) {
     const [row] = await db.rowsOf(webhookId);
     return db.loadDelivery(row?.id ?? '');

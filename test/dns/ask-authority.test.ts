@@ -104,9 +104,9 @@ it('a reserved address is not asked either where somebody has kept it', async ()
 it.each([
   ['silence', silence, false],
   ['a question that was never sent', unsent, false],
-  ['the beginning of an answer', { kind: 'timeout', heard: true } as const, true],
+  ['the beginning of an answer', { kind: 'timeout', responded: true } as const, true],
   ['nonsense', nonsense, true],
-])('after %s the process has heard an authority: %j, %s', async (_what, answer, heard) => {
+])('after %s the process has heard an authority: %j, %s', async (_what, answer, responded) => {
   const { asker } = await contact([public4], { [public4]: answer });
-  expect(asker.hasHeard()).toBe(heard);
+  expect(asker.hasResponded()).toBe(responded);
 });

@@ -114,7 +114,7 @@ describe('finding who is responsible for a name', () => {
 it('what servers say of their zone’s NS set is forgotten once it is delegated to others', async () => {
   const nobody = () => Promise.reject(new Error('nobody should be asked'));
   const recursive = { servers: [], inTurn: () => [], ask: nobody, askOne: nobody };
-  const asker = { ask: nobody, askAt: nobody, hasHeard: () => true };
+  const asker = { ask: nobody, askAt: nobody, hasResponded: () => true };
   const authorities = createAuthorities({ recursive, asker });
   const zoneAt = (server: string) =>
     zoneOf(
@@ -226,9 +226,9 @@ describe('resolvers that could not tell', () => {
 
   it('are passed over for the next one', async () => {
     const dns = await openDns({ 'shop.test': [`docs ${right}`] });
-    const deaf = await openDns({}, dns.port, '127.0.0.9');
-    deaf.fail('docs.shop.test', '*', 'refused');
-    const servers = [deaf, dns].map(({ address, port }) => ({ address, port }));
+    const unsubscribed = await openDns({}, dns.port, '127.0.0.9');
+    unsubscribed.fail('docs.shop.test', '*', 'refused');
+    const servers = [unsubscribed, dns].map(({ address, port }) => ({ address, port }));
     const { observer } = await openLaboratory({}, { servers, authoritative: false });
     const seen = await observer.observe(look('docs.shop.test'));
     expect(seen.servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: 'records' } }]);

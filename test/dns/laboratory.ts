@@ -46,7 +46,7 @@ export async function openDns(
 
 /** For a look that asks each server whether it still shows what it did. */
 export function comparedWith(observation: Observation): Earlier {
-  return { observation, scrutiny: 'compare' };
+  return { observation, depth: 'compare' };
 }
 
 /** An observer whose only recursive server, and whose authorities, are the laboratory's. */

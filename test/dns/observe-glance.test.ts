@@ -8,7 +8,7 @@ import { hostname, look, openZone, right, unhealthy } from './two-servers.ts';
 
 afterEach(closeAll);
 
-const glancedAt = (observation: Observation): Earlier => ({ observation, scrutiny: 'glance' });
+const glancedAt = (observation: Observation): Earlier => ({ observation, depth: 'glance' });
 
 describe('a glance at what was not right', () => {
   it.each(unhealthy)('costs $glance: $title', async ({ lines, edge: edgeLines, glance }) => {

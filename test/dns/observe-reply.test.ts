@@ -1,6 +1,6 @@
 /** What the answers of servers amount to: who may be believed, and about what. */
 import { describe, expect, it } from 'vitest';
-import { judgeAuthority, judgeRecursive } from '../../src/dns/servers/reply.ts';
+import { classifyAuthoritative, classifyRecursive } from '../../src/dns/servers/reply.ts';
 import { soaIn, textsAt } from '../../src/dns/servers/select.ts';
 import type { Message } from '../../src/dns/wire/message.ts';
 import type { ResourceRecord } from '../../src/dns/wire/records.ts';
@@ -41,7 +41,7 @@ const a = (name: string, address: string): ResourceRecord => ({
 
 describe('the answer of a server of shop.test about docs.b.shop.test', () => {
   const judge = (fields: Partial<Message>) =>
-    judgeAuthority(response(fields), 'shop.test', 'docs.b.shop.test');
+    classifyAuthoritative(response(fields), 'shop.test', 'docs.b.shop.test');
 
   it('is a referral downwards, with the addresses it may speak for', () => {
     const reply = judge({
@@ -77,7 +77,7 @@ describe('the answer of a server of shop.test about docs.b.shop.test', () => {
   });
 
   it.each(['timeout', 'malformed', 'not_asked'] as const)('is none where it is: %s', (kind) => {
-    expect(judgeAuthority({ kind }, 'shop.test', 'docs.shop.test')).toMatchObject({
+    expect(classifyAuthoritative({ kind }, 'shop.test', 'docs.shop.test')).toMatchObject({
       state: kind,
       aa: null,
       rcode: null,
@@ -91,8 +91,8 @@ describe('the answer of a server of shop.test about docs.b.shop.test', () => {
 
 it('a server that does not offer recursion is none to ask', () => {
   const answers = [a('docs.shop.test', '192.0.2.1')];
-  expect(judgeRecursive(response({ answers }))).toMatchObject({ kind: 'refused' });
-  expect(judgeRecursive(response({ answers, recursionAvailable: true }))).toMatchObject({
+  expect(classifyRecursive(response({ answers }))).toMatchObject({ kind: 'refused' });
+  expect(classifyRecursive(response({ answers, recursionAvailable: true }))).toMatchObject({
     kind: 'message',
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { defaultLimits, isSpent, startBudget } from '../../src/dns/wire/budget.ts';
-import { createShared, type Looked } from '../../src/dns/wire/shared.ts';
+import { createShared, type Loaded } from '../../src/dns/wire/shared.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -13,16 +13,16 @@ afterEach(async () => {
 });
 
 const budgetOf = (ms: number) => startBudget({ ...defaultLimits, ms });
-const found = <V>(value: V): Looked<V> => ({ value, ttlMs: 60_000, failed: false });
+const found = <V>(value: V): Loaded<V> => ({ value, ttlMs: 60_000, failed: false });
 
 it('who waits for the look-up of another waits no longer than its own budget lasts', async () => {
   const shared = createShared<string>({ max: 10 });
-  let end = (_: Looked<string>) => {};
+  let end = (_: Loaded<string>) => {};
   const slow = shared.get(
     'a.test',
     budgetOf(7_000),
     () =>
-      new Promise<Looked<string>>((resolve) => {
+      new Promise<Loaded<string>>((resolve) => {
         end = resolve;
       }),
   );

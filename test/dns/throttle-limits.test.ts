@@ -202,7 +202,7 @@ describe('a server that is silent', () => {
     for (const name of ['a', 'b', 'c', 'd']) {
       ask(name, address);
       await pass(3_000);
-      wire.end(name, { kind: 'timeout', heard: true });
+      wire.end(name, { kind: 'timeout', responded: true });
       await pass(0);
     }
     expect(wire.sent).toHaveLength(4);

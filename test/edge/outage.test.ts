@@ -39,13 +39,13 @@ describe('While the database cannot be asked', () => {
 
   it('a name that is told to be gone is gone', async () => {
     const found = db.routes.find(name);
-    db.routes.hear({ kind: 'gone', hostname: name });
+    db.routes.notify({ kind: 'gone', hostname: name });
     await expect(found).rejects.toThrow('the database is away');
     await expect(db.routes.find(name)).rejects.toThrow('the database is away');
   });
 
   it('a name that is told to have changed is served as it was', async () => {
-    db.routes.hear({ kind: 'changed', hostname: name });
+    db.routes.notify({ kind: 'changed', hostname: name });
     expect(await db.upstream()).toBe('http://one.test');
   });
 
@@ -78,7 +78,7 @@ describe('While the database cannot be asked', () => {
 
 describe('While the database is there, and look-ups fail', () => {
   beforeEach(async () => {
-    db.routes.hear({ kind: 'listening', since: db.now });
+    db.routes.notify({ kind: 'listening', since: db.now });
     await db.routes.find(name);
     db.now = 600_000;
     db.isUp = false;
@@ -86,7 +86,7 @@ describe('While the database is there, and look-ups fail', () => {
   });
 
   it('a name is served on for a minute after it was last known to be right, and then refused', async () => {
-    db.hear();
+    db.notify();
     db.now += 59_999;
     expect(await db.upstream()).toBe('http://one.test');
     db.now += 1;
@@ -95,7 +95,7 @@ describe('While the database is there, and look-ups fail', () => {
   });
 
   it('a name that was removed, and nobody told, is gone with the first look-up that is answered', async () => {
-    db.hear();
+    db.notify();
     db.now += 30_000;
     db.stored.delete(name);
     expect(await db.upstream()).toBe('http://one.test');

@@ -56,7 +56,7 @@ async function shakeHands(servername: string): Promise<TLSSocket> {
 const never = { recheckMs: 600_000 };
 const soon = { recheckMs: 20, routeRetryMs: 20 };
 describe.each([
-  ['in this process', never, () => edge.edge.hear({ kind: 'gone', hostname: removed })],
+  ['in this process', never, () => edge.edge.notify({ kind: 'gone', hostname: removed })],
   ['in another process', soon, () => {}],
 ])('A domain that is removed %s', (_where, limits, tell) => {
   beforeEach(() => start(limits));
@@ -174,7 +174,7 @@ describe('A dropped name', () => {
     const asked = once(edge.lookups, 'route');
     socket.write(`GET /dropped HTTP/1.1\r\nHost: ${removed}\r\n\r\n`);
     await asked;
-    edge.edge.hear({ kind: 'gone', hostname: removed });
+    edge.edge.notify({ kind: 'gone', hostname: removed });
     await once(socket.resume(), 'close');
     answerNow();
     await edge.https({ hostname: other, path: '/after' });
@@ -183,8 +183,8 @@ describe('A dropped name', () => {
 
   it('may be visited again while it has a route, and one that nobody visits is no mistake', async () => {
     await edge.https({ hostname: removed });
-    edge.edge.hear({ kind: 'gone', hostname: removed });
-    edge.edge.hear({ kind: 'gone', hostname: 'unknown.test' });
+    edge.edge.notify({ kind: 'gone', hostname: removed });
+    edge.edge.notify({ kind: 'gone', hostname: 'unknown.test' });
     expect((await edge.https({ hostname: removed })).body).toBe('hello');
   });
 });

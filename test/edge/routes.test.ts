@@ -27,25 +27,25 @@ describe('A name', () => {
   });
 
   it('is not asked for while everything is heard, and at the latest after five minutes', async () => {
-    db.routes.hear({ kind: 'listening', since: db.now });
+    db.routes.notify({ kind: 'listening', since: db.now });
     await db.routes.find(name);
     for (db.now = 0; db.now < 300_000; db.now += 1_000) {
-      db.hear();
+      db.notify();
       await db.routes.find(name);
     }
     expect(db.asked).toEqual([name]);
-    db.hear();
+    db.notify();
     await db.routes.find(name);
     expect(db.asked).toEqual([name, name]);
   });
 
   it('is asked for again where the listening was interrupted, however short', async () => {
-    db.routes.hear({ kind: 'listening', since: db.now });
+    db.routes.notify({ kind: 'listening', since: db.now });
     await db.routes.find(name);
     db.now = 60_000;
-    db.hear();
-    db.routes.hear({ kind: 'listening', since: db.now });
-    db.hear();
+    db.notify();
+    db.routes.notify({ kind: 'listening', since: db.now });
+    db.notify();
     await db.routes.find(name);
     expect(db.asked).toEqual([name, name]);
   });
@@ -62,7 +62,7 @@ describe('News', () => {
       db.stored.set(other, route(other, { projectId: 'other' }));
       await Promise.all([db.routes.find(name), db.routes.find(other)]);
       db.stored.set(name, route(name, { upstream: 'http://two.test' }));
-      db.routes.hear(news);
+      db.routes.notify(news);
       db.now += 1;
       expect(await db.upstream()).toBe('http://two.test');
       await db.routes.find(name);
@@ -74,7 +74,7 @@ describe('News', () => {
   it('of a name that nobody held have it asked for again', async () => {
     await db.routes.find('new.test');
     db.stored.set('new.test', route('new.test'));
-    db.routes.hear({ kind: 'changed', hostname: 'new.test' });
+    db.routes.notify({ kind: 'changed', hostname: 'new.test' });
     expect(await db.upstream('new.test')).toBe('http://one.test');
   });
 
@@ -84,7 +84,7 @@ describe('News', () => {
       const release = db.hold();
       const found = db.routes.find(name);
       db.stored.set(name, route(name, { upstream: 'http://two.test' }));
-      db.routes.hear({ kind, hostname: name });
+      db.routes.notify({ kind, hostname: name });
       release();
       expect((await found)?.upstream).toBe('http://two.test');
       expect(await db.upstream()).toBe('http://two.test');
@@ -96,7 +96,7 @@ describe('News', () => {
     const release = db.hold();
     const found = db.routes.find(name);
     db.stored.set(name, route(name, { upstream: 'http://two.test' }));
-    db.routes.hear({ kind: 'project_changed', projectId: 'acme' });
+    db.routes.notify({ kind: 'project_changed', projectId: 'acme' });
     release();
     await found;
     db.now += 1;
@@ -106,9 +106,9 @@ describe('News', () => {
   it('of very many projects have everything asked for again', async () => {
     await db.routes.find(name);
     db.stored.set(name, route(name, { upstream: 'http://two.test' }));
-    db.routes.hear({ kind: 'project_changed', projectId: 'acme' });
+    db.routes.notify({ kind: 'project_changed', projectId: 'acme' });
     for (let n = 0; n < 2_000; n += 1) {
-      db.routes.hear({ kind: 'project_changed', projectId: `p${n}` });
+      db.routes.notify({ kind: 'project_changed', projectId: `p${n}` });
     }
     db.now += 1;
     expect(await db.upstream()).toBe('http://two.test');

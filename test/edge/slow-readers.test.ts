@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type EdgeLimits, edgeLimits } from '../../src/edge/deps.ts';
-import { lookAgain } from '../../src/edge/proxy/slow-readers.ts';
+import { progressOf } from '../../src/edge/proxy/slow-readers.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
 
@@ -82,9 +82,9 @@ describe('Twelve looks after the first at a connection', () => {
     ['it was enough, and no longer is', [...steady(10), ...Array(12).fill(120)], true],
   ];
 
-  it.each(rows)('%s', (_what, looks, isTooSlow) => {
-    let found: ReturnType<typeof lookAgain> = null;
-    for (const taken of looks) found = lookAgain(found === 'too_slow' ? null : found, taken, 100);
+  it.each(rows)('%s', (_what, rounds, isTooSlow) => {
+    let found: ReturnType<typeof progressOf> = null;
+    for (const taken of rounds) found = progressOf(found === 'too_slow' ? null : found, taken, 100);
     expect(found === 'too_slow').toBe(isTooSlow);
   });
 });

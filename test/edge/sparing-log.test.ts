@@ -1,13 +1,13 @@
 /** What the edge writes to its log while faults come by the thousand. */
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { sparingLog } from '../../src/edge/edge.ts';
+import { limitedLog } from '../../src/edge/edge.ts';
 import { until } from '../support/world.ts';
 
 function setUp(everyMs: number) {
   const lines: { msg: string; count?: number; err?: { message: string } }[] = [];
   const write = (line: string) => void lines.push(JSON.parse(line));
-  const log = sparingLog(pino({ level: 'debug' }, { write }), everyMs);
+  const log = limitedLog(pino({ level: 'debug' }, { write }), everyMs);
   const told = () => lines.map(({ msg, count, err }) => [msg, err?.message, count]);
   return { log, told };
 }

@@ -59,11 +59,11 @@ describe('Where a deploy may be', () => {
     ['an address of the platform', ours, false],
     ['an IPv6 address of the platform', '2600:1234::1', false],
   ])('%s: %s is %s', async (_what, address, allowed) => {
-    expect((await reachOf().judge())(address)).toBe(allowed);
+    expect((await reachOf().decide())(address)).toBe(allowed);
   });
 
   it('is also what the operator names, and no more than that', async () => {
-    const isAllowed = await reachOf('10.20.0.0/16', '127.0.0.1', 'fd12::/16').judge();
+    const isAllowed = await reachOf('10.20.0.0/16', '127.0.0.1', 'fd12::/16').decide();
     const asked = [
       '10.20.0.5',
       '127.0.0.1',
@@ -171,17 +171,17 @@ describe('A deploy at the platform’s own public address', () => {
 describe('The look at our own addresses', () => {
   it('is waited for by the first visitors, and by nobody while a later one is under way', async () => {
     const looks: ((addresses: readonly string[]) => void)[] = [];
-    const { judge } = upstreamReach(
+    const { decide } = upstreamReach(
       { dns, upstreams: { networks: [] } },
       () => new Promise((resolve) => looks.push(resolve)),
     );
-    const first = judge();
+    const first = decide();
     looks.shift()?.(['9.9.9.9']);
     expect((await first)('9.9.9.9')).toBe(false);
-    expect((await judge())('9.9.9.9')).toBe(false);
+    expect((await decide())('9.9.9.9')).toBe(false);
     looks.shift()?.(['9.9.9.10']);
     await new Promise((resolve) => setImmediate(resolve));
-    const isAllowed = await judge();
+    const isAllowed = await decide();
     expect([isAllowed('9.9.9.9'), isAllowed('9.9.9.10')]).toEqual([true, false]);
   });
 });

@@ -248,7 +248,7 @@ describe('An open WebSocket', () => {
     const route = edge.routes.get(hostname);
     if (projectId === null) edge.routes.delete(hostname);
     else if (route !== undefined) edge.routes.set(hostname, { ...route, projectId });
-    if (recheckMs > 20) edge.edge.hear({ kind: 'gone', hostname });
+    if (recheckMs > 20) edge.edge.notify({ kind: 'gone', hostname });
     await Promise.all([cut, heard]);
   });
 

@@ -3,15 +3,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createWatchedDomainStore } from '../../src/db/domains/watched-domains.ts';
 import { createEventFeedStore } from '../../src/db/events.ts';
+import { type CheckFeed, createCheckFeed } from '../../src/events/check-feed.ts';
 import { eventStream } from '../../src/events/event-stream.ts';
 import { createFeed } from '../../src/events/feed.ts';
-import { createLooks, type Looks } from '../../src/events/check-feed.ts';
 import { later, missing, noon, unknown } from '../support/builders.ts';
 import { readEvents } from '../support/sse.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 let stored: StoredDomains;
-let looks: Looks;
+let checkFeed: CheckFeed;
 let over: AbortController;
 const said: string[] = [];
 const log = { info: () => {}, warn: (_: unknown, message: string) => void said.push(message) };
@@ -24,19 +24,19 @@ beforeAll(async () => {
 });
 afterEach(() => {
   over?.abort();
-  looks?.close();
+  checkFeed?.close();
   said.length = 0;
 });
 afterAll(() => stored?.close());
 
 function start() {
   const store = createWatchedDomainStore(stored.database.prisma);
-  const lastLooks = async (ids: readonly string[]) => {
+  const lastChecks = async (ids: readonly string[]) => {
     asked += 1;
     if (away !== null) throw away;
-    return store.lastLooks(ids);
+    return store.lastChecks(ids);
   };
-  looks = createLooks({ lastLooks, log, pollMs: 2 });
+  checkFeed = createCheckFeed({ lastChecks, log, pollMs: 2 });
   over = new AbortController();
   asked = 0;
 }
@@ -46,8 +46,10 @@ function read({ id, projectId }: LoadedDomain) {
   const feed = createFeed({ lastNumbers, log, pollMs: 2 });
   over.signal.addEventListener('abort', feed.close);
   const request = { domainId: id, projectId, checks: true, after: 1n, newest: 1n };
-  const mayGoOn = async () => true;
-  return readEvents(eventStream({ feed, page, looks }, { ...request, mayGoOn }, over.signal));
+  const isStillAuthorized = async () => true;
+  return readEvents(
+    eventStream({ feed, page, checkFeed }, { ...request, isStillAuthorized }, over.signal),
+  );
 }
 
 describe('the checks of a domain', () => {

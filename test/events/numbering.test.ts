@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { Database } from '../../src/db/engine/client.ts';
-import { createEventFeedStore, tell } from '../../src/db/events.ts';
+import { createEventFeedStore, recordEvents } from '../../src/db/events.ts';
 import { eventStream } from '../../src/events/event-stream.ts';
 import { createFeed } from '../../src/events/feed.ts';
 import { noon } from '../support/builders.ts';
@@ -44,7 +44,7 @@ async function write(
   try {
     await prisma.$transaction(
       async (tx) => {
-        await tell(tx, events, noon);
+        await recordEvents(tx, events, noon);
         for (let turn = 0; turn < turns; turn += 1) await tx.$queryRaw`SELECT 1`;
         if (isUndone) throw undone;
       },
@@ -61,13 +61,19 @@ async function write(
 function openStreams(database: Database, domains: readonly LoadedDomain[]) {
   const { lastNumbers, page } = createEventFeedStore(database);
   const feed = createFeed({ lastNumbers, log: quiet, pollMs: 2 });
-  const looks = { follow: () => expect.fail('nobody asked for checks') };
+  const checkFeed = { follow: () => expect.fail('nobody asked for checks') };
   const over = new AbortController();
-  const from = { domainId: null, checks: false, after: 0n, newest: 0n, mayGoOn: async () => true };
+  const from = {
+    domainId: null,
+    checks: false,
+    after: 0n,
+    newest: 0n,
+    isStillAuthorized: async () => true,
+  };
   return {
     readings: domains.map(({ projectId }) =>
       readEvents(
-        eventStream({ feed, page, looks, pageSize: 2 }, { ...from, projectId }, over.signal),
+        eventStream({ feed, page, checkFeed, pageSize: 2 }, { ...from, projectId }, over.signal),
       ),
     ),
     close() {

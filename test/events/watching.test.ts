@@ -27,7 +27,7 @@ afterEach(() => watching?.close());
 afterAll(() => stored?.close());
 
 function start(
-  options: { lookEveryMs?: number; writeEveryMs?: number; promotes?: () => Promise<void> } = {},
+  options: { checkEveryMs?: number; writeEveryMs?: number; promotes?: () => Promise<void> } = {},
 ) {
   const { promotes, ...rest } = options;
   const store = createWatchedDomainStore(stored.database.prisma);
@@ -46,7 +46,7 @@ function start(
     },
     now: () => now,
     log: { warn: () => {} },
-    lookEveryMs: 5 * SECOND,
+    checkEveryMs: 5 * SECOND,
     writeEveryMs: 60 * SECOND,
     ...rest,
   });
@@ -81,7 +81,7 @@ describe('a pending domain that is watched', () => {
 
   it('is not looked at twice within 5 seconds', async () => {
     const domain = await looked('just-now.shop.test');
-    await start({ lookEveryMs: 300 });
+    await start({ checkEveryMs: 300 });
     now = later(noon, 100);
     const startedAt = performance.now();
     watching.watch(domain.id);

@@ -262,13 +262,15 @@ describe('at most ten at once', () => {
     door = new Promise((resolve) => {
       open = resolve;
     });
-    const looks = Array.from({ length: 10 }, () => get('docs.shop.test'));
+    const checkFeed = Array.from({ length: 10 }, () => get('docs.shop.test'));
     await expect.poll(() => asked.length).toBe(10);
     const { status, headers, body } = await get('docs.shop.test');
     expect([status, body]).toEqual([503, errorBody(503, 'too_many_diagnoses')]);
     expect(headers['retry-after']).toBe('2');
     open();
-    expect(new Set((await Promise.all(looks)).map((one) => one.status))).toEqual(new Set([200]));
+    expect(new Set((await Promise.all(checkFeed)).map((one) => one.status))).toEqual(
+      new Set([200]),
+    );
     expect((await get('docs.shop.test')).status).toBe(200);
   });
 

@@ -15,7 +15,7 @@ import { createProjectStore } from '../../src/db/projects.ts';
 import { cursorAfterEscalation, placeOfCursor } from '../../src/http/pipeline/cursor.ts';
 import { domainView } from '../../src/http/routes/domain-view.ts';
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';
-import { docsCase } from '../../src/http/schemas/escalations.ts';
+import { docsEscalation } from '../../src/http/schemas/escalations.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
@@ -193,7 +193,7 @@ describe('a cursor', () => {
 
 describe('the example of the document', () => {
   it('is worded as a case with this evidence is', () => {
-    const { evidence, summary, nextAction } = docsCase;
+    const { evidence, summary, nextAction } = docsEscalation;
     const { problem, probes, nextAttempt } = evidence;
     const { type, detail } = problem;
     const stored = evidenceOf({ problem: { type, detail }, refusals: 2, probes, nextAttempt });

@@ -2,12 +2,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { createApiKeyStore } from '../../src/db/api-keys.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
-import { createEventFeedStore, type EventRange, tell } from '../../src/db/events.ts';
+import { createEventFeedStore, type EventRange, recordEvents } from '../../src/db/events.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { createFeed, type Feed } from '../../src/events/feed.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
 import { eventRoutes } from '../../src/http/routes/events.ts';
-import { createMayGoOn, createOpenStream, createSlots } from '../../src/http/routes/streams.ts';
+import {
+  createIsStillAuthorized,
+  createOpenStream,
+  createSlots,
+} from '../../src/http/routes/streams.ts';
 import { noon } from '../support/builders.ts';
 import { type Reading, readEvents } from '../support/sse.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
@@ -32,14 +36,16 @@ beforeAll(async () => {
     const lastNumbers = unlessAway((ids: readonly string[]) => store().lastNumbers(ids));
     feed = createFeed({ lastNumbers, log: { info: () => {}, warn: () => {} }, pollMs: 5 });
     const findKey = createApiKeyStore(prisma).find;
-    const mayGoOn = createMayGoOn(createAuthenticate({ findKey, now: () => t.clock.now }));
+    const isStillAuthorized = createIsStillAuthorized(
+      createAuthenticate({ findKey, now: () => t.clock.now }),
+    );
     return eventRoutes({
       projects: createProjectStore(prisma),
       findDomainId: (...of) => store().findDomainId(...of),
       platformDomain: 'edge.signpost.test',
       openStream: createOpenStream({
         feed,
-        looks: { follow: () => expect.fail('nobody asked for checks') },
+        checkFeed: { follow: () => expect.fail('nobody asked for checks') },
         lastNumbers,
         page: unlessAway((range: EventRange) => store().page(range)),
         heartbeatMs: 20,
@@ -50,7 +56,7 @@ beforeAll(async () => {
             return () => void watched.splice(watched.indexOf(id), 1);
           },
         },
-        mayGoOn,
+        isStillAuthorized,
         log: { error: (fields, message) => void t.errors.push({ fields, message }) },
       }),
     });
@@ -100,19 +106,13 @@ async function read(lastEventId?: number | string, query = '', token = key): Pro
 /** Tells so many events of a domain, in a transaction each. */
 async function happens(count: number, domain = 0): Promise<void> {
   for (let n = 0; n < count; n += 1) {
-    const event = {
-      type: 'domain.live',
-      issuer: 'Local',
-      expiresAt: noon,
-      domainId: domains[domain]?.id ?? '',
-    } as const;
-    await t.prisma.$transaction((tx) => tell(tx, [event], noon));
+    const domainId = domains[domain]?.id ?? '';
+    const event = { type: 'domain.live', issuer: 'Local', expiresAt: noon, domainId } as const;
+    await t.prisma.$transaction((tx) => recordEvents(tx, [event], noon));
   }
 }
 
-async function newest(): Promise<number> {
-  return t.prisma.event.count();
-}
+const newest = (): Promise<number> => t.prisma.event.count();
 
 describe('the stream of events', () => {
   it('has everything after the number that is named, as it was told', async () => {
@@ -143,10 +143,12 @@ describe('the stream of events', () => {
     const before = await newest();
     const findings = [{ code: 'held_elsewhere', hostname: 'a.shop.test' }] as const;
     const event = { type: 'domain.drifted', findings, domainId: domains[0]?.id ?? '' } as const;
-    await t.prisma.$transaction((tx) => tell(tx, [event], noon));
-    const [told] = await (await read(before)).take(1);
+    await t.prisma.$transaction((tx) => recordEvents(tx, [event], noon));
+    const [reported] = await (await read(before)).take(1);
     const words = expect.stringMatching(/\w+ \w+/);
-    expect(told?.data).toMatchObject({ data: { findings: [{ summary: words, action: words }] } });
+    expect(reported?.data).toMatchObject({
+      data: { findings: [{ summary: words, action: words }] },
+    });
   });
 
   it('has what happens from now on, and where that begins', async () => {
@@ -165,10 +167,10 @@ describe('the stream of events', () => {
   it('goes on where it was left, through a burst of a thousand', async () => {
     const before = await newest();
     const first = await read(before);
-    const told = happens(1_000);
+    const reported = happens(1_000);
     const half = await first.numbers(400);
     first.close();
-    await told;
+    await reported;
     const second = await read(half.at(-1));
     const rest = await second.numbers(600);
     expect([...half, ...rest]).toEqual(Array.from({ length: 1_000 }, (_, n) => before + n + 1));

@@ -71,8 +71,8 @@ describe('GET /v1/operations/overview', () => {
     );
     expect(overview.certificates.byDaysLeft).toContainEqual({ within: 'more', domains: 2 });
     expect(overview.certificates.soonest).toHaveLength(2);
-    const told = overview.activity.hours.flatMap(({ counts }) => counts);
-    const added = told.filter(({ type }) => type === 'domain.added');
+    const reported = overview.activity.hours.flatMap(({ counts }) => counts);
+    const added = reported.filter(({ type }) => type === 'domain.added');
     expect(added.reduce((sum, { count }) => sum + count, 0)).toBe(6);
     expect(overview.queues?.map(({ queue }) => queue)).toContain('check-dns');
     expect(overview.authorityBudget).toEqual([]);
@@ -226,8 +226,8 @@ describe('POST /v1/escalations/{escalationId}/close', () => {
     expect(await asked('POST', `/v1/escalations/${id}/close`)).toEqual(closed);
     const { escalation, timeline } = await watched('blog');
     expect(escalation).toBeNull();
-    const told = timeline.filter(({ type }) => type === 'escalation.closed');
-    expect(told).toMatchObject([{ data: { reason: 'closed_by_operator' } }]);
+    const reported = timeline.filter(({ type }) => type === 'escalation.closed');
+    expect(reported).toMatchObject([{ data: { reason: 'closed_by_operator' } }]);
   });
 
   it('knows no other', async () => {

@@ -15,7 +15,7 @@ const find = createRouter([
 ]);
 
 /** What was found, as one line: the operation with its parameters, or the answer's status. */
-function told(found: Found): string {
+function reported(found: Found): string {
   if (found.kind === 'answer') {
     return `${found.answer.status} ${found.answer.headers?.['allow'] ?? ''}`.trim();
   }
@@ -63,15 +63,15 @@ describe('the router', () => {
     ['GET', '', '400'],
   ];
   test.each(rows)('%s %s', (method, target, outcome) => {
-    expect(told(find(method, target))).toBe(outcome);
+    expect(reported(find(method, target))).toBe(outcome);
   });
 
   test('a target of 8 KiB is read, a longer one is 414', () => {
     const [id, query] = ['7'.repeat(8_183), 'x'.repeat(8_183)];
-    expect(told(find('GET', `/v1/pets/${id}`))).toBe(`GET /v1/pets/:petId [${id}]`);
-    expect(told(find('GET', `/v1/pets?${query}`))).toBe(`GET /v1/pets [] ${query}=`);
-    expect(told(find('GET', `/v1/pets/${id}7`))).toBe('414');
-    expect(told(find('GET', `/v1/pets?${query}x`))).toBe('414');
+    expect(reported(find('GET', `/v1/pets/${id}`))).toBe(`GET /v1/pets/:petId [${id}]`);
+    expect(reported(find('GET', `/v1/pets?${query}`))).toBe(`GET /v1/pets [] ${query}=`);
+    expect(reported(find('GET', `/v1/pets/${id}7`))).toBe('414');
+    expect(reported(find('GET', `/v1/pets?${query}x`))).toBe('414');
   });
 
   test('a path of eight thousand percent signs costs nothing', () => {

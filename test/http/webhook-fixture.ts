@@ -62,7 +62,7 @@ export function webhookApi() {
       projectId = made?.id ?? '';
     },
     /** Adds a domain for each name, which is an event each. */
-    async tellOf(...hostnames: readonly string[]) {
+    async reportOf(...hostnames: readonly string[]) {
       const domains = createDomainStore(api.prisma);
       for (const hostname of hostnames) {
         await domains.add({ projectId, hostname, target: 'x.edge.test' }, api.clock.now);

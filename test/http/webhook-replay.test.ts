@@ -4,7 +4,7 @@ import { errorBody } from './support.ts';
 import { type Shown, url, webhookApi } from './webhook-fixture.ts';
 
 const fixture = webhookApi();
-const { call, operate, make, tellOf } = fixture;
+const { call, operate, make, reportOf } = fixture;
 
 describe('a replay', () => {
   const deliveries = async (id: string) =>
@@ -12,7 +12,7 @@ describe('a replay', () => {
 
   it('sends what came after a number again, with the ids of before, and nothing twice', async () => {
     const { id } = await make();
-    await tellOf('a.shop.test', 'b.shop.test', 'c.shop.test');
+    await reportOf('a.shop.test', 'b.shop.test', 'c.shop.test');
     const before = await deliveries(id);
     expect(before.map(({ event }) => event)).toEqual([3n, 2n, 1n]);
     const { status, body } = await call(`POST ${fixture.base}/${id}/replay`, { after: 1 });
@@ -37,7 +37,7 @@ describe('a replay', () => {
 
   it('sends events of the webhook’s types, or the one that is named', async () => {
     const { id } = await make({ url, events: ['domain.live'] });
-    await tellOf('a.shop.test', 'b.shop.test');
+    await reportOf('a.shop.test', 'b.shop.test');
     const replay = async (json: object) =>
       (await call(`POST ${fixture.base}/${id}/replay`, json)).body;
     expect(await replay({ after: 0 })).toEqual({ queued: 0n, lastEvent: null });
@@ -53,17 +53,17 @@ describe('a replay', () => {
   });
 
   it('is of a thousand at most, and says where to go on', async () => {
-    await tellOf('a.shop.test');
+    await reportOf('a.shop.test');
     const domain = await fixture.prisma.domain.findFirstOrThrow({
       where: { projectId: fixture.projectId },
     });
-    const told = Array.from({ length: 1_200 }, () => ({
+    const reported = Array.from({ length: 1_200 }, () => ({
       domain_id: domain.id,
       type: 'domain.live',
       data: {},
       at: noon,
     }));
-    await fixture.prisma.$executeRaw`SELECT record_events(${JSON.stringify(told)}::jsonb)`;
+    await fixture.prisma.$executeRaw`SELECT record_events(${JSON.stringify(reported)}::jsonb)`;
     const { id } = await make();
     const first = await call(`POST ${fixture.base}/${id}/replay`, { after: 0 });
     expect(first.body).toEqual({ queued: 1_000n, lastEvent: 1_000n });
@@ -86,12 +86,12 @@ describe('an operator’s webhook', () => {
     const { body } = await operate('POST /v1/webhooks', { url, events: ['domain.added'] });
     const { id, projectId: owner } = body as Shown;
     expect(owner).toBeNull();
-    await tellOf('a.shop.test');
+    await reportOf('a.shop.test');
     const first = fixture.projectId;
     await fixture.nextProject();
-    await tellOf('a.shop.test');
-    const { body: told } = await operate(`GET /v1/webhooks/${id}/deliveries`);
-    const projects = (told as Shown[]).map((one) => one['projectId']);
+    await reportOf('a.shop.test');
+    const { body: reported } = await operate(`GET /v1/webhooks/${id}/deliveries`);
+    const projects = (reported as Shown[]).map((one) => one['projectId']);
     expect(projects).toEqual([fixture.projectId, first]);
     const replay = await operate(`POST /v1/webhooks/${id}/replay`, { projectId: first, event: 1 });
     expect(replay.body).toEqual({ queued: 1n, lastEvent: 1n });

@@ -7,7 +7,7 @@ import { type Shown, url, vault, webhookApi } from './webhook-fixture.ts';
 
 const DAY = 24 * 3_600_000;
 const fixture = webhookApi();
-const { call, operate, make, tellOf } = fixture;
+const { call, operate, make, reportOf } = fixture;
 
 describe('a new webhook', () => {
   it('shows its secret once, and is told everything unless it says otherwise', async () => {
@@ -117,14 +117,14 @@ describe('a webhook', () => {
 
   it('that is switched off ends what waited and is sent nothing, until it is on again', async () => {
     const { id } = await make();
-    await tellOf('a.shop.test');
+    await reportOf('a.shop.test');
     const off = await call(`PATCH ${fixture.base}/${id}`, { enabled: false });
     expect(off.body).toMatchObject({
       enabled: false,
       disabledReason: 'requested',
       disabledAt: noon.toISOString(),
     });
-    await tellOf('b.shop.test');
+    await reportOf('b.shop.test');
     const { body } = await call(`GET ${fixture.base}/${id}/deliveries`);
     expect(body).toMatchObject([
       { event: 1n, status: 'failed', lastError: 'webhook_disabled', nextAttemptAt: null },
@@ -133,13 +133,13 @@ describe('a webhook', () => {
     expect(replay.body).toEqual(errorBody(409, 'webhook_disabled'));
     const on = await call(`PATCH ${fixture.base}/${id}`, { enabled: true });
     expect(on.body).toMatchObject({ enabled: true, disabledReason: null, disabledAt: null });
-    await tellOf('c.shop.test');
+    await reportOf('c.shop.test');
     expect(await fixture.prisma.webhookDelivery.count({ where: { status: 'pending' } })).toBe(1);
   });
 
   it('that is deleted is gone, its secret with it, and what waited ends', async () => {
     const { id } = await make();
-    await tellOf('a.shop.test');
+    await reportOf('a.shop.test');
     for (let time = 0; time < 2; time += 1) {
       expect((await call(`DELETE ${fixture.base}/${id}`)).status).toBe(204);
     }

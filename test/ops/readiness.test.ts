@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/db/engine/client.ts';
 import { readinessAnswer } from '../../src/http/routes/health.ts';
 import type { Role } from '../../src/ops/metrics/process.ts';
-import { judge, type Readiness, readReadiness } from '../../src/ops/readiness.ts';
+import { decideReadiness, type Readiness, readReadiness } from '../../src/ops/readiness.ts';
 import { lacks } from '../support/programs.ts';
 import { freshStorage } from '../support/storage.ts';
 
@@ -12,7 +12,12 @@ const cut = { database: 'down', migrations: 'unknown', queue: 'up' } as const;
 const old = { ...well, migrations: 'down' } as const;
 const noQueue = { ...well, queue: 'down' } as const;
 
-type Case = readonly [readonly Role[], Parameters<typeof judge>[1], Readiness['status'], string];
+type Case = readonly [
+  readonly Role[],
+  Parameters<typeof decideReadiness>[1],
+  Readiness['status'],
+  string,
+];
 const cases: readonly Case[] = [
   [['api'], well, 'ready', ''],
   [['api'], noQueue, 'degraded', 'queue'],
@@ -29,16 +34,19 @@ const cases: readonly Case[] = [
 
 describe('a process', () => {
   it.each(cases)('as %j with %j is %s', (roles, dependencies, status, missing) => {
-    const judged = judge(roles, dependencies);
+    const judged = decideReadiness(roles, dependencies);
     expect([judged.status, judged.missing.join()]).toEqual([status, missing]);
   });
 
   it('that only serves visitors says nothing of a queue', () => {
-    expect(judge(['edge'], well).dependencies).toEqual({ database: 'up', migrations: 'up' });
+    expect(decideReadiness(['edge'], well).dependencies).toEqual({
+      database: 'up',
+      migrations: 'up',
+    });
   });
 
   it('names everything that is missing where it is not ready', () => {
-    expect(readinessAnswer(judge(['worker'], { ...cut, queue: 'down' }))).toMatchObject({
+    expect(readinessAnswer(decideReadiness(['worker'], { ...cut, queue: 'down' }))).toMatchObject({
       status: 503,
       body: {
         code: 'unavailable',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SavedCheck } from '../../workers/check-dns.ts';
-import { toldOf } from '../../workers/running/worker-counts.ts';
+import { countedCheckOf } from '../../workers/running/worker-counts.ts';
 import { aDomain, anObservation, later, noon } from '../support/builders.ts';
 
 const stayed: SavedCheck['outcome'] = {
@@ -33,21 +33,29 @@ const check = (parts: Partial<SavedCheck>): SavedCheck => ({
 
 describe('a check that was saved', () => {
   it('counts by its verdict', () => {
-    expect(toldOf(check({}))).toEqual({ verdict: 'wrong', appeared: [], unseenSeconds: null });
+    expect(countedCheckOf(check({}))).toEqual({
+      verdict: 'wrong',
+      appeared: [],
+      unseenSeconds: null,
+    });
   });
 
   it('counts as unchanged where a cheap look found the same', () => {
     const observation = anObservation();
     const domain = { ...pending(-60_000, -15_000), observation };
-    expect(toldOf(check({ domain, observation, verdict: 'unknown' })).verdict).toBe('unchanged');
-    expect(toldOf(check({ domain, verdict: 'unknown' })).verdict).toBe('unknown');
+    expect(countedCheckOf(check({ domain, observation, verdict: 'unknown' })).verdict).toBe(
+      'unchanged',
+    );
+    expect(countedCheckOf(check({ domain, verdict: 'unknown' })).verdict).toBe('unknown');
   });
 
   it('counts as unknown where a cheap look found that nobody can tell, as before', () => {
     const observation = anObservation();
     const findings = [{ code: 'dns_unknown', hostname: 'docs.example.com', servers: [] }] as const;
     const domain = { ...pending(-60_000, -15_000), observation, findings };
-    expect(toldOf(check({ domain, observation, verdict: 'unknown' })).verdict).toBe('unknown');
+    expect(countedCheckOf(check({ domain, observation, verdict: 'unknown' })).verdict).toBe(
+      'unknown',
+    );
   });
 
   const lags = [
@@ -56,7 +64,7 @@ describe('a check that was saved', () => {
     ['since this life began, where the check was of the one before', -5_000, -90_000, 5],
   ] as const;
   it.each(lags)('of a domain that became verified has the time %s', (_, since, last, seconds) => {
-    const told = toldOf(
+    const told = countedCheckOf(
       check({ domain: pending(since, last), outcome: verified, verdict: 'right' }),
     );
     expect(told.unseenSeconds).toBe(seconds);

@@ -146,7 +146,7 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
       observe: look.run,
       observeInFull: look.run,
       diagnose: async () => right,
-      caseAtEnd: async () => undefined,
+      escalationAtEnd: async () => undefined,
       onFault: (fault: unknown) => parts.log.error(fault),
       atOnce: 4,
     };

@@ -38,7 +38,7 @@ export function aRefusal(parts: Partial<AuthorityRefusal> = {}): AuthorityRefusa
     retryAfter: null,
     authority: null,
     type: 'unauthorized',
-    isOfThisLife: true,
+    isOfThisEpoch: true,
     ...parts,
   };
 }

@@ -26,9 +26,9 @@ import { askRenewals } from '../../workers/ask-renewals.ts';
 import { checkDns } from '../../workers/check-dns.ts';
 import { escalateCertificate } from '../../workers/escalate-certificate.ts';
 import {
-  caseAtEnd,
   type EscalateRenewalDeps,
   escalateRenewals,
+  escalationAtEnd,
 } from '../../workers/escalate-renewal.ts';
 import { issueCertificate, type Unavailable } from '../../workers/issue-certificate.ts';
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
@@ -182,9 +182,9 @@ function composeWorkers({ database }: StoredDomains, world: World) {
     downForMs: () => 0,
     answeredAt: () => null,
     ask: async () => undefined,
-    judgeClaim: () => Promise.reject(new Error('nobody else holds the name')),
+    resolveClaim: () => Promise.reject(new Error('nobody else holds the name')),
     enqueueFollowUps: async () => undefined,
-    noteShown: async () => undefined,
+    recordServedCertificate: async () => undefined,
     forgetEscalation: async () => undefined,
     newKey: async () => ({ id: randomUUID(), sealedKey: new Uint8Array(4) }),
     advance: async () => world.authority(world.now),
@@ -212,7 +212,8 @@ function composeWorkers({ database }: StoredDomains, world: World) {
   const settled = {
     ...shared,
     observeInFull: shared.observe,
-    caseAtEnd: (...asked: Parameters<RecheckLiveDeps['caseAtEnd']>) => caseAtEnd(cases, ...asked),
+    escalationAtEnd: (...asked: Parameters<RecheckLiveDeps['escalationAtEnd']>) =>
+      escalationAtEnd(cases, ...asked),
   };
   const overdue: EscalateRenewalDeps = {
     ...cases,

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import { judgeCheck } from '../../src/core/life/check.ts';
+import { decideCheck } from '../../src/core/life/check.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
@@ -60,7 +60,7 @@ export async function openStoredDomains(name?: StorageName): Promise<StoredDomai
       escalateAfterMs: HOUR,
       jitter: 0.5,
     };
-    const outcome = judgeCheck(domain, { verdict, findings }, rules);
+    const outcome = decideCheck(domain, { verdict, findings }, rules);
     const observation = anObservation();
     return checks.save({
       domain,

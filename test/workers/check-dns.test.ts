@@ -21,14 +21,14 @@ const job = { domainId: aDomain().id, epoch: 1 };
 
 type Situation = {
   readonly domain?: LoadedDomain | undefined;
-  readonly look?: Diagnosis;
+  readonly result?: Diagnosis;
   readonly saved?: readonly MoveResult[];
   readonly now?: Date;
   readonly claim?: Claim;
 };
 
 /** The job's world as plain values; what it saved and which follow-ups it asked for are written down. */
-function world({ domain = aDomain(), look = right, saved = [], now = noon, claim }: Situation) {
+function world({ domain = aDomain(), result = right, saved = [], now = noon, claim }: Situation) {
   const saves: CheckSave[] = [];
   const followed: CheckOutcome[] = [];
   const followedIds: string[] = [];
@@ -36,12 +36,12 @@ function world({ domain = aDomain(), look = right, saved = [], now = noon, claim
   const deps: CheckDnsDeps = {
     load: async (id) => (id === domain.id ? domain : undefined),
     observe: async () => anObservation(),
-    diagnose: async () => look,
+    diagnose: async () => result,
     save: async (check) => {
       saves.push(check);
       return results.shift() ?? { kind: 'saved', epoch: check.domain.epoch };
     },
-    judgeClaim: async () => {
+    resolveClaim: async () => {
       if (claim === undefined) throw new Error('nobody else holds the name');
       return claim;
     },
@@ -62,7 +62,7 @@ function world({ domain = aDomain(), look = right, saved = [], now = noon, claim
 
 describe('a look at a pending domain', () => {
   it('verifies it where the DNS is right, and asks for its certificate', async () => {
-    const { deps, saves, followed } = world({ look: right });
+    const { deps, saves, followed } = world({ result: right });
     expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
     expect(saves[0]?.outcome).toMatchObject({
       kind: 'moved',
@@ -77,7 +77,7 @@ describe('a look at a pending domain', () => {
   it('keeps what was said of it where nothing has changed, without judging it again', async () => {
     const observation = anObservation();
     const domain = aDomain({ observation, findings: missing.findings, attempts: 3 });
-    const { deps, saves } = world({ domain, look: right });
+    const { deps, saves } = world({ domain, result: right });
     const outcome = await checkDns({ ...deps, observe: async () => observation }, job);
     expect(outcome).toEqual({ kind: 'again', at: later(noon, 15_000), note: 'record_missing' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', events: [] });
@@ -86,13 +86,13 @@ describe('a look at a pending domain', () => {
   it('tries again for a name held elsewhere even where its own DNS has not changed', async () => {
     const observation = anObservation();
     const findings = [{ code: 'held_elsewhere', hostname: 'docs.shop.test' }] as const;
-    const { deps, saves } = world({ domain: aDomain({ observation, findings }), look: right });
+    const { deps, saves } = world({ domain: aDomain({ observation, findings }), result: right });
     await checkDns({ ...deps, observe: async () => observation }, job);
     expect(saves[0]?.outcome).toMatchObject({ to: { status: 'verified' } });
   });
 
   it('keeps what is wrong and looks again on the ladder', async () => {
-    const { deps, saves } = world({ look: missing });
+    const { deps, saves } = world({ result: missing });
     const at = later(noon, 15_000);
     expect(await checkDns(deps, job)).toEqual({ kind: 'again', at, note: 'record_missing' });
     expect(saves[0]?.outcome).toMatchObject({
@@ -105,19 +105,19 @@ describe('a look at a pending domain', () => {
 
   it('tells a finding once, however often it is seen', async () => {
     const domain = aDomain({ findings: missing.findings });
-    const { deps, saves } = world({ domain, look: missing });
+    const { deps, saves } = world({ domain, result: missing });
     await checkDns(deps, job);
     expect(saves[0]?.outcome.events).toEqual([]);
   });
 
   it('does not move it where it could not tell', async () => {
-    const { deps, saves } = world({ look: unknown });
+    const { deps, saves } = world({ result: unknown });
     expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', note: 'dns_unknown' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', to: { status: 'pending' } });
   });
 
   it('fails it for good when 48 hours have passed, with the reason', async () => {
-    const { deps, saves } = world({ look: missing, now: later(noon, 48 * HOUR) });
+    const { deps, saves } = world({ result: missing, now: later(noon, 48 * HOUR) });
     expect(await checkDns(deps, job)).toEqual({
       kind: 'over',
       reason: 'window ended: record_missing',
@@ -126,12 +126,12 @@ describe('a look at a pending domain', () => {
   });
 
   it('never plans a look past the end of the window', async () => {
-    const { deps } = world({ look: missing, now: later(noon, 48 * HOUR - 1_000) });
+    const { deps } = world({ result: missing, now: later(noon, 48 * HOUR - 1_000) });
     expect(await checkDns(deps, job)).toMatchObject({ at: later(noon, 48 * HOUR) });
   });
 
-  it('looks afresh where somebody else saved first', async () => {
-    const { deps, followed } = world({ look: right, saved: [{ kind: 'stale' }] });
+  it('looks retryNow where somebody else saved first', async () => {
+    const { deps, followed } = world({ result: right, saved: [{ kind: 'stale' }] });
     expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', at: later(noon, 1_000) });
     expect(followed).toEqual([]);
   });
@@ -140,8 +140,8 @@ describe('a look at a pending domain', () => {
 
   it('says so where another project holds the apex, and keeps waiting', async () => {
     const finding = { code: 'held_elsewhere', hostname: 'docs.shop.test' } as const;
-    const claim = { kind: 'held', look: { verdict: 'wrong', findings: [finding] } } as const;
-    const { deps, saves } = world({ look: right, saved: [held], claim });
+    const claim = { kind: 'held', result: { verdict: 'wrong', findings: [finding] } } as const;
+    const { deps, saves } = world({ result: right, saved: [held], claim });
     expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', note: 'held_elsewhere' });
     expect(saves[1]?.outcome).toMatchObject({ kind: 'stayed', findings: [finding] });
     expect(saves[1]).not.toHaveProperty('provenAgainst');

@@ -70,7 +70,7 @@ const table: readonly (readonly [string, Known, Choice['authority']])[] = [
     second,
   ],
   ['the first does not want the name', refusals({ type: 'rejected_identifier' }), second],
-  ['that was in another life', refusals({ type: 'caa', isOfThisLife: false }), first],
+  ['that was in another life', refusals({ type: 'caa', isOfThisEpoch: false }), first],
   ['that was before its newest answer', refusals({ type: 'dns' }, { type: 'caa' }), first],
   ['neither wants the name', refusals({ type: 'caa', authority: second }, { type: 'caa' }), first],
   ['the first’s budget is used up', { ...work, budgetWaits: [spent, null] }, second],
@@ -125,7 +125,7 @@ describe('the order goes to the right authority where', () => {
   });
 
   it('each has its own plan', () => {
-    const known = refusals({ authority: second, type: 'caa' }, {}, {}, { isOfThisLife: false });
+    const known = refusals({ authority: second, type: 'caa' }, {}, {}, { isOfThisEpoch: false });
     expect(chooseFor(deps, known)).toMatchObject({ authority: first, refusals: 2 });
   });
 });

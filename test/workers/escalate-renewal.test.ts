@@ -12,9 +12,9 @@ import {
 } from '../../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import {
-  caseAtEnd,
   type EscalateRenewalDeps,
   escalateRenewals,
+  escalationAtEnd,
 } from '../../workers/escalate-renewal.ts';
 import {
   aDomain,
@@ -222,7 +222,7 @@ describe('at the end of the certificate of a live domain', () => {
   it('the open case stays, and says no more that anything is served', async () => {
     const open = aCase('authority_refused', later(noon, -HOUR));
     const { deps, did } = world({ ...ended, open });
-    expect(await caseAtEnd(deps, live, right)).toMatchObject({
+    expect(await escalationAtEnd(deps, live, right)).toMatchObject({
       cause: 'authority_refused',
       summary: expect.stringMatching(/^The certificate authority refused 4 orders/),
       nextAction: expect.stringMatching(/^A new order is placed at 2026-11-20 12:00 UTC;/),
@@ -233,14 +233,14 @@ describe('at the end of the certificate of a live domain', () => {
 
   it('there is a case where there was none, and the operator is told', async () => {
     const { deps, did } = world(ended);
-    expect(await caseAtEnd(deps, live, right)).toMatchObject({ cause: 'authority_refused' });
+    expect(await escalationAtEnd(deps, live, right)).toMatchObject({ cause: 'authority_refused' });
     expect(did).toEqual(['tell authority_refused']);
   });
 
   it('a domain that was removed meanwhile needs none', async () => {
     const { deps } = world({});
     const removed = { ...deps, loadWork: async () => undefined };
-    expect(await caseAtEnd(removed, live, right)).toBeUndefined();
+    expect(await escalationAtEnd(removed, live, right)).toBeUndefined();
   });
 });
 

@@ -231,7 +231,7 @@ describe('the challenge, before a new order', () => {
 });
 
 describe('an order that another run has ended', () => {
-  it('is looked at afresh: its certificate may be there for this life, and its case stays', async () => {
+  it('is looked at retryNow: its certificate may be there for this life, and its case stays', async () => {
     const { deps, did } = world({ lost: true });
     expect(await issueCertificate(deps, job)).toMatchObject({ kind: 'again' });
     expect(did).toEqual(['open order', 'advance the new order', 'store']);
@@ -241,7 +241,7 @@ describe('an order that another run has ended', () => {
     ['refused', refused],
     ['not finished', { kind: 'unavailable', retryAfter: null, detail: 'busy' }],
   ] as const)(
-    'is looked at afresh, which ends the job of a life that is over: %s',
+    'is looked at retryNow, which ends the job of a life that is over: %s',
     async (_what, result) => {
       const { deps } = world({ lost: true, result });
       expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, 1_000) });

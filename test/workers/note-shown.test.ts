@@ -27,7 +27,12 @@ async function renew(situation: Situation) {
   const onFault = (fault: unknown) => {
     throw fault;
   };
-  const sweep = { due: dueOnce(live.id).due, caseAtEnd: async () => undefined, onFault, atOnce: 1 };
+  const sweep = {
+    due: dueOnce(live.id).due,
+    escalationAtEnd: async () => undefined,
+    onFault,
+    atOnce: 1,
+  };
   await renewCertificate({ ...deps, ...sweep }, new AbortController().signal);
   return shownAfter;
 }

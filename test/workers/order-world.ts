@@ -95,9 +95,9 @@ export function orderWorld(domain: LoadedDomain, situation: Situation) {
       saves.push(check);
       return { kind: 'saved', epoch: 2 };
     },
-    judgeClaim: () => Promise.reject(new Error('nobody else holds the name')),
+    resolveClaim: () => Promise.reject(new Error('nobody else holds the name')),
     enqueueFollowUps: async ({ epoch }) => void did.push(`follow up epoch ${epoch}`),
-    noteShown: async () => void shownAfter.push(did.join(', ')),
+    recordServedCertificate: async () => void shownAfter.push(did.join(', ')),
     forgetEscalation: async () => void did.push('forget the escalation'),
     newKey: async () => ({ id: 'new', sealedKey: new Uint8Array() }),
     probe: async (hostname) => {

@@ -35,7 +35,7 @@ type Situation = {
   readonly endsAt?: Date | null;
 };
 
-const caseAtEnd: NewEscalation = {
+const escalationAtEnd: NewEscalation = {
   cause: 'platform_fault',
   summary: '',
   nextAction: '',
@@ -72,13 +72,17 @@ function world({ state, looks, stored = right, saved = [], endsAt = null }: Situ
       saves.push(check);
       return results.shift() ?? { kind: 'saved', epoch: check.domain.epoch };
     },
-    judgeClaim: async () => ({
+    resolveClaim: async () => ({
       kind: 'held',
-      look: { verdict: 'wrong', findings: [{ code: 'held_elsewhere', hostname: domain.hostname }] },
+      result: {
+        verdict: 'wrong',
+        findings: [{ code: 'held_elsewhere', hostname: domain.hostname }],
+      },
     }),
     enqueueFollowUps: async (_domain, outcome) => void followed.push(outcome),
-    caseAtEnd: async () => caseAtEnd,
-    noteShown: async ({ hostname }) => void visited.push(`${hostname} after ${saves.length} saves`),
+    escalationAtEnd: async () => escalationAtEnd,
+    recordServedCertificate: async ({ hostname }) =>
+      void visited.push(`${hostname} after ${saves.length} saves`),
     onFault: (fault) => {
       throw fault;
     },
@@ -195,7 +199,7 @@ describe('a look by a batch', () => {
   });
 
   it.each([
-    ['a live domain whose certificate has ended', well, noon, caseAtEnd],
+    ['a live domain whose certificate has ended', well, noon, escalationAtEnd],
     ['a live one whose certificate has not', well, later(noon, 1), undefined],
     ['a drifted one, which fails with it', drifted, noon, undefined],
   ])('saves a case with the end itself: %s', async (_title, state, endsAt, escalation) => {

@@ -38,7 +38,7 @@ function world({ work, ...situation }: Situation) {
   const deps: RenewCertificateDeps = {
     ...made.deps,
     due: dueOnce(live.id).due,
-    caseAtEnd: async () => undefined,
+    escalationAtEnd: async () => undefined,
     onFault: (fault) => {
       throw fault;
     },

@@ -8,8 +8,8 @@ import { proofNameOf } from '../../src/core/names/proof.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
-import { saveLook } from '../../workers/check-dns.ts';
-import { createJudgeClaim } from '../../workers/resolve-claim.ts';
+import { saveCheck } from '../../workers/check-dns.ts';
+import { createResolveClaim } from '../../workers/resolve-claim.ts';
 import { anObservation, later, noon, right } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
@@ -38,7 +38,7 @@ async function two(hostname: string, status: DomainStatus): Promise<Two> {
 function lookRight({ claimant, holder }: Two, txt: Txt) {
   const store = createCheckStore(stored.database);
   const values = [claimant, holder].map(({ projectId, hostname }) => proofFor(projectId, hostname));
-  const judgeClaim = createJudgeClaim({
+  const resolveClaim = createResolveClaim({
     proofFor,
     lookupTexts: async (name) => {
       expect(name).toBe(proofNameOf(claimant.hostname));
@@ -48,12 +48,12 @@ function lookRight({ claimant, holder }: Two, txt: Txt) {
   const followed: string[] = [];
   const deps = {
     save: store.save,
-    judgeClaim,
+    resolveClaim,
     enqueueFollowUps: async ({ id }: { id: string }) => void followed.push(id),
     rules: (now: Date) => ({ now, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 }),
     now: () => noon,
   };
-  const saved = saveLook(deps, { domain: claimant, observation: anObservation() }, right);
+  const saved = saveCheck(deps, { domain: claimant, observation: anObservation() }, right);
   return saved.then((outcome) => ({ outcome, followed }));
 }
 

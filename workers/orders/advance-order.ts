@@ -43,7 +43,7 @@ const gone: Unavailable = {
 export async function advance(parts: AdvanceDeps, order: Certificate, before: Certificate | null) {
   const { authorities, certificates, external, health, vault } = parts;
   const { id, hostname, orderUrl, sealedKey } = order;
-  if (external !== null) return external.look(hostname);
+  if (external !== null) return external.check(hostname);
   if (sealedKey === null) throw new Error('an order of our own has no key');
   const ours = authorityOf(authorities, order);
   if (ours === null) return gone;

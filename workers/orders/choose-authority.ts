@@ -4,7 +4,7 @@
  */
 import { type BudgetWait, limitInWords } from '../../src/core/certificates/budget.ts';
 import {
-  type AuthorityStanding,
+  type AuthorityState,
   chooseAuthority,
   isOwnView,
   worthAsking,
@@ -72,7 +72,7 @@ type Known = Pick<
 
 /**
  * The open order where its authority can go on with it, else a new one at the authority that can, in its place. Null
- * where the domain is no longer what it was loaded as. One that its authority has never seen is looked at as a new one is.
+ * where the domain is no longer what it was loaded as. One that its authority has never seen is checked as a new one is.
  */
 export async function takeUp(
   deps: TakeUpDeps,
@@ -109,8 +109,8 @@ async function goOn(
 async function askWhoIsAway(deps: TakeUpDeps, work: OrderWork): Promise<void> {
   const { now, windowMs } = deps.rules(deps.now());
   const preferred = inPreference(deps, work);
-  const standings = preferred.map((id) => standingOf(deps, work, id));
-  const away = worthAsking(standings, { now, windowMs }).map((place) => preferred[place] ?? null);
+  const states = preferred.map((id) => summaryOf(deps, work, id));
+  const away = worthAsking(states, { now, windowMs }).map((place) => preferred[place] ?? null);
   const others = away.filter((id) => work.order === null || id !== idIn(deps, work.order));
   await Promise.all(others.map((id) => deps.ask(id)));
 }
@@ -138,7 +138,7 @@ export function afterRefusal(
   order: Certificate,
   { type, at, retryAfter }: Pick<AuthorityRefusal, 'type' | 'at' | 'retryAfter'>,
 ): Date {
-  const refusal = { type, at, retryAfter, authority: order.authority, isOfThisLife: true };
+  const refusal = { type, at, retryAfter, authority: order.authority, isOfThisEpoch: true };
   const recentRefusals = [refusal, ...work.recentRefusals];
   const next = chooseFor(deps, { ...work, order: null, setback: null, recentRefusals });
   return next.authority === idIn(deps, order)
@@ -165,22 +165,22 @@ export function afterSetback(
 export function chooseFor(deps: ChoiceDeps, work: Known): Choice {
   const now = deps.now();
   const preferred = inPreference(deps, work);
-  const standings = preferred.map((id) => standingOf(deps, work, id));
+  const states = preferred.map((id) => summaryOf(deps, work, id));
   const { windowMs } = deps.rules(now);
-  const chosen = chooseAuthority(standings, { now, windowMs });
+  const chosen = chooseAuthority(states, { now, windowMs });
   const authority = preferred[chosen?.index ?? 0] ?? null;
   const own = work.recentRefusals.filter((refusal) => idIn(deps, refusal) === authority);
-  const ofThisLife = own.filter(({ isOfThisLife }) => isOfThisLife);
-  const [newest] = ofThisLife;
+  const ofThisEpoch = own.filter(({ isOfThisEpoch }) => isOfThisEpoch);
+  const [newest] = ofThisEpoch;
   const notBefore = chosen?.notBefore ?? now;
   return {
     authority,
     notBefore,
-    refusals: ofThisLife.length,
+    refusals: ofThisEpoch.length,
     plannedAt:
       newest === undefined
         ? notBefore
-        : later(notBefore, nextAttemptAt(ofThisLife.length, newest.at, newest.retryAfter)),
+        : later(notBefore, nextAttemptAt(ofThisEpoch.length, newest.at, newest.retryAfter)),
     recentRefusals: own,
     budgetUntil: work.budgetWaits[deps.authorities.indexOf(authority)]?.until ?? null,
   };
@@ -205,7 +205,7 @@ export function idIn(
   return authority ?? authorities[0] ?? null;
 }
 
-function standingOf(deps: ChoiceDeps, known: Known, id: AuthorityId): AuthorityStanding {
+function summaryOf(deps: ChoiceDeps, known: Known, id: AuthorityId): AuthorityState {
   const { order, setback, recentRefusals, budgetWaits, forbidden, left } = known;
   const place = deps.authorities.indexOf(id);
   const own = recentRefusals.filter((refusal) => idIn(deps, refusal) === id);
@@ -216,7 +216,7 @@ function standingOf(deps: ChoiceDeps, known: Known, id: AuthorityId): AuthorityS
   const spent = hasOrder ? null : budgetWaits[place]?.until;
   return {
     isForbidden: forbidden.includes(place),
-    saidNo: !hasOrder && newest?.isOfThisLife === true && isOwnView(newest.type),
+    saidNo: !hasOrder && newest?.isOfThisEpoch === true && isOwnView(newest.type),
     pausedUntil: new Date(Math.max(+(asked ?? 0), +(spent ?? 0))),
     downForMs: downFor(deps, known, id),
     isSilent: !hasOrder && isSilent(deps, known, id),

@@ -1,4 +1,4 @@
-/** What a case is after a look: its cause, what that rests on, and whether it is worth a try at the order now. */
+/** What a case is after a check: its cause, what that rests on, and whether it is worth a try at the order now. */
 import { soonestWait } from '../../src/core/certificates/budget.ts';
 import {
   type EscalationCause,
@@ -8,7 +8,10 @@ import {
   likeliestCause,
   type Probe,
 } from '../../src/core/certificates/escalation.ts';
-import { escalationWords, isEscalationCause } from '../../src/core/certificates/escalation-words.ts';
+import {
+  escalationWords,
+  isEscalationCause,
+} from '../../src/core/certificates/escalation-words.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Quarantined } from '../../src/db/domains/quarantine.ts';
 import type { NewEscalation, OpenEscalation } from '../../src/db/issuance/escalations.ts';
@@ -17,10 +20,13 @@ import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 /** A case that is younger than this share of the wait (of 30 minutes, one) may be that of a worker that died before it woke the order. */
 const YOUNG_SHARE = 1 / 30;
 
-export type Standing = Pick<NewEscalation, 'cause' | 'evidence'>;
+export type CauseAndEvidence = Pick<NewEscalation, 'cause' | 'evidence'>;
 
-/** The case after this look: a cause that only this look has found does not change it yet, and is remembered. */
-export function standing(open: OpenEscalation | null, evidence: EscalationEvidence): Standing {
+/** The case after this check: a cause that only this check has found does not change it yet, and is remembered. */
+export function settledCause(
+  open: OpenEscalation | null,
+  evidence: EscalationEvidence,
+): CauseAndEvidence {
   const found = likeliestCause(evidence);
   if (open === null || !isEscalationCause(open.cause)) return { cause: found, evidence };
   const { cause, evidence: before } = open;
@@ -33,7 +39,7 @@ export function standing(open: OpenEscalation | null, evidence: EscalationEviden
 /** The order's own plan goes on; it is woken for news only, or the authority would be asked far more often than planned. */
 export function isWorthATry(
   open: OpenEscalation | null,
-  { cause, evidence }: Standing,
+  { cause, evidence }: CauseAndEvidence,
   { now, escalateAfterMs }: { readonly now: Date; readonly escalateAfterMs: number },
 ): boolean {
   if (open === null || open.cause !== cause) return true;
@@ -47,7 +53,7 @@ export function evidenceOf(
   { findings }: Pick<Diagnosis, 'findings'>,
   probes: readonly Probe[],
 ): EscalationEvidence {
-  const told = setback && {
+  const shown = setback && {
     at: setback.at.toISOString(),
     detail: setback.detail,
     ...(order?.sealedKey === null && { isExternal: true as const }),
@@ -56,7 +62,7 @@ export function evidenceOf(
   // An open order has its tokens.
   const wait = order === null ? soonestWait(budgetWaits) : null;
   const budget = wait && { ...wait, until: wait.until.toISOString() };
-  return { findings, problem, refusals, budget, probes, setback: told, ...later };
+  return { findings, problem, refusals, budget, probes, setback: shown, ...later };
 }
 
 export function inJson(quarantine: Quarantined | null): EscalationEvidence['quarantine'] {

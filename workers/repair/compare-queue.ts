@@ -1,6 +1,6 @@
 /**
  * Compares a queue with the rows that wait, both ways: jobs that are missing, and jobs that nobody wants. The two
- * cannot be read at one moment, and a row is committed before its job is added; so a first look only suspects, and
+ * cannot be read at one moment, and a row is committed before its job is added; so a first check only suspects, and
  * what a second one some seconds later still finds wrong is put right.
  */
 import { jobId, type QueueName, rowIdIn, type SweepQueue } from '../../src/core/operations/jobs.ts';
@@ -32,7 +32,7 @@ export type Confirmed = {
 };
 
 /**
- * The first look. All ids of the queue are held at once: a million take some hundred megabytes for a moment. Suspects
+ * The first check. All ids of the queue are held at once: a million take some hundred megabytes for a moment. Suspects
  * nothing once `stop` is aborted, because what was not read yet looks like an orphan.
  */
 export async function compare(
@@ -53,7 +53,7 @@ export async function compare(
   return unsuspicious;
 }
 
-/** The second look, some seconds later, which puts right what is still wrong. Begins no page once `stop` is aborted. */
+/** The second check, some seconds later, which puts right what is still wrong. Begins no page once `stop` is aborted. */
 export async function confirm(
   deps: ReconcileDeps,
   queue: WaitingQueue,
@@ -112,7 +112,7 @@ export type ReconcileDeps = {
   /** How long after a sweep the next one begins. */
   readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
   now(): Date;
-  /** Between a first look and the one that confirms it. */
+  /** Between a first check and the one that confirms it. */
   pause(ms: number): Promise<void>;
 };
 

@@ -87,11 +87,11 @@ export type JobResult =
 
 export const done: JobResult = { kind: 'done' };
 
-/** Somebody else saved first: look afresh in a moment, so that exactly one history is written. */
-export function afresh(now: Date): JobResult {
+/** Somebody else saved first: check again in a moment, so that exactly one history is written. */
+export function retryNow(now: Date): JobResult {
   return {
     kind: 'again',
     at: new Date(now.getTime() + 1_000),
-    note: 'saved by another; looking afresh',
+    note: 'saved by another; checking again',
   };
 }

@@ -2,18 +2,24 @@
 
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
-import type { CheckTold, CountCheck, OrderCounters } from '../../src/ops/metrics/work.ts';
+import type { CountCheck, CountedCheck, OrderCounters } from '../../src/ops/metrics/work.ts';
 import type { SavedCheck } from '../check-dns.ts';
 
 /** Counts every check that is saved. */
-export function tellChecks(count: CountCheck): (check: SavedCheck) => void {
-  return (check) => count(toldOf(check));
+export function countChecks(count: CountCheck): (check: SavedCheck) => void {
+  return (check) => count(countedCheckOf(check));
 }
 
-export function toldOf({ domain, observation, outcome, at, verdict }: SavedCheck): CheckTold {
-  // A cheap look that finds nothing new gives the very object that was loaded.
-  const wasTold = !domain.findings.some(({ code }) => code === 'dns_unknown');
-  const isSame = observation === domain.observation && verdict === 'unknown' && wasTold;
+export function countedCheckOf({
+  domain,
+  observation,
+  outcome,
+  at,
+  verdict,
+}: SavedCheck): CountedCheck {
+  // A light check that finds nothing new gives the very object that was loaded.
+  const wasConclusive = !domain.findings.some(({ code }) => code === 'dns_unknown');
+  const isSame = observation === domain.observation && verdict === 'unknown' && wasConclusive;
   const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
   const isVerified = outcome.to.status === 'verified' && domain.state.status !== 'verified';
   return {
@@ -23,7 +29,7 @@ export function toldOf({ domain, observation, outcome, at, verdict }: SavedCheck
   };
 }
 
-/** When it was last looked at in this life, or when that began. */
+/** When it was last checked in this epoch, or when that began. */
 function lastSeen({ state, lastCheckedAt }: LoadedDomain): number {
   const since = state.status === 'pending' ? state.pendingSince.getTime() : 0;
   return Math.max(since, lastCheckedAt?.getTime() ?? since);

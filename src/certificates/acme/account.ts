@@ -7,7 +7,7 @@ import type { AcmePost, AcmeRefusal, AcmeReply, AcmeSession } from './session.ts
 export type AcmeAccountDeps = {
   /** The account's P-256 key, made once and kept by the caller, and what `save` was told; nulls before. */
   readonly load: () => Promise<KeptAccount>;
-  readonly save: (told: Told) => Promise<void>;
+  readonly save: (stored: StoredAccount) => Promise<void>;
   /** A mail address for the authority. */
   readonly contact: string | null;
   /** What a new account is bound to, where the authority asks for that. */
@@ -17,7 +17,7 @@ export type AcmeAccountDeps = {
 };
 
 /** The account's URL, and the mail address that the authority knows. */
-type Told = { readonly url: string; readonly contact: string | null };
+type StoredAccount = { readonly url: string; readonly contact: string | null };
 type KeptAccount = {
   readonly key: KeyObject;
   readonly url: string | null;
@@ -44,7 +44,7 @@ type Registered = { readonly kind: 'registered'; readonly url: string };
 export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): AcmeAccount {
   const { contact } = deps;
   let loaded: { readonly key: KeyObject; url: string | null; contact: string | null } | null = null;
-  let telling: Promise<void> | null = null;
+  let updating: Promise<void> | null = null;
   let registering: Promise<Registered | AcmeRefusal> | null = null;
 
   const state = async () => {
@@ -61,22 +61,22 @@ export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): Acme
     return registered;
   }
 
-  async function tell(url: string): Promise<void> {
+  async function update(url: string): Promise<void> {
     const account = await state();
-    const reply = await tellContact(session, { key: account.key, accountUrl: url }, contact);
+    const reply = await updateContact(session, { key: account.key, accountUrl: url }, contact);
     if (reply === null) return;
     account.contact = contact;
     if (reply.kind === 'answer') await deps.save({ url, contact });
   }
 
   async function ensure(): Promise<Registered | AcmeRefusal> {
-    const { url, contact: told } = await state();
+    const { url, contact: stored } = await state();
     if (url !== null) {
-      if (told !== contact) {
-        telling ??= tell(url).finally(() => {
-          telling = null;
+      if (stored !== contact) {
+        updating ??= update(url).finally(() => {
+          updating = null;
         });
-        await telling;
+        await updating;
       }
       return { kind: 'registered', url };
     }
@@ -106,7 +106,7 @@ export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): Acme
  * ACME_CONTACT has changed since the authority was told (RFC 8555, 7.3.2). One that does not want it is asked once by each
  * process and goes on with the address that it has; one that fails (null) is told with the next request. No order waits for it.
  */
-async function tellContact(
+async function updateContact(
   session: AcmeSession,
   signer: { readonly key: KeyObject; readonly accountUrl: string },
   contact: string | null,
@@ -141,7 +141,7 @@ async function registerAt(
     }),
   };
   const reply = await session.post({ key, accountUrl: null }, { url, payload });
-  if (reply.kind === 'refused') return judgeRefusal(reply, externalAccount, settings);
+  if (reply.kind === 'refused') return classifyRefusal(reply, externalAccount, settings);
   if (reply.location === null) {
     throw certificateFault('ca_answer_unreadable', 'the new account has no URL');
   }
@@ -152,7 +152,7 @@ async function registerAt(
  * An authority that has had enough of us says so; any other no to our account is about our configuration, and says
  * nothing about the domain whose order was the first.
  */
-function judgeRefusal(
+function classifyRefusal(
   refusal: AcmeRefusal,
   externalAccount: ExternalAccount | null,
   settings: AcmeSettings,

@@ -80,7 +80,7 @@ export function createSession({
 
   let fetching: Promise<Directory> | null = null;
 
-  async function fetchAnew(at: Date): Promise<Directory> {
+  async function fetchFresh(at: Date): Promise<Directory> {
     const directory = await fetchDirectory(transport, directoryUrl, at);
     known = { directory, until: at.getTime() + DIRECTORY_KEPT_MS };
     return directory;
@@ -90,7 +90,7 @@ export function createSession({
   const directory = async () => {
     const at = now();
     if (known !== null && known.until > at.getTime()) return known.directory;
-    fetching ??= fetchAnew(at).finally(() => {
+    fetching ??= fetchFresh(at).finally(() => {
       fetching = null;
     });
     return fetching;
@@ -125,8 +125,8 @@ export function createSession({
       const body = await signRequest(signer, { url, nonce, payload });
       const reply = await transport({ method: 'POST', url, accept, body });
       keepNonce(reply);
-      const judged = judge(reply, payload, now());
-      if (judged !== 'bad_nonce') return judged;
+      const classified = classify(reply, payload, now());
+      if (classified !== 'bad_nonce') return classified;
       if (tries >= NONCE_TRIES_MAX) throw faultOf(reply, now());
       if (tries >= NONCE_TRIES_AT_ONCE) await delay(NONCE_PAUSE_MS);
     }
@@ -136,7 +136,11 @@ export function createSession({
 }
 
 /** Success, a refusal by the server, or the one refusal that only means "once more"; throws for the rest. */
-function judge(reply: TransportReply, payload: object | null, now: Date): AcmeReply | 'bad_nonce' {
+function classify(
+  reply: TransportReply,
+  payload: object | null,
+  now: Date,
+): AcmeReply | 'bad_nonce' {
   const { status, body } = reply;
   const retryAfter = retryAfterOf(reply, now);
   if (status >= 200 && status < 300) {

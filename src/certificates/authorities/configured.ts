@@ -41,7 +41,7 @@ export function composeAuthorities(deps: ComposeAuthoritiesDeps): Authorities {
   return [first, composeAcme(deps, { ...fallback, settings: 'ACME_FALLBACK' })];
 }
 
-/** What looks at the edge of another make; null where the certificates are our own. Throws where ACME_CA_FILE cannot be read. */
+/** Checks the certificates that an edge of another make serves; null where the certificates are our own. Throws where ACME_CA_FILE cannot be read. */
 export function composeExternal(
   {
     acme: { caFile },
@@ -82,7 +82,7 @@ function composeAcme(
         const { accountUrl: url, contact } = stored;
         return { key: openKey(vault, stored.sealedKey, seal), url, contact };
       },
-      save: (told) => keys.storeAccount(directoryUrl, told),
+      save: (account) => keys.storeAccount(directoryUrl, account),
     },
     challenge: config.challenge,
     profile: profile ?? null,

@@ -3,7 +3,7 @@
  * here. The first handshake with a name is what makes an on-demand edge fetch its certificate, so it is waited for.
  */
 
-import { type HandshakeRules, lookAtShown, type Seen } from '../served/served-certificate.ts';
+import { type HandshakeRules, readServed, type Seen } from '../served/served-certificate.ts';
 import { readCertificate } from '../x509.ts';
 import type { Issued } from './authority.ts';
 
@@ -14,7 +14,7 @@ export type ExternalAuthorityDeps = Omit<HandshakeRules, 'handshakeMs'> & {
 };
 
 /** `detail`: for a person, one line. */
-export type NotShown = {
+export type NotServed = {
   readonly kind: 'unavailable';
   readonly retryAfter: null;
   readonly detail: string;
@@ -27,7 +27,7 @@ export type ExternalAuthority = {
    * The certificate that is shown, where every address that can be reached from here shows one that is good for the name
    * at this moment; of several, the one that ends first. Never rejects for what the network does.
    */
-  readonly look: (hostname: string) => Promise<Issued | NotShown>;
+  readonly check: (hostname: string) => Promise<Issued | NotServed>;
 };
 
 /** Why an address shows no good certificate. */
@@ -51,40 +51,40 @@ type Shown =
   | { readonly address: string; readonly outcome: 'good'; readonly certificate: Issued }
   | { readonly address: string; readonly outcome: Problem | keyof typeof unasked };
 
-/** Looks at the addresses that the rest of the world goes to. */
+/** Checks the addresses that the rest of the world goes to. */
 export function createExternalAuthority({
   lookupAddresses,
   ...rules
 }: ExternalAuthorityDeps): ExternalAuthority {
   return {
-    async look(hostname) {
+    async check(hostname) {
       const addresses = await lookupAddresses(hostname);
       const asked = { ...rules, handshakeMs: HANDSHAKE_MS };
-      const seen = await lookAtShown(asked, hostname, addresses);
-      return judge(seen.map(toShown), rules.port);
+      const seen = await readServed(asked, hostname, addresses);
+      return classify(seen.map(toServed), rules.port);
     },
   };
 }
 
-function judge(shown: readonly Shown[], port: number): Issued | NotShown {
+function classify(shown: readonly Shown[], port: number): Issued | NotServed {
   const bad = shown.flatMap(({ address, outcome }) =>
     outcome in problems ? [`${address} ${problems[outcome as Problem]}`] : [],
   );
-  if (bad.length > 0) return notShown(`on port ${port}, ${bad.join('; ')}`);
+  if (bad.length > 0) return notServed(`on port ${port}, ${bad.join('; ')}`);
   const good = shown.flatMap((one) => (one.outcome === 'good' ? [one.certificate] : []));
   const [first] = good.sort((a, b) => a.notAfter.getTime() - b.notAfter.getTime());
   if (first !== undefined) return first;
   const rest = shown.flatMap(({ address, outcome }) =>
     outcome in unasked ? [`${address} ${unasked[outcome as keyof typeof unasked]}`] : [],
   );
-  return notShown(rest.length > 0 ? rest.join('; ') : 'the name has no address');
+  return notServed(rest.length > 0 ? rest.join('; ') : 'the name has no address');
 }
 
-function notShown(detail: string): NotShown {
+function notServed(detail: string): NotServed {
   return { kind: 'unavailable', retryAfter: null, detail, answered: true };
 }
 
-function toShown(seen: Seen): Shown {
+function toServed(seen: Seen): Shown {
   if (seen.outcome !== 'certificate') return seen;
   const { address, certificate, refusal } = seen;
   if (refusal !== null) return { address, outcome: verdicts[refusal] ?? 'untrusted' };

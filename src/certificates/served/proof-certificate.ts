@@ -38,7 +38,7 @@ export function createProofCertificates(
     if (proof === null) return null;
     known ??= generateCertificateKey();
     const at = now().getTime();
-    // Nobody has to look at the dates, and clocks differ.
+    // The dates are not ours to check: clocks differ.
     const validity = { notBefore: new Date(at - DAY), notAfter: new Date(at + DAY) };
     const chain = await signProof({ hostname, key: known, ...validity }, acmeIdentifier(proof));
     return { chain, key: privateKeyToPem(known) };

@@ -2,9 +2,12 @@
 import { X509Certificate } from 'node:crypto';
 import { connect, type TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
-import { compareShown, type Handshake } from '../../core/certificates/served.ts';
+import { compareServed, type Handshake } from '../../core/certificates/served.ts';
 import { reservedRange } from '../../core/names/reserved-addresses.ts';
-import type { ShownStore, VisitedDomain } from '../../db/domains/served-certificates.ts';
+import type {
+  ServedCertificateStore,
+  VisitedDomain,
+} from '../../db/domains/served-certificates.ts';
 import { readCertificate } from '../x509.ts';
 import { outcomeOf } from './reachability.ts';
 
@@ -38,21 +41,23 @@ export type Seen =
       readonly outcome: 'refused' | 'timeout' | 'no_route' | 'no_certificate' | 'reserved';
     };
 
-/** Those that are looked at. */
+/** Those that are checked. */
 export function addressesToAsk(addresses: readonly string[]): readonly string[] {
   return [...new Set(addresses)].slice(0, ADDRESSES_MAX);
 }
 
 /** One handshake with each address, at most 8. Never rejects for what the network does. */
-export function lookAtShown(
+export function readServed(
   rules: HandshakeRules,
   hostname: string,
   addresses: readonly string[],
 ): Promise<readonly Seen[]> {
-  return Promise.all(addressesToAsk(addresses).map((address) => lookAt(rules, hostname, address)));
+  return Promise.all(
+    addressesToAsk(addresses).map((address) => readAddress(rules, hostname, address)),
+  );
 }
 
-async function lookAt(
+async function readAddress(
   { port, trust, allowPrivate, handshakeMs }: HandshakeRules,
   hostname: string,
   address: string,
@@ -107,12 +112,12 @@ function shownBy(socket: TLSSocket, address: string): Seen {
 
 /** An edge of ours has the certificate at hand; who needs more than this, browsers do not wait for either. */
 const HANDSHAKE_MS = 5_000;
-/** Our choice: while an edge is silent, the looks at its other domains go on without waiting for it each time. */
+/** Our choice: while an edge is silent, the checks of its other domains go on without waiting for it each time. */
 const SILENT_MS = 10_000;
 const SILENT_MAX = 1_000;
 
-export type NoteShownDeps = Pick<HandshakeRules, 'port' | 'allowPrivate'> &
-  ShownStore & {
+export type RecordServedCertificateDeps = Pick<HandshakeRules, 'port' | 'allowPrivate'> &
+  ServedCertificateStore & {
     /** As the rest of the world resolves the name. */
     readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
     readonly now: () => Date;
@@ -124,9 +129,12 @@ export type NoteShownDeps = Pick<HandshakeRules, 'port' | 'allowPrivate'> &
  * Makes a handshake with each of the name's addresses, at most 8, and notes what they show. Never rejects for what the
  * network does, and takes some 10 s at most.
  */
-export type NoteShown = (domain: VisitedDomain) => Promise<void>;
+export type RecordServedCertificate = (domain: VisitedDomain) => Promise<void>;
 
-export function createNoteShown({ lookupAddresses, ...deps }: NoteShownDeps): NoteShown {
+export function createRecordServedCertificate({
+  lookupAddresses,
+  ...deps
+}: RecordServedCertificateDeps): RecordServedCertificate {
   const silent = new LRUCache<string, true>({ max: SILENT_MAX, ttl: SILENT_MS });
   const rules = { handshakeMs: HANDSHAKE_MS, ...deps, trust: null };
   return async (domain) => {
@@ -134,13 +142,13 @@ export function createNoteShown({ lookupAddresses, ...deps }: NoteShownDeps): No
     const checkedAt = deps.now();
     const addresses = addressesToAsk(await lookupAddresses(domain.hostname));
     const asked = addresses.filter((address) => !silent.has(address));
-    const seen = await lookAtShown(rules, domain.hostname, asked);
+    const seen = await readServed(rules, domain.hostname, asked);
     for (const { address, outcome } of seen) if (outcome === 'timeout') silent.set(address, true);
     const unasked = addresses
       .filter((address) => !asked.includes(address))
       .map((address) => ({ address, outcome: 'timeout' }) as const);
     const stored = seen.length === 0 ? [] : await deps.loadChains(domain.id);
-    const compared = compareShown([...seen.map(inWords), ...unasked], stored.map(fingerprintOf));
+    const compared = compareServed([...seen.map(inWords), ...unasked], stored.map(fingerprintOf));
     await deps.save(domain, { checkedAt, addresses: compared });
   };
 }

@@ -13,7 +13,7 @@ import { visit } from './visit.ts';
 
 const HOSTNAME = `docs.${ZONE}`;
 const ACT_DEADLINE_MS = 15_000;
-const LOOK_AGAIN_MS = 100;
+const POLL_MS = 100;
 
 type Print = (line: string) => void;
 
@@ -82,7 +82,7 @@ function createFollower({ timeline }: Customer, print: Print): (act: Act) => Pro
       seen += shown.length;
       for (const line of shown.flatMap(describe)) print(line);
       if (last !== -1) return;
-      await sleep(LOOK_AGAIN_MS);
+      await sleep(POLL_MS);
     }
     throw new Error(`the demo waited ${ACT_DEADLINE_MS / 1_000} s for ${JSON.stringify(until)}`);
   };
@@ -123,7 +123,7 @@ function demoConfig({ dnsPort }: Laboratory, dataDir: string): Config {
     DNS_SERVERS: `127.0.0.1:${dnsPort}`,
     DNS_AUTHORITY_PORT: String(dnsPort),
     DNS_ALLOW_PRIVATE: 'true',
-    // The ladder's steps shrink with the window: a look every quarter of a second instead of every 15 s.
+    // The ladder's steps shrink with the window: a check every quarter of a second instead of every 15 s.
     VERIFY_WINDOW: '10m',
   });
   if (!result.ok) throw new Error(JSON.stringify(result.problems));

@@ -1,4 +1,4 @@
-/** `signpost doctor`: one look at the DNS of a host name, from this machine or by the running service. */
+/** `signpost doctor`: one check of the DNS of a host name, from this machine or by the running service. */
 
 import type { Verdict } from '../../core/life/lifecycle.ts';
 import { printable } from '../../core/names/printable.ts';
@@ -15,7 +15,7 @@ import {
 import { createPaint, wantsColour } from '../paint.ts';
 import { withProgress } from '../progress.ts';
 import { validHostname } from '../valid-hostname.ts';
-import { type Looked, lookFromHere } from './local.ts';
+import { checkFromHere, type LocalCheck } from './local.ts';
 import { renderReport } from './render.ts';
 import { readReport } from './shown.ts';
 
@@ -27,7 +27,7 @@ const options = {
 
 type Asked = { readonly hostname: string; readonly target?: string; readonly url?: string };
 
-/** Looks, and shows what was seen. Ends as the verdict says; what keeps it from looking at all decides nothing. */
+/** Checks, and shows what was seen. Exits as the verdict says; what keeps it from checking everything decides nothing. */
 export async function runDoctor(args: readonly string[], io: Io): Promise<Outcome> {
   if (args[0] === 'help' || args.some(isHelp)) {
     io.out(usage);
@@ -41,14 +41,14 @@ export async function runDoctor(args: readonly string[], io: Io): Promise<Outcom
   if (!parsed.ok) return showUsage(parsed.refusal, io);
   const [hostname = ''] = parsed.positionals;
   const { json = false, ...asked } = parsed.values;
-  const looked = await withProgress({ line: `Looking at ${hostname} …` }, io, () =>
-    look({ hostname, ...asked }, io),
+  const checked = await withProgress({ line: `Looking at ${hostname} …` }, io, () =>
+    check({ hostname, ...asked }, io),
   );
-  if (!looked.ok) return showUsage(looked.refusal, io);
-  return show(looked, json, io);
+  if (!checked.ok) return showUsage(checked.refusal, io);
+  return show(checked, json, io);
 }
 
-type Seen = Extract<Looked, { readonly ok: true }>;
+type Seen = Extract<LocalCheck, { readonly ok: true }>;
 
 function show({ json: text, accountUntold }: Seen, json: boolean, io: Io): Outcome {
   const { out, env, screen } = io;
@@ -69,9 +69,9 @@ const outcomes: { readonly [V in Verdict]: Outcome } = {
 };
 
 /** With a target it is known what to look for; without one, only the service knows. */
-async function look({ hostname, target, url }: Asked, io: Io): Promise<Looked> {
+async function check({ hostname, target, url }: Asked, io: Io): Promise<LocalCheck> {
   if (target !== undefined && url === undefined) {
-    return lookFromHere({ hostname, target }, io.env);
+    return checkFromHere({ hostname, target }, io.env);
   }
   if (keyIn(io.env) === '') {
     return { ok: false, refusal: wrongUsage(url === undefined ? bothWays : urlNeedsKey) };

@@ -1,7 +1,7 @@
 /** Follows a domain by the stream of its events until it is live or has failed. Nothing is asked but when something happened. */
 import type { Call, Connection } from '../client.ts';
 import type { Io, Outcome } from '../command.ts';
-import { type Heard, listen } from '../event-source.ts';
+import { listen, type StreamMessage } from '../event-source.ts';
 import type { Progress } from '../progress.ts';
 import { shownCheck, shownDomain, understood } from './shown.ts';
 import { createStory, type Story } from './story.ts';
@@ -23,9 +23,9 @@ export async function follow(
   const query = `hostname=${encodeURIComponent(hostname)}&checks=tell`;
   const story = createStory(progress, io);
   const step = createStep(call, path, story);
-  for await (const heard of listen(open, `${projectPath}/events?${query}`, signal)) {
-    if (heard.kind === 'away') progress.show('The service is away; trying again …');
-    const end = await step(heard);
+  for await (const message of listen(open, `${projectPath}/events?${query}`, signal)) {
+    if (message.kind === 'away') progress.show('The service is away; trying again …');
+    const end = await step(message);
     if (end !== null) return end;
   }
   return { kind: 'timed_out' };
@@ -44,25 +44,25 @@ function createStep(call: Call, path: string, story: Story) {
     return null;
   }
 
-  async function look(): Promise<Followed | null> {
+  async function readDomain(): Promise<Followed | null> {
     const answer = understood(await call('GET', path), shownDomain);
     isStale = !answer.ok; // then whatever is heard next is reason enough to look again
     if (answer.ok) return story.stands(answer.value) ? { kind: 'settled' } : null;
     return answer.code === 'domain_not_found' ? { kind: 'removed' } : null;
   }
 
-  return async (heard: Heard): Promise<Followed | null> => {
-    if (heard.kind === 'refused') return heard;
-    if (heard.kind === 'away') return null;
-    if (!isAsked) return heard.kind === 'opened' ? ask() : null;
-    return isNews(heard, story) || isStale ? look() : null;
+  return async (message: StreamMessage): Promise<Followed | null> => {
+    if (message.kind === 'refused') return message;
+    if (message.kind === 'away') return null;
+    if (!isAsked) return message.kind === 'opened' ? ask() : null;
+    return isRelevant(message, story) || isStale ? readDomain() : null;
   };
 }
 
 /** Whether the domain may stand elsewhere now: checks alone change nothing that is not told as an event, but the first. */
-function isNews(heard: Heard, story: Story): boolean {
-  if (heard.kind !== 'event') return heard.kind === 'opened';
-  if (heard.type !== 'checked') return true;
-  const check = shownCheck.safeParse(heard.data);
+function isRelevant(message: StreamMessage, story: Story): boolean {
+  if (message.kind !== 'event') return message.kind === 'opened';
+  if (message.type !== 'checked') return true;
+  const check = shownCheck.safeParse(message.data);
   return check.success && story.checked(check.data);
 }

@@ -107,8 +107,8 @@ function inTable(shown: readonly Listed[], { env, screen }: Io): string {
   const width = screen.out ? Math.max(WIDTH_MIN, left) : Number.POSITIVE_INFINITY;
   const rows = shown.map(({ domain }, at) => {
     const { sign, style } = markOf(domain);
-    const standing = { text: cut(plainSentence(domain.summary.line), width) };
-    return [{ text: sign, style }, ...(heads[at] ?? []).slice(1), standing];
+    const summary = { text: cut(plainSentence(domain.summary.line), width) };
+    return [{ text: sign, style }, ...(heads[at] ?? []).slice(1), summary];
   });
   return table([headings.map((text) => ({ text })), ...rows], 0, paint)
     .map((line) => `${line}\n`)

@@ -32,7 +32,7 @@ export function renderDomain(
   const page = { columns: columnsFor(screen.columns), paint: screen.paint };
   const context = { recordAbove: recordAsWritten(domain.record), accountUntold: false };
   return sectioned([
-    standingLines(domain, project, page),
+    summaryLines(domain, project, page),
     titled(recordTitle(domain), recordLinesOf(domain, page), page),
     ...findingSections(domain.findings, context, page),
     titled('Certificate', certificateLines(domain, page), page),
@@ -63,7 +63,7 @@ const verdicts = {
   failed: 'wrong',
 } as const satisfies { readonly [S in DomainStatus]: keyof typeof marks };
 
-function standingLines(domain: DomainShown, project: ProjectShown, page: Page): readonly string[] {
+function summaryLines(domain: DomainShown, project: ProjectShown, page: Page): readonly string[] {
   const { hostname, status, summary } = domain;
   const { columns, paint } = page;
   const { sign, style } = markOf(domain);

@@ -25,8 +25,8 @@ export function createStory(progress: Progress, world: World): Story {
   const say = createSay(progress, world);
   let asked: DomainShown | null = null;
   let isChecked = false;
-  let told: readonly FindingShown[] = [];
-  let standing = '';
+  let shown: readonly FindingShown[] = [];
+  let lastSummary = '';
 
   function notice(lastCheckedAt: string | null): boolean {
     const isFirst =
@@ -36,14 +36,14 @@ export function createStory(progress: Progress, world: World): Story {
   }
 
   function tellFindings(findings: readonly FindingShown[]): void {
-    const gone = told.filter(({ code }) => !findings.some((one) => one.code === code));
-    const fresh = findings.filter((one) => !told.some((other) => isSame(one, other)));
+    const gone = shown.filter(({ code }) => !findings.some((one) => one.code === code));
+    const fresh = findings.filter((one) => !shown.some((other) => isSame(one, other)));
     for (const { code } of gone) say(marks.right, `${plain(code)} is gone`);
     for (const { code, severity, summary, action } of fresh) {
       const text = `${plain(code)}: ${plainSentence(summary)}`;
       say(severityMarks[severity], text, plainSentence(action));
     }
-    told = findings;
+    shown = findings;
   }
 
   return {
@@ -65,9 +65,9 @@ export function createStory(progress: Progress, world: World): Story {
       if (!isChecked && status === asked?.status) return false;
       tellFindings(findings);
       // A finding that is the whole of it has just been told.
-      const isTold = findings.some((one) => one.summary === summary.now);
-      if (summary.now !== standing && !isTold) say(markOf(domain), plainSentence(summary.now));
-      standing = summary.now;
+      const isSaid = findings.some((one) => one.summary === summary.now);
+      if (summary.now !== lastSummary && !isSaid) say(markOf(domain), plainSentence(summary.now));
+      lastSummary = summary.now;
       return status === 'failed' || status === 'live';
     },
   };

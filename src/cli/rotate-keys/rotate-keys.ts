@@ -12,7 +12,7 @@ import { type Database, openDatabase } from '../../db/engine/client.ts';
 import { createSealedStore, inWords } from '../../db/issuance/sealed-columns.ts';
 import { done, failed, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';
 
-/** Whatever else the environment has is not looked at, be it right or wrong. */
+/** Whatever else the environment holds is not read, be it right or wrong. */
 const relevant = /^(?:DATABASE_URL|DATA_DIR|KEY_ENCRYPTION_KEY)$/;
 /** Between two lines of progress. */
 const ROWS_A_LINE = 5_000;

@@ -25,7 +25,7 @@ export const TTL_SECONDS_DEFAULT = 300;
 /** A day: with a longer one nobody could move. */
 const TTL_SECONDS_MAX = 86_400;
 
-/** Whatever else the environment has is not looked at, be it right or wrong. */
+/** Whatever else the environment holds is not read, be it right or wrong. */
 const relevant =
   /^(?:PLATFORM_|ACME_(?:CONTACT|CHALLENGE)$|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
 

@@ -18,7 +18,7 @@ export type BrowserState =
 
 export type Visited = {
   readonly status: DomainStatus;
-  /** The first of two looks that make a live domain drifted, where there was one. */
+  /** The first of two checks that make a live domain drifted, where there was one. */
   readonly missedAt: Date | null;
   readonly findings: readonly FindingCode[];
   /** The newest one. `isTrusted`: by browsers. */
@@ -27,7 +27,7 @@ export type Visited = {
     readonly hasEnded: boolean;
     readonly isTrusted: boolean;
   } | null;
-  /** The last look at the addresses; null where there was none. */
+  /** The last check of the addresses; null where there was none. */
   readonly shown: Shown | null;
 };
 
@@ -35,31 +35,31 @@ export type BrowserWarning = {
   readonly state: BrowserState;
   /** A sentence or two for the customer. */
   readonly summary: string;
-  /** The look that was judged by; null where none says anything about the present certificate. */
+  /** The check that was judged by; null where none says anything about the present certificate. */
   readonly shown: Shown | null;
 };
 
 /** For how long browsers and resolvers may go by what was before: the TTL of the record that we ask for, which most others have too. */
 export const REMEMBERED_MS = 3_600_000;
 
-/** A live domain is looked at once an hour at least: a look from before that has not been repeated, and says nothing of now. */
-export const LOOK_COUNTS_MS = 7_200_000;
+/** A live domain is checked once an hour at least: a check from before that has not been repeated, and says nothing of now. */
+export const CHECK_COUNTS_MS = 7_200_000;
 
 /** With this among the findings, some of the world is told what was there before. */
-const toldOtherwise: ReadonlySet<FindingCode> = new Set([
+const explainedElsewhere: ReadonlySet<FindingCode> = new Set([
   'old_answer_cached',
   'name_servers_disagree',
 ]);
 
 /** What a browser that comes at this moment meets, and what it means. */
 export function browserWarning(visited: Visited, now: Date): BrowserWarning {
-  const shown = lookThatCounts(visited, now);
-  return { ...judge(visited, shown, now), shown };
+  const shown = observationThatCounts(visited, now);
+  return { ...classify(visited, shown, now), shown };
 }
 
-type Judgement = Pick<BrowserWarning, 'state' | 'summary'>;
+type Classified = Pick<BrowserWarning, 'state' | 'summary'>;
 
-function judge(visited: Visited, shown: Shown | null, now: Date): Judgement {
+function classify(visited: Visited, shown: Shown | null, now: Date): Classified {
   const { status, missedAt, certificate } = visited;
   if (status === 'drifted' || (status === 'live' && missedAt !== null)) {
     return { state: 'not_reaching_us', summary: elsewhere };
@@ -70,7 +70,7 @@ function judge(visited: Visited, shown: Shown | null, now: Date): Judgement {
   if (status === 'pending' || status === 'failed') {
     return { state: 'not_reaching_us', summary: notServed };
   }
-  return (shown && whatIsAmiss(shown)) ?? whileServed(visited, certificate, shown, now);
+  return (shown && problemOf(shown)) ?? whileServed(visited, certificate, shown, now);
 }
 
 function whileServed(
@@ -78,9 +78,9 @@ function whileServed(
   certificate: NonNullable<Visited['certificate']>,
   shown: Shown | null,
   now: Date,
-): Judgement {
+): Classified {
   if (!certificate.isTrusted) return { state: 'served', summary: untrusted };
-  if (findings.some((code) => toldOtherwise.has(code))) {
+  if (findings.some((code) => explainedElsewhere.has(code))) {
     return { state: 'may_be_cached', summary: oldAnswers };
   }
   const isNew = now.getTime() - certificate.storedAt.getTime() < REMEMBERED_MS;
@@ -93,17 +93,17 @@ function whileServed(
 }
 
 /**
- * Of a domain that is not live the addresses are not asked, a look from before the certificate knew another one, and where
- * nobody looks any more (EDGE_PROBE) the last look is not to stand for ever.
+ * Of a domain that is not live the addresses are not asked, a check from before the certificate knew another one, and where
+ * nobody checks any more (EDGE_PROBE) the last check is not to stand for ever.
  */
-function lookThatCounts({ status, certificate, shown }: Visited, now: Date): Shown | null {
+function observationThatCounts({ status, certificate, shown }: Visited, now: Date): Shown | null {
   if (status !== 'live' || certificate === null || certificate.hasEnded) return null;
-  const isOld = shown !== null && now.getTime() - shown.checkedAt.getTime() > LOOK_COUNTS_MS;
+  const isOld = shown !== null && now.getTime() - shown.checkedAt.getTime() > CHECK_COUNTS_MS;
   return shown !== null && !isOld && shown.checkedAt >= certificate.storedAt ? shown : null;
 }
 
 /** The gravest first: what warns, what gives no page, and what passes by itself. Null: nothing is known to be amiss. */
-function whatIsAmiss({ addresses }: Shown): Judgement | null {
+function problemOf({ addresses }: Shown): Classified | null {
   const at = (...outcomes: readonly ShownOutcome[]) =>
     addresses.filter(({ outcome }) => outcomes.includes(outcome));
   const others = at('other');
@@ -138,15 +138,15 @@ const between =
   'A browser that warns nevertheless has been given another one: compare its issuer with the one here. Something stands between, such as a proxy, a virus scanner or an entry in a hosts file.';
 
 /** Of each: more say nothing new. */
-const ADDRESSES_TOLD = 3;
+const ADDRESSES_LISTED = 3;
 
 function anotherOne(others: readonly AddressShown[]): string {
-  const told = others.map(({ address, issuer, names }) => {
+  const described = others.map(({ address, issuer, names }) => {
     const of = issuer === null ? '' : ` of “${issuer}”`;
     const forNames = names.length === 0 ? '' : ` for ${shortList(names, 1)}`;
     return `${address} showed a certificate${of}${forNames}`;
   });
-  return `The certificate is stored, but ${shortList(told, ADDRESSES_TOLD, '; ')} instead. Something answers there in place of the edge, such as a proxy, or the server of before. If you have put it there, its certificate is the one to look after; if not, tell whoever runs this service.`;
+  return `The certificate is stored, but ${shortList(described, ADDRESSES_LISTED, '; ')} instead. Something answers there in place of the edge, such as a proxy, or the server of before. If you have put it there, its certificate is the one to look after; if not, tell whoever runs this service.`;
 }
 
 const silences: Readonly<Partial<Record<ShownOutcome, string>>> = {
@@ -156,14 +156,14 @@ const silences: Readonly<Partial<Record<ShownOutcome, string>>> = {
 };
 
 function notShown(silent: readonly AddressShown[]): string {
-  const told = silent.map(({ address, outcome }) => `${address} ${silences[outcome]}`);
-  return `The certificate is stored, but ${shortList(told, ADDRESSES_TOLD, '; ')}. A browser that is led there shows an error. There is nothing for you to do: whoever runs this service has to look at that address.`;
+  const described = silent.map(({ address, outcome }) => `${address} ${silences[outcome]}`);
+  return `The certificate is stored, but ${shortList(described, ADDRESSES_LISTED, '; ')}. A browser that is led there shows an error. There is nothing for you to do: whoever runs this service has to look at that address.`;
 }
 
 function oneOfBefore(behind: readonly AddressShown[]): string {
   const where = shortList(
     behind.map(({ address }) => address),
-    ADDRESSES_TOLD,
+    ADDRESSES_LISTED,
   );
   return `A new certificate is stored, but ${where} still showed the one before it. There is nothing to do: it passes as soon as the edge there has taken the new one.`;
 }

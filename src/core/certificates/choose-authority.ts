@@ -20,7 +20,7 @@ export const standIn = {
 } as const;
 
 /** What is known of one authority when an order for one name is to be placed or continued. */
-export type AuthorityStanding = {
+export type AuthorityState = {
   /** By the CAA records that we have seen. */
   readonly isForbidden: boolean;
   /** Its newest answer about this name was a no that another authority need not share. */
@@ -62,36 +62,36 @@ type Rules = { readonly now: Date; readonly windowMs: number };
  * `standings`: in the order of preference. `windowMs`: a laboratory's shortens the waits.
  */
 export function chooseAuthority(
-  standings: readonly AuthorityStanding[],
+  authorities: readonly AuthorityState[],
   rules: Rules,
 ): AuthorityChoice | null {
-  const open = standings.flatMap((standing, index) =>
-    standing.isForbidden ? [] : [{ standing, index, notBefore: standing.pausedUntil }],
+  const open = authorities.flatMap((authority, index) =>
+    authority.isForbidden ? [] : [{ authority, index, notBefore: authority.pausedUntil }],
   );
-  const heard = open.filter(({ standing }) => !standing.isSilent);
-  const left = heard.length > 0 ? heard : open;
+  const answering = open.filter(({ authority }) => !authority.isSilent);
+  const left = answering.length > 0 ? answering : open;
   const soonest = Math.min(...left.map(({ notBefore }) => Math.max(+notBefore, +rules.now)));
   const chosen =
-    open.find(({ standing }) => isWell(standing, rules)) ??
+    open.find(({ authority }) => isWell(authority, rules)) ??
     left.find(({ notBefore }) => +notBefore <= soonest);
   return chosen === undefined ? null : { index: chosen.index, notBefore: chosen.notBefore };
 }
 
 /** The places of those that would have the order if they answered: whether they do is worth a question before the choice. */
 export function worthAsking(
-  standings: readonly AuthorityStanding[],
+  authorities: readonly AuthorityState[],
   rules: Rules,
 ): readonly number[] {
-  const chosen = standings.findIndex((one) => !one.isForbidden && isWell(one, rules));
-  const before = chosen === -1 ? standings : standings.slice(0, chosen);
-  return before.flatMap((standing, index) => {
-    const answering = { ...standing, isSilent: false, downForMs: 0 };
-    return !standing.isForbidden && isWell(answering, rules) ? [index] : [];
+  const chosen = authorities.findIndex((one) => !one.isForbidden && isWell(one, rules));
+  const before = chosen === -1 ? authorities : authorities.slice(0, chosen);
+  return before.flatMap((authority, index) => {
+    const answering = { ...authority, isSilent: false, downForMs: 0 };
+    return !authority.isForbidden && isWell(answering, rules) ? [index] : [];
   });
 }
 
 function isWell(
-  { saidNo, pausedUntil, downForMs, isSilent, moves }: AuthorityStanding,
+  { saidNo, pausedUntil, downForMs, isSilent, moves }: AuthorityState,
   { now, windowMs }: Rules,
 ): boolean {
   const scale = scaleOf(windowMs);

@@ -103,7 +103,7 @@ export const nextActions: { readonly [C in EscalationCause]: Sentence } = {
   platform_fault: (evidence) => afterQuarantine(evidence) ?? nextOrder(evidence),
 };
 
-/** A domain that waits for its first certificate is looked at more often than one that is served. */
+/** A domain that waits for its first certificate is checked more often than one that is served. */
 function howOften({ servedUntil: end, nextAttempt }: EscalationEvidence, waiting: string): string {
   if (end === null) return waiting;
   const next = nextAttempt === null ? '' : `, next at ${inUtc(nextAttempt.at)}`;

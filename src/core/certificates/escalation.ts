@@ -74,7 +74,7 @@ export type EscalationEvidence = {
   } | null;
   /** The order's job met faults again and again, and was set aside: why, and until when (RFC 3339). */
   readonly quarantine: { readonly reason: string; readonly until: string } | null;
-  /** Another cause that the last look found: it becomes the case's where the next look finds it, too. */
+  /** Another cause that the last check found: it becomes the case's where the next check finds it, too. */
   readonly candidate: EscalationCause | null;
   readonly nextAttempt: NextAttempt | null;
   /** The domain is served, and what did not come is its renewal: when (RFC 3339) its certificate ends. */
@@ -126,12 +126,12 @@ export function likeliestCause(facts: Facts): EscalationCause {
   return ranking.find(([, holds]) => holds(facts))?.[0] ?? 'platform_fault';
 }
 
-/** They take a verified domain back to pending: there is no second look at what was verified. */
+/** They take a verified domain back to pending: there is no second check of what was verified. */
 const countsAtOnce: ReadonlySet<EscalationCause> = new Set(['dns_changed', 'caa_blocks']);
 
 /**
- * Whether an open case keeps its cause although this look found another one: two looks in a row have to agree on it, so
- * that what comes and goes does not close and open cases in turns. A look at a domain that is served takes it nowhere, so
+ * Whether an open case keeps its cause although this check found another one: two checks in a row have to agree on it, so
+ * that what comes and goes does not close and open cases in turns. A check of a domain that is served takes it nowhere, so
  * of those every cause waits for its second.
  */
 export function keepsCause(

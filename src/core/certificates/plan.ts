@@ -38,38 +38,38 @@ export function takeUpAgainAt(since: Date, now: Date, retryAfter: Date | null): 
 /** When the certificate of a live domain is renewed: shares of its own life, whether that is 90 days, 45 or 6. */
 export const renewal = {
   /** "When they have a third of their total lifetime left" (letsencrypt.org/docs/integration-guide). */
-  shareOfLife: 2 / 3,
+  shareOfLifetime: 2 / 3,
   /** Up to this much earlier, so that what was issued together is not renewed together. Our choice. */
   spreadShare: 0.05,
   /**
    * Whatever its authority says: later than the usual windows, which are about at two thirds, and soon enough for the first
    * four tries before an operator is called for; that is four and a half days of 90, and seven hours of 6 days. Our choice.
    */
-  latestShareOfLife: 3 / 4,
+  latestShareOfLifetime: 3 / 4,
   /**
-   * After a look that found the DNS not right, or a CAA set against it: no order was placed, so the authority's budget
-   * says nothing; the looks at live domains would see a repair no sooner.
+   * After a check that found the DNS not right, or a CAA set against it: no order was placed, so the authority's budget
+   * says nothing; the checks of live domains would see a repair no sooner.
    */
-  lookAgainMs: HOUR,
+  checkAgainMs: HOUR,
   /**
    * By then the renewal of a certificate of 90 days has been tried for twelve days, and that of one of six days for most of a
    * day; and there is a day left to act in for every certificate of five days or more. Our choice.
    */
-  escalateShareOfLife: 4 / 5,
+  escalateShareOfLifetime: 4 / 5,
   /** Of a certificate that lives no longer than this (a laboratory's) a fifth is no time to act in. */
   escalateAtOnceMs: HOUR,
 } as const;
 
-type Life = { readonly issuedAt: Date; readonly expiresAt: Date };
+type Lifetime = { readonly issuedAt: Date; readonly expiresAt: Date };
 
 /** A certificate, and when its authority wants it renewed (RFC 9773); null: it has not said. */
-export type Renewable = Life & { readonly id: string; readonly window: RenewalWindow | null };
+export type Renewable = Lifetime & { readonly id: string; readonly window: RenewalWindow | null };
 
 /**
  * Our own plan, where the authority has none. `jitter`: 0 to 1, 1 is the earliest.
  */
-export function renewAt(life: Life, jitter: number): Date {
-  return atShare(life, renewal.shareOfLife - renewal.spreadShare * jitter);
+export function renewAt(lifetime: Lifetime, jitter: number): Date {
+  return atShare(lifetime, renewal.shareOfLifetime - renewal.spreadShare * jitter);
 }
 
 /**
@@ -105,29 +105,32 @@ export function drawOf(id: string): number {
 }
 
 /** Spread as our own plan is: all of a window may be later. */
-function latestRenewalAt(life: Life, draw: number): Date {
-  const latest = isShort(life) ? renewal.shareOfLife : renewal.latestShareOfLife;
-  return atShare(life, latest - renewal.spreadShare * draw);
+function latestRenewalAt(lifetime: Lifetime, draw: number): Date {
+  const latest = isShort(lifetime) ? renewal.shareOfLifetime : renewal.latestShareOfLifetime;
+  return atShare(lifetime, latest - renewal.spreadShare * draw);
 }
 
 /**
  * When a served certificate that has not been renewed calls for an operator: with a fifth of its life left; of a life of
  * minutes as soon as its renewal is due. Always before it ends, and never before the renewal was due.
  */
-export function escalateRenewalAt(life: Life): Date {
-  return atShare(life, isShort(life) ? renewal.shareOfLife : renewal.escalateShareOfLife);
+export function escalateRenewalAt(lifetime: Lifetime): Date {
+  return atShare(
+    lifetime,
+    isShort(lifetime) ? renewal.shareOfLifetime : renewal.escalateShareOfLifetime,
+  );
 }
 
-function isShort({ issuedAt, expiresAt }: Life): boolean {
+function isShort({ issuedAt, expiresAt }: Lifetime): boolean {
   return expiresAt.getTime() - issuedAt.getTime() <= renewal.escalateAtOnceMs;
 }
 
-function atShare({ issuedAt, expiresAt }: Life, share: number): Date {
-  const life = expiresAt.getTime() - issuedAt.getTime();
-  return new Date(issuedAt.getTime() + Math.round(life * share));
+function atShare({ issuedAt, expiresAt }: Lifetime, share: number): Date {
+  const lifetime = expiresAt.getTime() - issuedAt.getTime();
+  return new Date(issuedAt.getTime() + Math.round(lifetime * share));
 }
 
 /** When a renewal is tried again whose DNS was not right; a laboratory's short window shortens it. */
-export function renewalLookAt(now: Date, windowMs: number): Date {
-  return new Date(now.getTime() + Math.round(renewal.lookAgainMs * scaleOf(windowMs)));
+export function renewalCheckAt(now: Date, windowMs: number): Date {
+  return new Date(now.getTime() + Math.round(renewal.checkAgainMs * scaleOf(windowMs)));
 }

@@ -22,13 +22,13 @@ export type AddressShown = {
   readonly names: readonly string[];
 };
 
-/** One look at all the addresses, as the world resolves the name; empty where it resolved to none. */
+/** One check of all the addresses, as the world resolves the name; empty where it resolved to none. */
 export type Shown = { readonly checkedAt: Date; readonly addresses: readonly AddressShown[] };
 
 const saysNothing: readonly ShownOutcome[] = ['no_route', 'reserved'];
 
 /** Whether some visitors are given something else than the certificate, or nothing. */
-export function isAmiss({ addresses }: Shown): boolean {
+export function hasProblem({ addresses }: Shown): boolean {
   return addresses.some(({ outcome }) => outcome !== 'ours' && !saysNothing.includes(outcome));
 }
 
@@ -54,7 +54,7 @@ const ISSUER_LENGTH_MAX = 100;
 const NAME_LENGTH_MAX = 253;
 
 /** `fingerprints`: of the certificates that are stored for the name, the one that is served first. */
-export function compareShown(
+export function compareServed(
   handshakes: readonly Handshake[],
   fingerprints: readonly string[],
 ): readonly AddressShown[] {

@@ -1,6 +1,6 @@
 /**
- * How closely to look at a name whose DNS an earlier look found wrong. Nearly every look finds it as it was, so most of
- * them need not see much: whatever they find new is looked at in full at once.
+ * How closely to check a name whose DNS an earlier check found wrong. Nearly every check finds it as it was, so most of
+ * them need not see much: whatever they find new is checked in full at once.
  */
 
 import { windowEnd } from '../life/ladder.ts';
@@ -9,50 +9,50 @@ import type { Finding, FindingCode } from './findings.ts';
 import type { Observation } from './observation.ts';
 
 /**
- * `glance`: one of the zone's servers, any of them, is asked whether it shows what it did. `compare`: each of them is.
- * `full`: everything is looked at anew.
+ * `light`: one of the zone's servers, any of them, is asked whether it shows what it did. `compare`: each of them is.
+ * `full`: everything is checked anew.
  */
-export type Scrutiny = 'glance' | 'compare' | 'full';
+export type CheckDepth = 'glance' | 'compare' | 'full';
 
-/** After this long a full look is due, whatever the servers show: it sees more. Our choice. */
-export const FULL_LOOK_MS = 15 * 60_000;
+/** After this long a full check is due, whatever the servers show: it sees more. Our choice. */
+export const FULL_CHECK_MS = 15 * 60_000;
 
-/** A glance would not see them go: they end with the zone's own NS set, or with what we issue certificates with. */
-const beyondGlances: readonly FindingCode[] = [
+/** A light check would not see them go: they end with the zone's own NS set, or with what we issue certificates with. */
+const beyondLightChecks: readonly FindingCode[] = [
   'name_servers_disagree',
   'caa_blocks',
   'caa_unknown',
 ];
 
-export type EarlierLook = {
+export type EarlierCheck = {
   readonly state: DomainState;
   readonly findings: readonly Pick<Finding, 'code'>[];
   /** Looks since it was added or verified anew. */
   readonly attempts: number;
-  /** The last full look; null where there was none. */
+  /** The last full check; null where there was none. */
   readonly observation: Pick<Observation, 'at'> | null;
   readonly watchedUntil: Date | null;
 };
 
 /**
  * Somebody who has the page open is told of every change at every server. Where nobody has, only the moment counts at which
- * the record is right, and full looks are due at twice the age each: 15 minutes, 30, an hour, two; and when the window ends,
+ * the record is right, and full checks are due at twice the age each: 15 minutes, 30, an hour, two; and when the window ends,
  * because what that one finds is what its customer is told.
  */
-export function scrutinyOf(domain: EarlierLook, now: Date, windowMs: number): Scrutiny {
+export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number): CheckDepth {
   const { state, attempts, observation } = domain;
   const at = Date.parse(observation?.at ?? '');
   const age = now.getTime() - at;
   if (!(age >= 0)) return 'full';
-  if (state.status !== 'pending') return age < FULL_LOOK_MS ? 'compare' : 'full';
+  if (state.status !== 'pending') return age < FULL_CHECK_MS ? 'compare' : 'full';
   const { pendingSince } = state;
   if (attempts === 0 || now >= windowEnd(pendingSince, windowMs)) return 'full';
-  if (!mayGlance(domain, now)) return age < FULL_LOOK_MS ? 'compare' : 'full';
+  if (!mayBeLight(domain, now)) return age < FULL_CHECK_MS ? 'compare' : 'full';
   const waitedThen = at - pendingSince.getTime();
-  return age < Math.max(FULL_LOOK_MS, waitedThen) ? 'glance' : 'full';
+  return age < Math.max(FULL_CHECK_MS, waitedThen) ? 'glance' : 'full';
 }
 
-function mayGlance({ watchedUntil, findings }: EarlierLook, now: Date): boolean {
+function mayBeLight({ watchedUntil, findings }: EarlierCheck, now: Date): boolean {
   const isWatched = watchedUntil !== null && watchedUntil > now;
-  return !isWatched && !findings.some(({ code }) => beyondGlances.includes(code));
+  return !isWatched && !findings.some(({ code }) => beyondLightChecks.includes(code));
 }

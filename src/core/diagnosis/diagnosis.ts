@@ -52,25 +52,25 @@ export type DiagnosisForAny = Diagnosis & {
 };
 
 /**
- * Judges a look for the first authority that CAA does not forbid. Where it forbids all of them it is the first one's
+ * Judges a check for the first authority that CAA does not forbid. Where it forbids all of them it is the first one's
  * judgement, with the records that would allow the others beside it.
  */
 export function diagnoseForAny(
   observation: Observation,
   { authorities, ...expected }: ExpectedOfAny,
 ): DiagnosisForAny {
-  const judged = authorities.map((ca) => diagnose(observation, { ...expected, ca }));
-  const blocks = judged.map(({ findings }) => findings.find(isBlock));
+  const diagnoses = authorities.map((ca) => diagnose(observation, { ...expected, ca }));
+  const blocks = diagnoses.map(({ findings }) => findings.find(isBlock));
   const forbidden = blocks.flatMap((block, index) => (block === undefined ? [] : [index]));
-  const allowed = judged.find((_, index) => blocks[index] === undefined);
+  const allowed = diagnoses.find((_, index) => blocks[index] === undefined);
   if (allowed !== undefined) return { ...allowed, forbidden };
-  const [first] = judged;
+  const [first] = diagnoses;
   if (first === undefined) throw new Error('there is no certificate authority');
   const orToAdd = blocks.slice(1).flatMap((block) => block?.toAdd ?? []);
-  const told = first.findings.map((finding) =>
+  const findings = first.findings.map((finding) =>
     isBlock(finding) && orToAdd.length > 0 ? { ...finding, orToAdd } : finding,
   );
-  return { ...first, findings: told, forbidden };
+  return { ...first, findings: findings, forbidden };
 }
 
 function isBlock(finding: Finding): finding is FindingOf<'caa_blocks'> {

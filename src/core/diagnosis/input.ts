@@ -1,4 +1,4 @@
-/** What the checks look at: one observation, with everything that several of them need worked out once. */
+/** What the checks are about: one observation, with everything that several of them need worked out once. */
 
 import type { Verdict } from '../life/lifecycle.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../names/instructions.ts';
@@ -15,7 +15,7 @@ import {
   pointingOfAll,
 } from './server-pointing.ts';
 
-/** What a look is measured against. `allowPrivate`: in a laboratory reserved addresses are fine. */
+/** What a check is measured against. `allowPrivate`: in a laboratory reserved addresses are fine. */
 export type Expected = {
   readonly hostname: string;
   readonly target: string;
@@ -24,7 +24,7 @@ export type Expected = {
 };
 
 /** One server, and where it says the name points. */
-export type Judged = { readonly view: ServerView; readonly pointing: Pointing };
+export type PointedServer = { readonly view: ServerView; readonly pointing: Pointing };
 
 export type DiagnosisInput = {
   readonly observation: Observation;
@@ -36,7 +36,7 @@ export type DiagnosisInput = {
   readonly apex: boolean;
   /** The zone the host name is in, as far as we know. */
   readonly zone: string;
-  readonly servers: readonly Judged[];
+  readonly servers: readonly PointedServer[];
   readonly pointing: Verdict;
   readonly unregistered: boolean;
   /** Some servers of the zone are right, and others conclusively are not. */
@@ -45,7 +45,7 @@ export type DiagnosisInput = {
    * The servers whose wrong or missing records are to be told. None where the servers disagree or the domain is not
    * registered: the findings about that say it all.
    */
-  readonly wrong: readonly Judged[];
+  readonly wrong: readonly PointedServer[];
   readonly isOwn: (address: string) => boolean;
   readonly provider: Provider | null;
   /** Null where it says nothing yet: nobody could tell where the name points, or the domain is not registered. */

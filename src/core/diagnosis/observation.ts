@@ -1,5 +1,5 @@
 /**
- * What one look at the DNS saw. Types only; src/dns/ makes these values and src/core/diagnosis/ judges them. An
+ * What one check of the DNS saw. Types only; src/dns/ makes these values and src/core/diagnosis/ judges them. An
  * observation is plain JSON: it is stored with the check, and shown as it is.
  */
 
@@ -145,7 +145,7 @@ export type Nearby = {
   } | null;
 };
 
-/** One look at a host name. */
+/** One check of a host name. */
 export type Observation = {
   readonly hostname: string;
   /** When it was made, RFC 3339. */

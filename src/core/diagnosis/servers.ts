@@ -107,7 +107,7 @@ const declining: ReadonlySet<ServerState> = new Set(['refused', 'not_authoritati
  * the zone: it may have been deleted there.
  */
 function nameServerLame(input: DiagnosisInput): FailingServers<'name_server_lame'> | undefined {
-  return misbehaving('name_server_lame', isTold(input) ? lame : declining, input);
+  return misbehaving('name_server_lame', anyPoints(input) ? lame : declining, input);
 }
 
 /** Servers that cannot be reached, while another one answers. */
@@ -115,11 +115,11 @@ function nameServerUnreachable(
   input: DiagnosisInput,
 ): FailingServers<'name_server_unreachable'> | undefined {
   // Where no server tells, our own network may be the reason, and dns_unknown says all that is known.
-  return isTold(input) ? misbehaving('name_server_unreachable', unreachable, input) : undefined;
+  return anyPoints(input) ? misbehaving('name_server_unreachable', unreachable, input) : undefined;
 }
 
 /** Whether any server says where the name points. */
-function isTold({ servers }: DiagnosisInput): boolean {
+function anyPoints({ servers }: DiagnosisInput): boolean {
   return servers.some(({ pointing }) => pointing.kind !== 'unknown');
 }
 
@@ -162,14 +162,14 @@ function dnsUnknown(
 function silentServers({
   servers,
 }: DiagnosisInput): readonly { readonly server: string; readonly outcome: Outcome | Unasked }[] {
-  const told = (wanted: (view: ServerView) => boolean) =>
+  const namesWhere = (wanted: (view: ServerView) => boolean) =>
     servers.flatMap(({ view, pointing }) =>
       pointing.kind === 'unknown' && wanted(view)
         ? { server: view.server, outcome: unasked(view.state) ?? pointing.outcome }
         : [],
     );
-  const asked = told(({ state }) => state !== 'not_asked');
-  return distinct(asked.length > 0 ? asked : told(() => true));
+  const asked = namesWhere(({ state }) => state !== 'not_asked');
+  return distinct(asked.length > 0 ? asked : namesWhere(() => true));
 }
 
 function unasked(state: ServerState): Unasked | undefined {

@@ -18,7 +18,7 @@ export type ServerShows = {
   readonly shows: string;
 };
 
-/** Every server of a look, in its order. */
+/** Every server of a check, in its order. */
 export function serversShow(
   { servers, targetAddresses }: Pick<Observation, 'servers' | 'targetAddresses'>,
   record: DnsRecord,

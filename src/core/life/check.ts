@@ -1,11 +1,11 @@
-/** One look at a domain, judged: where it stands afterwards, what there is to tell, and when to look again. */
+/** One check of a domain, judged: where it stands afterwards, its events, and when to check again. */
 import { type Finding, type FindingCode, severities } from '../diagnosis/findings.ts';
-import { type DomainEvent, eventOfLook } from './events.ts';
+import { type DomainEvent, eventOfCheck } from './events.ts';
 import { findingsChanged } from './findings-changed.ts';
 import { type Eagerness, nextWaitMs, recheckAt, windowEnd } from './ladder.ts';
 import { type DomainState, type Transition, transition, type Verdict } from './lifecycle.ts';
 
-/** What a look needs to know of the domain it is about. */
+/** What a check needs to know of the domain it is about. */
 export type CheckedDomain = {
   readonly state: DomainState;
   readonly findings: readonly Finding[];
@@ -31,20 +31,24 @@ export type CheckOutcome = {
   readonly events: readonly DomainEvent[];
   /** When its job is due; null: it has none. */
   readonly nextCheckAt: Date | null;
-  /** When a batch looks at it next; null: no batch does. */
+  /** When a batch checks it next; null: no batch does. */
   readonly recheckAt: Date | null;
   readonly escalateAt: Date | null;
 };
 
-/** Judges one look at a domain. Pure: the same arguments give the same outcome. */
-export function judgeCheck(domain: CheckedDomain, look: Judged, rules: CheckRules): CheckOutcome {
-  const { findings } = look;
+/** Judges one check of a domain. Pure: the same arguments give the same outcome. */
+export function decideCheck(
+  domain: CheckedDomain,
+  result: CheckResult,
+  rules: CheckRules,
+): CheckOutcome {
+  const { findings } = result;
   const certificateEndsAt = domain.certificateEndsAt ?? rules.now;
-  const steps = stepsOf(domain, look, rules);
+  const steps = stepsOf(domain, result, rules);
   const to = steps.at(-1)?.to ?? domain.state;
   const told = steps.flatMap((step) =>
     step.kind === 'moved'
-      ? [eventOfLook({ ...step, type: step.event, findings, certificateEndsAt })]
+      ? [eventOfCheck({ ...step, type: step.event, findings, certificateEndsAt })]
       : [],
   );
   const next = whenNext(to, rules, eagernessOf(domain, findings, rules));
@@ -73,13 +77,15 @@ function isServed({ status }: DomainState): boolean {
   return status === 'live' || status === 'drifted';
 }
 
-type Step = Exclude<Transition, { kind: 'refused' }> & { readonly because: 'look' | 'certificate' };
+type Step = Exclude<Transition, { kind: 'refused' }> & {
+  readonly because: 'check' | 'certificate';
+};
 
-/** What the look moves, and then what the clock does: a certificate may have ended meanwhile. */
-function stepsOf(domain: CheckedDomain, look: Judged, rules: CheckRules): readonly Step[] {
+/** What the check moves, and then what the clock does: a certificate may have ended meanwhile. */
+function stepsOf(domain: CheckedDomain, result: CheckResult, rules: CheckRules): readonly Step[] {
   const { state, certificateEndsAt } = domain;
-  const looked = transition(state, { kind: 'checked', verdict: verdictFor(state, look) }, rules);
-  const steps: Step[] = looked.kind === 'refused' ? [] : [{ ...looked, because: 'look' }];
+  const moved = transition(state, { kind: 'checked', verdict: verdictFor(state, result) }, rules);
+  const steps: Step[] = moved.kind === 'refused' ? [] : [{ ...moved, because: 'check' }];
   if (certificateEndsAt === null || certificateEndsAt > rules.now) return steps;
   const ended = transition(steps[0]?.to ?? state, { kind: 'certificate_ended' }, rules);
   return ended.kind === 'refused' ? steps : [...steps, { ...ended, because: 'certificate' }];
@@ -95,7 +101,7 @@ function eagernessOf(
   return findings.some(({ code }) => code === 'name_servers_disagree') && 'on_its_way';
 }
 
-/** The end of a certificate moves a domain that is served by it: it is looked at no later than that. */
+/** The end of a certificate moves a domain that is served by it: it is checked no later than that. */
 function notPastTheEnd(
   recheckAt: Date | null,
   state: DomainState,
@@ -106,13 +112,13 @@ function notPastTheEnd(
     : recheckAt;
 }
 
-type Judged = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
+type CheckResult = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
 
 /**
  * What keeps a domain from going on is not always what takes back how far it has come: while a provider's servers follow
  * each other, or a resolver finds fault with a signature, the record is there all the same.
  */
-const sparing: { readonly [S in DomainState['status']]: readonly FindingCode[] } = {
+const toleratedFindings: { readonly [S in DomainState['status']]: readonly FindingCode[] } = {
   pending: [],
   verified: ['name_servers_disagree', 'dnssec_bogus'],
   live: ['name_servers_disagree', 'dnssec_bogus', 'caa_blocks'],
@@ -123,13 +129,13 @@ const sparing: { readonly [S in DomainState['status']]: readonly FindingCode[] }
 /** They keep a served domain's next certificate back, not its visitors: it is told, and the record is right. */
 const onlyForNextCertificate: readonly FindingCode[] = ['caa_blocks', 'caa_unknown'];
 
-function verdictFor(state: DomainState, { verdict, findings }: Judged): Verdict {
+function verdictFor(state: DomainState, { verdict, findings }: CheckResult): Verdict {
   const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
   if (blocking.length === 0) return verdict;
   const told = !findings.some(({ code }) => code === 'dns_unknown');
   const pointsHere = blocking.every(({ code }) => onlyForNextCertificate.includes(code));
   if (isServed(state) && told && pointsHere) return 'right';
-  const spared = blocking.every(({ code }) => sparing[state.status].includes(code));
+  const spared = blocking.every(({ code }) => toleratedFindings[state.status].includes(code));
   return verdict === 'wrong' && spared ? 'unknown' : verdict;
 }
 

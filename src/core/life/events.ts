@@ -12,7 +12,7 @@ type Findings = { readonly findings: readonly Finding[] };
 
 export type DomainEvent =
   | { readonly type: 'domain.reverify_requested' }
-  /** `record`: the one to create, as far as is known before the first look. */
+  /** `record`: the one to create, as far as is known before the first check. */
   | { readonly type: 'domain.added'; readonly record: DnsRecord }
   | FindingsChanged
   /** `findings`: of the last two what warns although the record is right. */
@@ -73,20 +73,20 @@ export type EscalationEnd = (typeof escalationEnds)[number];
 
 export type EventType = DomainEvent['type'];
 
-/** A transition that a look, or the end of a certificate seen at that look, has brought about. */
-export type LookTransition = {
+/** A transition that a check, or the end of a certificate seen at that check, has brought about. */
+export type CheckTransition = {
   readonly type: TransitionEvent;
-  readonly because: 'look' | 'certificate';
+  readonly because: 'check' | 'certificate';
   readonly findings: readonly Finding[];
   readonly certificateEndsAt: Date;
 };
 
 /** Its event. */
-export function eventOfLook(transition: LookTransition): DomainEvent {
+export function eventOfCheck(transition: CheckTransition): DomainEvent {
   const { type, because, findings } = transition;
   switch (type) {
     case 'domain.failed':
-      return { type, reason: because === 'look' ? 'window_ended' : 'certificate_ended', findings };
+      return { type, reason: because === 'check' ? 'window_ended' : 'certificate_ended', findings };
     case 'domain.unverified':
     case 'domain.verified':
     case 'domain.recovered':
@@ -96,7 +96,7 @@ export function eventOfLook(transition: LookTransition): DomainEvent {
       return { type };
     case 'domain.live':
     case 'domain.claimed_elsewhere':
-      throw new Error(`no look tells ${type}: the certificate, or another's proof does`);
+      throw new Error(`no check yields ${type}: the certificate, or another's proof does`);
     case 'certificate.ended':
       return { type, expiresAt: transition.certificateEndsAt };
   }

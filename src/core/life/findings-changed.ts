@@ -1,4 +1,4 @@
-/** What is new since the look before: findings compared by code and by the evidence that makes them another one. */
+/** What is new since the check before: findings compared by code and by the evidence that makes them another one. */
 import type { Finding, FindingCode } from '../diagnosis/findings.ts';
 
 export type FindingsChanged = {
@@ -11,7 +11,7 @@ export type FindingsChanged = {
 const passingEverywhere: readonly string[] = ['until', 'text'];
 
 /**
- * Evidence that may be another one at every look at the same fault: addresses rotate, a bad server fails now in one
+ * Evidence that may be another one at every check of the same fault: addresses rotate, a bad server fails now in one
  * way and now in another, resolvers name the first reason only once. It is stored, but is no event.
  */
 const passingIn: { readonly [C in FindingCode]?: readonly string[] } = {

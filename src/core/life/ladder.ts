@@ -18,16 +18,16 @@ export const ladder = {
   jitterShare: 0.1,
 } as const;
 
-/** Looks at domains that wait for nothing: batches from the database instead of a job each. */
+/** When domains that wait for nothing are checked: in batches from the database instead of by a job each. */
 export const recheckWaits = {
-  /** Below an hour, so that with its jitter and a batch's wait each live domain is looked at once an hour. */
+  /** Below an hour, so that with its jitter and a batch's wait each live domain is checked once an hour. */
   liveMs: 50 * MINUTE,
   /** After a first miss; the second must come 10 minutes after it or later (lifecycle.ts). */
   missedMs: 10 * MINUTE,
-  /** Where that look could not tell: the miss is neither confirmed nor over. Our choice. */
+  /** Where that check could not tell: the miss is neither confirmed nor over. Our choice. */
   unsureMs: MINUTE,
   /** Where an address does not show its certificate: what was said of that is not to stand for an hour. Our choice. */
-  notShownMs: 5 * MINUTE,
+  notServedMs: 5 * MINUTE,
   /** A share of the time since it drifted: a repair is seen soon, and an abandoned domain costs little. */
   driftedShare: 0.05,
   driftedMsMin: MINUTE,
@@ -52,7 +52,7 @@ export type LadderInput = {
 };
 
 /**
- * The wait in milliseconds until the next look.
+ * The wait in milliseconds until the next check.
  * A window shorter than 48 h (a laboratory's) shortens every step by the same factor.
  */
 export function nextWaitMs({ pendingSince, now, windowMs, eager, jitter }: LadderInput): number {
@@ -79,7 +79,7 @@ type Settled =
   | { readonly status: 'drifted'; readonly driftedAt: Date }
   | { readonly status: 'failed'; readonly failedAt: Date };
 
-/** When a batch next looks at a domain that waits for nothing; null: never again, its 30 days are over. */
+/** When a batch next checks a domain that waits for nothing; null: never again, its 30 days are over. */
 export function recheckAt(
   state: Settled,
   { now, windowMs, jitter }: Pick<LadderInput, 'now' | 'windowMs' | 'jitter'>,

@@ -80,7 +80,7 @@ function fromPending(
   switch (occurrence.kind) {
     case 'checked':
       if (occurrence.verdict === 'right') return verified(now);
-      // The clock ends the window, whatever the last look could tell.
+      // The clock ends the window, whatever the last check could tell.
       return now.getTime() >= state.pendingSince.getTime() + windowMs
         ? failed(now)
         : { kind: 'stayed', to: state };
@@ -102,7 +102,7 @@ function fromVerified(state: In<'verified'>, occurrence: Occurrence, { now }: Ru
     case 'certificate_stored':
       return { kind: 'moved', to: { status: 'live', missedAt: null }, event: 'domain.live' };
     case 'verify_requested':
-      // It holds its name: asking for a look must not give that up, nor put an operator's case off.
+      // It holds its name: asking for a check must not give that up, nor put an operator's case off.
       return { kind: 'moved', to: state, event: 'domain.reverify_requested' };
     case 'claimed_elsewhere':
       return pendingAgain(now, 'domain.claimed_elsewhere');
@@ -115,7 +115,7 @@ function fromLive(state: In<'live'>, occurrence: Occurrence, rules: Rules): Tran
   const { now } = rules;
   switch (occurrence.kind) {
     case 'checked':
-      return afterLookAtLive(state, occurrence.verdict, rules);
+      return afterCheckOfLive(state, occurrence.verdict, rules);
     case 'certificate_stored':
       // A renewal: nothing changes hands.
       return { kind: 'stayed', to: state };
@@ -159,7 +159,7 @@ function fromFailed(state: In<'failed'>, occurrence: Occurrence, { now }: Rules)
   }
 }
 
-function afterLookAtLive(
+function afterCheckOfLive(
   state: In<'live'>,
   verdict: Verdict,
   { now, windowMs }: Rules,

@@ -6,7 +6,7 @@ import { explain } from '../diagnosis/explain.ts';
 import { type Actor, type Finding, severities } from '../diagnosis/findings.ts';
 import type { DomainStatus } from './lifecycle.ts';
 
-export type Standing = {
+export type Summary = {
   /** Where it stands: a sentence or two. */
   readonly now: string;
   /** What happens next by itself: a whole sentence where `nextAt` is null, else one that the time completes. */
@@ -16,14 +16,14 @@ export type Standing = {
   readonly actor: Actor | null;
 };
 
-export type Stood = {
+export type SummaryInput = {
   readonly status: DomainStatus;
   /** The headline first. */
   readonly findings: readonly Finding[];
   readonly lastCheckedAt: Date | null;
   readonly nextCheckAt: Date | null;
   readonly verifiedAt: Date | null;
-  /** The first of two looks that make a live domain drifted, where there was one. */
+  /** The first of two checks that make a live domain drifted, where there was one. */
   readonly missedAt: Date | null;
   readonly certificate: {
     readonly expiresAt: Date | null;
@@ -35,28 +35,28 @@ export type Stood = {
 };
 
 /** What holds now, what comes next. Pure and total: every state has its line. */
-export function standingOf(stood: Stood, now: Date): Standing {
-  return lines[stood.status](stood, now);
+export function summaryOf(input: SummaryInput, now: Date): Summary {
+  return lines[input.status](input, now);
 }
 
 /** The whole in one line, with the time exact: `… The next check is on 2026-11-20 at 12:00:16 UTC.` */
-export function standingLine({ now, next, nextAt }: Standing): string {
+export function summaryLine({ now, next, nextAt }: Summary): string {
   return `${now} ${nextAt === null ? next : `${next} ${exactly(nextAt)}.`}`;
 }
 
-type Line = (stood: Stood, now: Date) => Standing;
+type Line = (input: SummaryInput, now: Date) => Summary;
 
 const lines: { readonly [S in DomainStatus]: Line } = {
-  pending(stood, now) {
-    if (stood.lastCheckedAt === null) {
+  pending(input, now) {
+    if (input.lastCheckedAt === null) {
       const next = soon('The first check is', 'The first check is under way.');
-      return { now: 'Added; its DNS has not been checked yet.', actor: null, ...next(stood, now) };
+      return { now: 'Added; its DNS has not been checked yet.', actor: null, ...next(input, now) };
     }
-    return { ...troubleOf(stood, 'Its DNS is not right yet.'), ...nextCheck(stood, now) };
+    return { ...troubleOf(input, 'Its DNS is not right yet.'), ...nextCheck(input, now) };
   },
 
-  verified(stood, now) {
-    const { certificate, findings, hasEscalation } = stood;
+  verified(input, now) {
+    const { certificate, findings, hasEscalation } = input;
     const [headline] = findings;
     const tried = soon('The certificate is tried for again', 'The certificate is being obtained.');
     const next = tried({ nextCheckAt: certificate.nextAttemptAt }, now);
@@ -80,32 +80,32 @@ const lines: { readonly [S in DomainStatus]: Line } = {
     };
   },
 
-  live(stood, now) {
-    if (stood.missedAt !== null) {
-      const { now: trouble, actor } = troubleOf(stood, 'At the last check its DNS was not right.');
+  live(input, now) {
+    if (input.missedAt !== null) {
+      const { now: trouble, actor } = troubleOf(input, 'At the last check its DNS was not right.');
       const next = soon('It is checked once more', 'It is being checked once more.');
-      return { now: `Live, but perhaps not for long. ${trouble}`, actor, ...next(stood, now) };
+      return { now: `Live, but perhaps not for long. ${trouble}`, actor, ...next(input, now) };
     }
-    return { ...liveTrouble(stood), ...nextCheck(stood, now) };
+    return { ...liveTrouble(input), ...nextCheck(input, now) };
   },
 
-  drifted(stood, now) {
-    const { now: trouble, actor } = troubleOf(stood, 'Its DNS leads elsewhere now.');
-    const end = stood.certificate.expiresAt;
+  drifted(input, now) {
+    const { now: trouble, actor } = troubleOf(input, 'Its DNS leads elsewhere now.');
+    const end = input.certificate.expiresAt;
     const served = end === null ? '' : ` Who still comes here is served until ${day(end)}.`;
-    return { now: `No longer live. ${trouble}${served}`, actor, ...nextCheck(stood, now) };
+    return { now: `No longer live. ${trouble}${served}`, actor, ...nextCheck(input, now) };
   },
 
-  failed(stood, now) {
-    const { now: trouble, actor } = troubleOf(stood, 'Its DNS was not right.');
+  failed(input, now) {
+    const { now: trouble, actor } = troubleOf(input, 'Its DNS was not right.');
     const why =
-      stood.verifiedAt === null
+      input.verifiedAt === null
         ? 'Not live: the time for its DNS ran out.'
         : 'No longer live: its certificate has ended.';
     const next =
-      stood.nextCheckAt === null
+      input.nextCheckAt === null
         ? { next: 'It is checked no more; verify it again to start anew.', nextAt: null }
-        : nextCheck(stood, now);
+        : nextCheck(input, now);
     return { now: `${why} ${trouble}`, actor, ...next };
   },
 };
@@ -115,7 +115,7 @@ function liveTrouble({
   findings,
   certificate,
   hasEscalation,
-}: Stood): Pick<Standing, 'now' | 'actor'> {
+}: SummaryInput): Pick<Summary, 'now' | 'actor'> {
   const [headline] = findings;
   if (hasEscalation) {
     const now = 'Live, but its certificate has not been renewed; an operator has been called.';
@@ -135,9 +135,9 @@ function liveTrouble({
 
 /** The headline, and who acts on it where anybody has to. */
 function troubleOf(
-  { findings: [headline] }: Stood,
+  { findings: [headline] }: SummaryInput,
   otherwise: string,
-): Pick<Standing, 'now' | 'actor'> {
+): Pick<Summary, 'now' | 'actor'> {
   if (headline === undefined) return { now: otherwise, actor: null };
   const { severity, summary, actor } = explain(headline);
   return { now: summary, actor: severity === 'informs' ? null : actor };
@@ -148,9 +148,9 @@ const nextCheck = soon('The next check is', 'A check is under way.');
 /** `when` is completed by a time to come; `under way` is said once that has come, or where there is none. */
 function soon(when: string, underWay: string) {
   return (
-    { nextCheckAt }: Pick<Stood, 'nextCheckAt'>,
+    { nextCheckAt }: Pick<SummaryInput, 'nextCheckAt'>,
     now: Date,
-  ): Pick<Standing, 'next' | 'nextAt'> =>
+  ): Pick<Summary, 'next' | 'nextAt'> =>
     nextCheckAt === null || nextCheckAt <= now
       ? { next: underWay, nextAt: null }
       : { next: when, nextAt: nextCheckAt };

@@ -16,7 +16,7 @@ export type ProofRecord = {
 
 /**
  * What became of asking for it. `both`: the other project's own record is there, too, so nobody moves, and two projects
- * never take the name from each other at every look. `partial`: not every server that answers has it.
+ * never take the name from each other at every check. `partial`: not every server that answers has it.
  */
 export type ProofSeen = 'proven' | 'missing' | 'both' | 'partial' | 'unknown';
 
@@ -55,27 +55,27 @@ export function proofRecordFor({
  * Judges what each server showed at the record's name; none that could tell: unknown, and nothing moves. A value counts
  * with the quotes and blanks that providers' forms keep.
  */
-export function judgeProof(
+export function checkProof(
   answers: readonly Answer<string>[],
   values: { readonly claimant: string; readonly holder: string },
 ): Pick<Proof, 'seen' | 'found'> {
-  const told = answers.filter(isConclusive).map((answer) => recordsOf(answer).map(plain));
-  const all = [...new Set(told.flat())].sort();
+  const conclusive = answers.filter(isConclusive).map((answer) => recordsOf(answer).map(plain));
+  const all = [...new Set(conclusive.flat())].sort();
   const found = all
     .slice(0, FOUND_MAX)
     .map((text) => printable(text, FOUND_LENGTH_MAX) || '(empty)');
-  return { seen: seenIn(told, all, values), found };
+  return { seen: seenIn(conclusive, all, values), found };
 }
 
 function seenIn(
-  told: readonly (readonly string[])[],
+  conclusive: readonly (readonly string[])[],
   all: readonly string[],
   { claimant, holder }: { readonly claimant: string; readonly holder: string },
 ): ProofSeen {
-  if (told.length === 0) return 'unknown';
+  if (conclusive.length === 0) return 'unknown';
   if (!all.includes(claimant)) return 'missing';
   if (all.includes(holder)) return 'both';
-  return told.every((texts) => texts.includes(claimant)) ? 'proven' : 'partial';
+  return conclusive.every((texts) => texts.includes(claimant)) ? 'proven' : 'partial';
 }
 
 function plain(text: string): string {

@@ -31,7 +31,7 @@ export type SettingsRefusal = { readonly code: SettingsRefusalCode; readonly rea
  * Why settings do not fit a project with these domains; null where they do. What is accepted sends every visitor on once
  * at most, to a domain of the same project. Of several refusals the first in the order of the codes above is given.
  */
-export function judgeSettings(
+export function checkSettings(
   settings: DomainSettings,
   hostnames: ReadonlySet<string>,
 ): SettingsRefusal | null {

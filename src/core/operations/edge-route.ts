@@ -14,7 +14,7 @@ export type EdgeRoute = {
 };
 
 /** What an edge process hears of routes while it runs. Times as in src/core/operations/route-memory.ts. */
-export type RouteNews =
+export type RouteNotification =
   /** From now on every change is told. Said again where something may have been missed. */
   | { readonly kind: 'listening'; readonly since: number }
   /** What was committed before `until` has been told. Nobody says so while it is not known. */
@@ -26,7 +26,7 @@ export type RouteNews =
   | { readonly kind: 'project_changed'; readonly projectId: string };
 
 /** A notification of the trigger function tell_edges(); null: of a kind that this version does not know. */
-export function parseRouteNews(payload: string): RouteNews | null {
+export function parseRouteNotification(payload: string): RouteNotification | null {
   const [verb, subject = ''] = payload.split(' ');
   switch (verb) {
     case 'gone':

@@ -23,7 +23,7 @@ export type Vitals = {
   readonly queuesPaused: readonly string[];
 };
 
-export type AttentionCode =
+export type OperatorTaskCode =
   | 'no_worker'
   | 'queue_paused'
   | 'resolvers_silent'
@@ -38,8 +38,8 @@ export type AttentionCode =
 /** `act`: customers are affected, or will be within a day. `watch`: it may pass by itself. */
 export type Urgency = 'act' | 'watch';
 
-export type Attention = {
-  readonly code: AttentionCode;
+export type OperatorTask = {
+  readonly code: OperatorTaskCode;
   readonly urgency: Urgency;
   /** What is wrong. */
   readonly summary: string;
@@ -60,13 +60,13 @@ const limits = {
 } as const;
 
 /** In the order in which they are to be put right. Empty: nothing is known to be wrong. */
-export function attentionOf(vitals: Vitals): readonly Attention[] {
-  return judgements.flatMap((judge) => judge(vitals) ?? []);
+export function operatorTasksOf(vitals: Vitals): readonly OperatorTask[] {
+  return rules.flatMap((rule) => rule(vitals) ?? []);
 }
 
-type Judge = (vitals: Vitals) => Attention | null;
+type Rule = (vitals: Vitals) => OperatorTask | null;
 
-const judgements: readonly Judge[] = [
+const rules: readonly Rule[] = [
   queueAway,
   noWorker,
   paused,
@@ -79,7 +79,7 @@ const judgements: readonly Judge[] = [
   silentOperators,
 ];
 
-function queueAway({ queueAnswers }: Vitals): Attention | null {
+function queueAway({ queueAnswers }: Vitals): OperatorTask | null {
   if (queueAnswers) return null;
   return {
     code: 'queue_away',
@@ -91,7 +91,7 @@ function queueAway({ queueAnswers }: Vitals): Attention | null {
   };
 }
 
-function noWorker({ turnAgeSeconds }: Vitals): Attention | null {
+function noWorker({ turnAgeSeconds }: Vitals): OperatorTask | null {
   if (turnAgeSeconds !== null && turnAgeSeconds <= limits.turnAgeSeconds) return null;
   return {
     code: 'no_worker',
@@ -104,7 +104,7 @@ function noWorker({ turnAgeSeconds }: Vitals): Attention | null {
   };
 }
 
-function paused({ queuesPaused }: Vitals): Attention | null {
+function paused({ queuesPaused }: Vitals): OperatorTask | null {
   if (queuesPaused.length === 0) return null;
   const [are, them] = queuesPaused.length === 1 ? ['is', 'it'] : ['are', 'them'];
   return {
@@ -115,7 +115,7 @@ function paused({ queuesPaused }: Vitals): Attention | null {
   };
 }
 
-function resolversSilent({ ofOurResolvers: domains, attached }: Vitals): Attention | null {
+function resolversSilent({ ofOurResolvers: domains, attached }: Vitals): OperatorTask | null {
   const { atLeast, share, inAnyCase } = limits.ofOurResolvers;
   const isMany = domains >= atLeast && domains >= Math.min(attached * share, inAnyCase);
   const isMost = domains > 0 && domains * 2 >= attached;
@@ -129,7 +129,7 @@ function resolversSilent({ ofOurResolvers: domains, attached }: Vitals): Attenti
   };
 }
 
-function overdue({ overdueSeconds }: Vitals): Attention | null {
+function overdue({ overdueSeconds }: Vitals): OperatorTask | null {
   const late = Object.entries(overdueSeconds)
     .filter(([, seconds]) => seconds > limits.overdueSeconds)
     .sort(([, a], [, b]) => b - a);
@@ -145,7 +145,7 @@ function overdue({ overdueSeconds }: Vitals): Attention | null {
   };
 }
 
-function certificatesEnded({ certificates: { ended } }: Vitals): Attention | null {
+function certificatesEnded({ certificates: { ended } }: Vitals): OperatorTask | null {
   if (ended === 0) return null;
   return {
     code: 'certificates_ended',
@@ -155,7 +155,7 @@ function certificatesEnded({ certificates: { ended } }: Vitals): Attention | nul
   };
 }
 
-function escalations({ escalationsOpen }: Vitals): Attention | null {
+function escalations({ escalationsOpen }: Vitals): OperatorTask | null {
   if (escalationsOpen === 0) return null;
   return {
     code: 'escalations_open',
@@ -165,7 +165,7 @@ function escalations({ escalationsOpen }: Vitals): Attention | null {
   };
 }
 
-function setAside({ jobsSetAside }: Vitals): Attention | null {
+function setAside({ jobsSetAside }: Vitals): OperatorTask | null {
   if (jobsSetAside === 0) return null;
   return {
     code: 'jobs_set_aside',
@@ -175,7 +175,7 @@ function setAside({ jobsSetAside }: Vitals): Attention | null {
   };
 }
 
-function certificatesEndSoon({ certificates: { day, week } }: Vitals): Attention | null {
+function certificatesEndSoon({ certificates: { day, week } }: Vitals): OperatorTask | null {
   const soon = day + week;
   if (soon === 0) return null;
   return {
@@ -190,7 +190,7 @@ function certificatesEndSoon({ certificates: { day, week } }: Vitals): Attention
   };
 }
 
-function silentOperators({ dnsOperators }: Vitals): Attention | null {
+function silentOperators({ dnsOperators }: Vitals): OperatorTask | null {
   const silent = dnsOperators.filter(({ domains }) => domains >= limits.silentDomains);
   if (silent.length === 0) return null;
   const named = silent.map(({ operator, domains }) => `${operator} (${domains} domains)`);

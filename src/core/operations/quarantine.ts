@@ -63,7 +63,7 @@ export function quarantineWaitsMs(scale: number): readonly number[] {
 
 /**
  * How long a sweep leases a domain that it takes: the first time, the second, and so on without a save between; the last of
- * them for ever after. `usualMs`: what looking at it takes at most.
+ * them for ever after. `usualMs`: what measuring it takes at most.
  */
 export function sweepLeasesMs(usualMs: number, scale: number): readonly number[] {
   const usual = Array.from({ length: quarantine.takesSuspicious }, () => usualMs);

@@ -4,7 +4,7 @@
  */
 
 /** How well the process hears of changes. */
-export type Hearing = {
+export type Subscription = {
   /** When the listening began; null: nobody tells. */
   readonly since: number | null;
   /** What was committed from `since` until then has all been heard. It stays where it is when the listening ends. */
@@ -14,7 +14,7 @@ export type Hearing = {
 };
 
 /** No change is told. */
-export const deaf: Hearing = { since: null, completeUntil: Number.NEGATIVE_INFINITY };
+export const unsubscribed: Subscription = { since: null, completeUntil: Number.NEGATIVE_INFINITY };
 
 export type Remembered = {
   /** When the question was asked that it is the answer to. */
@@ -52,28 +52,36 @@ export const memoryTimes: MemoryTimes = {
 export type MemoryVerdict = 'use' | 'ask' | 'last_resort' | 'forget';
 
 /** What is heard of once the listening begins anew. What was right until it broke off was right until then. */
-export function listenAnew({ since, completeUntil, earlier }: Hearing, now: number): Hearing {
-  const heard = since !== null && completeUntil >= since ? { since, completeUntil } : earlier;
-  return { ...deaf, since: now, ...(heard && { earlier: heard }) };
+export function resubscribe(
+  { since, completeUntil, earlier }: Subscription,
+  now: number,
+): Subscription {
+  const subscription =
+    since !== null && completeUntil >= since ? { since, completeUntil } : earlier;
+  return { ...unsubscribed, since: now, ...(subscription && { earlier: subscription }) };
 }
 
 /** What to do with something remembered. */
-export function judgeMemory(
+export function classifyMemory(
   { readAt, isOutdated }: Remembered,
-  hearing: Hearing,
+  subscription: Subscription,
   now: number,
   { freshMs, rereadMs, busyMs, awayMs }: MemoryTimes,
 ): MemoryVerdict {
-  const toldUntil = rightUntil(readAt, hearing);
+  const knownUntil = rightUntil(readAt, subscription);
   // An earlier listening vouches for it while nobody answers. Whoever does is asked: it may have changed in between.
-  const age = now - Math.max(toldUntil, rightUntil(readAt, hearing.earlier));
+  const age = now - Math.max(knownUntil, rightUntil(readAt, subscription.earlier));
   if (age >= awayMs) return 'forget';
   if (age >= busyMs) return 'last_resort';
-  return isOutdated || now - readAt >= rereadMs || now - toldUntil >= freshMs ? 'ask' : 'use';
+  return isOutdated || now - readAt >= rereadMs || now - knownUntil >= freshMs ? 'ask' : 'use';
 }
 
 /** Read before a listening began, it may have changed in between, and nobody told. */
-function rightUntil(readAt: number, heard: Pick<Hearing, 'since' | 'completeUntil'> | undefined) {
-  const isTold = heard !== undefined && heard.since !== null && readAt >= heard.since;
-  return isTold ? Math.max(readAt, heard.completeUntil) : readAt;
+function rightUntil(
+  readAt: number,
+  subscription: Pick<Subscription, 'since' | 'completeUntil'> | undefined,
+) {
+  const isCovered =
+    subscription !== undefined && subscription.since !== null && readAt >= subscription.since;
+  return isCovered ? Math.max(readAt, subscription.completeUntil) : readAt;
 }

@@ -77,7 +77,7 @@ export type AttemptMade = {
 };
 
 /** Judges one attempt. A window shorter than 48 h (a laboratory's) shortens every wait of the ladder by the same factor. */
-export function judgeAttempt(made: AttemptMade): Verdict {
+export function decideAttempt(made: AttemptMade): Verdict {
   const { answer, attempts, now } = made;
   if (answer.kind === 'answered' && isSuccess(answer.status)) {
     return { kind: 'delivered', httpStatus: answer.status };

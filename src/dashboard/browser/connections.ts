@@ -7,18 +7,18 @@
 const STREAMS_MAX = 4;
 
 /** Our choice: so many windows side by side are seldom, and each look is a whole page. */
-const LOOK_MS = 10_000;
+const POLL_MS = 10_000;
 
 /** Opens once there is a connection for this window, which has it until the signal; until then it looks now and then. */
 export async function whenFree(
   signal: AbortSignal,
   open: () => void,
-  look: () => void,
+  poll: () => void,
 ): Promise<void> {
   if (await hasOne(signal)) return open();
   if (signal.aborted) return;
-  look();
-  const timer = setTimeout(() => void whenFree(signal, open, look), LOOK_MS);
+  poll();
+  const timer = setTimeout(() => void whenFree(signal, open, poll), POLL_MS);
   signal.addEventListener('abort', () => clearTimeout(timer));
 }
 
@@ -30,10 +30,10 @@ async function hasOne(signal: AbortSignal): Promise<boolean> {
 }
 
 function holds(name: string, signal: AbortSignal): Promise<boolean> {
-  return new Promise((tell, fail) => {
+  return new Promise((settle, fail) => {
     const use = (lock: Lock | null) => {
       const isOurs = lock !== null && !signal.aborted;
-      tell(isOurs);
+      settle(isOurs);
       return isOurs
         ? new Promise<void>((done) => signal.addEventListener('abort', () => done()))
         : null;

@@ -11,13 +11,13 @@ const [RETRY_MS_MIN, RETRY_MS_MAX] = [2_000, 60_000];
  * `open` and `away` of the stream itself; `moved`: another window opens it, and what came meanwhile nobody has heard; `look`:
  * there is none for now, and the page is to be asked for; or the type of an event.
  */
-export type Heard = { readonly type: string; readonly data: string };
+export type StreamMessage = { readonly type: string; readonly data: string };
 
 /** Gives back what leaves; another window then takes the stream over. */
 export function join(
   path: string,
   types: readonly string[],
-  hear: (heard: Heard) => void,
+  onMessage: (message: StreamMessage) => void,
 ): () => void {
   const name = `signpost ${path}`;
   const channel = new BroadcastChannel(name);
@@ -27,9 +27,9 @@ export function join(
   let retryMs = RETRY_MS_MIN;
   let timer = 0;
 
-  function tell(heard: Heard): void {
-    hear(heard);
-    channel.postMessage(heard);
+  function broadcast(message: StreamMessage): void {
+    onMessage(message);
+    channel.postMessage(message);
   }
 
   function open(): void {
@@ -38,13 +38,13 @@ export function join(
     stream = opened;
     opened.addEventListener('open', () => {
       retryMs = RETRY_MS_MIN;
-      tell({ type: 'open', data: '' });
+      broadcast({ type: 'open', data: '' });
     });
     for (const type of types) {
-      opened.addEventListener(type, ({ data }) => tell({ type, data }));
+      opened.addEventListener(type, ({ data }) => broadcast({ type, data }));
     }
     opened.addEventListener('error', () => {
-      tell({ type: 'away', data: '' });
+      broadcast({ type: 'away', data: '' });
       if (opened.readyState === EventSource.CLOSED) again();
     });
   }
@@ -56,16 +56,16 @@ export function join(
     retryMs = Math.min(RETRY_MS_MAX, retryMs * 2);
   }
 
-  channel.addEventListener('message', ({ data: heard }) => {
-    if (heard.type !== 'join') return hear(heard);
+  channel.addEventListener('message', ({ data: message }) => {
+    if (message.type !== 'join') return onMessage(message);
     if (stream?.readyState === EventSource.OPEN) channel.postMessage({ type: 'open', data: '' });
   });
 
   const hold = () =>
     new Promise<void>((done) => {
       signal.addEventListener('abort', () => done());
-      tell({ type: 'moved', data: '' });
-      void whenFree(signal, open, () => tell({ type: 'look', data: '' }));
+      broadcast({ type: 'moved', data: '' });
+      void whenFree(signal, open, () => broadcast({ type: 'poll', data: '' }));
     });
   navigator.locks.request(name, { signal }, hold).catch(() => {
     // Left before it was our turn.

@@ -1,6 +1,6 @@
 /** The stream of events that a page listens to, kept open for as long as somebody may be looking. */
 import { refresh } from './refresh.ts';
-import { type Heard, join } from './shared.ts';
+import { join, type StreamMessage } from './shared.ts';
 import { move } from './times.ts';
 
 /** Our choice: who looks at another window for a moment misses nothing, and who stays there leaves the connection to it. */
@@ -63,7 +63,7 @@ export function listen(path: string, types: readonly string[]): void {
     show(state);
   }
 
-  function hear({ type, data }: Heard): void {
+  function onMessage({ type, data }: StreamMessage): void {
     if (type === 'open') opened();
     else if (type === 'away') missing('away');
     else if (type === 'moved') wasAway ||= wasOpen;
@@ -71,14 +71,14 @@ export function listen(path: string, types: readonly string[]): void {
       checked(JSON.parse(data), isFirst);
       isFirst = false;
     } else {
-      if (type === 'look') missing('slow');
+      if (type === 'poll') missing('slow');
       void refresh(); // for that, or for one of `shown`
     }
   }
 
   function open(): void {
     clearTimeout(timer);
-    leave ??= join(path, [...shown, 'checked'], hear);
+    leave ??= join(path, [...shown, 'checked'], onMessage);
   }
 
   function rest(): void {

@@ -11,7 +11,7 @@ import {
   notice,
   part,
   refusal,
-  spokenStanding,
+  spokenSummary,
   statusBadge,
   textField,
 } from '../parts/elements.ts';
@@ -90,7 +90,7 @@ function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Htm
   ];
   const content = html`<div class="card-head"><p><a class="title" href="${path}">${unicodeHostname}</a> ${statusBadge(status)}${roleOf(hostname, settings)}</p>${menu(`menu-${hostname}`, unicodeHostname, items)}</div>
 <p class="standing"><span class="now">${summary.now}</span></p>`;
-  return html`<li>${part(`domain-${hostname}`, content, { className: 'card', say: spokenStanding(domain) })}</li>`;
+  return html`<li>${part(`domain-${hostname}`, content, { className: 'card', say: spokenSummary(domain) })}</li>`;
 }
 
 /** What the settings say of it. */

@@ -94,7 +94,7 @@ export function notice(words: string): Html {
   return html`<p class="notice" role="status">${words}</p>`;
 }
 
-export function standing({ summary, checks }: Domain, now: Date): Html {
+export function summaryText({ summary, checks }: Domain, now: Date): Html {
   const { now: stands, next, nextAt } = summary;
   const of = nextAt === checks.nextCheckAt ? 'next-check' : 'to-come';
   const then = nextAt === null ? next : html`${next} ${relativeTime(nextAt, now, of)}.`;
@@ -102,7 +102,7 @@ export function standing({ summary, checks }: Domain, now: Date): Html {
 }
 
 /** What is told when it changes: without the time, which changes all the while. */
-export function spokenStanding({ hostname, status, summary }: Domain): string {
+export function spokenSummary({ hostname, status, summary }: Domain): string {
   return `${hostname}: ${status}. ${summary.now}`;
 }
 

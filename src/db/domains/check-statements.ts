@@ -1,5 +1,5 @@
 /**
- * The statements that every look at a domain needs, each for a whole batch of them (src/db/engine/gather.ts). They are prepared, and
+ * The statements that every check of a domain needs, each for a whole batch of them (src/db/engine/gather.ts). They are prepared, and
  * an observation travels only where the caller does not hold it already. Whoever saves many domains locks them in the order of
  * their ids, or two would wait for each other.
  */
@@ -32,13 +32,13 @@ export const saveUnchanged: Statement = {
   text: `
     WITH locked AS (
       SELECT id FROM domain WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE)
-    UPDATE domain SET attempts = domain.attempts + 1, missed_at = look.missed_at, leases = 0,
-      last_checked_at = look.at, next_check_at = look.next_check_at, recheck_at = look.recheck_at
+    UPDATE domain SET attempts = domain.attempts + 1, missed_at = saved_check.missed_at, leases = 0,
+      last_checked_at = saved_check.at, next_check_at = saved_check.next_check_at, recheck_at = saved_check.recheck_at
     FROM locked JOIN unnest($1::uuid[], $2::int[], $3::int[], $4::domain_status[], $5::timestamptz[], $6::timestamptz[],
       $7::timestamptz[], $8::timestamptz[])
-      AS look (id, epoch, attempts, status, missed_at, at, next_check_at, recheck_at) USING (id)
-    WHERE domain.id = locked.id AND domain.epoch = look.epoch AND domain.attempts = look.attempts
-      AND domain.status = look.status AND domain.removed_at IS NULL
+      AS saved_check (id, epoch, attempts, status, missed_at, at, next_check_at, recheck_at) USING (id)
+    WHERE domain.id = locked.id AND domain.epoch = saved_check.epoch AND domain.attempts = saved_check.attempts
+      AND domain.status = saved_check.status AND domain.removed_at IS NULL
     RETURNING domain.id::text`,
 };
 
@@ -46,28 +46,28 @@ export const saveUnchanged: Statement = {
 export const saveChanged: Statement = {
   name: 'checks_save_changed',
   text: `
-    WITH look AS (
-      SELECT * FROM jsonb_to_recordset($1::jsonb) AS look (
+    WITH saved_check AS (
+      SELECT * FROM jsonb_to_recordset($1::jsonb) AS saved_check (
         id uuid, epoch int, attempts int, status domain_status, missed_at timestamptz, at timestamptz,
         next_check_at timestamptz, recheck_at timestamptz, findings jsonb, observation jsonb, changed jsonb)
     ), locked AS (
-      SELECT id FROM domain WHERE id IN (SELECT id FROM look) ORDER BY id FOR NO KEY UPDATE
+      SELECT id FROM domain WHERE id IN (SELECT id FROM saved_check) ORDER BY id FOR NO KEY UPDATE
     ), saved AS (
-      UPDATE domain SET attempts = domain.attempts + 1, missed_at = look.missed_at, leases = 0,
-        findings = COALESCE(look.findings, domain.findings),
-        last_checked_at = look.at, next_check_at = look.next_check_at, recheck_at = look.recheck_at
-      FROM locked JOIN look USING (id)
-      WHERE domain.id = locked.id AND domain.epoch = look.epoch AND domain.attempts = look.attempts
-        AND domain.status = look.status AND domain.removed_at IS NULL
+      UPDATE domain SET attempts = domain.attempts + 1, missed_at = saved_check.missed_at, leases = 0,
+        findings = COALESCE(saved_check.findings, domain.findings),
+        last_checked_at = saved_check.at, next_check_at = saved_check.next_check_at, recheck_at = saved_check.recheck_at
+      FROM locked JOIN saved_check USING (id)
+      WHERE domain.id = locked.id AND domain.epoch = saved_check.epoch AND domain.attempts = saved_check.attempts
+        AND domain.status = saved_check.status AND domain.removed_at IS NULL
       RETURNING domain.id
     ), seen AS (
       INSERT INTO observation (domain_id, value)
-      SELECT look.id, look.observation FROM look JOIN saved USING (id) WHERE look.observation IS NOT NULL
+      SELECT saved_check.id, saved_check.observation FROM saved_check JOIN saved USING (id) WHERE saved_check.observation IS NOT NULL
       ON CONFLICT (domain_id) DO UPDATE SET value = EXCLUDED.value
-    ), told AS (
+    ), recorded AS (
       SELECT record_events(jsonb_agg(jsonb_build_object(
-        'domain_id', look.id, 'type', 'domain.findings_changed', 'data', look.changed, 'at', look.at)))::text
-      FROM look JOIN saved USING (id) WHERE look.changed IS NOT NULL HAVING count(*) > 0
+        'domain_id', saved_check.id, 'type', 'domain.findings_changed', 'data', saved_check.changed, 'at', saved_check.at)))::text
+      FROM saved_check JOIN saved USING (id) WHERE saved_check.changed IS NOT NULL HAVING count(*) > 0
     )
-    SELECT id::text, (SELECT count(*) FROM told)::text AS told FROM saved`,
+    SELECT id::text, (SELECT count(*) FROM recorded)::text AS recorded FROM saved`,
 };

@@ -22,7 +22,7 @@ export type CheckSave = {
   readonly at: Date;
   /** The project whose hold on the name this one's TXT record ends. */
   readonly provenAgainst?: string;
-  /** The case that a move opens; a look that moves nothing opens none. */
+  /** The case that a move opens; a check that moves nothing opens none. */
   readonly escalation?: NewEscalation;
 };
 
@@ -40,10 +40,10 @@ const batches = {
   isWorthRetry: isLostRace,
 } as const;
 
-/** Some 4 KB each. More domains than one process looks at within the quarter of an hour for which a look in full holds. */
+/** Some 4 KB each. More domains than one process checks within the quarter of an hour for which a full check holds. */
 const HELD_MAX = 10_000;
 
-/** The last look in full at a domain, and the version of the row that has it. */
+/** The last full check of a domain, and the version of the row that has it. */
 type Held = { readonly version: string; readonly observation: Observation | null };
 
 export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): CheckStore {
@@ -51,19 +51,19 @@ export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): C
   const held = new LRUCache<string, Held>({ max: HELD_MAX });
   const load = gather((ids: readonly string[]) => loadAll(run, held, ids), batches);
   const saver = (statement: Statement, parameters: Parameters) =>
-    gather((looks: readonly Look[]) => saveAll(run, statement, parameters, looks), batches);
+    gather((rows: readonly CheckRow[]) => saveAll(run, statement, parameters, rows), batches);
   const savers = {
     unchanged: saver(saveUnchanged, inColumns),
-    changed: saver(saveChanged, (looks) => [JSON.stringify(looks)]),
+    changed: saver(saveChanged, (rows) => [JSON.stringify(rows)]),
   };
   return {
     load,
     async save(check) {
       if (check.outcome.kind === 'moved') return moveDomain(database.prisma, check);
-      const news = newsOf(check);
-      const saved = await savers[news === null ? 'unchanged' : 'changed']({
-        ...toLook(check),
-        ...news,
+      const changes = changesOf(check);
+      const saved = await savers[changes === null ? 'unchanged' : 'changed']({
+        ...toRow(check),
+        ...changes,
       });
       return saved ? { kind: 'saved', epoch: check.domain.epoch } : { kind: 'stale' };
     },
@@ -115,7 +115,7 @@ function fromJson(json: string): LoadedDomain {
 }
 
 /** What every save has; the names are those of the statements. */
-type Look = {
+type CheckRow = {
   readonly id: string;
   readonly epoch: number;
   readonly attempts: number;
@@ -125,23 +125,23 @@ type Look = {
   readonly next_check_at: string | null;
   readonly recheck_at: string | null;
 };
-type Parameters = (looks: readonly Look[]) => readonly unknown[];
+type Parameters = (rows: readonly CheckRow[]) => readonly unknown[];
 
-/** Answers which of the looks held. One statement, so one transaction. */
+/** Answers which of the checks held. One statement, so one transaction. */
 async function saveAll(
   run: RunStatement,
   statement: Statement,
   parameters: Parameters,
-  looks: readonly Look[],
+  rows: readonly CheckRow[],
 ): Promise<readonly boolean[]> {
-  // The same job twice at once: the first look of the batch counts, the second is stale.
-  const first = new Map(looks.toReversed().map((look) => [look.id, look]));
+  // The same job twice at once: the first check of the batch counts, the second is stale.
+  const first = new Map(rows.toReversed().map((row) => [row.id, row]));
   const saved = await run<{ id: string }>(statement, parameters([...first.values()]));
   const held = new Set(saved.map(({ id }) => id));
-  return looks.map((look) => first.get(look.id) === look && held.has(look.id));
+  return rows.map((row) => first.get(row.id) === row && held.has(row.id));
 }
 
-function toLook({ domain: { id, epoch, attempts }, outcome, at }: CheckSave): Look {
+function toRow({ domain: { id, epoch, attempts }, outcome, at }: CheckSave): CheckRow {
   const { to, nextCheckAt, recheckAt } = outcome;
   return {
     id,
@@ -155,24 +155,24 @@ function toLook({ domain: { id, epoch, attempts }, outcome, at }: CheckSave): Lo
   };
 }
 
-function inColumns(looks: readonly Look[]): readonly unknown[] {
-  const column = <Name extends keyof Look>(name: Name) => looks.map((look) => look[name]);
+function inColumns(rows: readonly CheckRow[]): readonly unknown[] {
+  const column = <Name extends keyof CheckRow>(name: Name) => rows.map((row) => row[name]);
   return [
     ...[column('id'), column('epoch'), column('attempts'), column('status')],
     ...[column('missed_at'), column('at'), column('next_check_at'), column('recheck_at')],
   ];
 }
 
-/** Most looks find what the one before found; then the findings, and the look they rest on, stay as they are stored. */
-function newsOf({ domain, observation, outcome }: CheckSave): object | null {
+/** Most checks find what the one before found; then the findings, and the check they rest on, stay as they are stored. */
+function changesOf({ domain, observation, outcome }: CheckSave): object | null {
   const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
-  const news = {
-    // A cheap look that found nothing new gives the very object that was loaded.
+  const changes = {
+    // A light check that found nothing new gives the very object that was loaded.
     ...(observation !== domain.observation && { observation }),
     ...(!areEqual(outcome.findings, domain.findings) && { findings: outcome.findings }),
     ...(changed && { changed: { appeared: changed.appeared, cleared: changed.cleared } }),
   };
-  return Object.keys(news).length === 0 ? null : news;
+  return Object.keys(changes).length === 0 ? null : changes;
 }
 
 function text(time: Date | null): string | null {

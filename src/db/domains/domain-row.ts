@@ -14,7 +14,7 @@ export type LoadedDomain = {
   readonly attempts: number;
   readonly state: DomainState;
   readonly findings: readonly Finding[];
-  /** The last look in full; null where there was none yet, or one in a shape of before. */
+  /** The last full check; null where there was none yet, or one in a shape of before. */
   readonly observation: Observation | null;
   readonly lastCheckedAt: Date | null;
   readonly nextCheckAt: Date | null;

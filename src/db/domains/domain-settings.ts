@@ -4,8 +4,8 @@
  */
 
 import {
+  checkSettings,
   type DomainSettings,
-  judgeSettings,
   type Redirect,
   type SettingsRefusal,
 } from '../../core/names/redirects.ts';
@@ -69,7 +69,7 @@ async function replaceSettings(
     where: { projectId, removedAt: null },
     select: { hostname: true },
   });
-  const refusal = judgeSettings(settings, new Set(domains.map(({ hostname }) => hostname)));
+  const refusal = checkSettings(settings, new Set(domains.map(({ hostname }) => hostname)));
   if (refusal !== null) return refusal;
   const { primary, redirects } = settings;
   await tx.project.updateMany({ where: { id: projectId }, data: { primaryHostname: primary } });

@@ -3,16 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { type Transition, transition } from '../../core/life/lifecycle.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import { isInUse, type SettingsUse, usesOf } from '../../core/names/redirects.ts';
-import { type EventRow, loadTimeline, tell } from '../events.ts';
+import { type EventRow, loadTimeline, recordEvents } from '../events.ts';
 import type { Certificate, Domain, Escalation, Prisma, PrismaClient } from '../generated/client.ts';
 import { closeEscalation } from '../issuance/escalations.ts';
 import { endOrders, lockOrders } from '../issuance/orders.ts';
 import { notRenewed, toState } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
-import { beginNewLife } from './new-life.ts';
+import { restart } from './new-life.ts';
 
 export type DomainDetails = Domain & {
-  /** The last look in full. */
+  /** The last full check. */
   readonly observation: { readonly value: unknown } | null;
   /** The open order, the newest that was issued, and the newest that was refused or superseded, as far as there are. */
   readonly certificates: readonly Certificate[];
@@ -27,10 +27,10 @@ export type NewDomain = {
 };
 
 /** The epoch that ended: its jobs change nothing any more. */
-export type EndedLife = { readonly id: string; readonly epoch: number };
+export type EndedEpoch = { readonly id: string; readonly epoch: number };
 
 export type Removal =
-  | ({ readonly kind: 'removed' } & EndedLife)
+  | ({ readonly kind: 'removed' } & EndedEpoch)
   /** It is the primary domain, or others redirect to it: nothing was changed. */
   | ({ readonly kind: 'in_use' } & SettingsUse);
 
@@ -43,14 +43,14 @@ export type DomainStore = {
   addedSince(projectId: string, since: Date): Promise<readonly Date[]>;
   /**
    * Null where there is no such domain. A pending or failed one starts a new window, and `ended` is the life before; any
-   * other one is due for a look, and a look under way counts no more.
+   * other one is due for a check, and a check under way counts no more.
    */
   requestVerify(
     projectId: string,
     hostname: string,
     at: Date,
     windowMs: number,
-  ): Promise<{ domain: DomainDetails; ended: EndedLife | null } | null>;
+  ): Promise<{ domain: DomainDetails; ended: EndedEpoch | null } | null>;
   /** Null where there was nothing to remove. `orphans`: what becomes of the settings that lead to it. */
   remove(
     projectId: string,
@@ -62,12 +62,15 @@ export type DomainStore = {
   timeline(projectId: string, hostname: string, limit: number): Promise<EventRow[] | null>;
 };
 
-const cases = {
+const escalations = {
   // The enum's order: ordering, issued, failed.
   certificates: { orderBy: [{ status: 'asc' }, { createdAt: 'desc' }], distinct: ['status'] },
   escalations: { where: { closedAt: null } },
 } as const satisfies Prisma.DomainInclude;
-export const details = { ...cases, observation: true } as const satisfies Prisma.DomainInclude;
+export const details = {
+  ...escalations,
+  observation: true,
+} as const satisfies Prisma.DomainInclude;
 
 export function createDomainStore(prisma: PrismaClient): DomainStore {
   return {
@@ -130,13 +133,13 @@ async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDet
   const id = created?.id ?? (await reviveRemoved(tx, domain, fresh));
   if (id === null) return null;
   const record = recordFor(domain);
-  await tell(tx, [{ type: 'domain.added', domainId: id, record }], at);
+  await recordEvents(tx, [{ type: 'domain.added', domainId: id, record }], at);
   return detailsIn(tx, id);
 }
 
 /** In two steps: Prisma asks for all relations at once, and a transaction has one connection, on which pg lets one wait. */
 async function detailsIn(tx: Tx, id: string): Promise<DomainDetails> {
-  const domain = await tx.domain.findUniqueOrThrow({ where: { id }, include: cases });
+  const domain = await tx.domain.findUniqueOrThrow({ where: { id }, include: escalations });
   const observation = await tx.storedObservation.findUnique({ where: { domainId: id } });
   return { ...domain, observation };
 }
@@ -158,42 +161,42 @@ async function requestVerify(
   name: Name,
   at: Date,
   windowMs: number,
-): Promise<{ domain: DomainDetails; ended: EndedLife | null } | null> {
+): Promise<{ domain: DomainDetails; ended: EndedEpoch | null } | null> {
   const row = await tx.domain.findFirst({ where: { ...name, removedAt: null } });
   if (row === null) return null;
   const step = transition(toState(row), { kind: 'verify_requested' }, { now: at, windowMs });
   const begins = step.kind === 'moved' && step.to.status === 'pending';
-  const ended = begins && (await startNewLife(tx, row, step, at));
+  const ended = begins && (await restartDomain(tx, row, step, at));
   if (step.kind === 'moved' && !begins) await takeUpAtOnce(tx, row, at);
-  if (step.kind === 'stayed') await lookAtOnce(tx, row, at);
+  if (step.kind === 'stayed') await checkAtOnce(tx, row, at);
   const domain = await detailsIn(tx, row.id);
   return { domain, ended: ended ? { id: row.id, epoch: row.epoch } : null };
 }
 
-/** A served domain keeps its state; the next batch looks at it. A look under way would put that off, so it counts no more. */
-async function lookAtOnce(tx: Tx, { id, epoch, status }: Domain, at: Date): Promise<void> {
+/** A served domain keeps its state; the next batch checks it. A check under way would put that off, so it counts no more. */
+async function checkAtOnce(tx: Tx, { id, epoch, status }: Domain, at: Date): Promise<void> {
   const where = { id, epoch, status, removedAt: null };
   await tx.domain.updateMany({ where, data: { recheckAt: at, attempts: { increment: 1 } } });
 }
 
-/** A verified domain keeps its name, its life and the time of its case; the order's own look comes at once. */
+/** A verified domain keeps its name, its life and the time of its case; the order's own check comes at once. */
 async function takeUpAtOnce(tx: Tx, { id, epoch, status }: Domain, at: Date): Promise<void> {
   const { count } = await tx.domain.updateMany({
     where: { id, epoch, status, removedAt: null },
     data: { nextCheckAt: at, attempts: { increment: 1 } },
   });
-  if (count > 0) await tell(tx, [{ type: 'domain.reverify_requested', domainId: id }], at);
+  if (count > 0) await recordEvents(tx, [{ type: 'domain.reverify_requested', domainId: id }], at);
 }
 
 /** The open order stays: the new life continues it, rather than failing a validation half way. */
-async function startNewLife(
+async function restartDomain(
   tx: Tx,
   row: Domain,
   { to }: Extract<Transition, { kind: 'moved' }>,
   at: Date,
 ): Promise<boolean> {
-  if (!(await beginNewLife(tx, row, to, at))) return false;
-  await tell(tx, [{ type: 'domain.reverify_requested', domainId: row.id }], at);
+  if (!(await restart(tx, row, to, at))) return false;
+  await recordEvents(tx, [{ type: 'domain.reverify_requested', domainId: row.id }], at);
   return true;
 }
 
@@ -227,6 +230,6 @@ async function removeDomain(
   const dropped = await dropFromSettings(tx, projectId, hostname);
   await endOrders(tx, row.id, { reason: 'The domain was removed.', at });
   const closed = await closeEscalation(tx, row.id, 'domain_removed', at);
-  await tell(tx, [{ type: 'domain.removed', ...dropped, domainId: row.id }, ...closed], at);
+  await recordEvents(tx, [{ type: 'domain.removed', ...dropped, domainId: row.id }, ...closed], at);
   return { kind: 'removed', ...row };
 }

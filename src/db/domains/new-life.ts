@@ -7,7 +7,7 @@ import { notRenewed, stateColumns } from './domain-row.ts';
  * The next epoch, due at once, with nothing of the life before planned any more; jobs of before are fenced off. False,
  * and nothing changed, where the domain is no longer as `row` has it.
  */
-export async function beginNewLife(
+export async function restart(
   tx: Prisma.TransactionClient,
   { id, epoch, status }: Pick<Domain, 'id' | 'epoch' | 'status'>,
   to: DomainState,

@@ -8,7 +8,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryConfig } from 'pg';
 import type { Logger } from 'pino';
-import { parseRouteNews, type RouteNews } from '../../core/operations/edge-route.ts';
+import {
+  parseRouteNotification,
+  type RouteNotification,
+} from '../../core/operations/edge-route.ts';
 import type { Database } from '../engine/client.ts';
 
 const CHANNEL = 'signpost_edge';
@@ -19,18 +22,20 @@ const SILENCE_MS = 5_000;
 const WAIT_MS_MIN = 250;
 const WAIT_MS_MAX = 15_000;
 
-export type RouteNewsDeps = {
+export type RouteNotificationDeps = {
   /** `pool`: for beats, best one that nobody else can use up (edgeConnections). */
   readonly database: Pick<Database, 'pool' | 'openPool'>;
   /** Times are those of `performance.now()`. */
-  readonly hear: (news: RouteNews) => void;
+  readonly onNotification: (notification: RouteNotification) => void;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   /** A beat that takes longer is missed. Shorter in tests. */
   readonly silenceMs?: number;
 };
 
 /** Listens, through every outage, until it is closed. */
-export function listenForRouteNews(deps: RouteNewsDeps): { close(): Promise<void> } {
+export function listenForRouteNotifications(deps: RouteNotificationDeps): {
+  close(): Promise<void>;
+} {
   const pool = deps.database.openPool({ max: 1, statementTimeoutMs: 10_000 });
   const stop = new AbortController();
   const ended = keepListening(deps, pool, stop.signal).then(() => pool.end());
@@ -42,20 +47,24 @@ export function listenForRouteNews(deps: RouteNewsDeps): { close(): Promise<void
   };
 }
 
-async function keepListening(deps: RouteNewsDeps, pool: Pool, stop: AbortSignal): Promise<void> {
-  const { hear, log } = deps;
-  let isHeard = true;
+async function keepListening(
+  deps: RouteNotificationDeps,
+  pool: Pool,
+  stop: AbortSignal,
+): Promise<void> {
+  const { onNotification, log } = deps;
+  let isListening = true;
   let waitMs = WAIT_MS_MIN;
   const beats: Beats = {
     back(sentAt) {
-      hear({ kind: 'complete', until: sentAt });
+      onNotification({ kind: 'complete', until: sentAt });
       waitMs = WAIT_MS_MIN;
-      if (!isHeard) log.info('notifications of routes arrive again');
-      isHeard = true;
+      if (!isListening) log.info('notifications of routes arrive again');
+      isListening = true;
     },
     missed(err) {
-      if (isHeard) log.warn({ err }, 'notifications of routes do not arrive');
-      isHeard = false;
+      if (isListening) log.warn({ err }, 'notifications of routes do not arrive');
+      isListening = false;
     },
   };
   while (!stop.aborted) {
@@ -72,7 +81,7 @@ type Beats = {
 
 /** Rejects where the connection is lost; resolves once it is to stop. */
 async function listen(
-  { database, hear, silenceMs = SILENCE_MS }: RouteNewsDeps,
+  { database, onNotification, silenceMs = SILENCE_MS }: RouteNotificationDeps,
   pool: Pool,
   stop: AbortSignal,
   beats: Beats,
@@ -84,12 +93,12 @@ async function listen(
   if (stop.aborted) lose();
   else stop.addEventListener('abort', lose, { signal: lost.signal });
   const heart = createHeart(database.pool, silenceMs);
-  const startOver = () => hear({ kind: 'listening', since: performance.now() });
+  const startOver = () => onNotification({ kind: 'listening', since: performance.now() });
   client.on('notification', ({ channel, payload = '' }) => {
     if (channel !== CHANNEL) return; // on embedded storage everybody hears everything
-    const news = parseRouteNews(payload);
+    const notification = parseRouteNotification(payload);
     if (payload.startsWith(BEAT)) heart.arrived(payload);
-    else if (news !== null) hear(news);
+    else if (notification !== null) onNotification(notification);
     else startOver(); // what a later version tells could be about anything
   });
   try {

@@ -1,6 +1,6 @@
-/** What the addresses of a domain showed at the last look (src/certificates/served/served-certificate.ts). */
+/** What the addresses of a domain showed at the last check (src/certificates/served/served-certificate.ts). */
 
-import { isAmiss, type Shown } from '../../core/certificates/served.ts';
+import { hasProblem, type Shown } from '../../core/certificates/served.ts';
 import { recheckWaits, scaleOf } from '../../core/life/ladder.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
@@ -13,17 +13,17 @@ export type VisitedDomain = {
   readonly hostname: string;
 };
 
-export type ShownStore = {
+export type ServedCertificateStore = {
   /** PEM chains of the domain, the one that the edge serves first. */
   loadChains(domainId: string): Promise<readonly string[]>;
   save(domain: VisitedDomain, shown: Shown): Promise<void>;
 };
 
 /** `verifyWindowMs`: a laboratory's shortens every wait. */
-export function createShownStore(
+export function createServedCertificateStore(
   prisma: PrismaClient,
   { verifyWindowMs }: { readonly verifyWindowMs: number },
-): ShownStore {
+): ServedCertificateStore {
   return {
     async loadChains(domainId) {
       const rows = await prisma.certificate.findMany({
@@ -36,9 +36,9 @@ export function createShownStore(
       return rows.flatMap(({ chain }) => chain ?? []);
     },
     async save({ id, epoch }, shown) {
-      const waitMs = recheckWaits.notShownMs * scaleOf(verifyWindowMs);
-      const again = isAmiss(shown) ? new Date(shown.checkedAt.getTime() + waitMs) : null;
-      // Only ever sooner: whether the DNS has drifted is none of this look's business.
+      const waitMs = recheckWaits.notServedMs * scaleOf(verifyWindowMs);
+      const again = hasProblem(shown) ? new Date(shown.checkedAt.getTime() + waitMs) : null;
+      // Only ever sooner: whether the DNS has drifted is none of this check's business.
       await prisma.$executeRaw`
         UPDATE domain SET shown = ${shown}::jsonb, recheck_at = LEAST(recheck_at, ${again}::timestamptz)
         WHERE id = ${id}::uuid AND epoch = ${epoch} AND status = 'live' AND removed_at IS NULL`;
@@ -46,7 +46,7 @@ export function createShownStore(
   };
 }
 
-/** Null where there was no look yet. */
+/** Null where there was no check yet. */
 export function shownIn(stored: unknown): Shown | null {
   const shown = stored as (Omit<Shown, 'checkedAt'> & { checkedAt: string }) | null; // written by save() above only
   return shown && { ...shown, checkedAt: new Date(shown.checkedAt) };

@@ -5,12 +5,12 @@ import type { CheckOutcome } from '../../core/life/check.ts';
 import { type DomainState, transition } from '../../core/life/lifecycle.ts';
 import { recordFor, zoneBelow } from '../../core/names/instructions.ts';
 import { proofNameOf } from '../../core/names/proof.ts';
-import { about, type Told, tell } from '../events.ts';
+import { about, type NewEvent, recordEvents } from '../events.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { closeEscalation, type NewEscalation, placeEscalation } from '../issuance/escalations.ts';
 import { endOrders } from '../issuance/orders.ts';
 import { type LoadedDomain, stateColumns, toState } from './domain-row.ts';
-import { beginNewLife } from './new-life.ts';
+import { restart } from './new-life.ts';
 
 export type Move = {
   readonly domain: LoadedDomain;
@@ -81,7 +81,11 @@ async function saveMove(tx: Tx, move: Move): Promise<MoveResult> {
   const { escalation } = move;
   const opened =
     escalation === undefined ? [] : await placeEscalation(tx, domain.id, escalation, at);
-  await tell(tx, [...taken.told, ...about(domain.id, outcome.events), ...closed, ...opened], at);
+  await recordEvents(
+    tx,
+    [...taken.events, ...about(domain.id, outcome.events), ...closed, ...opened],
+    at,
+  );
   return { kind: 'saved', epoch, ...(taken.lost && { lost: taken.lost }) };
 }
 
@@ -98,10 +102,10 @@ async function storeObservation(tx: Tx, domainId: string, value: Observation): P
 
 type Taken = {
   readonly kind: 'taken';
-  readonly told: readonly Told[];
+  readonly events: readonly NewEvent[];
   readonly lost: LostDomain | null;
 };
-const nobodyHadIt: Taken = { kind: 'taken', told: [], lost: null };
+const nobodyHadIt: Taken = { kind: 'taken', events: [], lost: null };
 
 /** The name goes to whom the DNS says that it belongs to: another project's hold on it ends, which is told. */
 async function takeName(
@@ -112,7 +116,7 @@ async function takeName(
   if (rival === null) return nobodyHadIt;
   const proof = proofOf(move, rival.projectId);
   if (proof === null) return { kind: 'held_elsewhere', holderProjectId: rival.projectId };
-  // A claim that reserves nothing has nothing to lose: its own next look tells it.
+  // A claim that reserves nothing has nothing to lose: its own next check tells it.
   return rival.status === 'pending' ? nobodyHadIt : takeFrom(tx, move, rival, proof);
 }
 
@@ -138,14 +142,14 @@ async function takeFrom(tx: Tx, { domain, at }: Move, holder: Row, proof: Proof)
   const step = transition(toState(holder), { kind: 'claimed_elsewhere' }, { now: at, windowMs: 0 });
   if (step.kind !== 'moved') throw new Stale();
   await lockInOrder(tx, [domain.id, holder.id]);
-  if (!(await beginNewLife(tx, holder, step.to, at))) throw new Stale();
+  if (!(await restart(tx, holder, step.to, at))) throw new Stale();
   await endOrders(tx, holder.id, { reason: 'Another project holds the name now.', at });
   const { hostname, target } = domain;
   const found = proof === 'cname' ? target : proofNameOf(hostname);
-  const told = { type: 'domain.claimed_elsewhere', domainId: holder.id, proof, found } as const;
+  const events = { type: 'domain.claimed_elsewhere', domainId: holder.id, proof, found } as const;
   return {
     kind: 'taken',
-    told: [told, ...(await closeEscalation(tx, holder.id, 'claimed_elsewhere', at))],
+    events: [events, ...(await closeEscalation(tx, holder.id, 'claimed_elsewhere', at))],
     lost: { id: holder.id, epoch: holder.epoch + 1, state: step.to },
   };
 }
@@ -158,7 +162,7 @@ async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
 
 /**
  * A CNAME to its own target proves which project controls the name; the addresses of an apex prove nothing, so its TXT
- * record must. An apex is what the zone that the look found makes one.
+ * record must. An apex is what the zone that the check found makes one.
  */
 function proofOf(
   { domain: { hostname, target }, observation, provenAgainst }: Move,

@@ -1,4 +1,4 @@
-/** Domains that somebody looks at: until when, and what their next look is. */
+/** Domains that somebody watches: until when, and when their next check is. */
 import type { PrismaClient } from '../generated/client.ts';
 
 /** A watched domain that waits for its DNS. */
@@ -10,7 +10,7 @@ export type WatchedDomain = {
 };
 
 /** The last check of a domain that is attached. `version`: of what its name servers showed. */
-export type LastLook = {
+export type LastCheck = {
   readonly id: string;
   readonly hostname: string;
   readonly attempts: number;
@@ -26,7 +26,7 @@ export type WatchedDomainStore = {
    */
   watch(ids: readonly string[], until: Date): Promise<readonly WatchedDomain[]>;
   /** In any order, without those that were removed. */
-  lastLooks(ids: readonly string[]): Promise<readonly LastLook[]>;
+  lastChecks(ids: readonly string[]): Promise<readonly LastCheck[]>;
 };
 
 export function createWatchedDomainStore(prisma: PrismaClient): WatchedDomainStore {
@@ -40,9 +40,9 @@ export function createWatchedDomainStore(prisma: PrismaClient): WatchedDomainSto
           WHERE id = ANY(${ids}::uuid[]) AND status = 'pending' AND removed_at IS NULL
           ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)
         RETURNING id::text, epoch, last_checked_at AS "lastCheckedAt", next_check_at AS "nextCheckAt"`,
-    lastLooks: (ids) =>
+    lastChecks: (ids) =>
       // xmin is the version of the row (src/db/domains/check-statements.ts).
-      prisma.$queryRaw<LastLook[]>`
+      prisma.$queryRaw<LastCheck[]>`
         SELECT domain.id::text, hostname, attempts, last_checked_at AS "lastCheckedAt",
           CASE status WHEN 'pending' THEN next_check_at ELSE recheck_at END AS "nextCheckAt",
           observation.xmin::text AS version

@@ -62,7 +62,7 @@ export async function openDatabase(
     return pool;
   }
   const pool = openPool({ max: 10, statementTimeoutMs: 10_000 });
-  if (waited !== undefined) tellWaits(pool, waited);
+  if (waited !== undefined) reportWaits(pool, waited);
   const prisma = joinTransactions(
     new PrismaClient({
       adapter: new PrismaPg(pool, { disposeExternalPool: false }),
@@ -131,14 +131,14 @@ function limits({ max, statementTimeoutMs, searchPath }: PoolOptions): pg.PoolCo
 type Got = Parameters<Parameters<pg.Pool['connect']>[0]>;
 
 /** Has `waited` told of every connection that the pool gives out; `pool.query` asks for one in the same way. */
-export function tellWaits(pool: pg.Pool, waited: (seconds: number) => void): void {
+export function reportWaits(pool: pg.Pool, waited: (seconds: number) => void): void {
   const connect = pool.connect.bind(pool);
   function timed(callback?: (...got: Got) => void): Promise<pg.PoolClient> | undefined {
     const began = performance.now();
-    const tell = () => waited((performance.now() - began) / 1_000);
-    if (callback === undefined) return connect().finally(tell);
+    const report = () => waited((performance.now() - began) / 1_000);
+    if (callback === undefined) return connect().finally(report);
     connect((...got) => {
-      tell();
+      report();
       callback(...got);
     });
     return undefined;

@@ -15,7 +15,10 @@ export type AuthorityKeyStore = {
   /** Keeps the key unless there is one by now, and gives back the one that counts. */
   keepAccountKey(directoryUrl: string, sealedKey: Bytes): Promise<KeptAccount>;
   /** With the mail address that the authority was told. */
-  storeAccount(directoryUrl: string, told: { url: string; contact: string | null }): Promise<void>;
+  storeAccount(
+    directoryUrl: string,
+    account: { url: string; contact: string | null },
+  ): Promise<void>;
   loadRoot(): Promise<{ certificate: string; sealedKey: Bytes } | null>;
   /** As keepAccountKey, for the local authority's root. */
   keepRoot(root: {

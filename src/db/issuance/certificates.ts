@@ -6,7 +6,7 @@ import { whenNext } from '../../core/life/check.ts';
 import { findingsChanged } from '../../core/life/findings-changed.ts';
 import { transition } from '../../core/life/lifecycle.ts';
 import { type LoadedDomain, stateColumns } from '../domains/domain-row.ts';
-import { about, type Told, tell } from '../events.ts';
+import { about, type NewEvent, recordEvents } from '../events.ts';
 import type { Certificate, Prisma, PrismaClient } from '../generated/client.ts';
 import {
   type AuthorityBudgets,
@@ -128,7 +128,7 @@ export function createCertificateStore(
       ),
     reuse: (domain, usable, at) =>
       prisma.$transaction(async (tx) =>
-        tell(
+        recordEvents(
           tx,
           await goLive(tx, domain, { ...usableFrom(usable, at), windowMs: verifyWindowMs, at }),
           at,
@@ -169,7 +169,7 @@ async function storeIssued(
   const more = renews
     ? await closeEscalation(tx, domain.id, 'certificate_issued', at)
     : await goLive(tx, domain, { issuer, certificate, windowMs, at });
-  await tell(tx, [{ type, domainId: domain.id, issuer, expiresAt }, ...more], at);
+  await recordEvents(tx, [{ type, domainId: domain.id, issuer, expiresAt }, ...more], at);
   return true;
 }
 
@@ -188,7 +188,7 @@ async function keepServed(
     where: { id, epoch, status: { in: ['live', 'drifted'] }, removedAt: null },
     data: {
       ...servedColumns(certificate, at),
-      // The look before the order counts: one that was loaded with the certificate before must not end the domain.
+      // The check before the order counts: one that was loaded with the certificate before must not end the domain.
       attempts: { increment: 1 },
     },
   });
@@ -218,13 +218,13 @@ async function endRefused(
   const order = await tx.certificate.findUniqueOrThrow({ where: { id } });
   // What became of an order that the authority has lost, nobody knows.
   await countRefusal(tx, order, { now: at, mayBeIssued: problemType === 'order_lost' });
-  const told = {
+  const events = {
     type: 'certificate.failed',
     domainId: domain.id,
     problem: problemType,
     detail,
   } as const;
-  await tell(tx, [told], at);
+  await recordEvents(tx, [events], at);
   return isPlanned;
 }
 
@@ -258,7 +258,7 @@ async function goLive(
   tx: Prisma.TransactionClient,
   domain: LoadedDomain,
   { issuer, certificate, windowMs, at }: LiveFrom,
-): Promise<readonly Told[]> {
+): Promise<readonly NewEvent[]> {
   const { expiresAt } = certificate;
   const step = transition(domain.state, { kind: 'certificate_stored' }, { now: at, windowMs });
   if (step.kind !== 'moved') return [];
@@ -284,15 +284,15 @@ async function postpone(
   at: Date,
 ): Promise<boolean> {
   const { id, epoch, attempts } = domain;
-  const life = { id, epoch, removedAt: null };
+  const inEpoch = { id, epoch, removedAt: null };
   const { count } = isServed(domain)
     ? await tx.domain.updateMany({
-        where: { ...life, status: { in: ['live', 'drifted'] } },
+        where: { ...inEpoch, status: { in: ['live', 'drifted'] } },
         data: { renewAt: at, leases: 0 },
       })
     : // Verify makes it due at once; the plan of an order that was under way must not put that off.
       await tx.domain.updateMany({
-        where: { ...life, attempts, status: 'verified' },
+        where: { ...inEpoch, attempts, status: 'verified' },
         data: { nextCheckAt: at },
       });
   return count > 0;

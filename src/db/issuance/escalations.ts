@@ -5,7 +5,7 @@ import type { EscalationCause, EscalationEvidence } from '../../core/certificate
 import type { EscalationEnd } from '../../core/life/events.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import type { Tx } from '../engine/transaction.ts';
-import { type Told, tell } from '../events.ts';
+import { type NewEvent, recordEvents } from '../events.ts';
 import type { Escalation, Prisma, PrismaClient } from '../generated/client.ts';
 
 export type NewEscalation = {
@@ -48,7 +48,7 @@ export type Served = {
 
 /**
  * Opens the case of a domain that is still verified in this epoch, or brings the open one up to date, and says when it
- * is looked at next. A case with another cause is closed first; whoever looks from outside sees one case at any time.
+ * is checked next. A case with another cause is closed first; whoever reads from outside sees one case at any time.
  */
 export function openEscalation(
   prisma: PrismaClient,
@@ -57,15 +57,15 @@ export function openEscalation(
   { at, againAt }: { readonly at: Date; readonly againAt: Date },
 ): Promise<OpenResult> {
   return prisma.$transaction(async (tx) => {
-    // The row lock keeps a certificate from being stored between the look and the insert.
+    // The row lock keeps a certificate from being stored between the check and the insert.
     const waiting = await tx.$queryRaw<unknown[]>`
       SELECT 1 FROM domain WHERE id = ${domain.id}::uuid AND epoch = ${domain.epoch}
         AND status = 'verified' AND removed_at IS NULL FOR UPDATE`;
     if (waiting.length === 0) return 'gone';
     await tx.domain.update({ where: { id: domain.id }, data: { escalateAt: againAt } });
-    const told = await placeEscalation(tx, domain.id, escalation, at);
-    await tell(tx, told, at);
-    return told.length === 0 ? 'kept' : 'opened';
+    const events = await placeEscalation(tx, domain.id, escalation, at);
+    await recordEvents(tx, events, at);
+    return events.length === 0 ? 'kept' : 'opened';
   });
 }
 
@@ -86,9 +86,9 @@ export function openRenewalEscalation(
     if (served.length === 0) return 'gone';
     const data = { escalateAt: againAt, leases: 0, ...(wakes && { renewAt: at }) };
     await tx.domain.update({ where: { id }, data });
-    const told = await placeEscalation(tx, id, escalation, at);
-    await tell(tx, told, at);
-    return told.length === 0 ? 'kept' : 'opened';
+    const events = await placeEscalation(tx, id, escalation, at);
+    await recordEvents(tx, events, at);
+    return events.length === 0 ? 'kept' : 'opened';
   });
 }
 
@@ -113,7 +113,7 @@ export async function placeEscalation(
   domainId: string,
   { cause, summary, nextAction, evidence }: NewEscalation,
   at: Date,
-): Promise<readonly Told[]> {
+): Promise<readonly NewEvent[]> {
   const stored = { cause, nextAction, evidence: toJson(evidence) };
   const open = await tx.escalation.findFirst({ where: { domainId, closedAt: null } });
   if (open?.cause === cause) {
@@ -131,7 +131,7 @@ export async function closeEscalation(
   domainId: string,
   reason: EscalationEnd,
   at: Date,
-): Promise<readonly Told[]> {
+): Promise<readonly NewEvent[]> {
   const open = await tx.escalation.findFirst({ where: { domainId, closedAt: null } });
   if (open === null) return [];
   await tx.escalation.update({ where: { id: open.id }, data: { closedAt: at } });
@@ -159,7 +159,8 @@ export function closeForOperator(
     });
     const { cause, domainId } = found;
     const reason = 'closed_by_operator';
-    if (count > 0) await tell(tx, [{ type: 'escalation.closed', domainId, cause, reason }], at);
+    if (count > 0)
+      await recordEvents(tx, [{ type: 'escalation.closed', domainId, cause, reason }], at);
     return tx.escalation.findUnique(find);
   });
 }

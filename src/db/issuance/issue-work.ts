@@ -35,7 +35,7 @@ export type AuthorityRefusal = Refusal & {
   readonly authority: string | null;
   readonly type: string;
   /** Since the domain was verified, or since its certificate came. */
-  readonly isOfThisLife: boolean;
+  readonly isOfThisEpoch: boolean;
 };
 
 /** Why an order that nobody refused has not come to its end. */
@@ -121,15 +121,15 @@ export async function loadIssueWork(
   const verifiedAt = row.verifiedAt ?? row.pendingSince;
   const servedSince = usable?.endedAt ?? verifiedAt;
   const since = new Date(Math.max(+servedSince, +verifiedAt));
-  const inThisLife = refused.filter(({ at }) => at >= since);
+  const inThisEpoch = refused.filter(({ at }) => at >= since);
   return {
     domain: toLoadedDomain({ ...row, observation: row.observation?.value }),
     order,
     usable,
-    refusals: inThisLife.length,
-    lastProblem: inThisLife[0]?.problem ?? null,
+    refusals: inThisEpoch.length,
+    lastProblem: inThisEpoch[0]?.problem ?? null,
     recentRefusals: refused.map(({ at, retryAfter, authority, problem: { type } }) => {
-      return { at, retryAfter, authority, type, isOfThisLife: at >= since };
+      return { at, retryAfter, authority, type, isOfThisEpoch: at >= since };
     }),
     left: moved.flatMap(({ authority, endedAt }) =>
       endedAt !== null && endedAt >= since ? [{ authority, at: endedAt }] : [],

@@ -13,8 +13,8 @@ import { FAILURE_TTL_MS, registrableDomain, rememberMs } from '../servers/zone.t
 import type { Budget } from '../wire/budget.ts';
 import { isWithin, parentOf } from '../wire/name.ts';
 import type { RecordType } from '../wire/records.ts';
-import type { Looked } from '../wire/shared.ts';
-import type { LookContext, Parts } from './context.ts';
+import type { Loaded } from '../wire/shared.ts';
+import type { ObservationContext, Parts } from './context.ts';
 
 /** A set, or why there is none, and the name that it is published at. */
 type Level = { readonly answer: Answer<CaaRecord>; readonly at: string };
@@ -25,7 +25,7 @@ type Asking = {
 };
 
 /**
- * The climb as it is now, every level asked afresh: made before an order (RFC 8659, 3). `recursively`: by the word of
+ * The climb as it is now, every level asked anew: made before an order (RFC 8659, 3). `recursively`: by the word of
  * the resolvers alone.
  */
 export function climbForCaa(
@@ -42,11 +42,11 @@ export function climbForCaa(
  * those of the host name.
  */
 export async function climbAsIfPointed(
-  context: LookContext,
+  context: ObservationContext,
   recursively: boolean,
   answering: ReadonlySet<string>,
 ): Promise<readonly CaaLevel[]> {
-  const { hostname, apex } = context.look;
+  const { hostname, apex } = context.check;
   const asking = { parts: context.parts, budget: context.budget, answering };
   const ask = levelAsker(asking, hostname, { recursively, remember: true });
   if (apex) return climb(hostname, (name) => lookUpSet(name, ask));
@@ -60,8 +60,8 @@ export async function climbAsIfPointed(
 }
 
 /** One level of such a climb again. */
-export async function levelAgain(context: LookContext, name: string): Promise<CaaLevel> {
-  const { hostname, apex } = context.look;
+export async function levelAgain(context: ObservationContext, name: string): Promise<CaaLevel> {
+  const { hostname, apex } = context.check;
   if (name === hostname && !apex) {
     return shownAt(name, (await targetLevel(context, false)).level);
   }
@@ -115,19 +115,22 @@ async function lookUpSet(level: string, ask: AskName): Promise<Level> {
  * The platform's own name: a resolver may say that it has no set. Whatever else it says, its zone is to confirm; and
  * where that zone is known already, asking it costs no more.
  */
-async function targetLevel(context: LookContext, recursively: boolean) {
-  const { parts, look } = context;
+async function targetLevel(context: ObservationContext, recursively: boolean) {
+  const { parts, check } = context;
   if (recursively) return { level: await targetSet(context, 'resolver'), confirmed: true };
-  if (parts.authorities.knownZone(look.target) === undefined) {
+  if (parts.authorities.knownZone(check.target) === undefined) {
     const level = await targetSet(context, 'resolver');
     if (!isEnd(level)) return { level, confirmed: false };
   }
   return { level: await targetSet(context, 'zone'), confirmed: true };
 }
 
-function targetSet({ parts, budget, look }: LookContext, by: 'zone' | 'resolver'): Promise<Level> {
+function targetSet(
+  { parts, budget, check }: ObservationContext,
+  by: 'zone' | 'resolver',
+): Promise<Level> {
   const ask = by === 'zone' ? askZone : askRecursively;
-  return lookUpSet(look.target, (name) => ask({ parts, budget }, name, 'CAA'));
+  return lookUpSet(check.target, (name) => ask({ parts, budget }, name, 'CAA'));
 }
 
 /**
@@ -151,7 +154,7 @@ function levelAsker(
   };
 }
 
-function remembered(reply: NameReply): Looked<NameReply> {
+function remembered(reply: NameReply): Loaded<NameReply> {
   if (reply.kind !== 'message') return { value: reply, ttlMs: FAILURE_TTL_MS, failed: true };
   const ttlSeconds = shortestTtl([...reply.message.answers, ...reply.message.authority]);
   return { value: reply, ttlMs: rememberMs(ttlSeconds), failed: false };

@@ -1,4 +1,4 @@
-/** What all looks share, and what the questions of one look share. */
+/** What all checks share, and what the questions of one check share. */
 import type { Config } from '../../config/config.ts';
 import type { Delegation } from '../../core/diagnosis/observation.ts';
 import { zoneBelow } from '../../core/names/instructions.ts';
@@ -20,7 +20,7 @@ import {
 } from '../wire/budget.ts';
 import type { Shared } from '../wire/shared.ts';
 
-export type Look = {
+export type CheckTarget = {
   /** Lower case A-labels, as core/hostname.ts gives them. */
   readonly hostname: string;
   readonly target: string;
@@ -48,10 +48,10 @@ export type Parts = {
   readonly now: () => Date;
 };
 
-/** One look under way. */
-export type LookContext = {
+/** One check under way. */
+export type ObservationContext = {
   readonly parts: Parts;
-  readonly look: Look;
+  readonly check: CheckTarget;
   readonly budget: Budget;
   /** The same with the time that is kept back for another way. */
   readonly whole: Budget;
@@ -73,18 +73,21 @@ const FIRST_WORD_MS = 4_000;
  * The same look in the zone that the host name turned out to be in. Where a zone of its own begins at the host name, it
  * is an apex like others.
  */
-export function inZone(context: LookContext, delegation: Delegation | null): LookContext {
-  const { hostname, target, apex } = context.look;
+export function inZone(
+  context: ObservationContext,
+  delegation: Delegation | null,
+): ObservationContext {
+  const { hostname, target, apex } = context.check;
   const below = zoneBelow({ hostname, delegation });
   if (below === undefined) return context;
-  return { ...context, look: { hostname, target, apex: apex || below === hostname, zone: below } };
+  return { ...context, check: { hostname, target, apex: apex || below === hostname, zone: below } };
 }
 
-/** Kept back for the resolvers while authorities were out of reach a moment ago; at most half of the look's time. */
+/** Kept back for the resolvers while authorities were out of reach a moment ago; at most half of the check's time. */
 const FALLBACK_MS = 2_000;
 
-/** From here on the look's budget runs. */
-export function startLook(parts: Parts, given: Look): LookContext {
+/** From here on the check's budget runs. */
+export function startObservation(parts: Parts, given: CheckTarget): ObservationContext {
   const { limits, asker, reachability } = parts;
   const whole = startBudget(limits);
   const keptMs = reachability.isBlocked() ? Math.min(FALLBACK_MS, limits.ms / 2) : 0;
@@ -106,7 +109,7 @@ export function startLook(parts: Parts, given: Look): LookContext {
 
   return {
     parts,
-    look: { ...given, target: given.target.toLowerCase() },
+    check: { ...given, target: given.target.toLowerCase() },
     budget,
     whole,
     at: parts.now().toISOString(),

@@ -1,4 +1,4 @@
-/** A whole look by the word of the zone's own servers, and of the world's where those have it right. */
+/** A whole check by the word of the zone's own servers, and of the world's where those have it right. */
 import type {
   Delegation,
   Nearby,
@@ -11,7 +11,7 @@ import { untold } from '../servers/reply.ts';
 import { soaIn } from '../servers/select.ts';
 import { delegationOf, type Zone } from '../servers/zone.ts';
 import { climbAsIfPointed } from './caa.ts';
-import { inZone, type LookContext } from './context.ts';
+import { inZone, type ObservationContext } from './context.ts';
 import {
   askBeside,
   askMistakes,
@@ -22,21 +22,24 @@ import {
 } from './nearby.ts';
 import { allOf, answering, type Seen, untoldView } from './server-view.ts';
 import { pointingOfViews, targetAddressesOf } from './target.ts';
-import { lookAtWorld } from './world.ts';
+import { observeWorld } from './world.ts';
 import { thoseThatAnswer, viewZone, withSoa } from './zone-views.ts';
 
-type ZoneLook = Pick<Observation, 'servers' | 'world' | 'nearby' | 'caa' | 'targetAddresses'> & {
+type ZoneObservation = Pick<
+  Observation,
+  'servers' | 'world' | 'nearby' | 'caa' | 'targetAddresses'
+> & {
   readonly delegation: Delegation | null;
 };
 
 /** Never rejects for what the network does. */
-export async function lookAtAll(
-  context: LookContext,
+export async function observeInFull(
+  context: ObservationContext,
   start: Zone | Unregistered | NoZone,
 ): Promise<Observation> {
-  const found = start.kind === 'zone' ? await lookAtZone(context, start) : withoutZone(start);
+  const found = start.kind === 'zone' ? await observeZone(context, start) : withoutZone(start);
   return {
-    hostname: context.look.hostname,
+    hostname: context.check.hostname,
     at: context.at,
     view: 'authoritative',
     whyRecursive: null,
@@ -46,41 +49,41 @@ export async function lookAtAll(
 }
 
 /** The registry's denial, or a resolver that does not know where to ask: there is nobody else to hear. */
-function withoutZone(start: Unregistered | NoZone): ZoneLook {
+function withoutZone(start: Unregistered | NoZone): ZoneObservation {
   const nothing = { world: [], nearby: nothingNearby, caa: null, targetAddresses: [] };
   if (start.kind !== 'unregistered') {
     const address = start.server === NOBODY ? null : start.server;
     const view = untoldView(start.server, address, untold(start.kind));
     return { ...nothing, delegation: null, servers: [view] };
   }
-  const { zone, parent, server, address, told } = start;
+  const { zone, parent, server, address, reply } = start;
   const view: ServerView = {
     server,
     address,
-    ...answering(told),
+    ...answering(reply),
     ...allOf({ kind: 'nxdomain' }),
     mx: null,
     txt: null,
-    soa: soaIn(told.message, zone),
+    soa: soaIn(reply.message, zone),
   };
   return { ...nothing, delegation: { kind: 'unregistered', zone, parent }, servers: [view] };
 }
 
-async function lookAtZone(given: LookContext, start: Zone): Promise<ZoneLook> {
+async function observeZone(given: ObservationContext, start: Zone): Promise<ZoneObservation> {
   const { zone, seen, atZone } = await viewZone(given, start);
-  const told = thoseThatAnswer(seen);
-  if (told.length === 0) return withoutAnswer(given, zone, seen);
+  const answered = thoseThatAnswer(seen);
+  if (answered.length === 0) return withoutAnswer(given, zone, seen);
   const delegation = delegationOf(zone, atZone);
   const context = inZone(given, delegation);
-  const { look } = context;
+  const { check } = context;
   const views = seen.map(({ view }) => view);
   const targetAddresses = await targetAddressesOf(context, views, false);
-  const pointing = pointingOfViews(look, views, targetAddresses);
-  const answeringNames = new Set(told.map(({ server }) => server.name));
+  const pointing = pointingOfViews(check, views, targetAddresses);
+  const answeringNames = new Set(answered.map(({ server }) => server.name));
   const [around, caa, world] = await Promise.all([
-    lookAround(context, zone, seen, pointing),
+    observeAround(context, zone, seen, pointing),
     climbAsIfPointed(context, false, answeringNames),
-    pointing === 'right' ? lookAtWorld(context) : [],
+    pointing === 'right' ? observeWorld(context) : [],
   ]);
   return {
     delegation,
@@ -92,13 +95,13 @@ async function lookAtZone(given: LookContext, start: Zone): Promise<ZoneLook> {
   };
 }
 
-/** Nothing is known of the name, so nothing else is worth asking. The next look finds out anew who is responsible. */
+/** Nothing is known of the name, so nothing else is worth asking. The next check finds out anew who is responsible. */
 function withoutAnswer(
-  { parts, look }: LookContext,
+  { parts, check }: ObservationContext,
   zone: Zone,
   [first, ...rest]: readonly [Seen, ...Seen[]],
-): ZoneLook {
-  parts.authorities.forget(zone, look.hostname);
+): ZoneObservation {
+  parts.authorities.forget(zone, check.hostname);
   return {
     delegation: delegationOf(zone, null),
     servers: [first.view, ...rest.map(({ view }) => view)],
@@ -110,21 +113,21 @@ function withoutAnswer(
 }
 
 /** What explains a name that is wrong; of one that is right, whether a wildcard answers, and each server's SOA. */
-async function lookAround(
-  context: LookContext,
+async function observeAround(
+  context: ObservationContext,
   zone: Zone,
   seen: readonly [Seen, ...Seen[]],
   pointing: 'right' | 'wrong' | 'unknown',
 ): Promise<{ readonly servers: Observation['servers']; readonly nearby: Nearby }> {
-  const told = thoseThatAnswer(seen);
-  const [one] = told;
+  const answered = thoseThatAnswer(seen);
+  const [one] = answered;
   const wrong = pointing === 'wrong' && one !== undefined;
-  const names = new Set(told.map(({ server }) => server.name));
+  const names = new Set(answered.map(({ server }) => server.name));
   const [siblings, mistakes, beside, chain] = await Promise.all([
-    askSiblings(context, zone, pointing === 'right' ? told : told.slice(0, 1)),
+    askSiblings(context, zone, pointing === 'right' ? answered : answered.slice(0, 1)),
     wrong ? askMistakes(context, zone, one) : { doubled: null, wrongHosts: [] },
-    wrong && !context.look.apex ? askBeside(context, zone, told) : null,
-    wrong ? chainOf(context, told, names) : null,
+    wrong && !context.check.apex ? askBeside(context, zone, answered) : null,
+    wrong ? chainOf(context, answered, names) : null,
   ]);
   const views = await withSoa(context, zone, seen, siblings);
   const [first, ...rest] = views.map((view) =>

@@ -1,9 +1,11 @@
 /**
- * Whether a name that was not right looks as it did: most looks at a pending domain find nothing new. That is seen by
+ * Whether a name that was not right is as it was: most checks of a pending domain find nothing new. That is seen by
  * one question to each server, or to one of them, and one or two more. At an apex with addresses ours are asked for, too,
- * and where CAA records decide, the names between those and the host name. Whatever differs is for a full look to find
+ * and where CAA records decide, the names between those and the host name. Whatever differs is for a full check to find
  * out.
  */
+
+import type { CheckDepth } from '../../core/diagnosis/check-depth.ts';
 import {
   type Answer,
   type CaaLevel,
@@ -12,39 +14,38 @@ import {
   type ResolverView,
   type ServerView,
 } from '../../core/diagnosis/observation.ts';
-import type { Scrutiny } from '../../core/diagnosis/check-depth.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
-import { judgeRecursive, type NameServer } from '../servers/reply.ts';
+import { classifyRecursive, type NameServer } from '../servers/reply.ts';
 import { soaIn, textsAt } from '../servers/select.ts';
 import { withOwnServers, type Zone } from '../servers/zone.ts';
 import { levelAgain } from './caa.ts';
-import { inZone, type LookContext } from './context.ts';
+import { inZone, type ObservationContext } from './context.ts';
 import { answerOf, isSame, sameNames } from './server-view.ts';
 import { pointingOfViews, targetAddressesOf } from './target.ts';
 import { askResolver } from './world.ts';
 
 type Start = Zone | Unregistered | NoZone;
 
-/** As core/scrutiny.ts has them. */
-export type CheapScrutiny = Exclude<Scrutiny, 'full'>;
+/** As src/core/diagnosis/check-depth.ts has them. */
+export type LightDepth = Exclude<CheckDepth, 'full'>;
 
 /** Whether everything that decided an earlier observation is as it was; false as soon as anything differs. */
 export async function stillHolds(
-  given: LookContext,
+  given: ObservationContext,
   start: Start,
   previous: Observation,
-  scrutiny: CheapScrutiny,
+  depth: LightDepth,
 ): Promise<boolean> {
   const context = inZone(given, previous.delegation);
   if (!mayStillHold(context, previous)) return false;
   if (start.kind !== 'zone') return isSameEnd(start, previous);
-  return isUnchanged(context, await zoneAsBefore(context, start, previous), previous, scrutiny);
+  return isUnchanged(context, await zoneAsBefore(context, start, previous), previous, depth);
 }
 
 /** One that says too little never holds. */
-function mayStillHold(context: LookContext, previous: Observation): boolean {
+function mayStillHold(context: ObservationContext, previous: Observation): boolean {
   return (
-    previous.hostname === context.look.hostname &&
+    previous.hostname === context.check.hostname &&
     previous.view === 'authoritative' &&
     !wasWell(context, previous) &&
     !wasHalfSeen(context, previous)
@@ -52,17 +53,20 @@ function mayStillHold(context: LookContext, previous: Observation): boolean {
 }
 
 /** Servers answered, and what they or the target's said was not enough to judge by: mostly for a moment only. */
-function wasHalfSeen({ look }: LookContext, { servers, targetAddresses }: Observation): boolean {
+function wasHalfSeen(
+  { check }: ObservationContext,
+  { servers, targetAddresses }: Observation,
+): boolean {
   return (
     servers.some(({ state }) => state === 'answers') &&
-    ((look.apex && targetAddresses.length === 0) ||
-      pointingOfViews(look, servers, targetAddresses) === 'unknown')
+    ((check.apex && targetAddresses.length === 0) ||
+      pointingOfViews(check, servers, targetAddresses) === 'unknown')
   );
 }
 
 /** Where only the zone above is remembered, its servers are asked for the cut again that was there before. */
 async function zoneAsBefore(
-  context: LookContext,
+  context: ObservationContext,
   start: Zone,
   { delegation }: Observation,
 ): Promise<Zone> {
@@ -70,7 +74,7 @@ async function zoneAsBefore(
   for (let referrals = 0; referrals < REFERRALS_MAX; referrals++) {
     const [server] = zone.servers;
     if (server === undefined || !delegation?.zone.endsWith(`.${zone.name}`)) return zone;
-    const question = { name: context.look.hostname, type: 'A' } as const;
+    const question = { name: context.check.hostname, type: 'A' } as const;
     const { reply } = await context.askServer(zone, server, question);
     if (reply.kind !== 'referral') return zone;
     zone = context.parts.authorities.delegated(reply, zone);
@@ -80,27 +84,27 @@ async function zoneAsBefore(
 
 /** Asks as little as it takes. */
 async function isUnchanged(
-  context: LookContext,
+  context: ObservationContext,
   start: Zone,
   previous: Observation,
-  scrutiny: CheapScrutiny,
+  depth: LightDepth,
 ): Promise<boolean> {
   if (!isSameDelegation(context, start, previous)) return false;
   const zone = withOwnServers(start, ownServersNow(context, start, previous));
   if (zone.servers.length !== previous.servers.length) return false;
-  const wordOf = async (server: NameServer): Promise<Word> => {
+  const wordOf = async (server: NameServer): Promise<Comparison> => {
     const view = previous.servers.find((one) => one.server === server.name);
-    if (view === undefined) return 'news';
-    const question = { name: context.look.hostname, type: 'A' } as const;
+    if (view === undefined) return 'changed';
+    const question = { name: context.check.hostname, type: 'A' } as const;
     return compareFirst(context, view, await context.askServer(zone, server, question));
   };
-  const enough = scrutiny === 'glance' ? alike(zone.servers, previous.servers) : [];
+  const enough = depth === 'glance' ? alike(zone.servers, previous.servers) : [];
   const words =
     enough.length > 0
       ? [await firstWord(enough, wordOf)]
       : await Promise.all(zone.servers.map(wordOf));
-  // Servers that our own limits keep us from asking say nothing; where that is all of them, it is no look.
-  if (words.includes('news') || !words.includes('same')) return false;
+  // Servers that our own limits keep us from asking say nothing; where that is all of them, it is no check.
+  if (words.includes('changed') || !words.includes('same')) return false;
   return (
     (await isSameAaaa(context, zone, previous)) &&
     (await isSameTarget(context, previous)) &&
@@ -110,20 +114,22 @@ async function isUnchanged(
 
 /** The servers that answered, where all of those showed the same: any of them will do. Otherwise none. */
 function alike(servers: readonly NameServer[], views: readonly ServerView[]) {
-  const told = views.filter(({ state }) => state === 'answers');
-  const [first] = told;
-  const areAlike = told.every(
+  const answering = views.filter(({ state }) => state === 'answers');
+  const [first] = answering;
+  const areAlike = answering.every(
     ({ rcode, a, cname }) =>
       rcode === first?.rcode && isSame(a, first.a) && isSame(cname, first.cname),
   );
-  return areAlike ? servers.filter(({ name }) => told.some(({ server }) => server === name)) : [];
+  return areAlike
+    ? servers.filter(({ name }) => answering.some(({ server }) => server === name))
+    : [];
 }
 
 /** Of any server that we may ask just now, in a random order, so that none is left out for long. */
 async function firstWord(
   servers: readonly NameServer[],
-  wordOf: (server: NameServer) => Promise<Word>,
-): Promise<Word> {
+  wordOf: (server: NameServer) => Promise<Comparison>,
+): Promise<Comparison> {
   const from = Math.floor(Math.random() * servers.length);
   for (const server of [...servers.slice(from), ...servers.slice(0, from)]) {
     const word = await wordOf(server);
@@ -134,32 +140,32 @@ async function firstWord(
 
 /** An apex is measured by what the target resolves to, which may have moved to where the apex points already. */
 async function isSameTarget(
-  context: LookContext,
+  context: ObservationContext,
   { servers, targetAddresses }: Observation,
 ): Promise<boolean> {
   const shown = servers.some(({ a, aaaa }) => a.kind === 'records' || aaaa.kind === 'records');
-  if (!context.look.apex || !shown) return true;
+  if (!context.check.apex || !shown) return true;
   return sameNames(await targetAddressesOf(context, servers, false), targetAddresses);
 }
 
-/** The zone's own NS set; where it is not remembered, as it was: to ask for it is for a whole look. */
-function ownServersNow({ parts }: LookContext, zone: Zone, { delegation }: Observation) {
+/** The zone's own NS set; where it is not remembered, as it was: to ask for it is for a whole check. */
+function ownServersNow({ parts }: ObservationContext, zone: Zone, { delegation }: Observation) {
   const before = delegation?.kind === 'delegated' ? delegation.atZone : null;
   return parts.authorities.knownOwnServers(zone) ?? before;
 }
 
-type Word = 'same' | 'news' | 'nothing';
-type Contact = Awaited<ReturnType<LookContext['askServer']>>;
+type Comparison = 'same' | 'changed' | 'nothing';
+type Contact = Awaited<ReturnType<ObservationContext['askServer']>>;
 
 function compareFirst(
-  { look: { hostname } }: LookContext,
+  { check: { hostname } }: ObservationContext,
   view: ServerView,
   { address, reply }: Contact,
-): Word {
-  if (reply.kind === 'referral') return 'news';
+): Comparison {
+  if (reply.kind === 'referral') return 'changed';
   if (reply.kind !== 'message') {
     if (reply.state === 'not_asked') return 'nothing';
-    return reply.state === view.state ? 'same' : 'news';
+    return reply.state === view.state ? 'same' : 'changed';
   }
   const { message } = reply;
   const soa = soaIn(message, hostname);
@@ -170,7 +176,7 @@ function compareFirst(
     isSame(textsAt(message, hostname, 'A'), view.a) &&
     isSameAlias(textsAt(message, hostname, 'CNAME'), view) &&
     (soa === null || view.soa === null || soa.serial === view.soa.serial);
-  return same ? 'same' : 'news';
+  return same ? 'same' : 'changed';
 }
 
 /** Beside a forbidden neighbour the alias may have been seen with the AAAA answer only, which is asked for then. */
@@ -184,20 +190,20 @@ function isSameAlias(alias: Answer<string>, { cname, a }: ServerView): boolean {
  * right: while that shows the same, the name is as wrong as it was.
  */
 async function isSameAaaa(
-  context: LookContext,
+  context: ObservationContext,
   zone: Zone,
   { servers, targetAddresses }: Observation,
 ): Promise<boolean> {
-  const { look } = context;
+  const { check } = context;
   const asked = servers.filter((view) => view.state === 'answers' && wasAskedForAaaa(view));
   const view =
-    asked.find((one) => pointingOfViews(look, [one], targetAddresses) !== 'right') ?? asked[0];
+    asked.find((one) => pointingOfViews(check, [one], targetAddresses) !== 'right') ?? asked[0];
   const server = zone.servers.find(({ name }) => name === view?.server);
   if (view === undefined || server === undefined) return true;
-  const { reply } = await context.askServer(zone, server, { name: look.hostname, type: 'AAAA' });
+  const { reply } = await context.askServer(zone, server, { name: check.hostname, type: 'AAAA' });
   return (
-    isSame(answerOf(reply, look.hostname, 'AAAA'), view.aaaa) &&
-    isSameBeside(answerOf(reply, look.hostname, 'CNAME'), view)
+    isSame(answerOf(reply, check.hostname, 'AAAA'), view.aaaa) &&
+    isSameBeside(answerOf(reply, check.hostname, 'CNAME'), view)
   );
 }
 
@@ -212,23 +218,28 @@ function wasAskedForAaaa({ cname, a }: ServerView): boolean {
 }
 
 /** Where the record was right, it was DNSSEC or CAA that was not: what decided is asked again. */
-async function isSameBeyond(context: LookContext, previous: Observation): Promise<boolean> {
-  const { look, parts } = context;
-  if (pointingOfViews(look, previous.servers, previous.targetAddresses) !== 'right') return true;
+async function isSameBeyond(context: ObservationContext, previous: Observation): Promise<boolean> {
+  const { check, parts } = context;
+  if (pointingOfViews(check, previous.servers, previous.targetAddresses) !== 'right') return true;
   const failing = previous.world.filter(fails);
   const still = await Promise.all(
     failing.map(async ({ server }) => {
       const resolver = parts.recursive.servers.find(({ address }) => address === server);
       if (resolver === undefined) return false;
-      return judgeRecursive(await askResolver(context, resolver, 'A', false)).kind === 'servfail';
+      return (
+        classifyRecursive(await askResolver(context, resolver, 'A', false)).kind === 'servfail'
+      );
     }),
   );
   return !still.includes(false) && (await areSameLevels(context, previous.caa ?? []));
 }
 
 /** The level that decides, and those nearer, where a set would decide in its place; but not the platform's own. */
-async function areSameLevels(context: LookContext, caa: readonly CaaLevel[]): Promise<boolean> {
-  const { hostname, apex } = context.look;
+async function areSameLevels(
+  context: ObservationContext,
+  caa: readonly CaaLevel[],
+): Promise<boolean> {
+  const { hostname, apex } = context.check;
   const last = caa.at(-1);
   if (last === undefined || !decides(last)) return true;
   const levels = caa.filter((level) => level === last || apex || level.name !== hostname);
@@ -254,9 +265,9 @@ function decides({ answer }: CaaLevel): boolean {
 }
 
 /** Nothing about it blocked: a right record, answers of the world, and no CAA set or failure. */
-function wasWell({ look }: LookContext, previous: Observation): boolean {
+function wasWell({ check }: ObservationContext, previous: Observation): boolean {
   return (
-    pointingOfViews(look, previous.servers, previous.targetAddresses) === 'right' &&
+    pointingOfViews(check, previous.servers, previous.targetAddresses) === 'right' &&
     (!previous.world.some(fails) || previous.world.some(({ a }) => isConclusive(a))) &&
     !previous.caa?.some(decides)
   );
@@ -271,7 +282,7 @@ function isSameEnd(start: Unregistered | NoZone, { delegation, servers }: Observ
 }
 
 function isSameDelegation(
-  { parts }: LookContext,
+  { parts }: ObservationContext,
   zone: Zone,
   { delegation }: Observation,
 ): boolean {

@@ -9,7 +9,7 @@ import { registrableDomain, type Zone } from '../servers/zone.ts';
 import type { Message } from '../wire/message.ts';
 import { isWithin, parentOf } from '../wire/name.ts';
 import { askZone } from './caa.ts';
-import type { LookContext } from './context.ts';
+import type { ObservationContext } from './context.ts';
 import { answerOf, type Seen, withoutReferral } from './server-view.ts';
 
 /** What the random name beside the host name gave, by the server that was asked. */
@@ -22,11 +22,11 @@ const RANDOM_LABEL = 24;
 
 /** Null for an apex, and for the apex of a zone of its own: what is beside it is another zone's. */
 export async function askSiblings(
-  context: LookContext,
+  context: ObservationContext,
   zone: Zone,
   servers: readonly Seen[],
 ): Promise<Siblings | null> {
-  const { hostname, apex } = context.look;
+  const { hostname, apex } = context.check;
   const name = `${randomLabel()}.${parentOf(hostname) ?? ''}`;
   if (apex || servers.length === 0 || !isWithin(name, zone.name) || name.length > NAME_MAX) {
     return null;
@@ -54,11 +54,11 @@ export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
 
 /** The names that the record may stand at by mistake, asked of one server; none for the apex of a delegated zone. */
 export async function askMistakes(
-  context: LookContext,
+  context: ObservationContext,
   zone: Zone,
   { server }: Seen,
 ): Promise<Pick<Nearby, 'doubled' | 'wrongHosts'>> {
-  const { hostname, zone: below } = context.look;
+  const { hostname, zone: below } = context.check;
   if (below === hostname) return { doubled: null, wrongHosts: [] };
   // What a customer's form adds is the customer's domain, even where we had to ask the zone above it.
   const domain = registrableDomain(hostname);
@@ -82,11 +82,11 @@ export async function askMistakes(
 
 /** What else stands at a name without an alias, asked of the first server at which it exists so. */
 export async function askBeside(
-  context: LookContext,
+  context: ObservationContext,
   zone: Zone,
   servers: readonly Seen[],
 ): Promise<({ readonly server: string } & Record<'mx' | 'txt', Answer<string>>) | null> {
-  const { hostname } = context.look;
+  const { hostname } = context.check;
   const one = servers.find(({ view }) => view.cname.kind === 'nodata');
   if (one === undefined) return null;
   const [mx, txt] = await Promise.all(
@@ -100,13 +100,13 @@ export async function askBeside(
 
 /** Where the first alias leads that is not the target; null where no server shows one. */
 export async function chainOf(
-  context: LookContext,
+  context: ObservationContext,
   servers: readonly Seen[],
   answering: ReadonlySet<string>,
 ): Promise<Chain | null> {
-  const { parts, budget, look } = context;
+  const { parts, budget, check } = context;
   for (const { message, view } of servers) {
-    const alias = message && aliasIn(view, look.target);
+    const alias = message && aliasIn(view, check.target);
     if (!alias) continue;
     return followChain(context, alias, message, (name) =>
       askZone({ parts, budget, answering }, name, 'A'),
@@ -145,7 +145,7 @@ const NAMES_MAX = 8;
  * name. A circle ends with the name that comes again, be it the host name.
  */
 export async function followChain(
-  { look }: LookContext,
+  { check }: ObservationContext,
   alias: string,
   first: Message,
   ask: (name: string) => Promise<NameReply>,
@@ -153,9 +153,9 @@ export async function followChain(
   const names: string[] = [];
   let message = first;
   for (let at: string | undefined = alias; at !== undefined; at = aliasAt(message, at)) {
-    const again = at === look.hostname || names.includes(at);
+    const again = at === check.hostname || names.includes(at);
     names.push(at);
-    const end = again ? 'loop' : endAt(at, names.length, look.target);
+    const end = again ? 'loop' : endAt(at, names.length, check.target);
     if (end !== undefined) return { names, end };
     const word = hasWord(message, at) ? { kind: 'message' as const, message } : await ask(at);
     if (word.kind !== 'message') return { names, end: 'unknown' };

@@ -1,4 +1,4 @@
-/** One look at a host name: what its servers show, what stands around it, and which CAA records would apply. */
+/** One check of a host name: what its servers show, what stands around it, and which CAA records would apply. */
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/config.ts';
 import type { Answer, CaaLevel, Observation } from '../../core/diagnosis/observation.ts';
@@ -22,28 +22,33 @@ import {
 import { createShared } from '../wire/shared.ts';
 import type { Wire } from '../wire/wire.ts';
 import { climbForCaa } from './caa.ts';
-import { type CheapScrutiny, stillHolds } from './light-observation.ts';
-import { type Look, type LookContext, type Parts, startLook } from './context.ts';
-import { lookAtAll } from './full-observation.ts';
+import {
+  type CheckTarget,
+  type ObservationContext,
+  type Parts,
+  startObservation,
+} from './context.ts';
+import { observeInFull } from './full-observation.ts';
+import { type LightDepth, stillHolds } from './light-observation.ts';
 import { lookupTexts } from './proof.ts';
-import { lookRecursively } from './recursive-observation.ts';
+import { observeRecursively } from './recursive-observation.ts';
 import { lookupAddresses } from './target.ts';
 
-/** What a full look found, and how closely to see whether it still holds. */
-export type Earlier = { readonly observation: Observation; readonly scrutiny: CheapScrutiny };
+/** What a full check found, and how closely to see whether it still holds. */
+export type Earlier = { readonly observation: Observation; readonly depth: LightDepth };
 
 export type Observer = {
   /**
-   * One look. Costs at most the limits; what they cut off is a timeout, or not asked. Where `earlier`, a look at the same
+   * One check. Costs at most the limits; what they cut off is a timeout, or not asked. Where `earlier`, a check of the same
    * that was not right, is found unchanged by a few questions, its very observation is the result. Never rejects for
    * what the network does.
    */
-  readonly observe: (look: Look, earlier?: Earlier) => Promise<Observation>;
+  readonly observe: (check: CheckTarget, earlier?: Earlier) => Promise<Observation>;
   /** The addresses that a name leads to, as a recursive server tells everybody; with a budget of its own. */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
   /** The CAA climb alone, with a budget of its own: asked once more before an order (RFC 8659, 3). */
   readonly lookupCaa: (hostname: string) => Promise<readonly CaaLevel[]>;
-  /** The TXT records at a name as each of its zone's servers has them, with what a look has left of the limits. */
+  /** The TXT records at a name as each of its zone's servers has them, with what a check has left of the limits. */
   readonly lookupTexts: (name: string, spentAlready: Spent) => Promise<readonly Answer<string>[]>;
 };
 
@@ -61,11 +66,11 @@ export type ObserverOptions = {
   readonly now?: () => Date;
 };
 
-/** Builds what every look shares: the resolvers, the remembered zones and the platform's addresses. */
+/** Builds what every check shares: the resolvers, the remembered zones and the platform's addresses. */
 export function createObserver(options: ObserverOptions): Observer {
   const parts = createParts(options);
   return {
-    observe: (look, earlier) => observe(startLook(parts, look), earlier),
+    observe: (check, earlier) => observe(startObservation(parts, check), earlier),
     lookupAddresses: (hostname) => lookupAddresses(parts, hostname, startBudget(parts.limits)),
     lookupCaa: (hostname) => lookupCaa(parts, hostname),
     lookupTexts: (name, spentAlready) =>
@@ -96,26 +101,30 @@ function createParts(options: ObserverOptions): Parts {
   };
 }
 
-async function observe(context: LookContext, earlier: Earlier | undefined): Promise<Observation> {
-  const { parts, look, budget } = context;
-  if (!parts.config.authoritative) return lookRecursively(inWholeTime(context), 'configured');
+async function observe(
+  context: ObservationContext,
+  earlier: Earlier | undefined,
+): Promise<Observation> {
+  const { parts, check, budget } = context;
+  if (!parts.config.authoritative) return observeRecursively(inWholeTime(context), 'configured');
   if (!parts.reachability.mayProbe())
-    return lookRecursively(inWholeTime(context), 'port_53_blocked');
-  const start = await parts.authorities.zoneFor(look.hostname, budget);
-  if (start.kind === 'unreached') return lookRecursively(inWholeTime(context), 'port_53_blocked');
+    return observeRecursively(inWholeTime(context), 'port_53_blocked');
+  const start = await parts.authorities.zoneFor(check.hostname, budget);
+  if (start.kind === 'unreached')
+    return observeRecursively(inWholeTime(context), 'port_53_blocked');
   if (earlier !== undefined) {
-    const { observation, scrutiny } = earlier;
-    if (await stillHolds(context, start, observation, scrutiny)) return observation;
+    const { observation, depth } = earlier;
+    if (await stillHolds(context, start, observation, depth)) return observation;
   }
-  const seen = await lookAtAll(context, start);
+  const seen = await observeInFull(context, start);
   const answered = seen.servers.some(({ state }) => state === 'answers');
-  // No look may wait for the next one to find out that nobody can be reached from here.
+  // No check may wait for the next one to find out that nobody can be reached from here.
   return !answered && parts.reachability.isBlocked() && !isSpent(context.whole)
-    ? lookRecursively(inWholeTime(context), 'port_53_blocked')
+    ? observeRecursively(inWholeTime(context), 'port_53_blocked')
     : seen;
 }
 
-function inWholeTime(context: LookContext): LookContext {
+function inWholeTime(context: ObservationContext): ObservationContext {
   return { ...context, budget: context.whole };
 }
 

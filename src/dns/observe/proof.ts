@@ -27,7 +27,7 @@ export async function lookupTexts(
     case 'unreached':
       return askResolver(parts, name, budget);
     case 'unregistered':
-      return [answerOf(start.told, name, 'TXT')];
+      return [answerOf(start.reply, name, 'TXT')];
     case 'zone':
       return askServers(parts, name, start, budget);
     default:

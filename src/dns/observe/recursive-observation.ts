@@ -1,18 +1,18 @@
-/** A look by the word of the configured recursive servers alone: where the zone's own servers are not to be asked. */
+/** A check by the word of the configured recursive servers alone: where the zone's own servers are not to be asked. */
 import type { Nearby, Observation, ServerView } from '../../core/diagnosis/observation.ts';
 import { NOBODY } from '../servers/recursive.ts';
-import { judgeRecursive, untold } from '../servers/reply.ts';
+import { classifyRecursive, untold } from '../servers/reply.ts';
 import { textsAt } from '../servers/select.ts';
 import { climbAsIfPointed } from './caa.ts';
-import type { LookContext } from './context.ts';
+import type { ObservationContext } from './context.ts';
 import { aliasIn, followChain, nothingNearby } from './nearby.ts';
 import { allOf, answering, nothingMore, untoldView } from './server-view.ts';
 import { targetAddressesOf } from './target.ts';
 import { askResolver, type ResolverSeen, viewOfResolver } from './world.ts';
 
 /** The first resolver that can tell speaks; where all fail, the first one, which may still know the alias. */
-export async function lookRecursively(
-  context: LookContext,
+export async function observeRecursively(
+  context: ObservationContext,
   why: NonNullable<Observation['whyRecursive']>,
 ): Promise<Observation> {
   const world: ResolverSeen[] = [];
@@ -23,11 +23,11 @@ export async function lookRecursively(
   }
   const speaker = world.find(({ reply }) => reply.kind === 'message') ?? world[0];
   const view = speaker ? await serverView(context, speaker) : nobody;
-  const told = view.cname.kind === 'records' || view.state === 'answers';
+  const isKnown = view.cname.kind === 'records' || view.state === 'answers';
   // Asked after the name itself: where nobody answers for that, the rest of the budget matters little.
   const targetAddresses = await targetAddressesOf(context, [view], true);
   return {
-    hostname: context.look.hostname,
+    hostname: context.check.hostname,
     at: context.at,
     view: 'recursive',
     whyRecursive: why,
@@ -35,14 +35,14 @@ export async function lookRecursively(
     servers: [view],
     world: world.map((seen) => seen.view),
     nearby: { ...nothingNearby, chain: await chainIn(context, speaker) },
-    caa: told ? await climbAsIfPointed(context, true, new Set()) : null,
+    caa: isKnown ? await climbAsIfPointed(context, true, new Set()) : null,
     targetAddresses,
     cost: context.cost(),
   };
 }
 
 async function serverView(
-  context: LookContext,
+  context: ObservationContext,
   { resolver, reply, view }: ResolverSeen,
 ): Promise<ServerView> {
   const { address } = resolver;
@@ -52,9 +52,9 @@ async function serverView(
   }
   const failure = untoldView(address, address, reply);
   // It fails for an alias whose target cannot be resolved, although the alias itself may be right.
-  const again = judgeRecursive(await askResolver(context, resolver, 'CNAME', false));
+  const again = classifyRecursive(await askResolver(context, resolver, 'CNAME', false));
   if (again.kind !== 'message') return failure;
-  const cname = textsAt(again.message, context.look.hostname, 'CNAME');
+  const cname = textsAt(again.message, context.check.hostname, 'CNAME');
   if (cname.kind === 'nxdomain') return { ...failure, ...allOf(cname) };
   const beside = cname.kind === 'records' ? ({ kind: 'nodata' } as const) : failure.a;
   return { ...failure, cname, a: beside, aaaa: beside };
@@ -62,13 +62,13 @@ async function serverView(
 
 /** A resolver has followed the alias to its end: nobody is asked. */
 async function chainIn(
-  context: LookContext,
+  context: ObservationContext,
   speaker: ResolverSeen | undefined,
 ): Promise<Nearby['chain']> {
   if (speaker?.reply.kind !== 'message') return null;
   const { message } = speaker.reply;
   const { cname } = speaker.view;
-  const alias = aliasIn({ cname }, context.look.target);
+  const alias = aliasIn({ cname }, context.check.target);
   if (alias === undefined) return null;
   return followChain(context, alias, message, async () => ({
     kind: 'message',

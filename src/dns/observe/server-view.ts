@@ -9,15 +9,15 @@ import {
   type Failure,
   failureOf,
   type NameServer,
+  type NoReply,
   type Referral,
   type Reply,
-  type Told,
-  type Untold,
+  type ReplyMessage,
 } from '../servers/reply.ts';
 import { soaIn, type TextType, textsAt } from '../servers/select.ts';
 import type { Zone } from '../servers/zone.ts';
 import type { Message } from '../wire/message.ts';
-import type { LookContext } from './context.ts';
+import type { ObservationContext } from './context.ts';
 
 /** The addresses and the alias at a name; of a server that could not tell, why. */
 export type NameView = Pick<ServerView, 'cname' | 'a' | 'aaaa'>;
@@ -31,11 +31,11 @@ export type Seen = {
 
 /** Asks one server of the zone about the host name; a referral is for the caller to follow. */
 export async function viewOfServer(
-  context: LookContext,
+  context: ObservationContext,
   zone: Zone,
   server: NameServer,
 ): Promise<Seen | Referral> {
-  const { hostname } = context.look;
+  const { hostname } = context.check;
   const ask = (type: 'A' | 'AAAA') => context.askServer(zone, server, { name: hostname, type });
   const { address, reply } = await ask('A');
   if (reply.kind === 'referral') return reply;
@@ -53,19 +53,19 @@ export async function viewOfServer(
 }
 
 /** A server without a word about the host name. */
-export function silent(server: NameServer, address: string | null, reply: Untold): Seen {
+export function silent(server: NameServer, address: string | null, reply: NoReply): Seen {
   return { server, message: null, view: untoldView(server.name, address, reply) };
 }
 
 /** The view of a server that could not tell. */
-export function untoldView(server: string, address: string | null, reply: Untold): ServerView {
+export function untoldView(server: string, address: string | null, reply: NoReply): ServerView {
   const { state, aa, rcode, rttMs } = reply;
   const failure = failureOf(reply);
   return { server, address, state, aa, rcode, ...allOf(failure), ...nothingMore, rttMs };
 }
 
 /** The state of a server that told. */
-export function answering({ message, rttMs }: Told) {
+export function answering({ message, rttMs }: ReplyMessage) {
   const { authoritative: aa, rcode } = message;
   return { state: 'answers', aa, rcode, rttMs } as const;
 }
@@ -114,8 +114,8 @@ export function withoutReferral(reply: Reply | Referral): Reply {
 
 /** What a reply says about a name's own records of one type. */
 export function answerOf(reply: Reply | Referral, name: string, type: TextType): Answer<string> {
-  const told = withoutReferral(reply);
-  return told.kind === 'message' ? textsAt(told.message, name, type) : failureOf(told);
+  const direct = withoutReferral(reply);
+  return direct.kind === 'message' ? textsAt(direct.message, name, type) : failureOf(direct);
 }
 
 /** The same names, in the same order. */

@@ -16,20 +16,20 @@ import { followAliases } from '../servers/aliases.ts';
 import { textsAt } from '../servers/select.ts';
 import type { Budget } from '../wire/budget.ts';
 import { askRecursively, askZone } from './caa.ts';
-import type { Look, LookContext, Parts } from './context.ts';
+import type { CheckTarget, ObservationContext, Parts } from './context.ts';
 
 /**
  * All addresses of the target, or none where one of the two answers is missing: by half a set, our own addresses
  * would be foreign ones at the customer's. None either where no server shows an address to compare with.
  */
 export async function targetAddressesOf(
-  context: LookContext,
+  context: ObservationContext,
   views: readonly ServerView[],
   recursively: boolean,
 ): Promise<readonly string[]> {
-  const { look, parts } = context;
+  const { check, parts } = context;
   const shown = views.some(({ a, aaaa }) => a.kind === 'records' || aaaa.kind === 'records');
-  if (!look.apex && !shown) return [];
+  if (!check.apex && !shown) return [];
   if (parts.platform.length > 0) return parts.platform;
   const answers = await Promise.all(
     (['A', 'AAAA'] as const).map((type) => addressesBehind(context, type, recursively)),
@@ -39,22 +39,22 @@ export async function targetAddressesOf(
 
 /** A resolver that hides IPv6, or sends us to a page of its own, must not decide what is foreign: the zone is asked. */
 async function addressesBehind(
-  { parts, budget, look }: LookContext,
+  { parts, budget, check }: ObservationContext,
   type: 'A' | 'AAAA',
   recursively: boolean,
 ): Promise<Answer<string>> {
   const ask = recursively ? askRecursively : askZone;
-  const end = await followAliases(look.target, (at) => ask({ parts, budget }, at, type));
+  const end = await followAliases(check.target, (at) => ask({ parts, budget }, at, type));
   return end.kind === 'message' ? textsAt(end.message, end.at, type) : end.failure;
 }
 
 /** What all views together come to. */
 export function pointingOfViews(
-  look: Look,
+  check: CheckTarget,
   views: readonly ServerView[],
   targetAddresses: readonly string[],
 ): Verdict {
-  const record = recordFor(look);
+  const record = recordFor(check);
   return pointingOfAll(views.map((view) => pointingOf(view, record, targetAddresses)));
 }
 

@@ -2,11 +2,11 @@
 import type { SocketAddress } from '../../config/config.ts';
 import { isBogus } from '../../core/diagnosis/extended-errors.ts';
 import type { ExtendedError, ResolverView } from '../../core/diagnosis/observation.ts';
-import { judgeRecursive, type Reply } from '../servers/reply.ts';
+import { classifyRecursive, type Reply } from '../servers/reply.ts';
 import { soaIn } from '../servers/select.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import type { RecordType } from '../wire/records.ts';
-import type { LookContext } from './context.ts';
+import type { ObservationContext } from './context.ts';
 import { allOf, type NameView, viewFrom } from './server-view.ts';
 
 /** One resolver's word, and the reply to the question for A that it began with. */
@@ -20,7 +20,7 @@ export type ResolverSeen = {
 const RESOLVERS_MAX = 2;
 
 /** Each of the first configured servers that are not known to be silent, asked by itself. */
-export async function lookAtWorld(context: LookContext): Promise<readonly ResolverView[]> {
+export async function observeWorld(context: ObservationContext): Promise<readonly ResolverView[]> {
   const { servers, inTurn } = context.parts.recursive;
   const preferred = inTurn().slice(0, RESOLVERS_MAX);
   // In the order of the configuration, so that two looks compare.
@@ -31,12 +31,12 @@ export async function lookAtWorld(context: LookContext): Promise<readonly Resolv
 
 /** Asks with DO, so that the answer says whether the signatures are good (RFC 4035, 3.2.1). */
 export async function viewOfResolver(
-  context: LookContext,
+  context: ObservationContext,
   resolver: SocketAddress,
 ): Promise<ResolverSeen> {
-  const { hostname } = context.look;
+  const { hostname } = context.check;
   const { answer, answersUnchecked, errors } = await askConfirmed(context, resolver);
-  const reply = judgeRecursive(answer);
+  const reply = classifyRecursive(answer);
   const message = answer.kind === 'response' ? answer.message : null;
   const shown = await shownBy(context, resolver, reply);
   return {
@@ -58,13 +58,14 @@ export async function viewOfResolver(
 }
 
 async function shownBy(
-  context: LookContext,
+  context: ObservationContext,
   resolver: SocketAddress,
   reply: Reply,
 ): Promise<NameView> {
   if (reply.kind !== 'message') return allOf({ kind: reply.kind });
-  const askAaaa = async () => judgeRecursive(await askResolver(context, resolver, 'AAAA', false));
-  return (await viewFrom(context.look.hostname, reply.message, askAaaa)).view;
+  const askAaaa = async () =>
+    classifyRecursive(await askResolver(context, resolver, 'AAAA', false));
+  return (await viewFrom(context.check.hostname, reply.message, askAaaa)).view;
 }
 
 /** The answer to the question for A, and after a SERVFAIL what else that took. */
@@ -76,23 +77,26 @@ type Confirmed = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
  * With CD a resolver answers though the signatures are bad (RFC 4035, 3.2.2): then they are the reason, unless it had
  * failed for once only. So it is asked a third time; where nothing comes of that, nothing is known of the reason.
  */
-async function askConfirmed(context: LookContext, resolver: SocketAddress): Promise<Confirmed> {
+async function askConfirmed(
+  context: ObservationContext,
+  resolver: SocketAddress,
+): Promise<Confirmed> {
   const ask = (unchecked: boolean) => askResolver(context, resolver, 'A', unchecked);
   const answer = await ask(false);
   const first = { answer, answersUnchecked: null, errors: errorsIn(answer) };
   if (!isServfail(answer)) return first;
   const unchecked = await ask(true);
-  if (judgeRecursive(unchecked).kind !== 'message') return { ...first, answersUnchecked: false };
+  if (classifyRecursive(unchecked).kind !== 'message') return { ...first, answersUnchecked: false };
   const again = await ask(false);
   if (isServfail(again)) {
     return { answer, answersUnchecked: true, errors: bothErrors(first.errors, errorsIn(again)) };
   }
-  const good = judgeRecursive(again).kind === 'message';
+  const good = classifyRecursive(again).kind === 'message';
   return good ? { answer: again, answersUnchecked: null, errors: errorsIn(again) } : first;
 }
 
 function isServfail(answer: WireAnswer): boolean {
-  return answer.kind === 'response' && judgeRecursive(answer).kind === 'servfail';
+  return answer.kind === 'response' && classifyRecursive(answer).kind === 'servfail';
 }
 
 function errorsIn(answer: WireAnswer): readonly ExtendedError[] {
@@ -110,11 +114,11 @@ function bothErrors(
 
 /** One question about the host name. */
 export function askResolver(
-  { parts, budget, look }: LookContext,
+  { parts, budget, check }: ObservationContext,
   resolver: SocketAddress,
   type: RecordType,
   checkingDisabled: boolean,
 ): Promise<WireAnswer> {
-  const question = { name: look.hostname, type, dnssecOk: true, checkingDisabled };
+  const question = { name: check.hostname, type, dnssecOk: true, checkingDisabled };
   return parts.recursive.askOne(question, resolver, budget);
 }

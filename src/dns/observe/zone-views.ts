@@ -5,7 +5,7 @@ import { REFERRALS_MAX } from '../servers/delegation.ts';
 import { type NameServer, type Referral, untold } from '../servers/reply.ts';
 import { recordsAt, shortestTtl, soaIn } from '../servers/select.ts';
 import { failed, rememberMs, sortedNames, withOwnServers, type Zone } from '../servers/zone.ts';
-import type { LookContext } from './context.ts';
+import type { ObservationContext } from './context.ts';
 import type { Siblings } from './nearby.ts';
 import { type Seen, silent, viewOfServer } from './server-view.ts';
 
@@ -20,7 +20,7 @@ export type ZoneViews = {
 };
 
 /** Asks all servers at once, and again those of the zone below where one of them refers to it. */
-export async function viewZone(context: LookContext, start: Zone): Promise<ZoneViews> {
+export async function viewZone(context: ObservationContext, start: Zone): Promise<ZoneViews> {
   let zone = start;
   for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {
     const views = await viewAll(context, zone);
@@ -31,7 +31,7 @@ export async function viewZone(context: LookContext, start: Zone): Promise<ZoneV
 }
 
 /** First those of the delegation; where one of them tells, those that only the zone itself names. */
-async function viewAll(context: LookContext, zone: Zone): Promise<ZoneViews | Referral> {
+async function viewAll(context: ObservationContext, zone: Zone): Promise<ZoneViews | Referral> {
   const seen = await viewServers(context, zone, zone.servers);
   if ('kind' in seen) return seen;
   const atZone = await ownServers(context, zone, thoseThatAnswer(seen));
@@ -42,7 +42,7 @@ async function viewAll(context: LookContext, zone: Zone): Promise<ZoneViews | Re
 }
 
 async function viewServers(
-  context: LookContext,
+  context: ObservationContext,
   zone: Zone,
   servers: readonly NameServer[],
 ): Promise<readonly Seen[] | Referral> {
@@ -53,7 +53,7 @@ async function viewServers(
 
 /** The zone's own NS set, by the first server that answers; not asked where there is nothing to compare it with. */
 async function ownServers(
-  context: LookContext,
+  context: ObservationContext,
   zone: Zone,
   [one]: readonly Seen[],
 ): Promise<OwnServers> {
@@ -76,7 +76,7 @@ export function thoseThatAnswer(seen: readonly Seen[]): readonly Seen[] {
 
 /** The views with the SOA record of each server that answers: from what it has said already, else asked for. */
 export function withSoa(
-  context: LookContext,
+  context: ObservationContext,
   zone: Zone,
   seen: readonly Seen[],
   siblings: Siblings | null,

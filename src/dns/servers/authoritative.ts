@@ -5,7 +5,13 @@ import type { RecordType } from '../wire/records.ts';
 import type { Authorities } from './authorities.ts';
 import type { AuthorityAsker, AuthorityQuestion } from './authority.ts';
 import { REFERRALS_MAX } from './delegation.ts';
-import { type Failure, failureOf, type NameServer, type Referral, type Told } from './reply.ts';
+import {
+  type Failure,
+  failureOf,
+  type NameServer,
+  type Referral,
+  type ReplyMessage,
+} from './reply.ts';
 import type { Zone } from './zone.ts';
 
 export type AskOptions = {
@@ -17,7 +23,11 @@ export type AskOptions = {
 /** Rejects with RangeError for a name that cannot be asked, never for what the network does. */
 export type Authoritative = {
   /** The word of the first server that can tell; else why the first of them could not. */
-  readonly ask: (name: string, type: RecordType, options: AskOptions) => Promise<Told | Failure>;
+  readonly ask: (
+    name: string,
+    type: RecordType,
+    options: AskOptions,
+  ) => Promise<ReplyMessage | Failure>;
 };
 
 /**
@@ -28,9 +38,13 @@ export function createAuthoritative(
   asker: AuthorityAsker,
   authorities: Authorities,
 ): Authoritative {
-  async function ask(name: string, type: RecordType, options: AskOptions): Promise<Told | Failure> {
+  async function ask(
+    name: string,
+    type: RecordType,
+    options: AskOptions,
+  ): Promise<ReplyMessage | Failure> {
     const start = await authorities.zoneFor(name, options.budget);
-    if (start.kind === 'unregistered') return start.told;
+    if (start.kind === 'unregistered') return start.reply;
     if (start.kind === 'unreached') return { kind: 'timeout' };
     if (start.kind !== 'zone') return failureOf(start);
     let zone = start;
@@ -47,14 +61,14 @@ export function createAuthoritative(
     zone: Zone,
     question: AuthorityQuestion,
     { budget, answering = new Set() }: AskOptions,
-  ): Promise<Told | Referral | Failure> {
+  ): Promise<ReplyMessage | Referral | Failure> {
     let failure: Failure | undefined;
     for (const server of inOrder(zone.servers, answering)) {
       const { reply } = await asker.ask(zone.name, server, question, budget);
       if (reply.kind === 'message' || reply.kind === 'referral') return reply;
       failure ??= failureOf(reply);
     }
-    // Perhaps the domain has moved to other servers: the next look asks for them anew.
+    // Perhaps the domain has moved to other servers: the next check asks for them anew.
     authorities.forget(zone, question.name);
     return failure ?? { kind: 'servfail' };
   }

@@ -7,7 +7,7 @@
 
 import type { Budget } from '../wire/budget.ts';
 import { parentOf } from '../wire/name.ts';
-import { createShared, type Looked } from '../wire/shared.ts';
+import { createShared, type Loaded } from '../wire/shared.ts';
 import {
   type Cut,
   type DelegationParts,
@@ -37,7 +37,7 @@ export type Authorities = {
   readonly ownServers: (
     zone: Zone,
     budget: Budget,
-    look: () => Promise<Looked<OwnServers>>,
+    load: () => Promise<Loaded<OwnServers>>,
   ) => Promise<OwnServers>;
   /** The same as far as it is remembered. */
   readonly knownOwnServers: (zone: Zone) => OwnServers;
@@ -88,7 +88,7 @@ export function createAuthorities(parts: DelegationParts): Authorities {
     zoneFor,
     knownZone,
     delegated,
-    ownServers: (zone, budget, look) => own.get(ownKey(zone), budget, look),
+    ownServers: (zone, budget, load) => own.get(ownKey(zone), budget, load),
     knownOwnServers: (zone) => own.peek(ownKey(zone)) ?? null,
     forget(zone, name) {
       // A name without a zone of its own is remembered with the zone above.

@@ -3,14 +3,14 @@ import { type Budget, isSpent } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Family, HostAddress, Hosts } from './hosts.ts';
 import {
-  judgeAuthority,
+  classifyAuthoritative,
   type NameServer,
+  type NoReply,
   type Referral,
   type Reply,
-  type Untold,
   untold,
 } from './reply.ts';
-import { operatorOf, type Throttle, wasHeard } from './throttle.ts';
+import { hasResponded, operatorOf, type Throttle } from './throttle.ts';
 
 /** `address`: where it was asked, or must not be; null where there was nowhere to ask it. */
 export type Contact = { readonly address: string | null; readonly reply: Reply | Referral };
@@ -35,7 +35,7 @@ export type AuthorityAsker = {
     budget: Budget,
   ) => Promise<Reply | Referral>;
   /** Whether any authority has ever answered this process. */
-  readonly hasHeard: () => boolean;
+  readonly hasResponded: () => boolean;
 };
 
 export type AuthorityAskerOptions = {
@@ -47,10 +47,10 @@ export type AuthorityAskerOptions = {
 /** One for the whole process. What becomes of its questions the throttle tells `Reachability`. */
 export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityAsker {
   const { throttle, hosts, authorityPort } = options;
-  let heard = false;
+  let responded = false;
 
   const askAt: AuthorityAsker['askAt'] = async (address, zone, server, question, budget) => {
-    // Also one that an earlier look has kept: a zone could aim us at our own network.
+    // Also one that an earlier check has kept: a zone could aim us at our own network.
     if (!hosts.mayAsk(address)) return untold('reserved_address');
     if (isSpent(budget)) return untold('not_asked');
     const answer = await throttle.ask(
@@ -58,8 +58,8 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
       { address, port: authorityPort },
       { budget, zone, serverName: server.name, operator: operatorOf(server.name) },
     );
-    heard ||= wasHeard(answer);
-    return judgeAuthority(answer, zone, question.name);
+    responded ||= hasResponded(answer);
+    return classifyAuthoritative(answer, zone, question.name);
   };
 
   const ask: AuthorityAsker['ask'] = async (zone, server, question, budget) => {
@@ -79,7 +79,7 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
     return { address, reply: await askAt(address, zone, server, question, budget) };
   }
 
-  return { ask, askAt, hasHeard: () => heard };
+  return { ask, askAt, hasResponded: () => responded };
 }
 
 type Asked = Parameters<AuthorityAsker['ask']>;
@@ -91,7 +91,7 @@ function isWorthAnother(contact: Contact): boolean {
 }
 
 /** Any answer says more than silence, silence more than what keeps us from asking, and to have no address the least. */
-const weights: { readonly [S in Untold['state']]?: number } = {
+const weights: { readonly [S in NoReply['state']]?: number } = {
   no_address: 0,
   reserved_address: 1,
   not_asked: 2,
@@ -104,7 +104,7 @@ function weight(contact: Contact): number {
   return (state && weights[state]) ?? ANSWERED;
 }
 
-function stateOf({ reply }: Contact): Untold['state'] | undefined {
+function stateOf({ reply }: Contact): NoReply['state'] | undefined {
   return 'state' in reply ? reply.state : undefined;
 }
 
@@ -115,7 +115,7 @@ function stateOf({ reply }: Contact): Untold['state'] | undefined {
 function stateWithout(
   found: Extract<HostAddress, { readonly kind: 'none' | 'failed' }>,
   budget: Budget,
-): Untold['state'] {
+): NoReply['state'] {
   if (found.kind === 'none') return 'no_address';
   return found.failure.kind === 'servfail' && !isSpent(budget) ? 'no_address' : 'not_asked';
 }

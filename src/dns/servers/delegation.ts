@@ -7,10 +7,10 @@
 import { type Budget, boundedBudget } from '../wire/budget.ts';
 import { rcodes } from '../wire/message.ts';
 import { parentOf } from '../wire/name.ts';
-import type { Looked } from '../wire/shared.ts';
+import type { Loaded } from '../wire/shared.ts';
 import type { AuthorityAsker } from './authority.ts';
 import type { Recursive } from './recursive.ts';
-import { type Failure, type Referral, referralTo, type Told } from './reply.ts';
+import { type Failure, type Referral, type ReplyMessage, referralTo } from './reply.ts';
 import { recordsAt, shortestTtl } from './select.ts';
 import { chosen, FAILURE_TTL_MS, failed, rememberMs, sortedNames, type Zone } from './zone.ts';
 
@@ -21,7 +21,7 @@ export type Unregistered = {
   readonly parent: string;
   readonly server: string;
   readonly address: string | null;
-  readonly told: Told;
+  readonly reply: ReplyMessage;
 };
 
 /** `server`, a recursive one, could not tell. */
@@ -58,10 +58,10 @@ export async function lookUpDelegation(
   name: string,
   aboveAt: AboveAt,
   budget: Budget,
-): Promise<Looked<Cut>> {
+): Promise<Loaded<Cut>> {
   const above = await zoneAbove(name, aboveAt);
-  const told = above?.kind === 'zone' ? await askAbove(parts, above, name, budget) : undefined;
-  if (told !== undefined) return told;
+  const reply = above?.kind === 'zone' ? await askAbove(parts, above, name, budget) : undefined;
+  if (reply !== undefined) return reply;
   const fallback = await lookUpServers(parts.recursive, name, budget);
   if (fallback.value.kind === 'zone') {
     return { ...fallback, ttlMs: Math.min(fallback.ttlMs, FALLBACK_TTL_MS) };
@@ -79,7 +79,7 @@ export async function lookUpServers(
   recursive: Recursive,
   name: string,
   budget: Budget,
-): Promise<Looked<Cut>> {
+): Promise<Loaded<Cut>> {
   const { server, reply } = await recursive.ask(name, 'NS', budget);
   if (reply.kind !== 'message') return failed({ kind: reply.kind, server });
   const records = recordsAt(reply.message.answers, name, 'NS');
@@ -119,12 +119,12 @@ async function askAbove(
   above: Zone,
   name: string,
   budget: Budget,
-): Promise<Looked<Cut> | undefined> {
+): Promise<Loaded<Cut> | undefined> {
   let parent = above;
   for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {
     const word = await askServersAbove(asker, parent, name, budget);
     if (word === 'silence') {
-      return asker.hasHeard() ? undefined : failed({ kind: 'unreached', server: parent.name });
+      return asker.hasResponded() ? undefined : failed({ kind: 'unreached', server: parent.name });
     }
     if (word === undefined) return undefined;
     if (word.kind !== 'referral') return judged(parent, name, word);
@@ -137,7 +137,9 @@ async function askAbove(
   return undefined;
 }
 
-type Word = Referral | (Told & { readonly server: string; readonly address: string | null });
+type Word =
+  | Referral
+  | (ReplyMessage & { readonly server: string; readonly address: string | null });
 
 /** `silence`: nothing came from any of those that were asked. */
 async function askServersAbove(
@@ -166,11 +168,11 @@ async function askServersAbove(
 function judged(
   parent: Zone,
   name: string,
-  { server, address, ...told }: Exclude<Word, Referral>,
-): Looked<Cut> {
-  const { message } = told;
+  { server, address, ...reply }: Exclude<Word, Referral>,
+): Loaded<Cut> {
+  const { message } = reply;
   if (message.rcode === rcodes.NXDOMAIN) {
-    const value = { kind: 'unregistered', zone: name, parent: parent.name, server, address, told };
+    const value = { kind: 'unregistered', zone: name, parent: parent.name, server, address, reply };
     // Whoever has just bought it waits for us, so this is not kept for as long as the registry allows.
     return { value: { ...value, kind: 'unregistered' }, ttlMs: FAILURE_TTL_MS, failed: false };
   }

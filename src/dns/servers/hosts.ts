@@ -2,7 +2,7 @@
 import { isIPv4 } from 'node:net';
 import { reservedRange } from '../../core/names/reserved-addresses.ts';
 import type { Budget } from '../wire/budget.ts';
-import { createShared, type Looked } from '../wire/shared.ts';
+import { createShared, type Loaded } from '../wire/shared.ts';
 import type { Recursive } from './recursive.ts';
 import { type Failure, failureOf, type NameServer } from './reply.ts';
 import { addressesOf, recordsAt, shortestTtl } from './select.ts';
@@ -62,7 +62,7 @@ async function lookUp(
   name: string,
   family: Family,
   budget: Budget,
-): Promise<Looked<readonly string[] | Failure>> {
+): Promise<Loaded<readonly string[] | Failure>> {
   const type = family === 4 ? 'A' : 'AAAA';
   const { reply } = await recursive.ask(name, type, budget);
   if (reply.kind !== 'message') return failed(failureOf(reply));

@@ -7,14 +7,14 @@ export type Reachability = {
   /** Tells what became of a question to an authority, by its name; `answered` also by nonsense. Not of what our own limits cut short. */
   readonly note: (server: string, answered: boolean) => void;
   readonly isBlocked: () => boolean;
-  /** Whether a look may ask authorities: always while nothing is blocked, otherwise one look a minute: who gets true, asks. */
+  /** Whether a check may ask authorities: always while nothing is blocked, otherwise one check a minute: who gets true, asks. */
   readonly mayProbe: () => boolean;
 };
 
 export const reachabilityLimits = {
   /** Most zones have two servers, so three silent ones, whatever addresses each of them has, are hardly one customer's fault alone. Our choice. */
   servers: 3,
-  /** A restarting router or a route that changes is silent for less. Four looks at a new domain fit in (core/ladder.ts). Our choice. */
+  /** A restarting router or a route that changes is silent for less. Four checks a new domain fit in (core/ladder.ts). Our choice. */
   silentMs: 60_000,
   /** A blocked look that asks after all is slow, and one is enough to see that the block is gone. Our choice. */
   probeMs: 60_000,

@@ -8,7 +8,7 @@ import type { Question } from '../wire/message.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Wire } from '../wire/wire.ts';
 import { type CountQuestion, questionOutcome } from './question-outcome.ts';
-import { judgeRecursive, type Reply, untold } from './reply.ts';
+import { classifyRecursive, type Reply, untold } from './reply.ts';
 
 export type RecursiveAnswer = {
   /** The address of the server that answered, or of the first one that failed. */
@@ -34,7 +34,7 @@ export type Recursive = {
 };
 
 const DNS_PORT = 53;
-/** For so long the others are asked before one that was silent: a look has no time to wait for it again and again. Our choice. */
+/** For so long the others are asked before one that was silent: a check has no time to wait for it again and again. Our choice. */
 const QUIET_MS = 30_000;
 
 /** Without `servers` the system's own are asked. */
@@ -65,7 +65,7 @@ export function createRecursive(
   async function ask(name: string, type: RecordType, budget: Budget): Promise<RecursiveAnswer> {
     let failed: RecursiveAnswer | undefined;
     for (const server of inTurn()) {
-      const reply = judgeRecursive(await askOne({ name, type }, server, budget));
+      const reply = classifyRecursive(await askOne({ name, type }, server, budget));
       const answer = { server: server.address, reply };
       if (reply.kind === 'message') return answer;
       // The one that was preferred, so its failure is the one to tell of.

@@ -9,10 +9,14 @@ import { addressesOf, hasTooManyServers, recordsAt, shortestTtl } from './select
 export type Failure = Extract<Answer<never>, { kind: 'servfail' | 'refused' | 'timeout' }>;
 
 /** A message with RCODE NOERROR or NXDOMAIN from a server that may say so. */
-export type Told = { readonly kind: 'message'; readonly message: Message; readonly rttMs: number };
+export type ReplyMessage = {
+  readonly kind: 'message';
+  readonly message: Message;
+  readonly rttMs: number;
+};
 
 /** Why a server told nothing, and as much of its answer as there was. */
-export type Untold = {
+export type NoReply = {
   readonly kind: Failure['kind'];
   readonly state: Exclude<ServerState, 'answers'>;
   readonly aa: boolean | null;
@@ -20,7 +24,7 @@ export type Untold = {
   readonly rttMs: number | null;
 };
 
-export type Reply = Told | Untold;
+export type Reply = ReplyMessage | NoReply;
 
 /** A name server as it was delegated to; `glue` are the addresses that came along and may be believed. */
 export type NameServer = { readonly name: string; readonly glue: readonly string[] };
@@ -34,7 +38,7 @@ export type Referral = {
 };
 
 /** What the look-ups make of each state. A lame server refuses, in whatever words; our own limits are a timeout. */
-const failureKinds: { readonly [S in Untold['state']]: Failure['kind'] } = {
+const failureKinds: { readonly [S in NoReply['state']]: Failure['kind'] } = {
   refused: 'refused',
   not_authoritative: 'refused',
   servfail: 'servfail',
@@ -49,9 +53,9 @@ const nothingSeen = { aa: null, rcode: null, rttMs: null } as const;
 
 /** A server that told nothing, with the failure that its state amounts to. */
 export function untold(
-  state: Untold['state'],
-  seen: Pick<Untold, 'aa' | 'rcode' | 'rttMs'> = nothingSeen,
-): Untold {
+  state: NoReply['state'],
+  seen: Pick<NoReply, 'aa' | 'rcode' | 'rttMs'> = nothingSeen,
+): NoReply {
   return { kind: failureKinds[state], state, aa: seen.aa, rcode: seen.rcode, rttMs: seen.rttMs };
 }
 
@@ -61,7 +65,7 @@ export function failureOf({ kind }: Failure): Failure {
 }
 
 /** The answer of a recursive server. One that does not offer recursion answers from what it happens to have: refused. */
-export function judgeRecursive(answer: WireAnswer): Reply {
+export function classifyRecursive(answer: WireAnswer): Reply {
   if (answer.kind !== 'response') return untold(answer.kind);
   const { message, rttMs } = answer;
   const state = stateByRcode(message);
@@ -74,7 +78,11 @@ export function judgeRecursive(answer: WireAnswer): Reply {
  * The answer of a server of `zone` about `name`. Without the AA flag it is a referral downwards, or the server is
  * lame.
  */
-export function judgeAuthority(answer: WireAnswer, zone: string, name: string): Reply | Referral {
+export function classifyAuthoritative(
+  answer: WireAnswer,
+  zone: string,
+  name: string,
+): Reply | Referral {
   if (answer.kind !== 'response') return untold(answer.kind);
   const { message, rttMs } = answer;
   // An RCODE is about the end of a chain of aliases (RFC 6604, 3); the alias at the name itself is told. BIND says

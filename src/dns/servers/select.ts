@@ -105,7 +105,7 @@ function charsOf(record: ResourceRecord): number {
 /** The types that are shown as text. */
 export type TextType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'TXT';
 
-/** As text that is the same at every look: servers rotate their records. */
+/** As text that is the same at every check: servers rotate their records. */
 export function textsAt(message: Message, name: string, type: TextType): Answer<string> {
   const answer = answerAt(message, name, type, textOf);
   if (answer.kind !== 'records') return answer;

@@ -83,8 +83,8 @@ export function operatorOf(serverName: string): string {
 }
 
 /** Whether the server has said anything, be it nonsense or the beginning of an answer that never came. */
-export function wasHeard(answer: WireAnswer): boolean {
-  if (answer.kind === 'timeout') return answer.heard === true;
+export function hasResponded(answer: WireAnswer): boolean {
+  if (answer.kind === 'timeout') return answer.responded === true;
   return answer.kind !== 'not_asked';
 }
 
@@ -165,9 +165,9 @@ async function send(
     count(operator, questionOutcome(answer));
     // Nobody could hear it.
     if (answer.kind === 'not_asked') return answer;
-    const answered = wasHeard(answer);
+    const answered = hasResponded(answer);
     const patient = now() - sentAt >= patienceMs;
-    // A look whose budget ended has learnt nothing.
+    // A check whose budget ended has learnt nothing.
     if (answered || patient || !isSpent(budget)) reachability.note(serverName, answered);
     if (answered) outcome = 'answer';
     else if (patient && !reachability.isBlocked()) outcome = 'silence';

@@ -1,7 +1,7 @@
 /** A zone as it is delegated to, and for how long that is remembered. */
 import { getDomain } from 'tldts';
 import type { Delegation } from '../../core/diagnosis/observation.ts';
-import type { Looked } from '../wire/shared.ts';
+import type { Loaded } from '../wire/shared.ts';
 import type { NameServer } from './reply.ts';
 
 /** A zone cut and the servers responsible below it, at most four: the delegation's sorted by name, then the zone's own. */
@@ -40,7 +40,7 @@ export function registrableDomain(name: string): string {
 }
 
 /** A value that says we could not tell. */
-export function failed<V>(value: V): Looked<V> {
+export function failed<V>(value: V): Loaded<V> {
   return { value, ttlMs: FAILURE_TTL_MS, failed: true };
 }
 

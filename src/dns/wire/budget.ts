@@ -1,4 +1,4 @@
-/** What one look at a host name may cost, however hostile the name servers are that it meets. */
+/** What one check of a host name may cost, however hostile the name servers are that it meets. */
 /** `questions` are messages sent, retries and TCP included; `ms` is wall clock; `bytes` are what DNS servers send us. */
 export type Limits = { readonly questions: number; readonly ms: number; readonly bytes: number };
 
@@ -10,7 +10,7 @@ export type Limits = { readonly questions: number; readonly ms: number; readonly
 export const defaultLimits: Limits = { questions: 32, ms: 7_000, bytes: 64 * 1024 };
 
 /**
- * Shared by all questions of one look, and counted down by the wire. `deadline` is on the clock of performance.now();
+ * Shared by all questions of one check, and counted down by the wire. `deadline` is on the clock of performance.now();
  * `tcpAsked` are the addresses that have had their question over TCP, null where there may be any number.
  */
 export type Budget = {
@@ -29,7 +29,7 @@ export function startBudget({ questions, ms, bytes }: Limits): Budget {
   return { questionsLeft: questions, bytesLeft: bytes, deadline, tcpAsked: new Set() };
 }
 
-/** The limits of what still belongs to a look that has spent this much. */
+/** The limits of what still belongs to a check that has spent this much. */
 export function leftOf(limits: Limits, { questions, ms, bytes }: Spent): Limits {
   return {
     questions: Math.max(0, limits.questions - questions),
@@ -82,7 +82,7 @@ export function takeTcp(budget: Budget, address: string): boolean {
   return true;
 }
 
-/** Takes off bytes that have arrived; false: they are too many, and must not be looked at. */
+/** Takes off bytes that have arrived; false: they are too many, and must not be read. */
 export function takeBytes(budget: Budget, bytes: number): boolean {
   budget.bytesLeft -= bytes;
   return budget.bytesLeft >= 0;

@@ -14,7 +14,7 @@ import {
 import { MalformedMessage } from './reader.ts';
 
 /**
- * Whatever the network does is a value; `rttMs` counts from the first message sent. `heard`: the server did say something,
+ * Whatever the network does is a value; `rttMs` counts from the first message sent. `responded`: the server did say something,
  * but never the whole answer. `malformed`: it answered our question with something unreadable. `not_asked`: this host
  * could not send the question, for example for want of a route, which says nothing about the server.
  */
@@ -25,7 +25,7 @@ export type WireAnswer =
       readonly via: 'udp' | 'tcp';
       readonly rttMs: number;
     }
-  | { readonly kind: 'timeout'; readonly heard?: true }
+  | { readonly kind: 'timeout'; readonly responded?: true }
   | { readonly kind: 'malformed' }
   | { readonly kind: 'not_asked' };
 

@@ -52,7 +52,7 @@ export const rcodes = {
 export const HEADER_OCTETS = 12;
 const CLASS_IN = 1;
 
-/** A look reads sets of 100 at most (ask/select.ts); reading thousands would only cost us. Our choice. */
+/** A check reads sets of 100 at most (ask/select.ts); reading thousands would only cost us. Our choice. */
 const RECORDS_MAX = 500;
 
 // RFC 1035, 4.1.1 and RFC 4035, 3.1.6 and 3.2.

@@ -43,13 +43,13 @@ export function receive(
   if (!takeBytes(waiting.budget, bytes.length)) settle(waiting, silenceOf(waiting));
   else if (isAnswer(bytes, exchange)) useAnswer(inlet, waiting, bytes);
   else if (exchange.mixedCase && isAnswerInAnyCase(bytes, exchange)) {
-    waiting.heard = true;
+    waiting.responded = true;
     askInLowerCase(inlet, waiting, exchange.edns && !isTooOld(bytes));
   }
 }
 
 function useAnswer(inlet: Inlet, waiting: Waiting, bytes: Buffer): void {
-  waiting.heard = true;
+  waiting.responded = true;
   if (isTooOld(bytes) && waiting.exchange.edns) askWithoutEdns(inlet, waiting);
   else if (isTruncated(bytes)) fetchWhole(inlet, waiting);
   else settle(waiting, readAnswer(bytes, 'udp', performance.now() - waiting.askedAt));

@@ -3,14 +3,14 @@ import { LRUCache } from 'lru-cache';
 import { type Budget, isSpent } from './budget.ts';
 
 /** A value and how long it may be used. `failed`: it says that we could not tell. */
-export type Looked<V> = { readonly value: V; readonly ttlMs: number; readonly failed: boolean };
+export type Loaded<V> = { readonly value: V; readonly ttlMs: number; readonly failed: boolean };
 
 /** At most `max` keys, and some megabytes; the one unused for longest goes first. */
 export type Shared<V> = {
-  readonly get: (key: string, budget: Budget, look: () => Promise<Looked<V>>) => Promise<V>;
+  readonly get: (key: string, budget: Budget, load: () => Promise<Loaded<V>>) => Promise<V>;
   /** What is remembered now. */
   readonly peek: (key: string) => V | undefined;
-  readonly put: (key: string, looked: Looked<V>) => void;
+  readonly put: (key: string, loaded: Loaded<V>) => void;
   readonly forget: (key: string) => void;
 };
 
@@ -19,39 +19,39 @@ const SIZE_MAX = 6_000_000;
 
 /** `get` waits for a look-up of the same key that is under way, and begins one only where there is none; nor longer than its own budget lasts. */
 export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
-  const known = new LRUCache<string, Looked<V>>({
+  const known = new LRUCache<string, Loaded<V>>({
     max,
     maxSize: SIZE_MAX,
     sizeCalculation: ({ value }, key) => key.length + JSON.stringify(value).length,
   });
-  const underWay = new Map<string, Promise<Looked<V>>>();
+  const underWay = new Map<string, Promise<Loaded<V>>>();
 
-  function put(key: string, looked: Looked<V>): void {
-    if (looked.ttlMs > 0) known.set(key, looked, { ttl: looked.ttlMs });
+  function put(key: string, loaded: Loaded<V>): void {
+    if (loaded.ttlMs > 0) known.set(key, loaded, { ttl: loaded.ttlMs });
   }
 
-  async function lookOnce(key: string, budget: Budget, look: () => Promise<Looked<V>>) {
-    const promise = look();
+  async function loadOnceAtATime(key: string, budget: Budget, load: () => Promise<Loaded<V>>) {
+    const promise = load();
     underWay.set(key, promise);
     try {
-      const looked = await promise;
+      const loaded = await promise;
       // A failure because this budget ran out says nothing about the name.
-      if (!looked.failed || !isSpent(budget)) put(key, looked);
-      return looked;
+      if (!loaded.failed || !isSpent(budget)) put(key, loaded);
+      return loaded;
     } finally {
       underWay.delete(key);
     }
   }
 
-  async function get(key: string, budget: Budget, look: () => Promise<Looked<V>>): Promise<V> {
+  async function get(key: string, budget: Budget, load: () => Promise<Loaded<V>>): Promise<V> {
     const remembered = known.get(key);
     if (remembered !== undefined) return remembered.value;
     const others = underWay.get(key);
-    if (others === undefined) return (await lookOnce(key, budget, look)).value;
+    if (others === undefined) return (await loadOnceAtATime(key, budget, load)).value;
     // With a budget that is spent `look` ends at once, and says so in its own way.
-    const looked = (await beforeDeadline(others, budget)) ?? (await look());
+    const loaded = (await beforeDeadline(others, budget)) ?? (await load());
     // Where the budget of whoever began ran out, ours may still be enough; the failure is not remembered then.
-    return !looked.failed || isSpent(budget) ? looked.value : get(key, budget, look);
+    return !loaded.failed || isSpent(budget) ? loaded.value : get(key, budget, load);
   }
 
   return {

@@ -16,7 +16,7 @@ export type Waiting = {
   readonly askedAt: number;
   dueAt: number;
   /** Whether the server has said anything yet. */
-  heard: boolean;
+  responded: boolean;
   /** Where it waits, and for what: as it was sent last. */
   socket: UdpSocket<Waiting>;
   exchange: Exchange;
@@ -33,19 +33,19 @@ export type Outlet = {
 /** The answer where nobody gave one. */
 export const TIMEOUT: WireAnswer = { kind: 'timeout' };
 
-const HEARD: WireAnswer = { kind: 'timeout', heard: true };
+const RESPONDED: WireAnswer = { kind: 'timeout', responded: true };
 
 /** The answer where none can be sent for. */
 export const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
 /** What a wait comes to that ends without a whole answer. */
-export function silenceOf({ heard }: Pick<Waiting, 'heard'>): WireAnswer {
-  return heard ? HEARD : TIMEOUT;
+export function silenceOf({ responded }: Pick<Waiting, 'responded'>): WireAnswer {
+  return responded ? RESPONDED : TIMEOUT;
 }
 
 /** The same, where it ends because this host cannot send. */
-export function unsent({ heard }: Waiting): WireAnswer {
-  return heard ? HEARD : NOT_ASKED;
+export function unsent({ responded }: Waiting): WireAnswer {
+  return responded ? RESPONDED : NOT_ASKED;
 }
 
 /** Ends the wait. */

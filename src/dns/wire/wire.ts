@@ -1,6 +1,6 @@
 /**
  * One question to one server: UDP first, TCP where the answer was truncated, once more where nobody answers. Made for
- * thousands of questions a second: a few shared sockets, one look into a table for each answer, one timer for all that
+ * thousands of questions a second: a few shared sockets, one lookup in a table for each answer, one timer for all that
  * wait, and what is asked in one turn of the event loop sent together.
  */
 import { setMaxListeners } from 'node:events';
@@ -123,7 +123,7 @@ function start(
     resolve,
     askedAt,
     dueAt: Math.min(askedAt + timeoutMs, budget.deadline),
-    heard: false,
+    responded: false,
     socket,
     exchange,
   };

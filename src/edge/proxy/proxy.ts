@@ -80,7 +80,7 @@ export function createProxy(
 
   return {
     async pass(exchange) {
-      const isAllowed = await reach.judge();
+      const isAllowed = await reach.decide();
       if (hasLeft(exchange)) return; // or was cut off, while the route was looked up
       if (isLoop(exchange.request.headers)) return giveUp(exchange, pages.loop);
       try {

@@ -5,12 +5,12 @@
 import type { Socket } from 'node:net';
 import type { EdgeLimits } from '../deps.ts';
 
-/** How often a connection is looked at within the time that it is judged by. */
-const LOOKS = 12;
+/** How often a connection is checked within the time that it is judged by. */
+const ROUNDS = 12;
 
-/** A connection for which something was waiting at the last look, and at those before it. */
+/** A connection for which something was waiting at the last check, and at those before it. */
 type Waiting = {
-  readonly looks: number;
+  readonly rounds: number;
   /** Bytes that the visitor had taken at the first of them. */
   readonly takenThen: number;
 };
@@ -30,13 +30,13 @@ export function createReaderWatch({
   function scheduleRound(): void {
     if (isRoundDue || connections.size === 0) return;
     isRoundDue = true;
-    setTimeout(round, readMs / LOOKS).unref();
+    setTimeout(round, readMs / ROUNDS).unref();
   }
 
   function round(): void {
     isRoundDue = false;
     for (const [socket, before] of connections) {
-      const found = lookAgain(before, takenBy(socket), readBytesMin);
+      const found = progressOf(before, takenBy(socket), readBytesMin);
       if (found === 'too_slow') socket.destroy();
       else connections.set(socket, found);
     }
@@ -57,15 +57,15 @@ function takenBy({ bytesWritten, writableLength }: Socket): number | null {
   return writableLength === 0 ? null : bytesWritten - writableLength;
 }
 
-/** What is known of a connection after one more look at it; `taken` as takenBy says. */
-export function lookAgain(
+/** What is known of a connection after one more check of it; `taken` as takenBy says. */
+export function progressOf(
   before: Waiting | null,
   taken: number | null,
   bytesMin: number,
 ): Waiting | 'too_slow' | null {
   if (taken === null) return null;
-  if (before === null) return { looks: 0, takenThen: taken };
-  const looks = before.looks + 1;
-  if (looks < LOOKS) return { ...before, looks };
-  return taken - before.takenThen < bytesMin ? 'too_slow' : { looks: 0, takenThen: taken };
+  if (before === null) return { rounds: 0, takenThen: taken };
+  const rounds = before.rounds + 1;
+  if (rounds < ROUNDS) return { ...before, rounds };
+  return taken - before.takenThen < bytesMin ? 'too_slow' : { rounds: 0, takenThen: taken };
 }

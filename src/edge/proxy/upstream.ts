@@ -55,7 +55,7 @@ export function createUpstreams({ lookup }: Pick<UpstreamReach, 'lookup'>): Upst
         port: url.port,
         path: url.pathname.replace(/\/$/, '') + target.path,
         headers: upstreamHeaders(request, target.authority, primary),
-        lookup: judgedLookup(url, lookup, isAllowed),
+        lookup: guardedLookup(url, lookup, isAllowed),
       };
       if (url.protocol !== 'https:') return httpRequest({ ...options, agent: http });
       // Without this Node would ask the deploy for the customer's domain, which stands in Host.
@@ -75,7 +75,7 @@ export type IsAllowed = (address: string) => boolean;
 export type UpstreamReach = {
   readonly lookup: Lookup;
   /** What the addresses of one request are judged by. */
-  readonly judge: () => Promise<IsAllowed>;
+  readonly decide: () => Promise<IsAllowed>;
 };
 
 /** A deploy is at an address that it must not be at; `message` says what to do, for whoever runs the edge. */
@@ -95,13 +95,13 @@ export function upstreamReach(
   let own: readonly string[] | null = null;
   return {
     lookup: createLookup(dns.servers),
-    async judge() {
-      const told = ownAddresses().then((addresses) => {
+    async decide() {
+      const resolved = ownAddresses().then((addresses) => {
         own = addresses;
         return addresses;
       });
-      told.catch(() => {}); // where nobody waits for it; the next request asks again
-      const known = own ?? (await told);
+      resolved.catch(() => {}); // where nobody waits for it; the next request asks again
+      const known = own ?? (await resolved);
       return (address) => isNamed(address) || (isPublic(address) && !isOwn(address, known));
     },
   };
@@ -117,7 +117,7 @@ export function refuseLiteral(url: URL, isAllowed: IsAllowed): void {
  * Gives a socket the addresses that were judged, so that the name is not resolved a second time (DNS rebinding). One that is
  * not allowed spoils them all: which one is connected to is up to who answers first.
  */
-export function judgedLookup(url: URL, lookup: Lookup, isAllowed: IsAllowed): LookupFunction {
+export function guardedLookup(url: URL, lookup: Lookup, isAllowed: IsAllowed): LookupFunction {
   return (hostname, { all }, give) => {
     const fail = (error: NodeJS.ErrnoException) => give(error, all === true ? [] : '');
     addressesOf(url, lookup).then((addresses) => {

@@ -1,13 +1,13 @@
 /** What an edge process remembers of names, within bounds, and whether it still counts (src/core/operations/route-memory.ts). */
 import { LRUCache } from 'lru-cache';
-import type { EdgeRoute, RouteNews } from '../../core/operations/edge-route.ts';
+import type { EdgeRoute, RouteNotification } from '../../core/operations/edge-route.ts';
 import {
-  deaf,
-  type Hearing,
-  judgeMemory,
-  listenAnew,
+  classifyMemory,
   type MemoryVerdict,
   memoryTimes,
+  resubscribe,
+  type Subscription,
+  unsubscribed,
 } from '../../core/operations/route-memory.ts';
 import type { EdgeDeps } from '../deps.ts';
 
@@ -28,7 +28,7 @@ export type Memories = {
   readonly recall: (hostname: string) => Recalled | null;
   /** In the place of what was known; `readAt`: when the question was asked. */
   readonly keep: (hostname: string, route: EdgeRoute | null, readAt: number) => void;
-  readonly hear: (news: RouteNews) => void;
+  readonly notify: (notification: RouteNotification) => void;
   readonly sizes: () => { readonly known: number; readonly unknown: number };
 };
 
@@ -40,7 +40,7 @@ export function createMemories(clock: () => number, freshMs: number): Memories {
   const unknown = new LRUCache<string, Memory>({ max: UNKNOWN_MAX });
   const projects = createProjectChanges();
   const times = { ...memoryTimes, freshMs };
-  let hearing: Hearing = deaf;
+  let subscription: Subscription = unsubscribed;
 
   return {
     recall(hostname) {
@@ -48,7 +48,7 @@ export function createMemories(clock: () => number, freshMs: number): Memories {
       if (memory === undefined) return null;
       const { route, readAt } = memory;
       const isOutdated = memory.isOutdated || readAt <= projects.changedAt(route);
-      const verdict = judgeMemory({ readAt, isOutdated }, hearing, clock(), times);
+      const verdict = classifyMemory({ readAt, isOutdated }, subscription, clock(), times);
       return verdict === 'forget' ? null : { route, verdict };
     },
     keep(hostname, route, readAt) {
@@ -56,29 +56,29 @@ export function createMemories(clock: () => number, freshMs: number): Memories {
       other.delete(hostname);
       place.set(hostname, { route, readAt, isOutdated: false });
     },
-    hear(news) {
-      if ('hostname' in news) {
-        unknown.delete(news.hostname);
-        const memory = known.peek(news.hostname);
+    notify(notification) {
+      if ('hostname' in notification) {
+        unknown.delete(notification.hostname);
+        const memory = known.peek(notification.hostname);
         // What changed stays, for the case that the database cannot be asked what it is now.
         if (memory !== undefined) memory.isOutdated = true;
-        if (news.kind === 'gone') known.delete(news.hostname);
-      } else if (news.kind === 'project_changed') {
-        projects.note(news.projectId, clock());
+        if (notification.kind === 'gone') known.delete(notification.hostname);
+      } else if (notification.kind === 'project_changed') {
+        projects.note(notification.projectId, clock());
       } else {
-        hearing = heard(hearing, news);
+        subscription = afterNotification(subscription, notification);
       }
     },
     sizes: () => ({ known: known.size, unknown: unknown.size }),
   };
 }
 
-function heard(
-  before: Hearing,
-  news: Extract<RouteNews, { kind: 'listening' | 'complete' }>,
-): Hearing {
-  if (news.kind === 'listening') return listenAnew(before, news.since);
-  return { ...before, completeUntil: news.until };
+function afterNotification(
+  before: Subscription,
+  notification: Extract<RouteNotification, { kind: 'listening' | 'complete' }>,
+): Subscription {
+  if (notification.kind === 'listening') return resubscribe(before, notification.since);
+  return { ...before, completeUntil: notification.until };
 }
 
 /** When each project's routes changed last; instead of searching for the names of one among all. */
@@ -113,18 +113,18 @@ export type Outage = {
 
 type OutageDeps = Pick<EdgeDeps, 'isDatabaseAway' | 'log'> & { readonly clock: () => number };
 
-/** `retryMs`: between two tries, and between two looks whether the database is there. */
+/** `retryMs`: between two tries, and between two checks whether the database is there. */
 export function createOutage({ isDatabaseAway, log, clock }: OutageDeps, retryMs: number): Outage {
   let triedAt: number | null = null;
   let isAway = false;
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  let looking: Promise<boolean> | null = null;
+  let probedAt = Number.NEGATIVE_INFINITY;
+  let probing: Promise<boolean> | null = null;
 
-  function look(): void {
-    if (looking !== null || clock() - lookedAt < retryMs) return;
-    lookedAt = clock();
-    looking = isDatabaseAway().then((found) => {
-      looking = null;
+  function probe(): void {
+    if (probing !== null || clock() - probedAt < retryMs) return;
+    probedAt = clock();
+    probing = isDatabaseAway().then((found) => {
+      probing = null;
       isAway = found && triedAt !== null; // it may have answered meanwhile
       return isAway;
     });
@@ -134,7 +134,7 @@ export function createOutage({ isDatabaseAway, log, clock }: OutageDeps, retryMs
     begin(err) {
       if (triedAt === null) log.warn({ err }, 'routes cannot be read; those known are served on');
       triedAt = clock();
-      look();
+      probe();
     },
     end() {
       if (triedAt !== null) log.warn({}, 'routes can be read again');
@@ -142,11 +142,11 @@ export function createOutage({ isDatabaseAway, log, clock }: OutageDeps, retryMs
       isAway = false;
     },
     isBridged: (verdict) => triedAt !== null && (verdict === 'ask' || isAway),
-    mayBridge: async (verdict) => verdict === 'ask' || (looking ?? isAway),
+    mayBridge: async (verdict) => verdict === 'ask' || (probing ?? isAway),
     takeTurn() {
       if (triedAt === null || clock() - triedAt < retryMs) return false;
       triedAt = clock();
-      look();
+      probe();
       return true;
     },
   };

@@ -2,7 +2,7 @@
  * Where the edge asks for routes: from memory where that counts, else of the database; and from memory once more while the
  * database cannot be asked, so that visitors outlast its outage (docs/decisions/0017).
  */
-import type { EdgeRoute, RouteNews } from '../../core/operations/edge-route.ts';
+import type { EdgeRoute, RouteNotification } from '../../core/operations/edge-route.ts';
 import type { EdgeDeps, EdgeLimits } from '../deps.ts';
 import {
   createMemories,
@@ -15,7 +15,7 @@ import {
 export type Routes = {
   /** Null: unknown, removed, or not held. Rejects as the look-up does where it fails and nothing is known from before. */
   readonly find: (hostname: string) => Promise<EdgeRoute | null>;
-  readonly hear: (news: RouteNews) => void;
+  readonly notify: (notification: RouteNotification) => void;
   /** How many names are remembered. */
   readonly sizes: Memories['sizes'];
 };
@@ -54,9 +54,9 @@ export function createRoutes(deps: RoutesDeps, limits: RoutesLimits): Routes {
 
   return {
     find,
-    hear(news) {
-      memories.hear(news);
-      if ('hostname' in news) flights.outdate(news.hostname);
+    notify(notification) {
+      memories.notify(notification);
+      if ('hostname' in notification) flights.outdate(notification.hostname);
     },
     sizes: memories.sizes,
   };

@@ -13,7 +13,7 @@ export type ClientHello = {
   readonly protocols: readonly string[];
 };
 
-/** `bytes`: so many, counted from the start, must be there before another look can say more. */
+/** `bytes`: so many, counted from the start, must be there before parsing again can say more. */
 export type HelloRead =
   | { readonly kind: 'hello'; readonly hello: ClientHello }
   | { readonly kind: 'needs'; readonly bytes: number }
@@ -119,11 +119,11 @@ function vector(data: Buffer, at: number, prefix: number): Buffer {
 export type Divert = (hello: ClientHello) => ((socket: Socket) => Promise<boolean>) | null;
 
 /**
- * Puts a look before the server's own handshakes. A ClientHello that is not there after `helloMs` ends its connection;
+ * Puts a check before the server's own handshakes. A ClientHello that is not there after `helloMs` ends its connection;
  * what is none goes to TLS, which refuses it. Whoever is diverted has the connection when the promise gives true;
  * where it gives false TLS has it as if nothing had been. It must not reject.
  */
-export function lookBeforeHandshake(server: Server, helloMs: number, divert: Divert): void {
+export function readBeforeHandshake(server: Server, helloMs: number, divert: Divert): void {
   // Node's own listener begins the handshake (tls, event `connection`: connections may be injected by it).
   const own = server.listeners('connection');
   server.removeAllListeners('connection');
@@ -150,7 +150,7 @@ export function lookBeforeHandshake(server: Server, helloMs: number, divert: Div
 function onHello(socket: Socket, found: (hello: ClientHello | null) => void): void {
   let held: Buffer | null = null;
   let needs = 0;
-  socket.on('data', function look(chunk: Buffer) {
+  socket.on('data', function onData(chunk: Buffer) {
     held = held === null ? chunk : Buffer.concat([held, chunk]);
     if (held.length < needs) return;
     const read = readClientHello(held);
@@ -158,7 +158,7 @@ function onHello(socket: Socket, found: (hello: ClientHello | null) => void): vo
       needs = read.bytes;
       return;
     }
-    socket.off('data', look).pause().unshift(held);
+    socket.off('data', onData).pause().unshift(held);
     found(read.kind === 'hello' ? read.hello : null);
   });
 }

@@ -81,15 +81,15 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
   function lookUp(name: string, id: string | null): Promise<Known | null> {
     const shared = underWay.get(name);
     if (shared !== undefined) return shared;
-    const isCurrent = () => underWay.get(name) === looking;
-    const looking = load(name, id)
+    const isCurrent = () => underWay.get(name) === loading;
+    const loading = load(name, id)
       .then((found) => {
         if (found !== null && isCurrent()) known.set(name, found);
         return found;
       })
       .finally(() => void (isCurrent() && underWay.delete(name)));
-    underWay.set(name, looking);
-    return looking;
+    underWay.set(name, loading);
+    return loading;
   }
 
   async function recognise(token: string): Promise<Authentication> {

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../db/engine/client.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
-import { createTelling } from './telling.ts';
+import { createReporting } from './telling.ts';
 import {
   createWindows,
   type Limit,
@@ -29,7 +29,7 @@ export type RateLimiters = {
   /** By what `addressGroup` makes of the client's address (src/net/client-address.ts). */
   readonly perAddress: RateLimiter;
   /** Tells the store now and not with the next interval; settles once its answer is known here. Never rejects. */
-  tell(): Promise<void>;
+  report(): Promise<void>;
   /** Lets go of the store. Close it before the database. */
   close(): Promise<void>;
 };
@@ -61,11 +61,11 @@ export function openRateLimiters(
       createRateLimiter(ofKeys, now),
       createRateLimiter(ofAddresses, now),
     ];
-    return { perKey, perAddress, tell: async () => {}, close: async () => {} };
+    return { perKey, perAddress, report: async () => {}, close: async () => {} };
   }
   const keys = windowsOf(ofKeys, true);
   const addresses = windowsOf(ofAddresses, true);
-  const telling = createTelling({ store, log, now }, [
+  const reporting = createReporting({ store, log, now }, [
     { windows: keys, ledger: store.ledger(ofKeys) },
     { windows: addresses, ledger: store.ledger(ofAddresses) },
   ]);
@@ -73,15 +73,15 @@ export function openRateLimiters(
     ...limit,
     take(id) {
       const taken = windows.take(id, now().getTime());
-      telling.wake();
+      reporting.wake();
       return taken;
     },
   });
   return {
     perKey: counting(ofKeys, keys),
     perAddress: counting(ofAddresses, addresses),
-    tell: telling.tell,
-    close: telling.close,
+    report: reporting.report,
+    close: reporting.close,
   };
 }
 

@@ -5,16 +5,16 @@ import type { Ledger, RateLimitStore, Windows } from './windows.ts';
 /** The windows of one limit, and where they are told. */
 export type Shared = { readonly windows: Windows; readonly ledger: Ledger };
 
-export type Telling = {
+export type Reporting = {
   /** Something was taken: a round is to come. Cheap enough for every request. */
   wake(): void;
   /** A round now. Never rejects. */
-  tell(): Promise<void>;
+  report(): Promise<void>;
   /** Waits for the round under way, and closes the store. */
   close(): Promise<void>;
 };
 
-export type TellingDeps = {
+export type ReportingDeps = {
   readonly store: RateLimitStore;
   readonly log: Pick<Logger, 'warn' | 'info'>;
   readonly now: () => Date;
@@ -25,14 +25,14 @@ const GATHER_MS = 100;
 /** While the store is away, it is asked about one id of each limit as often as this. */
 const RETRY_MS = 1_000;
 /** Our choice: commands of one round and limit, 250 a second, so that no flood of addresses becomes one of the store. */
-const MAX_TELLS = 25;
+const MAX_REPORTS = 25;
 const SWEEP_MS = 60_000;
 
 /**
  * A round begins GATHER_MS after the first request that it will tell, never before the last one has ended. What could not
  * be told is not told again, because it may have been counted; this process goes on counting it for itself.
  */
-export function createTelling({ store, log, now }: TellingDeps, limits: readonly Shared[]) {
+export function createReporting({ store, log, now }: ReportingDeps, limits: readonly Shared[]) {
   let isAway = false;
   let isAwaited = false;
   let isClosed = false;
@@ -43,7 +43,7 @@ export function createTelling({ store, log, now }: TellingDeps, limits: readonly
   function wake(): void {
     if (isAwaited || isClosed) return;
     isAwaited = true;
-    timer = setTimeout(() => void tell().then(settled), isAway ? RETRY_MS : GATHER_MS).unref();
+    timer = setTimeout(() => void report().then(settled), isAway ? RETRY_MS : GATHER_MS).unref();
   }
 
   function settled(): void {
@@ -51,15 +51,15 @@ export function createTelling({ store, log, now }: TellingDeps, limits: readonly
     if (limits.some(({ windows }) => windows.isDue)) wake();
   }
 
-  function tell(): Promise<void> {
-    round = round.then(tellAll);
+  function report(): Promise<void> {
+    round = round.then(reportAll);
     return round;
   }
 
-  async function tellAll(): Promise<void> {
+  async function reportAll(): Promise<void> {
     if (isClosed) return;
-    const max = isAway ? 1 : MAX_TELLS;
-    const results = await Promise.allSettled(limits.flatMap((limit) => tellOf(limit, max, now)));
+    const max = isAway ? 1 : MAX_REPORTS;
+    const results = await Promise.allSettled(limits.flatMap((limit) => reportOf(limit, max, now)));
     if (isClosed || results.length === 0) return;
     const failed = results.find((result) => result.status === 'rejected');
     if (isAway === (failed !== undefined)) return;
@@ -69,9 +69,9 @@ export function createTelling({ store, log, now }: TellingDeps, limits: readonly
     else log.info({}, 'rate limits are counted together again');
   }
 
-  const telling: Telling = {
+  const reporting: Reporting = {
     wake,
-    tell,
+    report,
     async close() {
       isClosed = true;
       clearTimeout(timer);
@@ -80,12 +80,12 @@ export function createTelling({ store, log, now }: TellingDeps, limits: readonly
       await store.close();
     },
   };
-  return telling;
+  return reporting;
 }
 
-function tellOf({ windows, ledger }: Shared, max: number, now: () => Date): Promise<void>[] {
-  return windows.due(max, now().getTime()).map(async (tell) => {
-    const counted = await ledger(tell.window.id, tell.points);
-    windows.heard(tell, counted, now().getTime());
+function reportOf({ windows, ledger }: Shared, max: number, now: () => Date): Promise<void>[] {
+  return windows.due(max, now().getTime()).map(async (report) => {
+    const counted = await ledger(report.window.id, report.points);
+    windows.acknowledge(report, counted, now().getTime());
   });
 }

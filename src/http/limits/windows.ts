@@ -17,7 +17,7 @@ export type Taken = {
 };
 
 /** Requests of one id that the store is to add to its count. */
-export type Tell = { readonly window: Window; readonly points: number };
+export type Report = { readonly window: Window; readonly points: number };
 
 /** What the store counts for an id over all processes, and for how long still. */
 export type Counted = { readonly used: number; readonly msLeft: number };
@@ -25,9 +25,9 @@ export type Counted = { readonly used: number; readonly msLeft: number };
 export type Windows = {
   take(id: string, at: number): Taken;
   /** At most `max` ids that the store has not heard of; they count as told. */
-  due(max: number, at: number): readonly Tell[];
+  due(max: number, at: number): readonly Report[];
   /** Renews the view of an id by the store's answer. Without an answer, nothing needs to be done: own counts stay. */
-  heard(tell: Tell, counted: Counted, at: number): void;
+  acknowledge(report: Report, counted: Counted, at: number): void;
   /** Whether `due` has something to give. */
   readonly isDue: boolean;
 };
@@ -45,9 +45,9 @@ export type Window = {
   /** Taken in this process. */
   own: number;
   /** Of `own`, what the store has not been told. */
-  unsaid: number;
+  unreported: number;
   /** Of `own`, what the store has answered to. */
-  told: number;
+  reported: number;
   /** Taken in other processes, as far as the store has said. */
   others: number;
 };
@@ -75,15 +75,15 @@ export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Wi
     const known = windows.get(id);
     // The second condition: a clock that was set back must not prolong a window.
     if (known !== undefined && known.endsAt > at && known.endsAt <= at + windowMs) return known;
-    const begun = { id, endsAt: at + windowMs, own: 0, unsaid: 0, told: 0, others: 0 };
+    const begun = { id, endsAt: at + windowMs, own: 0, unreported: 0, reported: 0, others: 0 };
     windows.set(id, begun);
     return begun;
   }
 
   function note(window: Window): void {
-    window.unsaid += 1;
-    if (window.unsaid === 1) waiting.add(window);
-    if (window.unsaid === urgentAt) urgent.add(window);
+    window.unreported += 1;
+    if (window.unreported === 1) waiting.add(window);
+    if (window.unreported === urgentAt) urgent.add(window);
   }
 
   function* inTurn(): Generator<Window> {
@@ -102,20 +102,20 @@ export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Wi
       return { allowed: true, remaining: left - 1, resetSeconds };
     },
     due(max, at) {
-      const tells: Tell[] = [];
+      const reports: Report[] = [];
       for (const window of inTurn()) {
-        if (tells.length === max) break;
+        if (reports.length === max) break;
         forget(window);
-        if (window.endsAt > at) tells.push({ window, points: window.unsaid });
-        window.unsaid = 0;
+        if (window.endsAt > at) reports.push({ window, points: window.unreported });
+        window.unreported = 0;
       }
-      return tells;
+      return reports;
     },
-    heard({ window, points }, { used, msLeft }, at) {
-      window.told += points;
-      window.others = Math.max(0, used - window.told);
+    acknowledge({ window, points }, { used, msLeft }, at) {
+      window.reported += points;
+      window.others = Math.max(0, used - window.reported);
       // A store that knows less than it was told has lost its window, and ours goes on.
-      if (used >= window.told) window.endsAt = at + Math.min(msLeft, windowMs);
+      if (used >= window.reported) window.endsAt = at + Math.min(msLeft, windowMs);
     },
     get isDue() {
       return waiting.size > 0;

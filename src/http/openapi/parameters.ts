@@ -6,7 +6,7 @@ import type { SchemaWriter } from './json-schema.ts';
 import type { JsonSchema, Parameter, Ref } from './model.ts';
 import { hasEntityTag, takesIdempotencyKey } from './refusals.ts';
 
-/** Headers that many operations look at. The interface document lists none. */
+/** Headers that many operations read. The interface document lists none. */
 export const sharedParameters = {
   'Idempotency-Key': {
     name: 'Idempotency-Key',

@@ -23,7 +23,7 @@ export function refusalsOf(route: Route): ReadonlyMap<number, readonly ErrorCode
   return new Map([...byStatus].sort(([a], [b]) => a - b));
 }
 
-/** Whether an Idempotency-Key is looked at: a POST by somebody (src/http/pipeline/api.ts). */
+/** Whether an Idempotency-Key is read: a POST by somebody (src/http/pipeline/api.ts). */
 export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== null;
 }

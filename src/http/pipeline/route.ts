@@ -157,7 +157,7 @@ export function route<const Path extends string, Body = undefined, Query = undef
   declared: Declaration<Path, Body, Query>,
 ): Route {
   const { handle, query, body, ...rest } = declared;
-  // Where a declaration leaves a schema out, Query or Body is inferred as undefined and never looked at.
+  // Where a declaration leaves a schema out, Query or Body is inferred as undefined and never read.
   const querySchema = (query ?? noQuery) as z.ZodType<Query>;
   const bodySchema = (body ?? z.unknown()) as z.ZodType<Body>;
   const unknownWords = wordsForUnknown(query);

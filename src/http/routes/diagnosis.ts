@@ -2,7 +2,7 @@
 import {
   type Asked,
   type Examine,
-  parseLookedAt,
+  parseExamined,
   parseTarget,
   reportOf,
 } from '../../dns/examine.ts';
@@ -75,7 +75,7 @@ async function askedFor(
   hostname: string,
   given: string | undefined,
 ): Promise<Asked | Refusal> {
-  const parsed = parseLookedAt(hostname, platformDomain);
+  const parsed = parseExamined(hostname, platformDomain);
   if (!parsed.ok) return refuse(parsed.code, parsed.reason);
   const { ascii } = parsed.hostname;
   if (given !== undefined) {

@@ -8,7 +8,7 @@ import type { Observation } from '../../core/diagnosis/observation.ts';
 import { providerOf } from '../../core/diagnosis/providers.ts';
 import { serversShow } from '../../core/diagnosis/shows.ts';
 import { windowEnd } from '../../core/life/ladder.ts';
-import { standingLine, standingOf } from '../../core/life/summary.ts';
+import { summaryLine, summaryOf } from '../../core/life/summary.ts';
 import { toUnicodeName } from '../../core/names/idna.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../../core/names/instructions.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
@@ -32,7 +32,7 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
     unicodeHostname: toUnicodeName(hostname),
     projectId,
     status,
-    summary: summaryOf(domain, certificate, now),
+    summary: summaryView(domain, certificate, now),
     record,
     zone,
     provider: seen === null ? null : providerOf(zoneServers(seen)),
@@ -51,7 +51,7 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   };
 }
 
-/** When its DNS is looked at next: by its own job while it is pending, by a batch later. */
+/** When its DNS is checked next: by its own job while it is pending, by a batch later. */
 export function nextCheckOf({
   status,
   nextCheckAt,
@@ -60,13 +60,13 @@ export function nextCheckOf({
   return status === 'pending' ? nextCheckAt : recheckAt;
 }
 
-function summaryOf(
+function summaryView(
   domain: DomainDetails,
   { expiresAt, nextAttemptAt, problem }: ReturnType<typeof certificateView>,
   now: Date,
 ) {
   const { status, lastCheckedAt, verifiedAt, missedAt } = domain;
-  const standing = standingOf(
+  const summary = summaryOf(
     {
       status,
       findings: findingsIn(domain.findings),
@@ -79,19 +79,19 @@ function summaryOf(
     },
     now,
   );
-  return { line: standingLine(standing), ...standing };
+  return { line: summaryLine(summary), ...summary };
 }
 
-/** As the last look is judged by it: relative to the zone that this found. */
+/** As the last check is judged by it: relative to the zone that this found. */
 function recordOf({ hostname, target, observation }: DomainDetails, seen: Observation | null) {
-  // Also of a look in a shape of before, which had its delegation already.
+  // Also of a check in a shape of before, which had its delegation already.
   const delegation = seen?.delegation ?? delegationIn(observation?.value);
   const zone = delegation === null ? undefined : zoneBelow({ hostname, delegation });
   const record = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
   return { zone: zone ?? splitAtZone(hostname).zone, record };
 }
 
-/** The first observations had no delegation, and a domain that nobody has looked at yet has no observation. */
+/** The first observations had no delegation, and a domain that nobody has checked yet has no observation. */
 function delegationIn(stored: unknown): Observation['delegation'] {
   if (typeof stored !== 'object' || stored === null || !('delegation' in stored)) return null;
   return (stored.delegation as Observation['delegation']) ?? null; // written by src/db/domains/checks.ts and transitions.ts only
@@ -108,8 +108,8 @@ function certificateView(domain: DomainDetails, now: Date) {
     certificates.find((one) => one.status === 'issued' && one.expiresAt && one.expiresAt > now) ??
     certificates.find((one) => one.status === 'ordering');
   const refused = certificates.find((one) => one.status === 'failed' && problemOf(one) !== null);
-  const isNews = shown?.status !== 'issued' || (refused && endOf(refused) > endOf(shown));
-  const problem = isNews ? problemOf(refused) : null;
+  const isNew = shown?.status !== 'issued' || (refused && endOf(refused) > endOf(shown));
+  const problem = isNew ? problemOf(refused) : null;
   return {
     status: shown?.status ?? refused?.status ?? 'none',
     issuedAt: shown?.issuedAt ?? null,

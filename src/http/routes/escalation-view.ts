@@ -28,7 +28,7 @@ export function escalationInWords(
 }
 
 /** The EscalationCase of docs/api.md; null where there are no words for its cause. */
-export function escalationCaseView(row: EscalationRow) {
+export function projectEscalationView(row: EscalationRow) {
   const words = escalationInWords(row, 'operator');
   if (words === null) return null;
   const { id, domain, openedAt, closedAt } = row;

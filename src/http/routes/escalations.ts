@@ -6,12 +6,12 @@ import { refuse } from '../pipeline/errors.ts';
 import type { ApiResponse } from '../pipeline/response.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
-  docsCase,
-  escalationCase,
+  docsEscalation,
   escalationList,
   escalationQuery,
+  projectEscalation,
 } from '../schemas/escalations.ts';
-import { escalationCaseView } from './escalation-view.ts';
+import { projectEscalationView } from './escalation-view.ts';
 
 export type EscalationRoutesDeps = {
   /** The newest first. */
@@ -40,7 +40,7 @@ function listEscalations({ list }: EscalationRoutesDeps): Route {
       status: 200,
       description: 'A page of escalations',
       schema: escalationList,
-      example: [docsCase],
+      example: [docsEscalation],
       headers: { link: 'Where more escalations follow: the next page, as `rel="next"`' },
     },
     handle: ({ query: { limit, status = null, cursor = null } }) =>
@@ -62,13 +62,13 @@ function closeEscalation({ close }: EscalationRoutesDeps): Route {
     success: {
       status: 200,
       description: 'The escalation, closed',
-      schema: escalationCase,
-      example: { ...docsCase, nextAction: null, closedAt: '2026-11-20T12:45:00.000Z' },
+      schema: projectEscalation,
+      example: { ...docsEscalation, nextAction: null, closedAt: '2026-11-20T12:45:00.000Z' },
     },
     refusals: ['escalation_not_found'],
     handle: async ({ params: { escalationId } }) => {
       const closed = isUuid(escalationId) ? await close(escalationId) : null;
-      const body = closed && escalationCaseView(closed);
+      const body = closed && projectEscalationView(closed);
       return body === null ? refuse('escalation_not_found') : { status: 200, body };
     },
   });
@@ -81,7 +81,7 @@ async function page(
   // One more than asked for: it says whether there is a next page.
   const rows = await list({ limit: limit + 1, status, after });
   const shown = rows.slice(0, limit);
-  const body = shown.flatMap((row) => escalationCaseView(row) ?? []);
+  const body = shown.flatMap((row) => projectEscalationView(row) ?? []);
   const last = shown.at(-1);
   if (rows.length <= limit || last === undefined) return { status: 200, body };
   const target = new URLSearchParams({ limit: String(limit), ...(status && { status }) });

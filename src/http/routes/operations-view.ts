@@ -1,9 +1,13 @@
-/** What operators look at, as the API shows it. */
+/** What operators see, as the API shows it. */
 
 import { actors, type FindingCode, severities } from '../../core/diagnosis/findings.ts';
 import { toUnicodeName } from '../../core/names/idna.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
-import { type Attention, attentionOf, type Vitals } from '../../core/operations/operator-tasks.ts';
+import {
+  type OperatorTask,
+  operatorTasksOf,
+  type Vitals,
+} from '../../core/operations/operator-tasks.ts';
 import type { FoundDomain, HourlyEvents, UntoldDomain } from '../../db/operations.ts';
 import type { Overview } from '../../ops/overview.ts';
 
@@ -54,7 +58,7 @@ export function overviewView(overview: Overview) {
 function attention(
   { state, queues, untold }: Overview,
   dnsOperators: readonly OperatorInTrouble[],
-): readonly Attention[] {
+): readonly OperatorTask[] {
   const { certificates } = state;
   const vitals: Vitals = {
     turnAgeSeconds: state.turnAgeSeconds,
@@ -74,7 +78,7 @@ function attention(
       isPaused ? name : [],
     ),
   };
-  return attentionOf(vitals);
+  return operatorTasksOf(vitals);
 }
 
 /** In place of an operator, where nobody told whose the name servers are: no registrable domain has a space. */

@@ -1,4 +1,4 @@
-/** What operators look at in every project, and what they set going again. */
+/** What operators see of every project, and what they restart. */
 import { followUps } from '../../core/life/follow-ups.ts';
 import { toAsciiName } from '../../core/names/idna.ts';
 import {
@@ -30,7 +30,7 @@ import {
 } from '../schemas/operations.ts';
 import { foundExample, overviewExample, watchedExample } from '../schemas/operations-example.ts';
 import { domainView } from './domain-view.ts';
-import { escalationCaseView } from './escalation-view.ts';
+import { projectEscalationView } from './escalation-view.ts';
 import { foundDomainView, overviewView } from './operations-view.ts';
 import { type VerifyDeps, verifyNow } from './verify-now.ts';
 
@@ -214,7 +214,7 @@ async function watchedView(deps: OperationsRoutesDeps, found: WatchedDomain) {
     project: { id: projectId, name: project.name },
     removedAt,
     domain: domainView(found, deps.windowMs, deps.now()),
-    escalation: open ? escalationCaseView({ ...open, domain: { projectId, hostname } }) : null,
+    escalation: open ? projectEscalationView({ ...open, domain: { projectId, hostname } }) : null,
     queueAnswers: jobs !== null,
     work: [...domainQueues, ...sweeps].map((queue) => ({
       queue,

@@ -12,7 +12,7 @@ export type StreamsDeps = EventStreamDeps & {
   readonly slots: Slots;
   readonly watching: Pick<Watching, 'watch'>;
   /** Whether what a request was authorized with may still do what it asked for. */
-  readonly mayGoOn: (authorization: string | undefined) => Promise<boolean>;
+  readonly isStillAuthorized: (authorization: string | undefined) => Promise<boolean>;
   readonly log: {
     error(fields: Readonly<Record<string, unknown>>, message: string): void;
   };
@@ -74,13 +74,13 @@ function opened(
   // At once, even where nobody ever begins to read.
   if (signal.aborted) letGo();
   else signal.addEventListener('abort', letGo, { once: true });
-  const mayGoOn = () => deps.mayGoOn(authorization);
-  const request = { projectId, domainId, checks, after, newest, mayGoOn };
+  const isStillAuthorized = () => deps.isStillAuthorized(authorization);
+  const request = { projectId, domainId, checks, after, newest, isStillAuthorized };
   const text = eventStream(deps, request, signal);
-  return told(deps, text, { requestId, ...(domainId !== null && { domainId }) }, letGo);
+  return encoded(deps, text, { requestId, ...(domainId !== null && { domainId }) }, letGo);
 }
 
-async function* told(
+async function* encoded(
   { log }: StreamsDeps,
   text: AsyncIterable<string>,
   about: { readonly requestId: string; readonly domainId?: string },
@@ -97,7 +97,7 @@ async function* told(
 }
 
 /** True while the key that the stream was opened with is valid and has the scope that opening it takes. */
-export function createMayGoOn(authenticate: Authenticate) {
+export function createIsStillAuthorized(authenticate: Authenticate) {
   return async (authorization: string | undefined): Promise<boolean> => {
     const who = await authenticate(authorization);
     return who.kind === 'ok' && allows(who.key, EVENTS_SCOPE);

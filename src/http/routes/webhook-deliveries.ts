@@ -21,7 +21,7 @@ import {
   withWebhook,
 } from './webhook-owners.ts';
 
-/** Our choice: as many as one look at a list can bear. */
+/** Our choice: as many as a list stays readable with. */
 const DELIVERIES_SHOWN = 200;
 /** Our choice: what a receiver that was down for a day may have missed, and no more than a batch of the queue or two. */
 const REPLAYED_AT_ONCE = 1_000;

@@ -81,7 +81,7 @@ const evidence = z
   })
   .meta({ id: 'EscalationEvidence', description: 'What the cause was told by' });
 
-export const escalationCase = z
+export const projectEscalation = z
   .object({
     id: z.guid().register(wireTypes, { type: 'string', format: 'uuid' }),
     projectId,
@@ -99,7 +99,7 @@ export const escalationCase = z
   .meta({ id: 'EscalationCase', description: 'A domain that gets no certificate, or no next one' });
 
 export const escalationList = z
-  .array(escalationCase)
+  .array(projectEscalation)
   .meta({ id: 'EscalationCases', description: 'Escalations of every project, the newest first' });
 
 export const escalationQuery = z.strictObject({
@@ -118,7 +118,7 @@ export const escalationQuery = z.strictObject({
     .meta({ description: 'Where the page starts: taken from a `Link`, never made by hand' }),
 });
 
-export const docsCase = {
+export const docsEscalation = {
   id: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60',
   projectId: docsDomain.projectId,
   domainId: '0198c1f2-8b20-4e6a-9c3d-1f7a5b2d8e90',

@@ -1,11 +1,11 @@
-/** What operators look at as schemas: the OpenAPI document is made from them. */
+/** What operators see, as schemas: the OpenAPI document is made from them. */
 import { z } from 'zod';
 import { domainQueues, queueNames } from '../../core/operations/jobs.ts';
-import type { AttentionCode, Urgency } from '../../core/operations/operator-tasks.ts';
+import type { OperatorTaskCode, Urgency } from '../../core/operations/operator-tasks.ts';
 import { int64, queryInteger, text, time, uuid, wholeNumber } from '../pipeline/json.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 import { domain, domainStatus, escalationCause, findingCode, severity } from './domains.ts';
-import { escalationCase } from './escalations.ts';
+import { projectEscalation } from './escalations.ts';
 import { event } from './events.ts';
 import { projectId } from './projects.ts';
 
@@ -16,7 +16,7 @@ const listed = { id: domainId, hostname, projectId };
 
 const attention = z
   .object({
-    code: explainedEnum('AttentionCode', 'What is wrong', {
+    code: explainedEnum('OperatorTaskCode', 'What is wrong', {
       queue_away: 'The queue does not answer',
       no_worker: 'No worker takes its turns',
       queue_paused: 'Somebody has paused a queue, and nothing in it runs',
@@ -27,7 +27,7 @@ const attention = z
       jobs_set_aside: 'Jobs went wrong again and again',
       certificates_end_soon: 'Certificates end within a week',
       dns_operator_silent: 'An operator of name servers does not answer about many domains',
-    } satisfies Readonly<Record<AttentionCode, string>>),
+    } satisfies Readonly<Record<OperatorTaskCode, string>>),
     urgency: explainedEnum('Urgency', 'How soon somebody has to look', {
       act: 'Customers are affected, or will be within a day',
       watch: 'It may pass by itself',
@@ -227,7 +227,7 @@ export const watchedDomain = z
     project: z.object({ id: projectId, name: z.string() }),
     removedAt: z.nullable(time()).meta({ description: 'Null while it is attached' }),
     domain,
-    escalation: z.nullable(escalationCase).meta({ description: 'The open one' }),
+    escalation: z.nullable(projectEscalation).meta({ description: 'The open one' }),
     queueAnswers: z.boolean(),
     work: z.array(work),
     timeline: z.array(event).meta({ description: 'The newest 200 events, the newest first' }),

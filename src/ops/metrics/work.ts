@@ -67,7 +67,7 @@ export function createOrderMetrics(registry: Registry): OrderCounters {
 }
 
 /** A check that has been saved. */
-export type CheckTold = {
+export type CountedCheck = {
   /** `unchanged`: a few questions found what the check before found, and nothing was judged anew. */
   readonly verdict: Verdict | 'unchanged';
   readonly appeared: readonly FindingCode[];
@@ -75,7 +75,7 @@ export type CheckTold = {
   readonly unseenSeconds: number | null;
 };
 
-export type CountCheck = (check: CheckTold) => void;
+export type CountCheck = (check: CountedCheck) => void;
 
 const verdicts = ['right', 'wrong', 'unknown', 'unchanged'] as const;
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Diagnosis } from '../../../src/core/diagnosis/diagnosis.ts';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, ServerView } from '../../../src/core/diagnosis/observation.ts';
-import { judgeCheck } from '../../../src/core/life/check.ts';
+import { decideCheck } from '../../../src/core/life/check.ts';
 import { createCheckStore } from '../../../src/db/domains/checks.ts';
 import type { Database } from '../../../src/db/engine/client.ts';
 import { createCertificateStore } from '../../../src/db/issuance/certificates.ts';
@@ -82,7 +82,7 @@ export async function look(
     escalateAfterMs: HOUR / 2,
     jitter: 0.5,
   };
-  const outcome = judgeCheck(domain, diagnosis, rules);
+  const outcome = decideCheck(domain, diagnosis, rules);
   await checks.save({ domain, observation, outcome, at });
 }
 

@@ -172,7 +172,7 @@ describe('a server that does not keep the case of a question', () => {
       reply(responseTo(query, { name: swapCase(nameIn(query)) }));
     });
     const answer = await openWire({ timeoutMs: 50 }).ask(longQuestion, server);
-    expect(answer).toEqual({ kind: 'timeout', heard: true });
+    expect(answer).toEqual({ kind: 'timeout', responded: true });
     expect(asks).toBe(2);
   });
 
@@ -184,7 +184,7 @@ describe('a server that does not keep the case of a question', () => {
       openWire().ask(longQuestion, server, {
         budget: startBudget({ ...defaultLimits, questions }),
       });
-    expect(await ask(1)).toEqual({ kind: 'timeout', heard: true });
+    expect(await ask(1)).toEqual({ kind: 'timeout', responded: true });
     expect(await ask(2)).toMatchObject({ kind: 'response' });
   });
 

@@ -50,7 +50,7 @@ describe('a question', () => {
     const short = allow({ bytes: bytes - 1 });
     expect(await openWire().ask(textQuestion, dns, { budget: short })).toEqual({
       kind: 'timeout',
-      heard: true,
+      responded: true,
     });
   });
 
@@ -85,7 +85,10 @@ describe('a question', () => {
     const server = await openTruncating(behave);
     const budget = allow({ bytes: 20_000 });
     const wire = openWire({ timeoutMs: 60_000, tcpTimeoutMs: 60_000 });
-    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout', heard: true });
+    expect(await wire.ask(question, server, { budget })).toEqual({
+      kind: 'timeout',
+      responded: true,
+    });
     expect(budget.bytesLeft).toBeGreaterThan(-4096);
   });
 
@@ -93,7 +96,10 @@ describe('a question', () => {
     const server = await openTruncating(() => {});
     const wire = openWire({ timeoutMs: 60_000, tcpTimeoutMs: 60_000 });
     const budget = allow({ ms: 100 });
-    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout', heard: true });
+    expect(await wire.ask(question, server, { budget })).toEqual({
+      kind: 'timeout',
+      responded: true,
+    });
   });
 });
 
@@ -103,7 +109,10 @@ describe('a server that truncates', () => {
     const server = await openTruncating(serve);
     const [budget, wire] = [startBudget(defaultLimits), openWire()];
     expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
-    expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout', heard: true });
+    expect(await wire.ask(question, server, { budget })).toEqual({
+      kind: 'timeout',
+      responded: true,
+    });
     expect(seen.connections).toBe(1);
     expect(spent(budget, defaultLimits).questions).toBe(3);
   });

@@ -46,7 +46,7 @@ describe('an answer', () => {
 
   it('that is truncated is no answer where nobody answers over TCP, but the server was heard', async () => {
     const server = await openRaw((query, reply) => reply(responseTo(query, { flags: 0x0600 })));
-    expect(await openWire().ask(question, server)).toEqual({ kind: 'timeout', heard: true });
+    expect(await openWire().ask(question, server)).toEqual({ kind: 'timeout', responded: true });
   });
 
   it('over TCP to another question is malformed: nobody but the server can have sent it', async () => {

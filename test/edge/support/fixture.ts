@@ -46,7 +46,7 @@ export const everywhere: UpstreamReach = {
   lookup: async (name) => {
     throw new Error(`${name} was looked up`);
   },
-  judge: async () => () => true,
+  decide: async () => () => true,
 };
 
 /** All of them come from one address. */

@@ -66,8 +66,8 @@ export function startRoutes() {
       return release;
     },
     /** Everything told until now has been heard. */
-    hear(): void {
-      routes.hear({ kind: 'complete', until: db.now });
+    notify(): void {
+      routes.notify({ kind: 'complete', until: db.now });
     },
     upstream: async (hostname = name) => (await routes.find(hostname))?.upstream,
   });

@@ -76,9 +76,9 @@ for (const { name, available } of shared) {
       const storage = await fresh();
       const [one, other] = [await startProcess(storage), await startProcess(storage)];
       expect(take(one, 9)).toMatchObject({ allowed: true, remaining: 1 });
-      await one.limits.tell();
+      await one.limits.report();
       expect(take(other, 1)).toMatchObject({ allowed: true, remaining: 9 }); // it could not know yet
-      await other.limits.tell();
+      await other.limits.report();
       expect(take(other, 1)).toMatchObject({ allowed: false, remaining: 0 });
       expect(take(one, 2)).toMatchObject({ allowed: false }); // its tenth, which is one too many over both
       expect([...one.said, ...other.said]).toEqual([]);
@@ -90,9 +90,9 @@ for (const { name, available } of shared) {
       take(process, 7);
       process.limits.perAddress.take('2001:db8::/64');
       const prefix = name === 'postgres_redis' ? 'signpost:rl:' : '';
-      const told = { [`${prefix}address:2001:db8::/64`]: 1, [`${prefix}key:k1`]: 7 };
+      const reported = { [`${prefix}address:2001:db8::/64`]: 1, [`${prefix}key:k1`]: 7 };
       await eventually(async () => Object.keys(await stored(storage)).length === 2);
-      expect(await stored(storage)).toEqual(told);
+      expect(await stored(storage)).toEqual(reported);
       take(process, 3);
       await eventually(async () => (await stored(storage))[`${prefix}key:k1`] === 10);
     });
@@ -108,15 +108,15 @@ for (const { name, available } of shared) {
       const storage = await fresh();
       const [one, other] = [await startProcess(storage, 8), await startProcess(storage, 8)];
       take(one, 10);
-      await one.limits.tell();
+      await one.limits.report();
       take(other, 1);
-      await other.limits.tell();
+      await other.limits.report();
       expect(take(one, 1)).toMatchObject({ allowed: false });
       expect(take(other, 1)).toMatchObject({ allowed: false });
       await eventually(() => take(one, 1)?.allowed === true);
-      await one.limits.tell();
+      await one.limits.report();
       await eventually(() => take(other, 1)?.allowed === true);
-      await other.limits.tell();
+      await other.limits.report();
       expect(take(other, 1)).toMatchObject({ allowed: true });
     });
 
@@ -124,11 +124,11 @@ for (const { name, available } of shared) {
       const storage = await fresh();
       const process = await startProcess(storage);
       take(process, 1);
-      await process.limits.tell();
+      await process.limits.report();
       take(process, 1);
       await process.limits.close();
       expect(take(process, 1)).toMatchObject({ allowed: true, remaining: 7 });
-      await process.limits.tell();
+      await process.limits.report();
       expect(Object.values(await stored(storage))).toEqual([1]);
       expect(process.said).toEqual([]);
     });
@@ -181,11 +181,11 @@ describe('while the store is away', () => {
     // A window that lasts longer than any outage here.
     const [one, other] = [await startProcess(storage, 600), await startProcess(storage, 600)];
     take(one, 2);
-    await one.limits.tell();
+    await one.limits.report();
     await stop();
     for (let round = 0; round < 3; round += 1) {
       take(one, 1);
-      await one.limits.tell();
+      await one.limits.report();
     }
     expect(one.said).toEqual([alone]); // once, however often it was tried
     expect(take(one, 5)).toMatchObject({ allowed: true, remaining: 0 });
@@ -198,9 +198,9 @@ describe('while the store is away', () => {
     expect(one.said).toEqual([alone, together]);
     expect(take(one, 1)).toMatchObject({ allowed: false });
     take(one, 10, 'k2');
-    await one.limits.tell();
+    await one.limits.report();
     take(other, 1, 'k2');
-    await other.limits.tell();
+    await other.limits.report();
     expect(take(other, 1, 'k2')).toMatchObject({ allowed: false });
   }
 

@@ -9,10 +9,10 @@ function take(windows: Windows, id: string, times = 1, at = 0) {
 }
 
 /** Tells a store that answers with these, and hears it; what was told. */
-function tell(windows: Windows, used: number, msLeft: number, at = 0): readonly number[] {
-  const tells = windows.due(10, at);
-  for (const each of tells) windows.heard(each, { used, msLeft }, at);
-  return tells.map(({ points }) => points);
+function report(windows: Windows, used: number, msLeft: number, at = 0): readonly number[] {
+  const reports = windows.due(10, at);
+  for (const each of reports) windows.acknowledge(each, { used, msLeft }, at);
+  return reports.map(({ points }) => points);
 }
 
 describe('what the store is told', () => {
@@ -72,14 +72,14 @@ describe('what the store answers', () => {
   test('adds what other processes took', () => {
     const windows = windowsOf(10);
     take(windows, 'a', 2);
-    tell(windows, 2 + 5, windowMs);
+    report(windows, 2 + 5, windowMs);
     expect(take(windows, 'a')).toEqual({ allowed: true, remaining: 2, resetSeconds: 60 });
   });
 
   test('refuses, where they took it all', () => {
     const windows = windowsOf(10);
     take(windows, 'a');
-    tell(windows, 11, 20_000);
+    report(windows, 11, 20_000);
     expect(take(windows, 'a')).toEqual({ allowed: false, remaining: 0, resetSeconds: 20 });
     expect(take(windows, 'a', 1, 20_000)).toMatchObject({ allowed: true, remaining: 9 });
   });
@@ -87,11 +87,11 @@ describe('what the store answers', () => {
   test('counts what was taken between the question and the answer', () => {
     const windows = windowsOf(10);
     take(windows, 'a', 2);
-    const tells = windows.due(10, 0);
+    const reports = windows.due(10, 0);
     take(windows, 'a', 3);
-    for (const each of tells) windows.heard(each, { used: 6, msLeft: windowMs }, 0);
+    for (const each of reports) windows.acknowledge(each, { used: 6, msLeft: windowMs }, 0);
     expect(take(windows, 'a')).toMatchObject({ remaining: 10 - 4 - 5 - 1 });
-    expect(tell(windows, 6 + 4, windowMs)).toEqual([4]);
+    expect(report(windows, 6 + 4, windowMs)).toEqual([4]);
     expect(take(windows, 'a')).toMatchObject({ allowed: false });
   });
 
@@ -100,14 +100,14 @@ describe('what the store answers', () => {
     take(windows, 'a', 4);
     expect(windows.due(10, 0)).toMatchObject([{ points: 4 }]); // and no answer comes
     take(windows, 'a');
-    expect(tell(windows, 1 + 2, windowMs)).toEqual([1]);
+    expect(report(windows, 1 + 2, windowMs)).toEqual([1]);
     expect(take(windows, 'a')).toMatchObject({ remaining: 10 - 5 - 2 - 1 });
   });
 
   test('ends the window when it ends for all', () => {
     const windows = windowsOf(10);
     take(windows, 'a');
-    tell(windows, 4, 5_000);
+    report(windows, 4, 5_000);
     expect(take(windows, 'a', 1, 4_999)).toMatchObject({ remaining: 5, resetSeconds: 1 });
     expect(take(windows, 'a', 1, 5_000)).toMatchObject({ remaining: 9, resetSeconds: 60 });
   });
@@ -115,16 +115,16 @@ describe('what the store answers', () => {
   test('does not free anybody where the store was emptied', () => {
     const windows = windowsOf(10);
     take(windows, 'a', 9);
-    tell(windows, 9, 30_000);
+    report(windows, 9, 30_000);
     take(windows, 'a');
-    tell(windows, 1, windowMs); // it knows of no window, and begins one
+    report(windows, 1, windowMs); // it knows of no window, and begins one
     expect(take(windows, 'a')).toEqual({ allowed: false, remaining: 0, resetSeconds: 30 });
   });
 
   test('cannot make a window longer than it is, whatever clock the other process has', () => {
     const windows = windowsOf(10);
     take(windows, 'a');
-    tell(windows, 1, 3 * windowMs);
+    report(windows, 1, 3 * windowMs);
     expect(take(windows, 'a')).toMatchObject({ remaining: 8, resetSeconds: 60 });
   });
 });

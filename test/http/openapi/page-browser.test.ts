@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/config.ts';
-import { tell } from '../../../src/db/events.ts';
+import { recordEvents } from '../../../src/db/events.ts';
 import { type Signpost, startSignpost } from '../../../src/start.ts';
 import { storageOf } from '../../process/support.ts';
 import { startBrowser, type Visit, visit } from '../../support/browser.ts';
@@ -138,7 +138,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
           addedAt: noon,
         },
       });
-      await tell(
+      await recordEvents(
         prisma,
         [{ type: 'domain.live', issuer: 'Local', expiresAt: noon, domainId: id }],
         noon,

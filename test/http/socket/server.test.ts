@@ -28,7 +28,7 @@ const get = (...more: readonly string[]) => head('GET /v1/pets', auth(), ...more
 const post = (...fields: readonly string[]) => head('POST /v1/pets', auth(), json, ...fields);
 
 /** `200`, or `400 bad_request`: and in passing, that every answer has the form that it must have. */
-function told(answer: WireAnswer): string {
+function reported(answer: WireAnswer): string {
   expect(answer.headers['x-request-id']).toMatch(/^[\w.-]{1,64}$/);
   if (answer.status < 400) return String(answer.status);
   expect(answer.headers['content-type']).toMatch(/^application\/json/);
@@ -42,7 +42,7 @@ function told(answer: WireAnswer): string {
 }
 
 async function answersTo(...pieces: readonly (string | Uint8Array)[]): Promise<readonly string[]> {
-  return (await talk(port, pieces)).answers.map(told);
+  return (await talk(port, pieces)).answers.map(reported);
 }
 
 describe('over a socket', () => {
@@ -88,7 +88,7 @@ describe('over a socket', () => {
     const { answers } = await talk(port, [
       create + get() + create + head('GET /nothing') + get(last),
     ]);
-    expect(answers.map(told)).toEqual(['201', '200', '201', '404 not_found', '200']);
+    expect(answers.map(reported)).toEqual(['201', '200', '201', '404 not_found', '200']);
     const counts = [answers[1], answers[4]].map((answer) => JSON.parse(answer?.body ?? '').length);
     expect(counts).toEqual([before + 1, before + 2]); // each read sees the writes before it
   });
@@ -195,7 +195,7 @@ describe('a body that lies', () => {
     const before = await t.prisma.pet.count();
     const sent = [post('Content-Length: 500') + pet];
     const { answers } = await talk(port, sent, { halfClose: true });
-    expect(answers.map(told)).toEqual(['400 bad_request']);
+    expect(answers.map(reported)).toEqual(['400 bad_request']);
     expect(await t.prisma.pet.count()).toBe(before);
   });
 
@@ -214,7 +214,7 @@ describe('a body that lies', () => {
       post('Transfer-Encoding: chunked'),
       ...Array(4_000).fill(chunk),
     ]);
-    expect(answers.map(told)).toEqual(['413 body_too_large']);
+    expect(answers.map(reported)).toEqual(['413 body_too_large']);
     expect(answers[0]?.headers['connection']).toBe('close');
     expect(written).toBeLessThan(20_000_000); // of 65 million
     expect(await t.prisma.pet.count()).toBe(before);

@@ -147,7 +147,7 @@ function caaUnknown(
 }
 
 /**
- * Whom the look asked about one step of the climb (src/dns/observe/caa.ts): the zone's own servers, our resolvers in their
+ * Whom the check asked about one step of the climb (src/dns/observe/caa.ts): the zone's own servers, our resolvers in their
  * place, or our resolvers about a registry's name, which none of the customer's servers answer for.
  */
 function askedOf(

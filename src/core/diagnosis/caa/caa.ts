@@ -75,7 +75,7 @@ export function caaLevels(hostname: string): string[] {
 
 /**
  * Judges the climb of one name (each name of a request has its own). `levels` as caaLevels orders them, down to
- * the first that has a set or gave no answer. Only the nearest set counts; what lies above it is not looked at.
+ * the first that has a set or gave no answer. Only the nearest set counts; what lies above it is not read.
  */
 export function evaluateCaa(
   levels: readonly CaaLevel[],

@@ -17,7 +17,7 @@ const amiss: ReadonlySet<string> = new Set(['other_certificate', 'not_shown']);
 export function certificateSection({ certificate, escalation }: Domain, now: Date): Html {
   const { status, issuer, issuedAt, expiresAt, nextAttemptAt, problem, browser } = certificate;
   const inBrowser = ['In a browser', browser.summary] as const;
-  const isAmiss = amiss.has(browser.state);
+  const hasProblem = amiss.has(browser.state);
   return html`<h2>Certificate</h2>
 ${escalation === null ? null : escalationCard(escalation, now)}
 ${facts([
@@ -25,16 +25,16 @@ ${facts([
   expiresAt === null ? null : ['Valid until', bothTimes(expiresAt, now)],
   ...(problem === null ? [] : refusalOf(problem)),
   nextAttemptAt === null ? null : ['Next attempt', bothTimes(nextAttemptAt, now, 'to-come')],
-  isAmiss ? inBrowser : null,
+  hasProblem ? inBrowser : null,
 ])}
 ${fold(
   'more-of-certificate',
-  isAmiss ? 'More about it' : 'More, and what a browser’s warning means',
+  hasProblem ? 'More about it' : 'More, and what a browser’s warning means',
   facts([
     issuer === null ? null : ['Issuer', issuer],
     issuedAt === null ? null : ['Valid from', bothTimes(issuedAt, now)],
     problem === null ? null : ['The refusal', `${problem.detail} (${problem.type})`],
-    isAmiss ? null : inBrowser,
+    hasProblem ? null : inBrowser,
   ]),
 )}`;
 }

@@ -16,9 +16,9 @@ import {
   menu,
   part,
   refusal,
-  spokenStanding,
-  standing,
+  spokenSummary,
   statusBadge,
+  summaryText,
   whoActs,
 } from '../../parts/elements.ts';
 import { apiPath, domainPath, projectPath } from '../../paths.ts';
@@ -89,7 +89,7 @@ function sections(
   const record = part('record', recordSection(domain));
   return html`${refusal(error)}
 ${part('head', head(domain, settings, link))}
-${part('standing', standingPanel(asked, domain), { say: spokenStanding(domain) })}
+${part('standing', summaryPanel(asked, domain), { say: spokenSummary(domain) })}
 ${isRecordThere(domain) ? [findings, record] : [record, findings]}
 ${part('servers', serversSection(domain, now))}
 ${part('certificate', certificateSection(domain, now))}
@@ -111,7 +111,7 @@ function head(domain: Domain, settings: Settings, link: Link): Html {
 <p class="quiet under">${unicodeHostname === hostname ? null : hostname}${roleOf(hostname, settings)}${open}</p>`;
 }
 
-function standingPanel({ link, now, session }: SignedInRequest, domain: Domain): Html {
+function summaryPanel({ link, now, session }: SignedInRequest, domain: Domain): Html {
   const { projectId, hostname, status, summary } = domain;
   const label = status === 'pending' ? 'Verify' : 'Re-verify';
   // Where nothing has to be done, nothing asks for it.
@@ -122,7 +122,7 @@ function standingPanel({ link, now, session }: SignedInRequest, domain: Domain):
     html`<button id="verify"${attribute('class', isCalm ? 'secondary' : null)}>${label}</button>`,
   );
   return html`<section class="panel" aria-label="Where it stands">${steps(domain)}
-<p class="standing large">${standing(domain, now)}</p>
+<p class="standing large">${summaryText(domain, now)}</p>
 <div class="act">${summary.actor === null ? null : whoActs('Who acts now', summary.actor)}${verifying}</div></section>`;
 }
 

@@ -9,8 +9,8 @@ import {
   bothTimes,
   refusal,
   relativeTime,
-  standing,
   statusBadge,
+  summaryText,
 } from '../../parts/elements.ts';
 import { facts, table } from '../../parts/table.ts';
 import { domainPath } from '../../paths.ts';
@@ -34,8 +34,8 @@ export const watchedPage = async (
     above: [operationsCrumb],
     main: html`${refusal(error)}
 ${head(asked, found.body)}
-${standingPanel(asked, found.body)}
-${caseSection(asked, found.body)}
+${summaryPanel(asked, found.body)}
+${escalationSection(asked, found.body)}
 ${workSection(asked, found.body)}
 ${findings(found.body)}
 ${timelineSection(timeline, now)}`,
@@ -49,14 +49,14 @@ function head({ link, now }: SignedInRequest, { domain, project, removedAt }: Wa
 <p class="quiet under">${unicodeHostname === hostname ? null : html`${hostname} · `}${project.name}${removedAt === null ? html` · <a href="${customers}">as the customer sees it</a>` : html` · removed ${relativeTime(removedAt, now)}`}</p>`;
 }
 
-function standingPanel(asked: SignedInRequest, { id, domain, removedAt }: WatchedDomain): Html {
+function summaryPanel(asked: SignedInRequest, { id, domain, removedAt }: WatchedDomain): Html {
   const { link, now, session } = asked;
   if (removedAt !== null) {
     return html`<p>It serves no traffic, and nothing is done about it. What it was is shown below.</p>`;
   }
   const { checks, certificate, summary } = domain;
   const verify = html`<p class="actions"><a href="${link(`${watchedPath(id)}/verify`)}">Re-verify</a></p>`;
-  return html`<section class="panel" aria-label="Where it stands"><p class="standing large">${standing(domain, now)}</p>
+  return html`<section class="panel" aria-label="Where it stands"><p class="standing large">${summaryText(domain, now)}</p>
 ${facts([
   summary.actor === null ? null : ['Who acts', actors[summary.actor]],
   ['Checks', String(checks.attempts)],
@@ -76,7 +76,7 @@ function issuerInWords(issuer: string): string {
     : issuer;
 }
 
-function caseSection(
+function escalationSection(
   { link, now, session }: SignedInRequest,
   { id, escalation }: WatchedDomain,
 ): Html | null {

@@ -1,7 +1,7 @@
 /** The operator's first page: whether anything is wrong and what to do, then what it rests on. */
 import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
-import type { EscalationCases, Overview } from '../../client.ts';
+import type { Escalations, Overview } from '../../client.ts';
 import type { Link, Page, SignedInRequest } from '../../layout.ts';
 import { badge, empty, relativeTime } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
@@ -10,28 +10,28 @@ import { refusedToOperator, searchForm, watchedPath } from './find.ts';
 import { certificatesSection, findingsSection, operatorsSection } from './frequencies.ts';
 import { machinery } from './machinery.ts';
 
-const CASES = 10;
+const ESCALATIONS = 10;
 
 export const overviewPage: Page = async (asked) => {
   const { api, link, now } = asked;
-  const [overview, cases] = await Promise.all([
+  const [overview, escalations] = await Promise.all([
     api.call<Overview>('GET', '/v1/operations/overview'),
-    api.call<EscalationCases>('GET', `/v1/escalations?status=open&limit=${CASES}`),
+    api.call<Escalations>('GET', `/v1/escalations?status=open&limit=${ESCALATIONS}`),
   ]);
   if (!overview.ok) return refusedToOperator(overview.error, asked);
-  if (!cases.ok) return refusedToOperator(cases.error, asked);
+  if (!escalations.ok) return refusedToOperator(escalations.error, asked);
   const { attention, at } = overview.body;
   return {
     kind: 'page',
     title: attention.length === 0 ? 'Operations' : `Operations (${attention.length})`,
     main: html`<h1>Operations</h1>
 <p class="quiet under">Read ${relativeTime(earlier(at, now), now)}; <a href="${link('/ops')}">read again</a></p>
-${attentionPanel(overview.body)}
+${operatorTasksPanel(overview.body)}
 ${searchForm(asked, '')}
 ${figures(overview.body)}
 <h2>The last 24 hours</h2>
 ${activityCharts(overview.body, now)}
-${casesSection(asked, overview.body, cases.body)}
+${escalationsSection(asked, overview.body, escalations.body)}
 ${asideSection(asked, overview.body)}
 ${waitingSection(asked, overview.body)}
 ${findingsSection(overview.body)}
@@ -60,7 +60,7 @@ const places = {
   dns_operator_silent: 'dns-operators',
 } as const satisfies Readonly<Record<Overview['attention'][number]['code'], string>>;
 
-function attentionPanel({ attention }: Overview): Html {
+function operatorTasksPanel({ attention }: Overview): Html {
   if (attention.length === 0) {
     return html`<section class="panel" aria-label="What to do">${badge('good', 'All is well')}
 <p>Nothing is known to be wrong, and nothing waits for you.</p></section>`;
@@ -98,13 +98,13 @@ export function domainLink(
   return html`<a href="${link(watchedPath(id))}">${toUnicodeName(hostname)}</a>`;
 }
 
-function casesSection(
+function escalationsSection(
   { link, now }: SignedInRequest,
-  { escalations }: Overview,
-  cases: EscalationCases,
+  { escalations: causes }: Overview,
+  escalations: Escalations,
 ): Html {
-  const open = escalations.reduce((sum, one) => sum + one.open, 0);
-  if (cases.length === 0) {
+  const open = causes.reduce((sum, one) => sum + one.open, 0);
+  if (escalations.length === 0) {
     return html`<h2 id="escalations">Open escalations</h2>${empty('None', 'Every domain whose DNS is right gets its certificate.')}`;
   }
   return html`<h2 id="escalations">Open escalations</h2>
@@ -123,13 +123,13 @@ ${table(
     },
     { heading: 'Since', cell: ({ openedAt }) => relativeTime(openedAt, now) },
   ],
-  cases,
+  escalations,
 )}
 ${
-  open <= cases.length
+  open <= escalations.length
     ? null
     : html`<p class="quiet">${open} are open: ${joined(
-        escalations.map((one) => html`${one.open} <code>${one.cause}</code>`),
+        causes.map((one) => html`${one.open} <code>${one.cause}</code>`),
         ', ',
       )}. These are the newest.</p>`
 }`;

@@ -108,13 +108,13 @@ function run(shared: Shared, client: Client): void {
   for (const request of client.requests.splice(0)) {
     const { own, notifications, status } = readOutput(shared.exec(request));
     client.send(own);
-    for (const note of notifications) tellOthers(shared, client, note);
+    for (const note of notifications) notifyOthers(shared, client, note);
     shared.owner = status === 'I' ? undefined : client;
   }
 }
 
 /** A notification stands in the answer to whoever caused it; the others hear it too. */
-function tellOthers({ clients }: Shared, client: Client, note: Buffer): void {
+function notifyOthers({ clients }: Shared, client: Client, note: Buffer): void {
   for (const other of clients) if (other !== client) other.send(note);
 }
 

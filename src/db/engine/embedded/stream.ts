@@ -48,7 +48,7 @@ async function start(
     workerData: { dataDir } satisfies HostData,
     execArgv: [], // flags of the process, such as --input-type, are not meant for it
   });
-  const tell = (message: ToHost, ports: MessagePort[] = []) => host.postMessage(message, ports);
+  const post = (message: ToHost, ports: MessagePort[] = []) => host.postMessage(message, ports);
   await started(host);
   const streams = new Set<Duplex>();
   let closing: Promise<void> | undefined;
@@ -73,12 +73,12 @@ async function start(
       const stream = portStream(port1, () => stopped);
       streams.add(stream);
       stream.once('close', () => streams.delete(stream));
-      tell({ kind: 'connect', port: port2 }, [port2]);
+      post({ kind: 'connect', port: port2 }, [port2]);
       return stream;
     },
     close() {
       closing ??= (async () => {
-        tell({ kind: 'close' });
+        post({ kind: 'close' });
         await exited;
         await unlock();
       })();
