@@ -52,7 +52,7 @@ export type EscalateCertificateDeps = EvidenceDeps & {
   /** Runs the domain's issue-certificate job now, also where it is missing, or was set aside. */
   attemptNow(job: DomainJob): Promise<void>;
   /** Where the operator reads it: the log. */
-  tellOperator(domain: LoadedDomain, escalation: NewEscalation): void;
+  logEscalation(domain: LoadedDomain, escalation: NewEscalation): void;
 };
 
 /** Opens the case of a domain that still has no certificate, or brings it up to date. */
@@ -97,7 +97,7 @@ async function goBack(
   const { domain, outcome, at } = check;
   const result = await deps.save({ ...check, escalation });
   if (result.kind !== 'saved') return retryNow(at);
-  if (open?.cause !== escalation.cause) deps.tellOperator(domain, escalation);
+  if (open?.cause !== escalation.cause) deps.logEscalation(domain, escalation);
   await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
   return done;
 }
@@ -131,7 +131,7 @@ async function keepEscalation(deps: EscalateCertificateDeps, found: Found): Prom
   const againAt = new Date(now.getTime() + escalateAfterMs);
   const result = await deps.openEscalation(domain, escalation, { at: now, againAt });
   if (result === 'gone') return done;
-  if (result === 'opened') deps.tellOperator(domain, escalation);
+  if (result === 'opened') deps.logEscalation(domain, escalation);
   if (wakes) await deps.attemptNow({ domainId: domain.id, epoch: domain.epoch });
   return { kind: 'again', at: againAt, note: `${result}: ${escalation.cause}` };
 }

@@ -28,7 +28,7 @@ import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 type Shared = Pick<
   EscalateCertificateDeps,
-  'loadWork' | 'loadOpen' | 'observe' | 'diagnose' | 'probe' | 'tellOperator' | keyof ChoiceDeps
+  'loadWork' | 'loadOpen' | 'observe' | 'diagnose' | 'probe' | 'logEscalation' | keyof ChoiceDeps
 >;
 
 export type EscalateRenewalDeps = Shared & {
@@ -99,7 +99,7 @@ async function escalate(deps: EscalateRenewalDeps, id: string): Promise<void> {
 
   const againAt = new Date(now.getTime() + escalateAfterMs);
   const result = await deps.openEscalation(domain, escalation, { at: now, againAt, wakes });
-  if (result === 'opened') deps.tellOperator(domain, escalation);
+  if (result === 'opened') deps.logEscalation(domain, escalation);
 }
 
 /** Another run may have renewed it while this one's lease was over. Null: it is not served; what has ended is recheck-live's. */
@@ -121,7 +121,7 @@ function planOf(deps: ChoiceDeps, work: OrderWork, quarantine: Quarantined | nul
 
 export type EscalationAtEndDeps = Pick<
   EscalateRenewalDeps,
-  'loadWork' | 'loadOpen' | 'tellOperator' | keyof ChoiceDeps
+  'loadWork' | 'loadOpen' | 'logEscalation' | keyof ChoiceDeps
 >;
 
 /**
@@ -143,6 +143,6 @@ export async function escalationAtEnd(
   const nextCheckAt = work.setback?.retryAfter ?? now;
   const plan = { ...planOf(deps, { ...work, forbidden: [] }, null), nextCheckAt, refusals: 0 };
   const escalation = inWords(cause, { ...evidence, nextAttempt: nextAttempt(plan, false, now) });
-  if (open?.cause !== cause) deps.tellOperator(domain, escalation);
+  if (open?.cause !== cause) deps.logEscalation(domain, escalation);
   return escalation;
 }

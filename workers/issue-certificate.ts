@@ -102,7 +102,7 @@ async function preflight(
   if (result.kind !== 'saved') return retryNow(now);
   deps.countCheck?.({ domain, observation, outcome, at: now, verdict: diagnosis.verdict });
   if (outcome.kind === 'stayed') {
-    return { kind: 'again', at, note: 'could not tell whether the DNS is still right' };
+    return { kind: 'again', at, note: 'could not check whether the DNS is still right' };
   }
   await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
   return done;

@@ -211,18 +211,18 @@ async function settle(
   token: string | undefined,
   { result, store }: Attempt,
 ): Promise<void> {
-  const tell = (words: string) =>
+  const note = (words: string) =>
     Job.addJobLog(worker, job.id ?? '', `${new Date().toISOString()} ${words}`, KEEP_LOG_LINES);
   switch (result.kind) {
     case 'done':
       return;
     case 'over':
-      await tell(`over: ${result.reason}`);
+      await note(`over: ${result.reason}`);
       throw new UnrecoverableError(result.reason);
     case 'again': {
       if (store !== undefined) await job.updateData(store);
       await Promise.all([
-        tell(`${result.note}; again at ${result.at.toISOString()}`),
+        note(`${result.note}; again at ${result.at.toISOString()}`),
         job.moveToDelayed(result.at.getTime(), token),
       ]);
       throw delayed;

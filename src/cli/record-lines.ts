@@ -60,6 +60,6 @@ function otherNames(provider: RecordShown['provider']): string {
   const name = plain(provider.name);
   if (provider.apex === null) return `${general}; we know of none at ${name}.`;
   return provider.apex === FLATTENING
-    ? `${name} makes addresses of a CNAME at an apex by itself (CNAME flattening).`
+    ? `${name} turns a CNAME at an apex into addresses automatically (CNAME flattening).`
     : `${name} calls it ${plain(provider.apex)}.`;
 }

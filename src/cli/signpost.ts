@@ -24,7 +24,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   doctor: {
     synopsis: '<hostname> [--target <host>]',
-    summary: 'look at the DNS of a host name: what every server shows, what is wrong, what to do',
+    summary: 'check the DNS of a host name: what every server shows, what is wrong, what to do',
     async run(args, io) {
       io.readEnvFile();
       const { runDoctor } = await import('./doctor/doctor.ts');
@@ -33,7 +33,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   domains: {
     synopsis: '<command>',
-    summary: 'list, show, verify, add and remove domains: where they stand and what to do',
+    summary: 'list, show, verify, add and remove domains: their status and what to do',
     async run(args, io) {
       io.readEnvFile();
       const { runDomains } = await import('./domains/domains.ts');
@@ -42,7 +42,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   keys: {
     synopsis: '<command>',
-    summary: 'list, make, rotate and revoke the API keys of a running service',
+    summary: 'list, create, rotate and revoke the API keys of a running service',
     async run(args, io) {
       io.readEnvFile();
       const { runKeys } = await import('./keys/keys.ts');
@@ -51,7 +51,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   'rotate-keys': {
     synopsis: '[--check]',
-    summary: 'seal what is stored anew with the first key of KEY_ENCRYPTION_KEY',
+    summary: 'reseal what is stored with the first key of KEY_ENCRYPTION_KEY',
     async run(args, io) {
       io.readEnvFile();
       const { runRotateKeys } = await import('./rotate-keys/rotate-keys.ts');
@@ -69,7 +69,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   help: {
     synopsis: '[<command>]',
-    summary: 'this text, or what there is to say of one command',
+    summary: 'this text, or the help of one command',
     async run([name = ''], io) {
       if (name === '' || name === 'help' || isHelp(name)) {
         io.out(usage());

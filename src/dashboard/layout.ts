@@ -111,7 +111,7 @@ export type Shown = {
   readonly main: Html;
   /** The stream of events after which the page is asked for again: a path of ours, and the types that count. */
   readonly events?: { readonly path: string; readonly types: readonly string[] };
-  /** Where it stands below, the outermost first; the page itself is not among them. */
+  /** Status below, the outermost first; the page itself is not among them. */
   readonly above?: readonly { readonly text: string; readonly path: string }[];
 };
 

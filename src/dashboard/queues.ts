@@ -85,7 +85,7 @@ async function call(
   const changes = method !== 'GET' && method !== 'HEAD';
   // The board's calls have no token as forms of ours have.
   if (changes && cameFrom(raw.headers) !== 'here')
-    return refused(403, 'This has come from another site.');
+    return refused(403, 'This request came from another site.');
   if (changes && !mayChange)
     return refused(403, 'Changing queues needs a key with the scope admin.');
   const body = changes ? await bodyOf(raw) : {};
@@ -95,7 +95,7 @@ async function call(
   try {
     const asked = { method: method === 'HEAD' ? 'GET' : method, path, query, body, mayChange };
     const answer = await board.call(asked);
-    if (answer === null) return refused(404, 'There is nothing here.');
+    if (answer === null) return refused(404, 'Not found.');
     return sent(answer.status, renderJson(answer.body ?? {}), json);
   } catch (err) {
     const requestId = idOf(raw);

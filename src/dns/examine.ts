@@ -49,7 +49,7 @@ export function createExamine({ observer, allowPrivate, ...deps }: ExamineDeps):
 export function parseExamined(text: string, platformDomain: string): HostnameResult {
   const parsed = parseHostname(text, platformDomain);
   if (parsed.ok || parsed.code !== 'wildcard_unsupported') return parsed;
-  const reason = 'A wildcard cannot be looked at; please give one host name, without “*”.';
+  const reason = 'Wildcards can’t be checked; please give one host name, without “*”.';
   return { ...parsed, reason };
 }
 

@@ -39,7 +39,7 @@ export function createCheckFeed({ lastChecks, log, pollMs = POLL_MS }: CheckFeed
         learn(domains.get(check.id), check);
       isAway = false;
     } catch (err) {
-      if (!isAway) log.warn({ err }, 'checks are not told: the database does not answer');
+      if (!isAway) log.warn({ err }, 'checks are not streamed: the database does not answer');
       isAway = true;
     }
   }

@@ -116,7 +116,7 @@ function createTimers(log: WatchingDeps['log']) {
     after(ms: number, act: () => Promise<void>): void {
       const timer = setTimeout(() => {
         timers.delete(timer);
-        act().catch((err) => log.warn({ err }, 'a watched domain is not looked at sooner'));
+        act().catch((err) => log.warn({ err }, 'a watched domain is not checked sooner'));
       }, ms);
       timers.add(timer);
     },

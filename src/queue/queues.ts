@@ -201,7 +201,7 @@ async function ensure(queue: AnyQueue, jobs: readonly WantedJob[]): Promise<Ensu
   return { added, woken };
 }
 
-/** Takes away what has ended, and wakes what sleeps too long. */
+/** Takes away what has expired, and wakes what sleeps too long. */
 async function makeWay(queue: AnyQueue, wanted: WantedJob): Promise<'missing' | 'woken' | 'there'> {
   const id = jobId(wanted.job);
   switch (await inspect(queue, wanted)) {

@@ -15,7 +15,7 @@ export function observeDomain(
   domain: { readonly hostname: string; readonly target: string },
   earlier?: Earlier,
 ): Promise<Observation> {
-  return inSpan('look at the DNS', {}, () => observer.observe(checkTargetOf(domain), earlier));
+  return inSpan('observe the DNS', {}, () => observer.observe(checkTargetOf(domain), earlier));
 }
 
 /** What was seen of a domain, where it need not be checked in full now. */

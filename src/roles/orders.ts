@@ -100,7 +100,7 @@ export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): Escalat
       openEscalation(database.prisma, domain, escalation, times),
     findQuarantine: (job) => quarantine.find('issue-certificate', jobId(job), parts.now()),
     attemptNow: (job) => parts.bringNow('issue-certificate', job),
-    tellOperator: ({ id: domainId, hostname }, { cause, evidence }) => {
+    logEscalation: ({ id: domainId, hostname }, { cause, evidence }) => {
       const { summary } = escalationWords(cause, evidence, 'operator');
       parts.log.warn({ domainId, hostname, cause, summary }, 'escalation opened');
     },

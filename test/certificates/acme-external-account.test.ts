@@ -88,7 +88,7 @@ describe.skipIf(lacks('pebble', 'external account binding'))(
     ])('refuses another %s, which is no verdict about the domain', async (_what, wrong) => {
       expect(await attempt(wrong)).toEqual([
         'ca_misconfigured',
-        expect.stringContaining('look at ACME_CONTACT, ACME_EAB_KID and ACME_EAB_HMAC_KEY'),
+        expect.stringContaining('check ACME_CONTACT, ACME_EAB_KID and ACME_EAB_HMAC_KEY'),
       ]);
       expect(front.heard.some(({ step }) => step === 'newOrder')).toBe(false);
     });

@@ -20,7 +20,7 @@ export const moreSamples: readonly (readonly [
       findings: [finding({ code: 'caa_unknown', actor: 'dns_provider' })],
     }),
     [
-      '? docs.shop.test points here, but it could not be told who may issue its',
+      '? docs.shop.test points here, but we couldn’t check who may issue its',
       '  certificate',
       '✗ caa_unknown · blocks · the DNS provider acts',
     ],

@@ -31,11 +31,11 @@ The record it needs
   docs.shop.test does not exist in the DNS yet.
   found     No record of any type has the name docs.shop.test (NXDOMAIN).
   to do     Create: CNAME docs → k3jw5xqm2c7rtzna.edge.signpost.test, TTL 3600.
-            Most providers add the domain by themselves: enter only “docs” as
+            Most providers add the domain automatically: enter only “docs” as
             the name.
 
-This was one look; run it again after a change. A domain that is attached is
-looked at by itself.
+This was one check; run it again after a change. Attached domains are checked
+automatically.
 
 Name servers of shop.test
     Server         Address     State    AA  RCODE         Serial  ms
@@ -114,7 +114,7 @@ test('what is the same to do is told once', () => {
     'to do     Delete the AAAA record, then as for conflicting_a',
     'to do     as for conflicting_a',
   ]);
-  expect(shown.match(/^This was one look;/gm)).toHaveLength(1);
+  expect(shown.match(/^This was one check;/gm)).toHaveLength(1);
 });
 
 test('an account that could not be compared from here is told beside its finding', () => {

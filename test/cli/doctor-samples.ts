@@ -139,7 +139,7 @@ export const samples: readonly (readonly [
       },
     }),
     [
-      'What resolvers tell the world',
+      'What public resolvers see',
       `  ✓ CNAME ${target}, TTL 5 min`,
       '    192.0.2.1 · AD: signatures checked · 3.2 ms',
       '  ✗ no such name (NXDOMAIN)',
@@ -164,7 +164,8 @@ export const samples: readonly (readonly [
     }),
     [
       `  CNAME  @     ${target}  3600`,
-      '  Cloudflare makes addresses of a CNAME at an apex by itself (CNAME flattening).',
+      '  Cloudflare turns a CNAME at an apex into addresses automatically (CNAME',
+      '  flattening).',
       '  At Cloudflare: DNS.',
       '  ✓ A 192.0.2.1, TTL 5 min',
       '  ✗ A 192.0.2.1, 192.0.2.9, TTL 5 min',

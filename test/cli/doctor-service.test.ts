@@ -96,11 +96,7 @@ describe('whatever a service answers', () => {
   });
 
   it.each([
-    [
-      200,
-      '{"verdict": "right"}',
-      'the service answered with something that is not understood here',
-    ],
+    [200, '{"verdict": "right"}', 'the service sent an answer this version doesn’t understand'],
     [200, '<h1>Hello</h1>', /does not answer as Signpost does \(status 200\)$/],
     [
       503,

@@ -94,7 +94,7 @@ describe('what cannot be understood', () => {
     [['docs.shop.test', ...to, '--colour'], "Unknown option '--colour'"],
     [
       ['docs.shop.test'],
-      '--target <host> is needed to look from here; or SIGNPOST_API_KEY (or API_KEY), to ask the service',
+      'to check from here, pass --target <host>; to ask the service, set SIGNPOST_API_KEY (or API_KEY)',
     ],
     ...[
       ['foo bar', 'The label “foo bar” contains a space.'],
@@ -105,13 +105,10 @@ describe('what cannot be understood', () => {
       `${problem} Give a public host name such as docs.example.com: letters, digits and hyphens, with dots between.`,
     ]),
     [['co.uk', ...to], '“co.uk” is a public suffix: names are registered below it.'],
-    [
-      ['*.shop.test', ...to],
-      'A wildcard cannot be looked at; please give one host name, without “*”.',
-    ],
+    [['*.shop.test', ...to], 'Wildcards can’t be checked; please give one host name, without “*”.'],
     [
       ['docs.shop.test', '--url', 'http://127.0.0.1:1'],
-      'because of --url the service is asked, which needs SIGNPOST_API_KEY (or API_KEY); without --url, --target <host> looks from here',
+      '--url asks the service, which needs SIGNPOST_API_KEY (or API_KEY); without --url, --target <host> checks from here',
     ],
     [
       ['docs.shop.test', '--target', 'https://DOCS.shop.test/'],

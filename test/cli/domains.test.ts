@@ -49,7 +49,9 @@ describe('somebody who publishes a domain', () => {
     expect(stderr).toMatch(/^signpost: there is no project yet: make one /);
     const listed = await domains('list');
     expect(listed).toMatchObject({ code: 0, stdout: '' });
-    expect(listed.stderr).toBe('No domain yet: signpost domains add <hostname> attaches one.\n');
+    expect(listed.stderr).toBe(
+      'No custom domains: signpost domains add <hostname> attaches one.\n',
+    );
     docs = await addProject('docs');
     const shown = await domains('show', 'docs.shop.test');
     expect(shown).toMatchObject({ code: 2, stdout: '' });
@@ -123,7 +125,7 @@ describe('somebody who publishes a domain', () => {
     const { code, stdout, stderr } = await domains(...args);
     expect(code).toBe(1);
     expect(stdout).toContain('blog.shop.test · pending');
-    expect(stderr).toMatch(/signpost: the time to wait is over; the checks go on by themselves\n$/);
+    expect(stderr).toMatch(/signpost: timed out waiting; checks continue in the background\n$/);
   });
 
   const noTerminal = lacks('script', 'Ctrl-C at signpost domains verify --wait');
@@ -137,7 +139,7 @@ describe('somebody who publishes a domain', () => {
       await until('it waits', async () => shown().includes('Checking blog.shop.test'));
       interrupt();
       expect(await ended).toBe(128 + constants.signals.SIGINT);
-      expect(shown()).toContain('Nobody waits here any more; the checks go on by themselves.\r\n');
+      expect(shown()).toContain('No longer waiting; checks continue in the background.\r\n');
     },
   );
 
@@ -145,12 +147,7 @@ describe('somebody who publishes a domain', () => {
     const { code, stdout, stderr } = await domains('list');
     expect([code, stderr]).toEqual([0, '']);
     const [head = '', ...rows] = stdout.trimEnd().split('\n');
-    expect(head.trim().split(/ {2,}/)).toEqual([
-      'HOSTNAME',
-      'STATUS',
-      'PROJECT',
-      'WHERE IT STANDS',
-    ]);
+    expect(head.trim().split(/ {2,}/)).toEqual(['HOSTNAME', 'STATUS', 'PROJECT', 'STATUS']);
     expect(rows.map((row) => row.split(/ {2,}/).slice(1, 4))).toEqual([
       ['docs.shop.test', 'live', 'docs'],
       ['blog.shop.test', 'pending', 'docs'],

@@ -40,7 +40,7 @@ async function written(
   return said;
 }
 
-const line = 'Looking at docs.shop.test …';
+const line = 'Checking docs.shop.test …';
 const erased = '\r\u001b[K';
 
 const onScreen = `${erased}${line}`;

@@ -45,12 +45,17 @@ const rows: readonly Row[] = [
   ],
   ['has failed', { ...without, status: 'failed' }, 'no_certificate_yet', /as soon as the DNS/],
   ['waits for its certificate', { ...without, status: 'verified' }, 'no_certificate_yet', /on its/],
-  ['has lost its certificate to the clock', ended, 'no_certificate_yet', /has ended, and the next/],
+  [
+    'has lost its certificate to the clock',
+    ended,
+    'no_certificate_yet',
+    /has expired, and the next/,
+  ],
   [
     'and is verified again',
     { ...ended, status: 'verified' },
     'no_certificate_yet',
-    /has ended, and/,
+    /has expired, and/,
   ],
   [
     'and its DNS is wrong',

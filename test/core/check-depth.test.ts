@@ -27,13 +27,13 @@ function pending({ lookedAt, now, watchedUntil }: Times, more: Partial<EarlierCh
 
 describe('how closely a pending domain is looked at', () => {
   it.each<[string, Times, CheckDepth]>([
-    ['a moment after a full look', { lookedAt: 0, now: 15_000 }, 'glance'],
-    ['below 15 minutes after it', { lookedAt: 0, now: 15 * MINUTE - 1 }, 'glance'],
+    ['a moment after a full look', { lookedAt: 0, now: 15_000 }, 'light'],
+    ['below 15 minutes after it', { lookedAt: 0, now: 15 * MINUTE - 1 }, 'light'],
     ['15 minutes after it', { lookedAt: 0, now: 15 * MINUTE }, 'full'],
     ['again 15 minutes later', { lookedAt: 15 * MINUTE, now: 30 * MINUTE }, 'full'],
-    ['after twice the age', { lookedAt: HOUR, now: 2 * HOUR - 1 }, 'glance'],
+    ['after twice the age', { lookedAt: HOUR, now: 2 * HOUR - 1 }, 'light'],
     ['at twice the age', { lookedAt: HOUR, now: 2 * HOUR }, 'full'],
-    ['late in the window', { lookedAt: 24 * HOUR, now: 47 * HOUR }, 'glance'],
+    ['late in the window', { lookedAt: 24 * HOUR, now: 47 * HOUR }, 'light'],
     ['at its end', { lookedAt: 32 * HOUR, now: 48 * HOUR }, 'full'],
     [
       'while somebody watches',
@@ -48,7 +48,7 @@ describe('how closely a pending domain is looked at', () => {
     [
       'when they have gone',
       { lookedAt: HOUR, now: HOUR + 15 * MINUTE, watchedUntil: HOUR + 15 * MINUTE },
-      'glance',
+      'light',
     ],
     ['when the clock was set back', { lookedAt: HOUR, now: HOUR - 1 }, 'full'],
   ])('%s', (_, times, depth) => {

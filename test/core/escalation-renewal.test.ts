@@ -28,27 +28,27 @@ const table: readonly Row[] = [
   [
     'dns_changed',
     'The DNS has changed since it was verified.',
-    `The DNS is looked at ${hourly} as soon as the record is right.`,
+    `The DNS is checked ${hourly} as soon as the record is right.`,
   ],
   [
     'caa_blocks',
     'A CAA record keeps our certificate authority from issuing.',
-    `The CAA records are looked at ${hourly} as soon as they allow it.`,
+    `The CAA records are checked ${hourly} as soon as they allow it.`,
   ],
   [
     'dns_unsettled',
     'The record is there, but no certificate can be issued yet.',
-    `The DNS is looked at ${hourly} as soon as its servers agree and its signatures are good.`,
+    `The DNS is checked ${hourly} as soon as its servers agree and its signatures are good.`,
   ],
   [
     'dns_unknown',
-    'Whether the DNS is still right cannot be told.',
-    `The DNS is looked at ${hourly} as soon as it answers.`,
+    'We couldn’t check whether the DNS is still right.',
+    `The DNS is checked ${hourly} as soon as it answers.`,
   ],
   [
     'caa_unknown',
     'The CAA question gets no answer, which an authority must take for a refusal.',
-    `The CAA records are looked up ${hourly} as soon as they answer.`,
+    `The CAA records are checked ${hourly} as soon as they answer.`,
   ],
   [
     'platform_fault',
@@ -67,7 +67,7 @@ describe('the case of a domain that is served', () => {
     const { summary, nextAction } = escalationWords('dns_changed', evidence);
     expect(summary).toMatch(/ since it was verified\. .*docs\.shop\.test/);
     expect(nextAction).toBe(
-      'The DNS is looked at once an hour at least; the certificate is renewed as soon as the record is right.',
+      'The DNS is checked once an hour at least; the certificate is renewed as soon as the record is right.',
     );
   });
 
@@ -76,7 +76,7 @@ describe('the case of a domain that is served', () => {
       ...served,
       servedUntil: null,
     });
-    expect(summary).toBe('Whether the DNS is still right cannot be told.');
+    expect(summary).toBe('We couldn’t check whether the DNS is still right.');
     expect(nextAction).toContain('every minute; the certificate is ordered');
   });
 });

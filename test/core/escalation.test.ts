@@ -151,7 +151,7 @@ describe('the words of a case', () => {
       'dns_changed',
       { findings: missing.findings },
       'The DNS has changed since it was verified, before the certificate came. docs.shop.test does not exist in the DNS yet.',
-      'The DNS is looked at every few minutes; the certificate is ordered as soon as the record is right.',
+      'The DNS is checked every few minutes; the certificate is ordered as soon as the record is right.',
     ],
     [
       'authority_rate_limited',

@@ -13,7 +13,7 @@ const rows: readonly (readonly [type: string, actor: string, action: RegExp])[] 
   ['rejected_identifier', 'customer', /another host name/],
   ['unsupported_identifier', 'customer', /another host name/],
   ['rate_limited', 'platform', /nothing for you to do: .*when the authority allows it/],
-  ['order_lost', 'platform', /nothing for you to do: .*by itself/],
+  ['order_lost', 'platform', /nothing for you to do: .*automatically/],
   ['account_does_not_exist', 'platform', /nothing for you to do: whoever runs this service/],
   ['user_action_required', 'platform', /nothing for you to do: whoever runs this service/],
   ['other', 'platform', /own words: .* nothing for you to do/],

@@ -91,7 +91,7 @@ describe('the words for a name that another project holds', () => {
     ['both', [claimant, holder], `→ ${claimant}, ${holder}`, `keep the one with “${claimant}”`],
     ['partial', [claimant], 'Not every name server', 'Usually nothing'],
     ['unknown', [], 'nothing is known to be wrong', 'asked for again by itself'],
-    ['proven', [claimant], claimant, 'Nothing: the next look'],
+    ['proven', [claimant], claimant, 'Nothing: the next check'],
   ])('%s: %j', (seen, found, shown, todo) => {
     const words = wordsOf(seen, ...found);
     expect(words).toMatchObject({ actor: 'customer', severity: 'blocks' });

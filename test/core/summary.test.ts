@@ -44,7 +44,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'was added a moment ago',
     { ...pending, findings: [], lastCheckedAt: null },
     {
-      now: 'Added; its DNS has not been checked yet.',
+      now: 'Added. Its DNS hasn’t been checked yet.',
       next: 'The first check is',
       nextAt: soon,
       actor: null,
@@ -54,7 +54,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'is being looked at for the first time',
     { ...pending, findings: [], lastCheckedAt: null, nextCheckAt: noon },
     {
-      now: 'Added; its DNS has not been checked yet.',
+      now: 'Added. Its DNS hasn’t been checked yet.',
       next: 'The first check is under way.',
       nextAt: null,
       actor: null,
@@ -75,7 +75,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'is verified',
     verified,
     {
-      now: 'The DNS is right; the certificate is on its way, which takes a minute or two.',
+      now: 'The DNS is right. The certificate is on its way, which takes a minute or two.',
       next: 'The certificate is being obtained.',
       nextAt: null,
       actor: null,
@@ -95,7 +95,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'is verified, and has a case open',
     { ...verified, certificate: again, hasEscalation: true },
     {
-      now: 'The DNS is right, but the certificate has not come; an operator has been called.',
+      now: 'The DNS is right, but the certificate has not come; an operator was notified.',
       next: 'The certificate is tried for again',
       nextAt: soon,
       actor: 'platform',
@@ -114,7 +114,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
   [
     'is live',
     live,
-    { now: 'Live. Nothing to do: its certificate is renewed by itself.', actor: null, ...checked },
+    { now: 'Live. Nothing to do: its certificate renews automatically.', actor: null, ...checked },
   ],
   [
     'is live by a wildcard',
@@ -124,7 +124,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
   [
     'is live with something to know, and nothing to do',
     { ...live, findings: [partial] },
-    { now: 'Live. Nothing to do: its certificate is renewed by itself.', actor: null, ...checked },
+    { now: 'Live. Nothing to do: its certificate renews automatically.', actor: null, ...checked },
   ],
   [
     'is live, and its renewal was refused',
@@ -139,7 +139,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'is live, and its renewal has a case open',
     { ...live, hasEscalation: true },
     {
-      now: 'Live, but its certificate has not been renewed; an operator has been called.',
+      now: 'Live, but its certificate has not been renewed; an operator was notified.',
       actor: 'platform',
       ...checked,
     },
@@ -167,7 +167,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'has failed',
     { ...pending, status: 'failed' },
     {
-      now: `Not live: the time for its DNS ran out. ${absent}`,
+      now: `Not live: the time to set up its DNS ran out. ${absent}`,
       actor: 'customer',
       ...checked,
     },
@@ -176,8 +176,8 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'has failed after it was live, and is checked no more',
     { ...pending, status: 'failed', verifiedAt: noon, nextCheckAt: null },
     {
-      now: `No longer live: its certificate has ended. ${absent}`,
-      next: 'It is checked no more; verify it again to start anew.',
+      now: `No longer live: its certificate has expired. ${absent}`,
+      next: 'It is no longer checked. Verify it again to restart.',
       nextAt: null,
       actor: 'customer',
     },

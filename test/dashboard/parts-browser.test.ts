@@ -81,11 +81,11 @@ describe.skipIf(lacks('chromium', 'parts of pages in a browser'))('a page', () =
     await page.waitForSelector('button:has-text("Switch to Pro")');
     await dashboard.api('PATCH', `/v1/projects/${id}`, { plan: 'pro' });
     await refresh();
-    await page.waitForSelector('.todo:has-text("A paid plan: there.")');
+    await page.waitForSelector('.todo:has-text("Paid plan: done")');
     const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9' };
     await dashboard.api('POST', `/v1/projects/${id}/deploys`, deploy);
     await refresh();
-    await page.waitForSelector('main:has-text("No domain yet")');
+    await page.waitForSelector('main:has-text("No custom domains")');
     await page.fill('#hostname', 'half-typed');
     for (let n = 0; n < 26; n += 1) await add(id, `d${n}.steps.example`);
     await refresh();

@@ -62,7 +62,7 @@ describe('what is missing', () => {
     expect(before.text).not.toContain('name="hostname"');
     await pages.show(`POST ${project}/plan`, { form: { plan: 'pro' } });
     const half = await pages.show(`GET ${project}/domains`);
-    expect(half.text).toContain('A paid plan: there.');
+    expect(half.text).toContain('Paid plan: done');
     const refused = await pages.show(`POST ${project}/deploys`, { form: { upstream: 'ftp://x' } });
     expect(refused).toMatchObject({ status: 400, text: has('must be an http or https URL') });
     expect(refused.text).toContain('value="ftp://x"');
@@ -165,7 +165,7 @@ describe('a domain', () => {
     expect((await pages.show(`GET ${path}`)).text).toContain('>Verify</button>');
     const answer = await pages.show(`POST ${path}/verify`, { form: {} });
     expect(answer).toMatchObject({ status: 303, headers: { location: path } });
-    expect((await pages.show(`GET ${path}`)).text).toContain('Somebody asked for a check');
+    expect((await pages.show(`GET ${path}`)).text).toContain('Check requested');
   });
 
   it('that is not there is a page that says so', async () => {
@@ -232,7 +232,7 @@ describe('removing a domain', () => {
 describe('primary domain and redirects', () => {
   it('are set and ended, or refused without the place in a body', async () => {
     const project = await aProject();
-    expect((await pages.show(`GET ${project}/settings`)).text).toContain('No domain yet');
+    expect((await pages.show(`GET ${project}/settings`)).text).toContain('No custom domains');
     await add(project, 'a.shop-three.test');
     await add(project, 'b.shop-three.test');
     const post = (below: string, form: Record<string, string>) =>

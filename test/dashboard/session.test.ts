@@ -76,7 +76,7 @@ describe('signing in', () => {
     const over = await pages.show('GET /projects');
     expect(over.headers['location']).toBe('/?then=%2Fprojects&why=ended');
     expect(pages.cookie()).toBeUndefined();
-    expect((await pages.show('GET /?why=ended')).text).toContain('has ended');
+    expect((await pages.show('GET /?why=ended')).text).toContain('has expired or was revoked');
   });
 
   it('takes a key that may see no projects, whose pages then say why', async () => {
@@ -165,7 +165,7 @@ describe('every page', () => {
 
   it('is a page where there is none, for who looks for one, and an Error for who does not', async () => {
     const page = await pages.show('GET /nothing/here');
-    expect(page).toMatchObject({ status: 404, text: expect.stringContaining('no such page') });
+    expect(page).toMatchObject({ status: 404, text: expect.stringContaining('Page not found') });
     const headers = { accept: 'application/json' };
     for (const line of ['GET /nothing/here', 'GET /v1/nothing']) {
       const answer = await pages.show(line, { headers });

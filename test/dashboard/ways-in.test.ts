@@ -37,7 +37,7 @@ describe('a sign-in', () => {
     const { status, text } = await pages.show(`GET ${answer.headers['location']}`);
     expect(status).toBe(200);
     expect(text).toContain(
-      'Your browser did not keep the session: the dashboard needs HTTPS, or localhost.',
+      'Your browser didn’t keep the session: the dashboard needs HTTPS, or localhost.',
     );
     expect(text).toContain('name="then" value="/projects?page=2"');
   });
@@ -103,7 +103,7 @@ it('a form that is too large is refused as such', async () => {
 it('a host name as long as one that a mistyped address can have has its page', async () => {
   await signIn();
   const path = `/projects/00000000-0000-4000-8000-000000000000/domains/${'a.'.repeat(90)}example`;
-  expect((await pages.show(`GET ${path}`)).text).not.toContain('There is no such page');
+  expect((await pages.show(`GET ${path}`)).text).not.toContain('Page not found');
 });
 
 test.each(['/€', '/\u0001', '/a\r\nb'])('no answer leads to %j', (location) => {

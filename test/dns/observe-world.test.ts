@@ -1,4 +1,4 @@
-/** What resolvers tell the world once the zone has it right; and looks by their word alone. */
+/** What public resolvers see once the zone has it right; and looks by their word alone. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createObserver } from '../../src/dns/observe/observe.ts';
 import { createReachability } from '../../src/dns/servers/reachability.ts';

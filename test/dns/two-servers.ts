@@ -40,37 +40,37 @@ export type Unhealthy = {
   title: string;
   lines: string[];
   questions: number;
-  glance: number;
+  light: number;
   edge?: string[];
 };
 
 export const unhealthy: readonly Unhealthy[] = [
-  { title: 'a name that does not exist', lines: [], questions: 2, glance: 1 },
+  { title: 'a name that does not exist', lines: [], questions: 2, light: 1 },
   {
     title: 'a CNAME beside a forbidden address',
     lines: ['docs CNAME p1.edge.test.', 'docs A 192.0.2.1'],
     questions: 3,
-    glance: 2,
+    light: 2,
   },
-  { title: 'another CNAME', lines: ['docs CNAME other.test.'], questions: 2, glance: 1 },
-  { title: 'a name without the record', lines: ['docs TXT "x"'], questions: 3, glance: 2 },
+  { title: 'another CNAME', lines: ['docs CNAME other.test.'], questions: 2, light: 1 },
+  { title: 'a name without the record', lines: ['docs TXT "x"'], questions: 3, light: 2 },
   {
     title: 'an old address',
     lines: ['docs A 192.0.2.1', 'docs A 192.0.2.2'],
     questions: 3,
-    glance: 2,
+    light: 2,
   },
   {
     title: 'a right record and a CAA set that may forbid',
     lines: [right, '@ CAA 0 issue "a.example"', '@ CAA 0 issue "b.example"'],
     questions: 3,
-    glance: 2,
+    light: 2,
   },
   {
     title: 'a right record and a CAA set at the target',
     lines: [right],
     edge: [...edge, 'p1 CAA 0 issue "ca.example"'],
     questions: 3,
-    glance: 2,
+    light: 2,
   },
 ];

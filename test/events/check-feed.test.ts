@@ -108,6 +108,6 @@ describe('the checks of a domain', () => {
     while (said.length === 0) await new Promise((resolve) => setImmediate(resolve));
     away = null;
     expect((await next)?.event).toBe('checked');
-    expect(said).toEqual(['checks are not told: the database does not answer']);
+    expect(said).toEqual(['checks are not streamed: the database does not answer']);
   });
 });

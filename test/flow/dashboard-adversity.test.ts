@@ -81,7 +81,7 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       await hands.press('Remove');
       await hands.press(`Remove ${hostname}`);
       await hands.see('.notice');
-      await other.see('#domains:has-text("No domain yet")');
+      await other.see('#domains:has-text("No custom domains")');
       await other.expectMarked();
       await expect(house.visit(hostname)).rejects.toThrow();
       expect(visited.complaints).toEqual([]);

@@ -131,7 +131,7 @@ describe.skipIf(without)('with Caddy in front', { timeout: 180_000 }, () => {
       return domain.escalation?.cause === 'certificate_not_shown' && domain;
     });
     expect(escalation?.summary).toContain('127.0.0.1 refuses the connection');
-    expect(escalation?.nextAction).toContain('The edge is looked at again at');
+    expect(escalation?.nextAction).toContain('The edge is checked again at');
 
     await laboratory.caddy();
     expect((await client.call('POST', `${client.domainPath}/verify`)).status).toBe(202);

@@ -69,7 +69,7 @@ const troubles: readonly Trouble[] = [
     begin: (life) => life.dns(forbidden),
     cause: 'caa_blocks',
     nextAction:
-      /^The CAA records are looked at once an hour at least, next at .* UTC; the certificate is renewed as soon as they allow it\.$/,
+      /^The CAA records are checked once an hour at least, next at .* UTC; the certificate is renewed as soon as they allow it\.$/,
     served: 'live',
     // CAA keeps a domain that waits from going on, as it does before the first certificate.
     ended: { type: 'certificate.ended', status: 'pending', isOpen: true },
@@ -79,7 +79,7 @@ const troubles: readonly Trouble[] = [
     begin: (life) => life.dns(missing),
     cause: 'dns_changed',
     nextAction:
-      /^The DNS is looked at once an hour at least; the certificate is renewed as soon as the record is right\.$/,
+      /^The DNS is checked once an hour at least; the certificate is renewed as soon as the record is right\.$/,
     served: 'drifted',
     ended: { type: 'domain.failed', status: 'failed', isOpen: false },
   },

@@ -67,10 +67,10 @@ describe(`with an SDK, on ${quickest}`, () => {
     /** The names from a span up to the request. */
     const wayUp = (span: KeptSpan | undefined): string[] =>
       span === undefined ? [] : [span.name, ...wayUp(byId.get(span.parentId ?? ''))];
-    for (const name of ['check-dns', 'look at the DNS', 'issue-certificate', 'advance order']) {
+    for (const name of ['check-dns', 'observe the DNS', 'issue-certificate', 'advance order']) {
       expect(wayUp(find(name)).at(-1), name).toBe('POST addDomain');
     }
-    expect(wayUp(find('look at the DNS'))).toContain('check-dns');
+    expect(wayUp(find('observe the DNS'))).toContain('check-dns');
     expect(wayUp(find('advance order'))).toContain('issue-certificate');
     const { id } = (await service.signpost.parts.database.prisma.domain.findFirst()) ?? {};
     expect(find('check-dns')?.attributes).toMatchObject({ 'signpost.domain.id': id });

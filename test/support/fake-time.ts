@@ -207,7 +207,7 @@ function composeWorkers({ database }: StoredDomains, world: World) {
     loadWork: shared.certificates.loadWork,
     loadOpen: (domainId: string) => loadOpenEscalation(prisma, domainId),
     findQuarantine: async () => null,
-    tellOperator: () => undefined,
+    logEscalation: () => undefined,
   };
   const settled = {
     ...shared,

@@ -30,12 +30,12 @@ export async function makeProject(customer: Customer): Promise<void> {
     await hands.press('New project');
   }
   await hands.type('Name', name);
-  await hands.choose('Plan', 'Free (without domains of one’s own)');
-  await hands.press('Make the project');
+  await hands.choose('Plan', 'Free (no custom domains)');
+  await hands.press('Create project');
   await hands.see('h2:text-is("Before the first domain")');
   await lookAt?.('missing');
   await hands.press('Switch to Pro');
-  await hands.see('text=A paid plan: there.');
+  await hands.see('text=Paid plan: done');
   // The page says how a deploy is reported over the API.
   const [method = '', path = ''] = ((await page.textContent('.call code')) ?? '').split(' ');
   const upstream = JSON.stringify({ status: 'succeeded', upstream: house.upstream });
@@ -75,7 +75,7 @@ export async function repair(customer: Customer, { owner, target }: Shown): Prom
   await hands.see('#standing:has-text("does not exist in the DNS yet")');
   await lookAt?.('pending');
   await hands.press('Verify');
-  await hands.see('#timeline :text("Somebody asked for a check")');
+  await hands.see('#timeline :text("Check requested")');
   await hands.mark();
   await house.publish(owner, 'CNAME shops.elsewhere.test.');
   await hands.see('#findings .finding:has-text("shops.elsewhere.test")');

@@ -80,7 +80,7 @@ async function run(given: Given) {
     },
     findQuarantine: async () => given.quarantine ?? null,
     attemptNow: async () => void done.push('attempt'),
-    tellOperator: ({ hostname }, { cause }) => void done.push(`tell ${hostname} ${cause}`),
+    logEscalation: ({ hostname }, { cause }) => void done.push(`tell ${hostname} ${cause}`),
     rules: (now) => ({ now, windowMs: 1_000, escalateAfterMs: 30 * MINUTE, jitter: 0.5 }),
     now: () => noon,
   };

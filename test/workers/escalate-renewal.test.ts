@@ -92,7 +92,7 @@ function world(given: Given) {
     },
     postponeEscalation: async (_domain, at) => void did.push(`postpone to ${at.toISOString()}`),
     findQuarantine: async () => given.quarantine ?? null,
-    tellOperator: (_domain, { cause }) => void did.push(`tell ${cause}`),
+    logEscalation: (_domain, { cause }) => void did.push(`tell ${cause}`),
     onFault: (fault) => {
       throw fault;
     },

@@ -45,13 +45,13 @@ export function startClockGuard(
     if (stop.aborted) return;
     const wasRight = isRight;
     if (skewMs !== null) isRight = Math.abs(skewMs) <= SKEW_MS_MAX;
-    if (isRight !== wasRight) tell(skewMs);
+    if (isRight !== wasRight) report(skewMs);
     if (isRight) goOn(wasRight);
     else if (haveBegun) await halt(workers);
     compared();
   }
 
-  function tell(skewMs: number | null): void {
+  function report(skewMs: number | null): void {
     if (isRight) log.warn({ skewMs }, 'the clock of this machine is right again; it takes jobs');
     else log.error({ skewMs }, 'the clock of this machine is wrong; it takes no jobs');
   }

@@ -163,7 +163,7 @@ function classifyRefusal(
   const variables = `ACME_CONTACT${externalAccount === null ? '' : `, ${settings}_EAB_KID and ${settings}_EAB_HMAC_KEY`}`;
   const message = isUnbound
     ? bindingMissing(settings)
-    : `the certificate authority refuses our account (${type}): look at ${variables}. It says: ${detail}`;
+    : `the certificate authority refuses our account (${type}): check ${variables}. It says: ${detail}`;
   throw certificateFault('ca_misconfigured', message, { retryAfter });
 }
 

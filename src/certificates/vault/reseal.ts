@@ -78,7 +78,7 @@ async function resealColumn({ store, vault, onProgress }: ResealDeps, column: Se
     if (last === undefined) return { count, unreadable };
     after = last.id;
     const opened = rows.flatMap((row) => {
-      const resealed = sealAnew(vault, `${column.table}/${row.id}`, row.sealed);
+      const resealed = resealValue(vault, `${column.table}/${row.id}`, row.sealed);
       if (resealed === null) unreadable.push(row.id);
       return resealed === null ? [] : [{ ...row, resealed }];
     });
@@ -88,7 +88,7 @@ async function resealColumn({ store, vault, onProgress }: ResealDeps, column: Se
 }
 
 /** Null: it cannot be read. */
-function sealAnew(vault: Vault, boundTo: string, sealed: Uint8Array): Uint8Array | null {
+function resealValue(vault: Vault, boundTo: string, sealed: Uint8Array): Uint8Array | null {
   try {
     const plaintext = vault.open(sealed, boundTo);
     try {

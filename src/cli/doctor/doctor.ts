@@ -41,7 +41,7 @@ export async function runDoctor(args: readonly string[], io: Io): Promise<Outcom
   if (!parsed.ok) return showUsage(parsed.refusal, io);
   const [hostname = ''] = parsed.positionals;
   const { json = false, ...asked } = parsed.values;
-  const checked = await withProgress({ line: `Looking at ${hostname} …` }, io, () =>
+  const checked = await withProgress({ line: `Checking ${hostname} …` }, io, () =>
     check({ hostname, ...asked }, io),
   );
   if (!checked.ok) return showUsage(checked.refusal, io);
@@ -54,7 +54,7 @@ function show({ json: text, accountUntold }: Seen, json: boolean, io: Io): Outco
   const { out, env, screen } = io;
   const report = readReport(text);
   if (report === null) {
-    const problem = 'the service answered with something that is not understood here';
+    const problem = 'the service sent an answer this version doesn’t understand';
     return { kind: 'undecided', problem };
   }
   const paint = createPaint(wantsColour(env, screen.out));
@@ -86,9 +86,9 @@ async function check({ hostname, target, url }: Asked, io: Io): Promise<LocalChe
 }
 
 const bothWays =
-  '--target <host> is needed to look from here; or SIGNPOST_API_KEY (or API_KEY), to ask the service';
+  'to check from here, pass --target <host>; to ask the service, set SIGNPOST_API_KEY (or API_KEY)';
 const urlNeedsKey =
-  'because of --url the service is asked, which needs SIGNPOST_API_KEY (or API_KEY); without --url, --target <host> looks from here';
+  '--url asks the service, which needs SIGNPOST_API_KEY (or API_KEY); without --url, --target <host> checks from here';
 
 /** The service speaks of a parameter where somebody at a shell has an option. */
 function inOurWords(
@@ -114,11 +114,11 @@ const synopsis = '<hostname> [--target <host>] [--url <url>] [--json]';
 
 const usage = `Usage: signpost doctor ${synopsis}
 
-Looks at the DNS of a host name once and shows what every name server answers, what is wrong,
+Checks the DNS of a host name once and shows what every name server answers, what is wrong,
 what to do about it and who has to. Nothing is stored and nothing has to be attached.
 
   <hostname>        in any spelling: Unicode, upper case, a pasted URL
-  --target <host>   what its record must point to: the look is made from this machine, with the
+  --target <host>   what its record must point to: the check runs on this machine, with the
                     DNS_… variables of the service, and needs neither service nor key
   --url <url>       where the service is; else SIGNPOST_URL, else http://127.0.0.1:3000
   --json            the answer of GET /v1/diagnosis/{hostname} on standard output
@@ -126,5 +126,5 @@ what to do about it and who has to. Nothing is stored and nothing has to be atta
 Without --target the running service is asked, which knows the target of an attached domain. The key to
 call it with, one with the scope domains:read, is taken from SIGNPOST_API_KEY or API_KEY.
 
-Ends with 0 where it is set up right, with 1 where it is not, with 2 where it could not be told.
+Exit 0: set up right. Exit 1: check failed. Exit 2: couldn’t check.
 `;

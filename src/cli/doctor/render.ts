@@ -45,7 +45,7 @@ function seenSections(report: Report, page: Page): readonly (readonly string[])[
   if (view === 'authoritative') {
     return [
       titled(serversTitle(report), serverLines(report, page), page),
-      titled('What resolvers tell the world', resolvers, page),
+      titled('What public resolvers see', resolvers, page),
     ];
   }
   // Servers and world are the same here.
@@ -70,7 +70,7 @@ function headlineOf(report: Report): string {
     isAtServers(report) &&
     findings.some(({ code }) => code === 'caa_unknown');
   return isCaaAlone
-    ? 'points here, but it could not be told who may issue its certificate'
+    ? 'points here, but we couldn’t check who may issue its certificate'
     : headlines[verdict];
 }
 
@@ -126,4 +126,4 @@ function costLine({ observation: { cost, at } }: Report): string {
 }
 
 const onceOnly =
-  'This was one look; run it again after a change. A domain that is attached is looked at by itself.';
+  'This was one check; run it again after a change. Attached domains are checked automatically.';

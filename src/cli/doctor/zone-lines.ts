@@ -47,7 +47,7 @@ function recordsIn(answer: NonNullable<Seen['caa']>[number]['answer']): readonly
 }
 
 function listed(names: readonly string[] | null): string {
-  return names === null ? 'none of them told' : names.map(plain).join(', ');
+  return names === null ? 'none of them answered' : names.map(plain).join(', ');
 }
 
 function named(parent: string): string {

@@ -32,7 +32,7 @@ export const add: Command = {
     const shown = await showDomain(connection.call, found.which, false, io);
     if (!shown.ok) return shown.refusal;
     io.err(
-      `Create the record; the rest happens by itself. To wait for it: signpost domains verify ${hostname} --wait\n`,
+      `Create the record; the rest happens automatically. To wait for it: signpost domains verify ${hostname} --wait\n`,
     );
     return done;
   },

@@ -49,7 +49,7 @@ ${listing('', commands)}
   <hostname>         in any spelling: Unicode, upper case, a pasted URL
   --project <…>      the id or slug of its project, where several come into question; list shows one project with it
   --status <status>  of list: only pending, verified, live, drifted or failed ones; several with commas
-  --wait             of verify: tell what happens until the domain is live or has failed
+  --wait             of verify: follow the domain until it is live or has failed
   --timeout <…>      of verify --wait: no longer than 45s, 10m or 2h, say
   --orphans drop     of remove: even where it is the primary domain or others redirect to it, settings that go with it
   --url <url>        where the service is; else SIGNPOST_URL, else http://127.0.0.1:3000

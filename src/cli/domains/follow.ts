@@ -24,7 +24,7 @@ export async function follow(
   const story = createStory(progress, io);
   const step = createStep(call, path, story);
   for await (const message of listen(open, `${projectPath}/events?${query}`, signal)) {
-    if (message.kind === 'away') progress.show('The service is away; trying again …');
+    if (message.kind === 'away') progress.show('The service is unreachable; retrying …');
     const end = await step(message);
     if (end !== null) return end;
   }

@@ -28,7 +28,7 @@ type Listed = {
 
 export const list: Command = {
   synopsis: '[--status <status>]',
-  summary: 'where each domain stands; of all projects, or of one',
+  summary: 'the status of each domain, of all projects or of one',
   async run(args, io) {
     const options = {
       project: { type: 'string' },
@@ -87,10 +87,10 @@ function show(
   if (json) io.out(`${renderJson(shown.map(({ body }) => body))}\n`);
   else if (shown.length > 0) io.out(inTable(shown, io));
   else if (isFiltered) io.err('No domain has that status.\n');
-  else io.err('No domain yet: signpost domains add <hostname> attaches one.\n');
+  else io.err('No custom domains: signpost domains add <hostname> attaches one.\n');
 }
 
-const headings = ['', 'HOSTNAME', 'STATUS', 'PROJECT', 'WHERE IT STANDS'];
+const headings = ['', 'HOSTNAME', 'STATUS', 'PROJECT', 'STATUS'];
 
 /** Cut to a screen, and whole where something else reads. */
 function inTable(shown: readonly Listed[], { env, screen }: Io): string {

@@ -10,7 +10,7 @@ import { type Which, whichDomain } from './which.ts';
 
 export const show: Command = {
   synopsis: '<hostname>',
-  summary: 'where it stands, the DNS record to create, what is wrong and what to do',
+  summary: 'its status, the DNS record to create, what is wrong and what to do',
   async run(args, io) {
     const parsed = parseAbout(args, {});
     if (!parsed.ok) return parsed.refusal;

@@ -51,6 +51,6 @@ export function understood<T>(answer: Answer, schema: z.ZodType<T>): Understood<
     ? { ok: true, value: parsed.data, text: answer.text }
     : {
         ok: false,
-        refusal: failed('the service answered with something that is not understood here'),
+        refusal: failed('the service sent an answer this version doesn’t understand'),
       };
 }

@@ -35,7 +35,7 @@ export function createStory(progress: Progress, world: World): Story {
     return isFirst;
   }
 
-  function tellFindings(findings: readonly FindingShown[]): void {
+  function showFindings(findings: readonly FindingShown[]): void {
     const gone = shown.filter(({ code }) => !findings.some((one) => one.code === code));
     const fresh = findings.filter((one) => !shown.some((other) => isSame(one, other)));
     for (const { code } of gone) say(marks.right, `${plain(code)} is gone`);
@@ -63,7 +63,7 @@ export function createStory(progress: Progress, world: World): Story {
       notice(checks.lastCheckedAt);
       // What was found before is no news.
       if (!isChecked && status === asked?.status) return false;
-      tellFindings(findings);
+      showFindings(findings);
       // A finding that is the whole of it has just been told.
       const isSaid = findings.some((one) => one.summary === summary.now);
       if (summary.now !== lastSummary && !isSaid) say(markOf(domain), plainSentence(summary.now));

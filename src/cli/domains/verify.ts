@@ -12,7 +12,7 @@ import { type Which, whichDomain } from './which.ts';
 
 export const verify: Command = {
   synopsis: '<hostname> [--wait]',
-  summary: 'check it at once; with --wait, tell what happens until it is live or has failed',
+  summary: 'check it now; with --wait, follow it until it is live or has failed',
   async run(args, io) {
     const parsed = parseAbout(args, { wait: { type: 'boolean' }, timeout: { type: 'string' } });
     if (!parsed.ok) return parsed.refusal;
@@ -37,7 +37,7 @@ export const verify: Command = {
     const { signal } = stop;
     const waiting = {
       line: `Checking ${which.hostname} …`,
-      farewell: 'Nobody waits here any more; the checks go on by themselves.',
+      farewell: 'No longer waiting; checks continue in the background.',
     };
     const followed = await withProgress(waiting, io, (progress) =>
       follow(connection, which, { progress, io, signal }),
@@ -90,7 +90,7 @@ async function ending(
       if (!shown.ok) return shown.refusal;
       const outcome = outcomeOf(shown.domain);
       if (followed.kind === 'timed_out' && outcome.kind === 'negative') {
-        io.err('signpost: the time to wait is over; the checks go on by themselves\n');
+        io.err('signpost: timed out waiting; checks continue in the background\n');
       }
       return outcome;
     }

@@ -7,7 +7,7 @@ import { showMinted } from './minted.ts';
 
 export const create: Command = {
   synopsis: '--name <name> --scope <scope> [--expires <when>] [--json]',
-  summary: 'make a key and print its token',
+  summary: 'create a key and print its token',
   async run(args, io) {
     const options = {
       name: { type: 'string' },

@@ -18,5 +18,5 @@ export type ShownKey = z.infer<typeof shownKey>;
 export const shownMintedKey = shownKey.extend({ key: z.string() });
 
 export function notUnderstood(): Outcome {
-  return failed('the service answered with something that is not understood here');
+  return failed('the service sent an answer this version doesn’t understand');
 }

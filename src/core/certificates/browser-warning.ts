@@ -125,7 +125,7 @@ const untrusted =
   'The certificate is served, and every browser warns of it: the local certificate authority signed it, which none of them trusts. There is nothing for you to do: certificates that they trust are for the platform’s operator to set up.';
 
 const oldAnswers =
-  'The certificate is served, but some of the DNS still tells what was there before. A browser that warns has come to the old server; the findings say what is remembered, and for how long.';
+  'The certificate is served, but some of the DNS still shows what was there before. A browser that warns has come to the old server; the findings say what is remembered, and for how long.';
 
 const lastHour = 'The certificate was stored within the last hour.';
 const everywhere = 'The certificate is served: every address that could be tried shows it.';
@@ -157,7 +157,7 @@ const silences: Readonly<Partial<Record<ShownOutcome, string>>> = {
 
 function notShown(silent: readonly AddressShown[]): string {
   const described = silent.map(({ address, outcome }) => `${address} ${silences[outcome]}`);
-  return `The certificate is stored, but ${shortList(described, ADDRESSES_LISTED, '; ')}. A browser that is led there shows an error. There is nothing for you to do: whoever runs this service has to look at that address.`;
+  return `The certificate is stored, but ${shortList(described, ADDRESSES_LISTED, '; ')}. A browser that is led there shows an error. There is nothing for you to do: whoever runs this service has to check that address.`;
 }
 
 function oneOfBefore(behind: readonly AddressShown[]): string {
@@ -174,6 +174,6 @@ function notYet({ status, certificate }: Visited): string {
     return 'There is no certificate yet: it is ordered as soon as the DNS is right. Until then a browser shows an error, or what the DNS leads to instead.';
   }
   return certificate?.hasEnded
-    ? 'The certificate has ended, and the next one is on its way. Until it is there, browsers get no secure connection and show an error.'
+    ? 'The certificate has expired, and the next one is on its way. Until it is there, browsers get no secure connection and show an error.'
     : 'The DNS is right, and the certificate is on its way. Until it is there, browsers get no secure connection and show an error.';
 }

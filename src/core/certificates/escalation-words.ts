@@ -49,7 +49,7 @@ const summaries: { readonly [C in EscalationCause]: Sentence } = {
   dns_unsettled: (evidence) =>
     `The record is there, but no certificate can be issued yet.${about(evidence, 'name_servers_disagree', 'dnssec_bogus')}`,
   dns_unknown: (evidence) =>
-    `Whether the DNS is still right cannot be told.${about(evidence, 'dns_unknown')}`,
+    `We couldn’t check whether the DNS is still right.${about(evidence, 'dns_unknown')}`,
   caa_unknown: (evidence) =>
     `The CAA question gets no answer, which an authority must take for a refusal.${about(evidence, 'caa_unknown')}`,
   authority_rate_limited: ({ budget, problem, setback }, reader) =>
@@ -75,15 +75,15 @@ const summaries: { readonly [C in EscalationCause]: Sentence } = {
 /** What happens next by itself; its keys are all causes there are. */
 export const nextActions: { readonly [C in EscalationCause]: Sentence } = {
   dns_changed: (evidence) =>
-    `The DNS is looked at ${howOften(evidence, 'every few minutes')}; the certificate is ${obtained(evidence)} as soon as the record is right.`,
+    `The DNS is checked ${howOften(evidence, 'every few minutes')}; the certificate is ${obtained(evidence)} as soon as the record is right.`,
   caa_blocks: (evidence) =>
-    `The CAA records are looked at ${howOften(evidence, 'every few minutes')}; the certificate is ${obtained(evidence)} as soon as they allow it.`,
+    `The CAA records are checked ${howOften(evidence, 'every few minutes')}; the certificate is ${obtained(evidence)} as soon as they allow it.`,
   dns_unsettled: (evidence) =>
-    `The DNS is looked at ${howOften(evidence, 'every minute')}; the certificate is ${obtained(evidence)} as soon as its servers agree and its signatures are good.`,
+    `The DNS is checked ${howOften(evidence, 'every minute')}; the certificate is ${obtained(evidence)} as soon as its servers agree and its signatures are good.`,
   dns_unknown: (evidence) =>
-    `The DNS is looked at ${howOften(evidence, 'every minute')}; the certificate is ${obtained(evidence)} as soon as it answers.`,
+    `The DNS is checked ${howOften(evidence, 'every minute')}; the certificate is ${obtained(evidence)} as soon as it answers.`,
   caa_unknown: (evidence) =>
-    `The CAA records are looked up ${howOften(evidence, 'every minute')}; the certificate is ${obtained(evidence)} as soon as they answer.`,
+    `The CAA records are checked ${howOften(evidence, 'every minute')}; the certificate is ${obtained(evidence)} as soon as they answer.`,
   authority_rate_limited: (evidence) => {
     const { budget, nextAttempt } = evidence;
     if (nextAttempt?.order === 'open') return nextOrder(evidence);
@@ -97,8 +97,8 @@ export const nextActions: { readonly [C in EscalationCause]: Sentence } = {
   authority_refused: nextOrder,
   certificate_not_shown: ({ nextAttempt }) =>
     nextAttempt === null
-      ? 'The edge is looked at again by itself.'
-      : `The edge is looked at again at ${inUtc(nextAttempt.at)}, and every few minutes after that.`,
+      ? 'The edge is checked again automatically.'
+      : `The edge is checked again at ${inUtc(nextAttempt.at)}, and every few minutes after that.`,
   authority_unreachable: nextOrder,
   platform_fault: (evidence) => afterQuarantine(evidence) ?? nextOrder(evidence),
 };
@@ -126,7 +126,7 @@ function afterQuarantine({ quarantine, nextAttempt }: EscalationEvidence): strin
 /** While an address fails nothing is ordered; where all of them do, it may be only from here that they cannot be asked. */
 function untilReached({ nextAttempt, probes }: EscalationEvidence, reader: Reader): string | null {
   if (nextAttempt?.order === 'open' || !probes.some(isUnreached)) return null;
-  const when = nextAttempt === null ? 'by themselves' : `at ${inUtc(nextAttempt.at)}`;
+  const when = nextAttempt === null ? 'automatically' : `at ${inUtc(nextAttempt.at)}`;
   const asked = `The addresses are asked again ${when}, and every few minutes after that; the order is placed as soon as none of them fails.`;
   const isFromHereOnly = !probes.some(({ outcome }) => outcome === 'reachable');
   const remedy =
@@ -139,7 +139,7 @@ function untilReached({ nextAttempt, probes }: EscalationEvidence, reader: Reade
 }
 
 function nextOrder({ nextAttempt }: EscalationEvidence): string {
-  if (nextAttempt === null) return 'The order is taken up again by itself.';
+  if (nextAttempt === null) return 'The order resumes automatically.';
   const at = inUtc(nextAttempt.at);
   if (nextAttempt.order === 'open') {
     return `The open order is taken up again at ${at}, and every few minutes after that.`;
@@ -181,8 +181,8 @@ function itsWords(problem: EscalationEvidence['problem']): string {
 
 /** Each address by itself: a wrong AAAA record beside a right A record is the usual surprise. */
 function perAddress(probes: readonly Probe[]): string {
-  const told = probes.filter((probe) => isUnreached(probe) || probe.outcome === 'reachable');
-  return told.length === 0 ? '' : ` On ${probesInWords(told)}.`;
+  const answered = probes.filter((probe) => isUnreached(probe) || probe.outcome === 'reachable');
+  return answered.length === 0 ? '' : ` On ${probesInWords(answered)}.`;
 }
 
 /** `port 80, 192.0.2.1 refuses the connection; 192.0.2.2 …`; of one at least. */

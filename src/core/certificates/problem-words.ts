@@ -16,7 +16,7 @@ const otherAddress =
   'Remove other A and AAAA records of the name, and whatever else answers in place of this service, such as a proxy. If there is nothing of the kind, there is nothing for you to do: the findings say so as soon as one is seen, and whoever runs this service is told if it lasts.';
 const otherName =
   'Ask for another host name, or ask that authority about this one: its own words say why.';
-const byItself = 'There is nothing for you to do: a new order is placed by itself.';
+const byItself = 'There is nothing for you to do: a new order is placed automatically.';
 const ourSettings =
   'There is nothing for you to do: whoever runs this service has to mend it, and is told if it lasts.';
 
@@ -35,7 +35,7 @@ const words = {
   caa: {
     summary: 'The certificate authority found a CAA record that forbids a certificate.',
     action:
-      'Look at each CAA record of the name, or of a name above it, at every one of your name servers: its words may say which one it read. Allow the authority there, or remove the record. When we looked before the order it was allowed, so it may be new, or not everywhere.',
+      'Review each CAA record of the name, or of a name above it, at every one of your name servers: its words may say which one it read. Allow the authority there, or remove the record. When we looked before the order it was allowed, so it may be new, or not everywhere.',
     actor: 'customer',
   },
   connection: {
@@ -46,7 +46,7 @@ const words = {
   dns: {
     summary: 'The certificate authority got no answer from the DNS of the name.',
     action:
-      'See that every name server of your domain answers everybody, over UDP and TCP, and that its DNSSEC signatures are good where it has any. Your DNS provider can tell. A short failure passes by itself.',
+      'See that every name server of your domain answers everybody, over UDP and TCP, and that its DNSSEC signatures are good where it has any. Your DNS provider can tell. A short failure passes without you doing anything.',
     actor: 'customer',
   },
   external_account_required: ours('wants an account that is bound to one of its customers'),
@@ -67,7 +67,7 @@ const words = {
   rate_limited: {
     summary: 'The certificate authority takes no more orders of this kind for now.',
     action:
-      'There is nothing for you to do: a new order is placed by itself, when the authority allows it.',
+      'There is nothing for you to do: a new order is placed automatically when the authority allows it.',
     actor: 'platform',
   },
   rejected_identifier: {
@@ -110,7 +110,7 @@ const words = {
   other: {
     summary: 'The certificate authority said no for a reason that we have no words for.',
     action:
-      'Read its own words: if they are about your DNS, mend it there. Else there is nothing for you to do: a new order is placed by itself.',
+      'Read its own words: if they are about your DNS, mend it there. Else there is nothing for you to do: a new order is placed automatically.',
     actor: 'platform',
   },
 } as const satisfies Readonly<Record<string, ProblemWords>>;

@@ -212,7 +212,7 @@ export function createAtApex(finding: AtApex): string {
 function recordAt({ name: at, apex }: Provider, finding: Wanted): string {
   const { name, value, ttl } = recordFor(finding);
   return apex === 'CNAME flattening'
-    ? `CNAME ${name} → ${value}, TTL ${ttl}, which ${at} turns into addresses by itself (CNAME flattening)`
+    ? `CNAME ${name} → ${value}, TTL ${ttl}, which ${at} turns into addresses automatically (CNAME flattening)`
     : `${apex} ${name} → ${value}, TTL ${ttl}`;
 }
 

@@ -12,7 +12,7 @@ import type { Observation } from './observation.ts';
  * `light`: one of the zone's servers, any of them, is asked whether it shows what it did. `compare`: each of them is.
  * `full`: everything is checked anew.
  */
-export type CheckDepth = 'glance' | 'compare' | 'full';
+export type CheckDepth = 'light' | 'compare' | 'full';
 
 /** After this long a full check is due, whatever the servers show: it sees more. Our choice. */
 export const FULL_CHECK_MS = 15 * 60_000;
@@ -49,7 +49,7 @@ export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number):
   if (attempts === 0 || now >= windowEnd(pendingSince, windowMs)) return 'full';
   if (!mayBeLight(domain, now)) return age < FULL_CHECK_MS ? 'compare' : 'full';
   const waitedThen = at - pendingSince.getTime();
-  return age < Math.max(FULL_CHECK_MS, waitedThen) ? 'glance' : 'full';
+  return age < Math.max(FULL_CHECK_MS, waitedThen) ? 'light' : 'full';
 }
 
 function mayBeLight({ watchedUntil, findings }: EarlierCheck, now: Date): boolean {

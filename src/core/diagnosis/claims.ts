@@ -27,7 +27,7 @@ export const claims: FamilyOf<ClaimFinding> = {
           summary,
           expected: `${hostname} in one project only.`,
           found: `${hostname} is in another project, too.`,
-          action: `Remove ${hostname} from the other project; it goes on here by itself. The next look tells which record proves that it is yours.`,
+          action: `Remove ${hostname} from the other project; it goes on here by itself. The next check shows which record proves that it is yours.`,
         };
       }
       const { type, fullName, value } = proof.record;
@@ -57,13 +57,13 @@ function shown({ record: { fullName }, found: values }: Proof): string {
 }
 
 const actions: { readonly [S in ProofSeen]: (proof: Proof, hostname: string) => string } = {
-  proven: () => 'Nothing: the next look gives the name to this project.',
+  proven: () => 'Nothing: the next check gives the name to this project.',
   missing: (proof, hostname) =>
     `If ${hostname} is yours: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}” beside the others, if there are any. It goes on here by itself at the next look. If the other project is yours, you may remove the name there instead.`,
   both: ({ record: { fullName, value } }) =>
     `The other project's own record stands beside yours, so nothing moves. Delete the other TXT record at ${fullName} that begins with “signpost-domain-verification=”, and keep the one with “${value}”.`,
   partial: () =>
-    'Usually nothing: your name servers follow each other within minutes, and it is looked at again by itself.',
+    'Usually nothing: your name servers follow each other within minutes, and we check again automatically.',
   unknown: (proof, hostname) =>
     `It is asked for again by itself. If ${hostname} is yours and the record is not there yet: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}”.`,
 };

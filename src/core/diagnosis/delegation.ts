@@ -154,7 +154,7 @@ function agreeing(finding: Disagreeing): string {
   const { hostname, zone = hostname } = finding;
   return isOfSeveralProviders(finding)
     ? `These name servers seem to belong to different DNS providers, which take nothing over from each other. Create the record at both, or list the name servers of only one of them at ${finding.zone === undefined ? 'your registrar' : keeperOf(zone)}.`
-    : 'Nothing to do but wait for your DNS provider, whose servers take the record over from each other. We look again within seconds. If it is still so after an hour, ask your provider why these servers stay behind.';
+    : 'Nothing to do but wait for your DNS provider, whose servers take the record over from each other. We check again within seconds. If it is still so after an hour, ask your provider why these servers stay behind.';
 }
 
 function orNone(names: readonly string[]): string {

@@ -214,7 +214,7 @@ function createBelow(finding: PointingFinding & { readonly code: 'record_missing
     seen === 'nodata' && wildcardIn(finding) === undefined
       ? ` A CNAME record stands alone: if there are other records of exactly the name ${hostname}, such as TXT, they have to go first.`
       : '';
-  return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}.${alone} Most providers add the domain by themselves: enter only “${recordFor(finding).name}” as the name.${where}`;
+  return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}.${alone} Most providers add the domain automatically: enter only “${recordFor(finding).name}” as the name.${where}`;
 }
 
 /** What to do where a wildcard answers: it serves other names, too, and a record of its own goes before it (RFC 4592). */

@@ -71,7 +71,7 @@ export const servers: FamilyOf<ServerFinding> = {
     explain: (finding) => {
       const { hostname, servers, errors = [] } = finding;
       return {
-        summary: `Whether ${hostname} is set up cannot be told: no answer that we could use.`,
+        summary: `We couldn’t check ${hostname}: no usable DNS answer.`,
         expected: `An answer from the name servers of ${hostname}.`,
         found:
           servers.length === 0
@@ -200,14 +200,14 @@ function isOurTrouble({ servers }: Unknown): boolean {
 
 function nextWhere(finding: Unknown): string {
   if (finding.servers.length === 0) {
-    return 'Nothing for you to do: the name is ours, and we look again by ourselves.';
+    return 'Nothing for you to do: the name is ours. We check again automatically.';
   }
   if (isOurTrouble(finding)) {
-    return 'Nothing for you to do: it is our side that could not ask, and we look again by ourselves.';
+    return 'Nothing for you to do: our side couldn’t ask. We check again automatically.';
   }
   return finding.servers.some(({ server }) => ipaddr.isValid(server))
-    ? `Nothing to change yet: we look again by ourselves. If it lasts while other names can be looked up, ask your DNS provider why the name servers of ${finding.hostname} fail.`
-    : 'Nothing to change yet: we look again by ourselves. If it lasts, ask your DNS provider why these servers fail.';
+    ? `Nothing to change yet: we check again automatically. If it lasts while other names can be looked up, ask your DNS provider why the name servers of ${finding.hostname} fail.`
+    : 'Nothing to change yet: we check again automatically. If it lasts, ask your DNS provider why these servers fail.';
 }
 
 /** A zone's servers are listed by name; what is listed by address is a resolver of ours. */

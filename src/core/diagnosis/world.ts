@@ -74,7 +74,7 @@ export const world: FamilyOf<WorldFinding> = {
         found: lines(
           resolvers.map(({ server, shows }) => `${foreign(server)}: ${foreignName(shows)}`),
         ),
-        action: `Nothing for you to do: they forget it by themselves, ${end === undefined ? 'mostly within hours' : `at the latest at ${end}`}. Until then some visitors may not arrive here.`,
+        action: `Nothing for you to do: they forget it, ${end === undefined ? 'mostly within hours' : `at the latest at ${end}`}. Until then some visitors may not arrive here.`,
       };
     },
   },

@@ -46,17 +46,17 @@ export function decideCheck(
   const certificateEndsAt = domain.certificateEndsAt ?? rules.now;
   const steps = stepsOf(domain, result, rules);
   const to = steps.at(-1)?.to ?? domain.state;
-  const told = steps.flatMap((step) =>
+  const stepEvents = steps.flatMap((step) =>
     step.kind === 'moved'
       ? [eventOfCheck({ ...step, type: step.event, findings, certificateEndsAt })]
       : [],
   );
   const next = whenNext(to, rules, eagernessOf(domain, findings, rules));
   return {
-    kind: told.length > 0 ? 'moved' : 'stayed',
+    kind: stepEvents.length > 0 ? 'moved' : 'stayed',
     to,
     findings,
-    events: [...findingsChanged(domain.findings, findings), ...told],
+    events: [...findingsChanged(domain.findings, findings), ...stepEvents],
     ...next,
     recheckAt: notPastTheEnd(next.recheckAt, to, domain.certificateEndsAt),
     escalateAt: escalateAt(to, domain, rules),
@@ -132,9 +132,9 @@ const onlyForNextCertificate: readonly FindingCode[] = ['caa_blocks', 'caa_unkno
 function verdictFor(state: DomainState, { verdict, findings }: CheckResult): Verdict {
   const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
   if (blocking.length === 0) return verdict;
-  const told = !findings.some(({ code }) => code === 'dns_unknown');
+  const isConclusive = !findings.some(({ code }) => code === 'dns_unknown');
   const pointsHere = blocking.every(({ code }) => onlyForNextCertificate.includes(code));
-  if (isServed(state) && told && pointsHere) return 'right';
+  if (isServed(state) && isConclusive && pointsHere) return 'right';
   const spared = blocking.every(({ code }) => toleratedFindings[state.status].includes(code));
   return verdict === 'wrong' && spared ? 'unknown' : verdict;
 }

@@ -7,7 +7,7 @@ import { type Actor, type Finding, severities } from '../diagnosis/findings.ts';
 import type { DomainStatus } from './lifecycle.ts';
 
 export type Summary = {
-  /** Where it stands: a sentence or two. */
+  /** Status: a sentence or two. */
   readonly now: string;
   /** What happens next by itself: a whole sentence where `nextAt` is null, else one that the time completes. */
   readonly next: string;
@@ -50,9 +50,9 @@ const lines: { readonly [S in DomainStatus]: Line } = {
   pending(input, now) {
     if (input.lastCheckedAt === null) {
       const next = soon('The first check is', 'The first check is under way.');
-      return { now: 'Added; its DNS has not been checked yet.', actor: null, ...next(input, now) };
+      return { now: 'Added. Its DNS hasn’t been checked yet.', actor: null, ...next(input, now) };
     }
-    return { ...troubleOf(input, 'Its DNS is not right yet.'), ...nextCheck(input, now) };
+    return { ...troubleOf(input, 'Its DNS isn’t set up yet.'), ...nextCheck(input, now) };
   },
 
   verified(input, now) {
@@ -66,7 +66,7 @@ const lines: { readonly [S in DomainStatus]: Line } = {
     }
     if (hasEscalation) {
       return {
-        now: 'The DNS is right, but the certificate has not come; an operator has been called.',
+        now: 'The DNS is right, but the certificate has not come; an operator was notified.',
         actor: 'platform',
         ...next,
       };
@@ -74,7 +74,7 @@ const lines: { readonly [S in DomainStatus]: Line } = {
     return {
       now: certificate.isRefused
         ? 'The DNS is right; the certificate authority has refused the certificate so far.'
-        : 'The DNS is right; the certificate is on its way, which takes a minute or two.',
+        : 'The DNS is right. The certificate is on its way, which takes a minute or two.',
       actor: null,
       ...next,
     };
@@ -100,11 +100,11 @@ const lines: { readonly [S in DomainStatus]: Line } = {
     const { now: trouble, actor } = troubleOf(input, 'Its DNS was not right.');
     const why =
       input.verifiedAt === null
-        ? 'Not live: the time for its DNS ran out.'
-        : 'No longer live: its certificate has ended.';
+        ? 'Not live: the time to set up its DNS ran out.'
+        : 'No longer live: its certificate has expired.';
     const next =
       input.nextCheckAt === null
-        ? { next: 'It is checked no more; verify it again to start anew.', nextAt: null }
+        ? { next: 'It is no longer checked. Verify it again to restart.', nextAt: null }
         : nextCheck(input, now);
     return { now: `${why} ${trouble}`, actor, ...next };
   },
@@ -118,7 +118,7 @@ function liveTrouble({
 }: SummaryInput): Pick<Summary, 'now' | 'actor'> {
   const [headline] = findings;
   if (hasEscalation) {
-    const now = 'Live, but its certificate has not been renewed; an operator has been called.';
+    const now = 'Live, but its certificate has not been renewed; an operator was notified.';
     return { now, actor: 'platform' };
   }
   if (headline !== undefined && severities[headline.code] !== 'informs') {
@@ -130,7 +130,7 @@ function liveTrouble({
       'Live; the certificate authority has refused its renewal so far. It is tried again.';
     return { now, actor: null };
   }
-  return { now: 'Live. Nothing to do: its certificate is renewed by itself.', actor: null };
+  return { now: 'Live. Nothing to do: its certificate renews automatically.', actor: null };
 }
 
 /** The headline, and who acts on it where anybody has to. */

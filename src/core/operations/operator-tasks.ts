@@ -123,7 +123,7 @@ function resolversSilent({ ofOurResolvers: domains, attached }: Vitals): Operato
   return {
     code: 'resolvers_silent',
     urgency: 'act',
-    summary: `Our resolvers cannot tell about ${count(domains, 'domain', 'domains')}.`,
+    summary: `Our resolvers couldn’t check ${count(domains, 'domain', 'domains')}.`,
     action:
       'Ask each of DNS_SERVERS (the system’s, where it is not set) for some name, from the machine of a worker: one that fails has to be mended or replaced. Domains keep their state meanwhile.',
   };
@@ -141,7 +141,7 @@ function overdue({ overdueSeconds }: Vitals): OperatorTask | null {
     urgency: 'act',
     summary: `${worst[0]} is ${inWords(worst[1])} late${others.length === 0 ? '' : `, and so ${others.length === 1 ? 'is' : 'are'} ${others.join(', ')}`}.`,
     action:
-      'Start more workers where the queue grows; where it does not, look at the oldest domain below and at what its job says.',
+      'Start more workers where the queue grows; where it does not, check the oldest domain below and what its job says.',
   };
 }
 
@@ -151,7 +151,7 @@ function certificatesEnded({ certificates: { ended } }: Vitals): OperatorTask | 
     code: 'certificates_ended',
     urgency: 'act',
     summary: `${count(ended, 'domain that was', 'domains that were')} served ${ended === 1 ? 'has' : 'have'} a certificate that has ended: browsers warn.`,
-    action: 'Look at those that end first, below: each says why it was not renewed.',
+    action: 'Start with those that expire first, below: each says why it was not renewed.',
   };
 }
 
@@ -161,7 +161,8 @@ function escalations({ escalationsOpen }: Vitals): OperatorTask | null {
     code: 'escalations_open',
     urgency: 'act',
     summary: `${count(escalationsOpen, 'domain gets', 'domains get')} no certificate, or no next one.`,
-    action: 'Each has its cause and what happens next by itself; act where the cause is ours.',
+    action:
+      'Each shows its cause and what happens next automatically; act where the cause is ours.',
   };
 }
 
@@ -186,7 +187,7 @@ function certificatesEndSoon({ certificates: { day, week } }: Vitals): OperatorT
         ? `${count(day, 'certificate ends', 'certificates end')} within a day.`
         : `${count(week, 'certificate ends', 'certificates end')} within a week.`,
     action:
-      'A certificate is renewed with a third of its life left. Look at those that end first, below.',
+      'A certificate is renewed with a third of its life left. Start with those that expire first, below.',
   };
 }
 
@@ -197,7 +198,7 @@ function silentOperators({ dnsOperators }: Vitals): OperatorTask | null {
   return {
     code: 'dns_operator_silent',
     urgency: 'watch',
-    summary: `Nobody can tell about domains with name servers of ${shortList(named, 3)}.`,
+    summary: `We couldn’t check domains with name servers of ${shortList(named, 3)}.`,
     action:
       'Nothing is lost: such domains keep their state and are asked again. See whether that operator has an outage, or limits our questions.',
   };

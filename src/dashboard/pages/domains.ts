@@ -46,7 +46,7 @@ export async function domainsPage(
   for (const answer of [project, domains, settings]) {
     if (!answer.ok) return refusedPage(answer.error, asked);
   }
-  if (!project.ok || !domains.ok || !settings.ok) throw new Error('each was looked at above');
+  if (!project.ok || !domains.ok || !settings.ok) throw new Error('each was checked above');
   const missing = missingSteps(asked, project.body, error);
   const { items, ...at } = paged(domains.body, query.get('page'), PAGE_SIZE);
   return {
@@ -74,8 +74,8 @@ function removedNotice({ query }: SignedInRequest, domains: readonly Domain[]): 
 function list(asked: SignedInRequest, domains: readonly Domain[], settings: Settings): Html {
   return domains.length === 0
     ? empty(
-        'No domain yet',
-        'Add one above: you get one DNS record to create, and the rest happens by itself.',
+        'No custom domains',
+        'Add one above. You get one DNS record to create; the rest happens automatically.',
       )
     : html`<ul class="cards">${domains.map((domain) => row(asked, domain, settings))}</ul>`;
 }
@@ -113,7 +113,7 @@ function adder(
     value: typed.get('hostname') ?? '',
     placeholder: 'docs.example.com',
     inputmode: 'url',
-    hint: html`Any spelling will do, a whole address too.<span id="reading" data-reading="${path}/reading" aria-live="polite"></span>`,
+    hint: html`You can paste a full URL.<span id="reading" data-reading="${path}/reading" aria-live="polite"></span>`,
     problem: error?.message ?? null,
   })}
 <button>Add domain</button>`;

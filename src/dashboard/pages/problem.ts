@@ -8,19 +8,15 @@ import { offers, type Session } from '../session.ts';
 const problems = {
   not_from_here: [
     403,
-    'This form has come from elsewhere, or is too old',
-    'Nothing was changed. Open the page again and send the form from there.',
+    'This form came from another site, or is too old',
+    'Nothing was changed. Reload the page and submit the form again.',
   ],
   too_large: [
     413,
     'This form is too large',
     'Nothing was changed. A form may have 64 KiB; go back, and send less.',
   ],
-  not_found: [
-    404,
-    'There is no such page',
-    'It may have been removed, or the address is mistyped.',
-  ],
+  not_found: [404, 'Page not found', 'It may have been removed, or the URL is mistyped.'],
   fault: [
     500,
     'Something went wrong on our side',
@@ -43,11 +39,11 @@ export function refusedPage({ message, status }: ErrorBody, visitor: Visitor): S
 }
 
 const titles: Readonly<Record<number, string>> = {
-  403: 'This key may not do that',
-  404: 'There is no such thing',
-  429: 'Too much at once',
+  403: 'This key doesn’t have permission',
+  404: 'Not found',
+  429: 'Too many requests',
   500: 'Something went wrong on our side',
-  503: 'For the moment this cannot be shown',
+  503: 'Temporarily unavailable',
 };
 
 /** To a page that the key may see. */

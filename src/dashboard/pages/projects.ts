@@ -35,7 +35,7 @@ const PAGE_SIZE = 100;
 export const planChoices: readonly Choice[] = [
   { value: 'pro', text: 'Pro' },
   { value: 'enterprise', text: 'Enterprise' },
-  { value: 'free', text: 'Free (without domains of one’s own)' },
+  { value: 'free', text: 'Free (no custom domains)' },
 ];
 
 async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promise<Shown> {
@@ -49,7 +49,7 @@ async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promis
     status: error?.status ?? 200,
     title: 'Projects',
     main: html`<h1>Projects</h1>
-${isEmpty ? empty('No project yet', 'A project is what your domains lead to: a site, a shop, an API.') : html`<ul class="cards">${items.map((project) => card(project, link))}</ul>`}
+${isEmpty ? empty('No projects', 'A project is what your domains point to: a site, a shop, an API.') : html`<ul class="cards">${items.map((project) => card(project, link))}</ul>`}
 ${pager(at, link('/projects'))}
 ${maker(asked, error, isEmpty)}`,
   };
@@ -71,14 +71,14 @@ function maker(
 ${textField({ name: 'name', label: 'Name', value: typed.get('name') ?? '' })}
 ${textField({
   name: 'slug',
-  label: 'Name in addresses (optional)',
+  label: 'Slug (optional)',
   value: typed.get('slug') ?? '',
-  hint: 'Lower-case letters, digits and hyphens; made from the name where you leave it empty.',
+  hint: 'Lowercase letters, digits and hyphens. Leave it empty to derive it from the name.',
   isOptional: true,
   problem,
 })}
 ${choiceField({ name: 'plan', label: 'Plan', value: typed.get('plan') ?? 'pro' }, planChoices)}
-<button>Make the project</button>`;
+<button>Create project</button>`;
   const open = html`${isOpen || error !== null ? html` open` : null}`;
   return html`<details class="disclosure"${open}><summary>New project</summary>${form(link('/projects'), session, fields)}</details>`;
 }
@@ -142,8 +142,8 @@ export function missingSteps(
   if (hasPlan && hasDeploy) return null;
   return html`<section class="panel" aria-labelledby="missing"><h2 id="missing">Before the first domain</h2>
 <ol class="todo">
-<li${done(hasPlan)}>${hasPlan ? 'A paid plan: there.' : planStep(asked, error)}</li>
-<li${done(hasDeploy)}>${hasDeploy ? 'A successful deploy: there.' : deployStep(asked, error)}</li>
+<li${done(hasPlan)}>${hasPlan ? 'Paid plan: done' : planStep(asked, error)}</li>
+<li${done(hasDeploy)}>${hasDeploy ? 'Successful deploy: done' : deployStep(asked, error)}</li>
 </ol></section>`;
 }
 
@@ -157,7 +157,7 @@ function planStep(
 ) {
   const path = link(`${projectPath(params['projectId'] ?? '')}/plan`);
   const fields = html`${typed.has('plan') ? refusal(error) : null}<input type="hidden" name="plan" value="pro"><button>Switch to Pro</button>`;
-  return html`<p><strong>A paid plan.</strong> Your own domain takes Pro or above.</p>${form(path, session, fields)}`;
+  return html`<p><strong>A paid plan.</strong> Custom domains need Pro or above.</p>${form(path, session, fields)}`;
 }
 
 function deployStep(
@@ -167,13 +167,13 @@ function deployStep(
   const path = link(`${projectPath(params['projectId'] ?? '')}/deploys`);
   const fields = html`${textField({
     name: 'upstream',
-    label: 'Address of the deploy',
+    label: 'Deploy URL',
     value: typed.get('upstream') ?? '',
     placeholder: 'https://docs.internal.example/',
     inputmode: 'url',
-    hint: 'Where it runs: the requests of the domains’ visitors are passed on to it.',
+    hint: 'Where it runs. Visitors’ requests are proxied to this URL.',
     problem: typed.has('upstream') ? (error?.message ?? null) : null,
-  })}<button>Report the deploy</button>`;
+  })}<button>Report deploy</button>`;
   const call = `POST ${apiPath(projectPath(params['projectId'] ?? ''))}/deploys`;
   return html`<p><strong>A successful deploy.</strong> It is what your domains will show. Report it here, or from what deploys the project, over <a href="${link('/docs')}">the API</a>:</p><p class="call">${copyable(call, 'the call')}</p>${form(path, session, fields)}`;
 }

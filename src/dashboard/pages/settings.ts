@@ -64,7 +64,7 @@ async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Pr
     above: [{ text: 'Projects', path: '/projects' }],
     main: html`${projectHead(project.body, 'settings', link)}
 ${refusal(error)}
-${hostnames.length === 0 ? empty('No domain yet', 'Once the project has domains, one of them can be the primary one, and others can redirect to it.', html`<p><a href="${link(`${path}/domains`)}">Add a domain</a></p>`) : sections(asked, hostnames, settings.body)}`,
+${hostnames.length === 0 ? empty('No custom domains', 'Once the project has domains, one of them can be the primary one, and others can redirect to it.', html`<p><a href="${link(`${path}/domains`)}">Add a domain</a></p>`) : sections(asked, hostnames, settings.body)}`,
   };
 }
 
@@ -86,7 +86,7 @@ function primarySection(
     name: 'primary',
     label: 'Primary domain',
     value: typed.get('primary') ?? primary ?? '',
-    hint: 'The main one of the project. The deploy is told of it with each request.',
+    hint: 'The main one of the project. Each request to the deploy names it.',
     isOptional: true,
   } as const;
   const fields = html`${hostnameField(field, hostnames, [{ value: '', text: 'None' }])}<button>Save</button>`;
@@ -199,9 +199,9 @@ export async function changeSettings(
 }
 
 const overtaken = notStored(
-  'Somebody else has changed the same setting meanwhile. It is shown as it is now; yours was not stored.',
+  'Somebody else changed this setting. You see the current value; yours was not saved.',
 );
-const busy = notStored('Others are changing these settings just now; try again.');
+const busy = notStored('These settings are being changed by others; try again.');
 
 function notStored(words: string) {
   const { status, body } = refuse('precondition_failed', words);

@@ -52,8 +52,8 @@ function ownPath(then: string | null): string | null {
 
 /** Why somebody is here again. */
 const reasons: Readonly<Record<string, string>> = {
-  ended: 'The key that you were signed in with has ended.',
-  cookie: 'Your browser did not keep the session: the dashboard needs HTTPS, or localhost.',
+  ended: 'The key you signed in with has expired or was revoked.',
+  cookie: 'Your browser didn’t keep the session: the dashboard needs HTTPS, or localhost.',
 };
 
 function signInPage(

@@ -27,7 +27,7 @@ export type CheckSave = {
 };
 
 export type CheckStore = {
-  /** The domain as it stands; undefined where there is none or it was removed. */
+  /** The domain’s current state; undefined where there is none or it was removed. */
   load(domainId: string): Promise<LoadedDomain | undefined>;
   /** `stale`: somebody else saved since it was loaded, and nothing was changed. */
   save(check: CheckSave): Promise<MoveResult>;

@@ -146,10 +146,10 @@ async function takeFrom(tx: Tx, { domain, at }: Move, holder: Row, proof: Proof)
   await endOrders(tx, holder.id, { reason: 'Another project holds the name now.', at });
   const { hostname, target } = domain;
   const found = proof === 'cname' ? target : proofNameOf(hostname);
-  const events = { type: 'domain.claimed_elsewhere', domainId: holder.id, proof, found } as const;
+  const event = { type: 'domain.claimed_elsewhere', domainId: holder.id, proof, found } as const;
   return {
     kind: 'taken',
-    events: [events, ...(await closeEscalation(tx, holder.id, 'claimed_elsewhere', at))],
+    events: [event, ...(await closeEscalation(tx, holder.id, 'claimed_elsewhere', at))],
     lost: { id: holder.id, epoch: holder.epoch + 1, state: step.to },
   };
 }

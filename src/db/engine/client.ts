@@ -158,7 +158,7 @@ export async function requireUtc(pool: Pick<pg.Pool, 'query'>): Promise<void> {
   if (session?.isUtc === true) return;
   throw new Error(
     `connections to the database have the time zone ${session?.zone}: a pooler drops the one that they ask for. ` +
-      "Run ALTER ROLE … SET timezone = 'UTC' for the role of DATABASE_URL, and start the pooler anew.",
+      "Run ALTER ROLE … SET timezone = 'UTC' for the role of DATABASE_URL, and start the pooler again.",
   );
 }
 

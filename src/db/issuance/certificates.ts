@@ -218,13 +218,13 @@ async function endRefused(
   const order = await tx.certificate.findUniqueOrThrow({ where: { id } });
   // What became of an order that the authority has lost, nobody knows.
   await countRefusal(tx, order, { now: at, mayBeIssued: problemType === 'order_lost' });
-  const events = {
+  const event = {
     type: 'certificate.failed',
     domainId: domain.id,
     problem: problemType,
     detail,
   } as const;
-  await recordEvents(tx, [events], at);
+  await recordEvents(tx, [event], at);
   return isPlanned;
 }
 

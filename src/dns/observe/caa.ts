@@ -34,7 +34,7 @@ export function climbForCaa(
   recursively: boolean,
 ): Promise<readonly CaaLevel[]> {
   const ask = levelAsker(asking, hostname, { recursively, remember: false });
-  return climb(hostname, (name) => lookUpSet(name, ask));
+  return climb(hostname, (name) => lookupSet(name, ask));
 }
 
 /**
@@ -49,10 +49,10 @@ export async function climbAsIfPointed(
   const { hostname, apex } = context.check;
   const asking = { parts: context.parts, budget: context.budget, answering };
   const ask = levelAsker(asking, hostname, { recursively, remember: true });
-  if (apex) return climb(hostname, (name) => lookUpSet(name, ask));
+  if (apex) return climb(hostname, (name) => lookupSet(name, ask));
   const { level, confirmed } = await targetLevel(context, recursively);
   if (isEnd(level)) return [shownAt(hostname, level)];
-  const above = await climb(parentOf(hostname) ?? '.', (name) => lookUpSet(name, ask));
+  const above = await climb(parentOf(hostname) ?? '.', (name) => lookupSet(name, ask));
   // A resolver that denies the target's set must not let one above it forbid.
   const decides = recordsOf(above.at(-1)?.answer ?? null).length > 0;
   const own = decides && !confirmed ? await targetSet(context, 'zone') : level;
@@ -66,7 +66,7 @@ export async function levelAgain(context: ObservationContext, name: string): Pro
     return shownAt(name, (await targetLevel(context, false)).level);
   }
   const ask = levelAsker(context, hostname, { recursively: false, remember: true });
-  return shownAt(name, await lookUpSet(name, ask));
+  return shownAt(name, await lookupSet(name, ask));
 }
 
 /** From a name up to its top level, never the root; one question after the other, as most climbs are short. */
@@ -99,7 +99,7 @@ function isEnd({ answer }: Level): boolean {
  * The set of one level. Behind an alias it counts as the level's own, and there is no climbing from the alias's
  * target (RFC 8659, 3).
  */
-async function lookUpSet(level: string, ask: AskName): Promise<Level> {
+async function lookupSet(level: string, ask: AskName): Promise<Level> {
   const end = await followAliases(level, ask);
   const { at } = end;
   if (end.kind === 'failure') return { answer: end.failure, at };
@@ -130,7 +130,7 @@ function targetSet(
   by: 'zone' | 'resolver',
 ): Promise<Level> {
   const ask = by === 'zone' ? askZone : askRecursively;
-  return lookUpSet(check.target, (name) => ask({ parts, budget }, name, 'CAA'));
+  return lookupSet(check.target, (name) => ask({ parts, budget }, name, 'CAA'));
 }
 
 /**

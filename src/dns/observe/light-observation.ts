@@ -98,7 +98,7 @@ async function isUnchanged(
     const question = { name: context.check.hostname, type: 'A' } as const;
     return compareFirst(context, view, await context.askServer(zone, server, question));
   };
-  const enough = depth === 'glance' ? alike(zone.servers, previous.servers) : [];
+  const enough = depth === 'light' ? alike(zone.servers, previous.servers) : [];
   const words =
     enough.length > 0
       ? [await firstWord(enough, wordOf)]

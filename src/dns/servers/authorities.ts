@@ -11,8 +11,8 @@ import { createShared, type Loaded } from '../wire/shared.ts';
 import {
   type Cut,
   type DelegationParts,
-  lookUpDelegation,
-  lookUpServers,
+  lookupDelegation,
+  lookupServers,
   type NoZone,
   type Unreached,
   type Unregistered,
@@ -66,7 +66,7 @@ export function createAuthorities(parts: DelegationParts): Authorities {
     if (known !== undefined) return known;
     const registrable = registrableDomain(name);
     const cut = await zones.get(registrable, budget, () =>
-      lookUpDelegation(parts, registrable, aboveAt(budget), budget),
+      lookupDelegation(parts, registrable, aboveAt(budget), budget),
     );
     // No servers for a top level that the suffix list has (core/zone.ts): that resolver knows nothing.
     return cut.kind === 'none' ? ({ ...cut, kind: 'servfail' } as const) : cut;
@@ -74,7 +74,7 @@ export function createAuthorities(parts: DelegationParts): Authorities {
 
   function aboveAt(budget: Budget) {
     return (suffix: string) =>
-      zones.get(suffix, budget, () => lookUpServers(parts.recursive, suffix, budget));
+      zones.get(suffix, budget, () => lookupServers(parts.recursive, suffix, budget));
   }
 
   function delegated(referral: Referral, parent: Zone): Zone {

@@ -53,7 +53,7 @@ const FALLBACK_TTL_MS = 60_000;
 export const REFERRALS_MAX = 7;
 
 /** The delegation of one registrable domain. */
-export async function lookUpDelegation(
+export async function lookupDelegation(
   parts: DelegationParts,
   name: string,
   aboveAt: AboveAt,
@@ -62,7 +62,7 @@ export async function lookUpDelegation(
   const above = await zoneAbove(name, aboveAt);
   const reply = above?.kind === 'zone' ? await askAbove(parts, above, name, budget) : undefined;
   if (reply !== undefined) return reply;
-  const fallback = await lookUpServers(parts.recursive, name, budget);
+  const fallback = await lookupServers(parts.recursive, name, budget);
   if (fallback.value.kind === 'zone') {
     return { ...fallback, ttlMs: Math.min(fallback.ttlMs, FALLBACK_TTL_MS) };
   }
@@ -75,7 +75,7 @@ export async function lookUpDelegation(
  * The NS set of one name by a recursive server; whatever it adds beside it is not believed but asked for (RFC 2181,
  * 5.4.1).
  */
-export async function lookUpServers(
+export async function lookupServers(
   recursive: Recursive,
   name: string,
   budget: Budget,
@@ -127,7 +127,7 @@ async function askAbove(
       return asker.hasResponded() ? undefined : failed({ kind: 'unreached', server: parent.name });
     }
     if (word === undefined) return undefined;
-    if (word.kind !== 'referral') return judged(parent, name, word);
+    if (word.kind !== 'referral') return cutOf(parent, name, word);
     const zone = zoneOf(word, parent.name);
     if (zone.name === name) {
       return { value: zone, ttlMs: rememberMs(word.ttlSeconds), failed: false };
@@ -165,7 +165,7 @@ async function askServersAbove(
 }
 
 /** An authoritative answer: the server holds the domain itself, or knows that there is none. */
-function judged(
+function cutOf(
   parent: Zone,
   name: string,
   { server, address, ...reply }: Exclude<Word, Referral>,

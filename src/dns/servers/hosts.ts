@@ -41,7 +41,7 @@ export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
       server.glue.length > 0
         ? server.glue.filter((address) => isIPv4(address) === (family === 4))
         : await known.get(`${family} ${server.name}`, budget, () =>
-            lookUp(recursive, server.name, family, budget),
+            lookup(recursive, server.name, family, budget),
           );
     if ('kind' in addresses) return { kind: 'failed', failure: addresses };
     const sorted = addresses.toSorted();
@@ -57,7 +57,7 @@ export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
 }
 
 /** A name server's name must not be an alias (RFC 2181, 10.3): only addresses of its own count. */
-async function lookUp(
+async function lookup(
   recursive: Recursive,
   name: string,
   family: Family,

@@ -78,7 +78,7 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
   }
 
   /** Requests that come while their key is looked up share the answer; `forget` parts those after it from those before. */
-  function lookUp(name: string, id: string | null): Promise<Known | null> {
+  function lookup(name: string, id: string | null): Promise<Known | null> {
     const shared = underWay.get(name);
     if (shared !== undefined) return shared;
     const isCurrent = () => underWay.get(name) === loading;
@@ -96,14 +96,14 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
     const name = digestNameOf(token);
     const at = now().getTime();
     const hit = known.get(name);
-    const found = hit !== undefined && isFresh(hit, at) ? hit : await lookUpShape(token, name);
+    const found = hit !== undefined && isFresh(hit, at) ? hit : await lookupShape(token, name);
     return found !== null && at < found.endsAt ? found.answer : invalid;
   }
 
-  async function lookUpShape(token: string, name: string): Promise<Known | null> {
+  async function lookupShape(token: string, name: string): Promise<Known | null> {
     const shape = parseKey(token);
     if (shape.kind === 'mistyped') return null;
-    return lookUp(name, shape.kind === 'ours' ? shape.id : null);
+    return lookup(name, shape.kind === 'ours' ? shape.id : null);
   }
 
   async function authenticate(authorization: string | undefined): Promise<Authentication> {

@@ -37,7 +37,7 @@ function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
     operationId: 'getDomainSettings',
     summary: "Get a project's domain settings",
     description:
-      'The primary domain, which the deploy is told of in each request, and the domains that redirect to another.',
+      'The primary domain, which each request to the deploy names, and the domains that redirect to another.',
     success: {
       status: 200,
       description: 'The settings',

@@ -117,7 +117,7 @@ function getDomain(deps: DomainRoutesDeps): Route {
     scope: 'domains:read',
     operationId: 'getDomain',
     summary: 'Get one domain',
-    description: 'Where it stands, what is wrong, what to do about it and what happens next.',
+    description: 'Status, what is wrong, what to do about it and what happens next.',
     success: { status: 200, description: 'The domain', schema: domain, example: docsDomain },
     refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ params }) =>
@@ -139,7 +139,7 @@ function verifyDomain(deps: DomainRoutesDeps): Route {
       'Checks the domain at once. A pending or failed one starts a new window with the same record. A verified one keeps its name; its order is taken up at once, as far as the certificate authority allows. A live or drifted one stays as it is.',
     success: {
       status: 202,
-      description: 'The domain as it stands; the check is under way',
+      description: 'The domain’s current state; the check is under way',
       schema: domain,
       example: docsDomain,
     },

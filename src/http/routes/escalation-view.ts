@@ -32,7 +32,7 @@ export function projectEscalationView(row: EscalationRow) {
   const words = escalationInWords(row, 'operator');
   if (words === null) return null;
   const { id, domain, openedAt, closedAt } = row;
-  const { candidate: _notYetTold, ...evidence } = wordable(row);
+  const { candidate: _notYetExplained, ...evidence } = wordable(row);
   const { findings, problem, probes, setback } = evidence;
   return {
     id,

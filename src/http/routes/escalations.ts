@@ -58,7 +58,7 @@ function closeEscalation({ close }: EscalationRoutesDeps): Route {
     stability: 'beta',
     summary: 'Close an escalation',
     description:
-      'For an operator who has put its cause right. An escalation closes by itself when the certificate comes; where the cause persists, the next look opens a new one and tries the order again, as far as the certificate authority allows. One that is closed stays as it is.',
+      'For an operator who has put its cause right. An escalation closes by itself when the certificate comes; where the cause persists, the next check opens a new one and tries the order again, as far as the certificate authority allows. One that is closed stays as it is.',
     success: {
       status: 200,
       description: 'The escalation, closed',

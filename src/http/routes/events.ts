@@ -22,7 +22,7 @@ const streamQuery = z.strictObject({
       'Events of this domain alone; while such a stream is open, a pending domain is checked every 5 s',
   }),
   checks: z.enum(['tell'], { error: 'takes one value, tell' }).optional().meta({
-    description: 'With `hostname`: each check of the domain is told, too, as `checked`',
+    description: 'With `hostname`: each check of the domain is sent, too, as `checked`',
   }),
 });
 

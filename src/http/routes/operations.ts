@@ -145,7 +145,7 @@ function runJob(deps: OperationsRoutesDeps): Route {
     bodyExample: { queue: 'check-dns' },
     success: {
       status: 202,
-      description: 'The domain as it stands; the job is on its way',
+      description: 'The domain’s current state; the job is on its way',
       ...shown,
     },
     refusals: ['domain_not_found', 'nothing_waits'],
@@ -176,7 +176,7 @@ function verifyDomain(deps: OperationsRoutesDeps): Route {
     description: 'The same as verifying it in its project.',
     success: {
       status: 202,
-      description: 'The domain as it stands; the check is under way',
+      description: 'The domain’s current state; the check is under way',
       ...shown,
     },
     refusals: ['domain_not_found'],

@@ -25,7 +25,7 @@ export type Owners = {
   /** How many there may be at once: the event of one change is sent to each of them. Our choice. */
   readonly most: number;
   /** Of whose events the webhooks are told, in a sentence. */
-  readonly told: string;
+  readonly receives: string;
 };
 
 export function ofProjects(projects: ProjectStore): Owners {
@@ -38,7 +38,7 @@ export function ofProjects(projects: ProjectStore): Owners {
     named: (verb, noun) => `${verb}${noun}`,
     ownerOf: async ({ projectId = '' }) => (await findProject(projects, projectId))?.id,
     most: 10,
-    told: 'It is told the events of the project.',
+    receives: 'It receives the events of the project.',
   };
 }
 
@@ -51,7 +51,7 @@ export const ofOperators: Owners = {
   named: (verb, noun) => `${verb}Operator${noun}`,
   ownerOf: async () => null,
   most: 20,
-  told: 'It is told the events of every project, the projects of tomorrow among them.',
+  receives: 'It receives the events of every project, including projects created later.',
 };
 
 export type WebhookRoutesDeps = {

@@ -85,7 +85,7 @@ function createWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
     stability,
     operationId: owners.named('create', 'Webhook'),
     summary: 'Make a webhook',
-    description: `${owners.told} Messages are those of Standard Webhooks 1.0.0. The answer shows the secret that signs them, once; a replay for an Idempotency-Key has null in its place: rotate it then. At most ${owners.most}.`,
+    description: `${owners.receives} Messages are those of Standard Webhooks 1.0.0. The answer shows the secret that signs them, once; a replay for an Idempotency-Key has null in its place: rotate it then. At most ${owners.most}.`,
     body: newWebhook,
     bodyExample: { url: docsWebhook.url, events: docsWebhook.events },
     success: {

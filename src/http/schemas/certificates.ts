@@ -39,7 +39,7 @@ const shown = z
   })
   .meta({
     id: 'Shown',
-    description: 'What the addresses of the domain showed when the service last looked',
+    description: 'What the addresses of the domain showed when the service last checked',
   });
 
 const browser = z
@@ -54,7 +54,8 @@ const browser = z
     } satisfies Readonly<Record<BrowserState, string>>),
     summary: sentence('What a warning means, and what to do about it'),
     shown: z.nullable(shown).meta({
-      description: 'What it is judged by; null where nobody has looked since the certificate came',
+      description:
+        'What it is judged by; null where nothing was checked since the certificate came',
     }),
   })
   .meta({

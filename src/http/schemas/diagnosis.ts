@@ -93,7 +93,7 @@ const resolverView = z
     errors: z.array(extendedError),
     rttMs,
   })
-  .meta({ id: 'ResolverView', description: 'What a recursive server tells the world' });
+  .meta({ id: 'ResolverView', description: 'What a recursive server answers' });
 
 const caaRecord = z
   .object({
@@ -159,8 +159,8 @@ export const diagnosis = z
     verdict: explainedEnum('Verdict', 'What the check says', {
       right: 'It is set up right',
       wrong: 'It is not',
-      unknown: 'It could not be told',
-    }).meta(said('A server that could not tell never makes it `wrong`')),
+      unknown: 'It is unknown',
+    }).meta(said('A server without a usable answer never makes it `wrong`')),
     record: dnsRecord,
     provider: z.nullable(provider).meta(said('Who runs the name servers, where that is known')),
     findings: z.array(finding).meta(said('What is worth saying, the headline first')),

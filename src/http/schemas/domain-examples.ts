@@ -10,7 +10,7 @@ const recordMissing = {
   summary: 'docs.example.com does not exist in the DNS yet.',
   expected: `CNAME docs → ${target}, TTL 3600`,
   found: 'No record of any type has the name docs.example.com (NXDOMAIN).',
-  action: `Create: CNAME docs → ${target}, TTL 3600. Most providers add the domain by themselves: enter only “docs” as the name.`,
+  action: `Create: CNAME docs → ${target}, TTL 3600. Most providers add the domain automatically: enter only “docs” as the name.`,
   hints: [
     {
       code: 'doubled_name',

@@ -35,7 +35,7 @@ export const hostnameReading = z
   })
   .meta({ id: 'HostnameReading', description: 'How a host name that was typed is read' });
 
-export const domainStatus = explainedEnum('DomainStatus', 'Where the domain stands', {
+export const domainStatus = explainedEnum('DomainStatus', 'The status of the domain', {
   pending: 'The DNS is not right yet, or not checked yet',
   verified: 'The DNS is right; the certificate is on its way',
   live: 'A certificate is stored; the edge serves the domain',
@@ -93,7 +93,7 @@ const escalation = z
   .object({
     openedAt: time(),
     cause: escalationCause,
-    summary: sentence('The cause, with what it was told by'),
+    summary: sentence('The cause, with its evidence'),
     nextAction: sentence('What happens next by itself'),
   })
   .meta({
@@ -104,12 +104,15 @@ const escalation = z
 const summary = z
   .object({
     line: sentence('The whole of it in one line, with its time'),
-    now: sentence('Where it stands'),
+    now: sentence('Status'),
     next: sentence('What happens next by itself; `nextAt`, where it is a time, completes it'),
     nextAt: z.nullable(time()),
     actor: z.nullable(actor).meta({ description: 'Who has to act; null: nobody has to' }),
   })
-  .meta({ id: 'Summary', description: 'Where a domain stands, what happens next and when' });
+  .meta({
+    id: 'Summary',
+    description: 'The status of a domain in words, what happens next and when',
+  });
 
 export const provider = z
   .object({
@@ -119,7 +122,7 @@ export const provider = z
       .meta({ description: 'What it calls an ALIAS; null: it has none that we know of' }),
     where: sentence('Where records are entered'),
   })
-  .meta({ id: 'Provider', description: 'Who runs the name servers, told from their names' });
+  .meta({ id: 'Provider', description: 'Who runs the name servers, by their names' });
 
 const serverShows = z
   .object({
@@ -127,7 +130,7 @@ const serverShows = z
     address: z.nullable(z.string()).meta({ description: 'Where it was asked' }),
     verdict: z
       .enum(['right', 'wrong', 'unknown'])
-      .meta({ description: 'Whether this is the record; `unknown`: it could not tell' }),
+      .meta({ description: 'Whether this is the record; `unknown`: no usable answer' }),
     shows: sentence('What it shows at the host name'),
   })
   .meta({ id: 'ServerShows', description: 'What one name server shows' });

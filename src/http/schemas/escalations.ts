@@ -79,7 +79,7 @@ const evidence = z
       description: 'When the certificate ends that is served still; null where none is',
     }),
   })
-  .meta({ id: 'EscalationEvidence', description: 'What the cause was told by' });
+  .meta({ id: 'EscalationEvidence', description: 'The evidence for the cause' });
 
 export const projectEscalation = z
   .object({

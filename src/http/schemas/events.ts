@@ -15,7 +15,7 @@ export const eventWords = {
   'domain.live': 'The edge serves it',
   'domain.failed': "The window ended, or a drifted domain's certificate",
   'domain.unverified': 'The DNS changed before the certificate came',
-  'domain.reverify_requested': 'Somebody asked for a check, or a new window',
+  'domain.reverify_requested': 'Check requested, or a new window',
   'domain.drifted': 'The DNS points elsewhere now',
   'domain.recovered': 'The DNS is right again',
   'domain.claimed_elsewhere': "Another project's record answers for the name now",
@@ -88,7 +88,7 @@ const [plainEvent, ...otherEvents] = [
 
 export const event = z
   .discriminatedUnion('type', [plainEvent, ...otherEvents])
-  .meta({ id: 'Event', description: 'Something that happened to a domain, told once' });
+  .meta({ id: 'Event', description: 'Something that happened to a domain' });
 
 export const eventList = z.array(event);
 

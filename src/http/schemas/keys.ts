@@ -13,7 +13,7 @@ const scope = explainedEnum('Scope', 'What a key may do', {
   'pets:write': 'Add animals',
   'domains:read': 'Show projects, their domains and what happened to these',
   'domains:write': 'Change projects, deploys and domains',
-  'ops:read': 'What operators look at: the overview, domains of every project, escalations',
+  'ops:read': 'What operators see: the overview, domains of every project, escalations',
   admin: 'Everything, keys among it',
 } satisfies Readonly<Record<Scope, string>>);
 

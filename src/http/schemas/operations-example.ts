@@ -20,7 +20,8 @@ export const overviewExample = {
       code: 'escalations_open',
       urgency: 'act',
       summary: '1 domain gets no certificate, or no next one.',
-      action: 'Each has its cause and what happens next by itself; act where the cause is ours.',
+      action:
+        'Each shows its cause and what happens next automatically; act where the cause is ours.',
     },
   ],
   domains: { pending: 12, verified: 1, live: 804, drifted: 2, failed: 31 },

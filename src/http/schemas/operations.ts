@@ -28,14 +28,14 @@ const attention = z
       certificates_end_soon: 'Certificates end within a week',
       dns_operator_silent: 'An operator of name servers does not answer about many domains',
     } satisfies Readonly<Record<OperatorTaskCode, string>>),
-    urgency: explainedEnum('Urgency', 'How soon somebody has to look', {
+    urgency: explainedEnum('Urgency', 'How soon somebody has to act', {
       act: 'Customers are affected, or will be within a day',
       watch: 'It may pass by itself',
     } satisfies Readonly<Record<Urgency, string>>),
     summary: sentence('What is wrong'),
     action: sentence('What to do about it'),
   })
-  .meta({ id: 'Attention', description: 'Something that an operator has to look at' });
+  .meta({ id: 'Attention', description: 'Something that an operator has to act on' });
 
 const queueName = z.enum(queueNames).meta({ id: 'QueueName', description: 'A queue' });
 
@@ -156,7 +156,7 @@ export const operationsOverview = z
       .meta({ description: 'What the reconciler had to put right, since the beginning' }),
     turns: z
       .array(z.object({ name: z.string(), takenAt: time() }))
-      .meta({ description: 'When each periodic task had its last turn' }),
+      .meta({ description: 'When each periodic task last ran' }),
     authorityBudget: z.nullable(budget).meta({
       description: 'What is left of what the certificate authority allows; null: it is not counted',
     }),

@@ -22,7 +22,7 @@ const problem = explainedEnum('DeliveryProblem', 'Why the last attempt failed, o
   connection_failed: 'No connection, or it broke off before the answer',
   tls_failed: 'The handshake failed; most often the certificate is not valid for the name',
   name_not_resolved: 'The host name has no address',
-  name_not_told: 'Nobody could tell the addresses of the host name',
+  name_not_told: 'The host name did not resolve',
   address_refused: 'The host name leads to a private network',
   url_refused: 'The URL is not one that may be called any more',
   webhook_deleted: 'The webhook was deleted',
@@ -40,7 +40,7 @@ const url = text({ max: 2_048 })
 const events = z
   .array(eventType, { error: inTheseWords('must be a list') })
   .refine((list) => new Set(list).size === list.length, 'must not name a type twice')
-  .meta({ description: 'The types to be told; empty for all', uniqueItems: true });
+  .meta({ description: 'The types to send; empty for all', uniqueItems: true });
 
 const enabled = z.boolean().meta({ description: 'Whether events are sent' });
 
@@ -77,9 +77,9 @@ const shown = {
   id: uuid().meta({ description: 'ID of the webhook' }),
   projectId: z
     .nullable(uuid())
-    .meta({ description: 'Whose events it is told; null for those of every project' }),
+    .meta({ description: 'Whose events are sent; null for those of every project' }),
   url: z.string().meta({ description: 'Where events are sent' }),
-  events: z.array(eventType).meta({ description: 'The types it is told; empty for all' }),
+  events: z.array(eventType).meta({ description: 'The types that are sent; empty for all' }),
   enabled,
   disabledAt: z.nullable(time()).meta({ description: 'When it was switched off' }),
   disabledReason: z.nullable(disabledReason),
@@ -120,7 +120,7 @@ export const delivery = z
     projectId,
     event: int64().meta({ description: 'The number of the event' }),
     type: z.string().meta({ description: 'The type of the event' }),
-    status: z.enum(DeliveryStatus).meta({ id: 'DeliveryStatus', description: 'How it stands' }),
+    status: z.enum(DeliveryStatus).meta({ id: 'DeliveryStatus', description: 'Its status' }),
     attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({ description: 'Attempts so far' }),
     createdAt: time(),
     lastAttemptAt: z.nullable(time()),

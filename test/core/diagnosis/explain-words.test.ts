@@ -20,12 +20,12 @@ describe('the action', () => {
     [
       'creates the missing record',
       missing,
-      'Create: CNAME docs → x.edge.test, TTL 3600. Most providers add the domain by themselves: enter only “docs” as the name.',
+      'Create: CNAME docs → x.edge.test, TTL 3600. Most providers add the domain automatically: enter only “docs” as the name.',
     ],
     [
       'says where at a provider we know',
       { ...missing, provider: 'GoDaddy' },
-      'Create: CNAME docs → x.edge.test, TTL 3600. Most providers add the domain by themselves: enter only “docs” as the name. At GoDaddy: the domain → DNS → DNS Records.',
+      'Create: CNAME docs → x.edge.test, TTL 3600. Most providers add the domain automatically: enter only “docs” as the name. At GoDaddy: the domain → DNS → DNS Records.',
     ],
     [
       'creates the record of an apex, and offers what else there is',
@@ -40,7 +40,7 @@ describe('the action', () => {
     [
       'creates a CNAME where the provider flattens it',
       { ...missingAtApex, provider: 'Cloudflare' },
-      'Create: CNAME @ → x.edge.test, TTL 3600, which Cloudflare turns into addresses by itself (CNAME flattening). At Cloudflare: the domain → DNS → Records, with the proxy status “DNS only”.',
+      'Create: CNAME @ → x.edge.test, TTL 3600, which Cloudflare turns into addresses automatically (CNAME flattening). At Cloudflare: the domain → DNS → Records, with the proxy status “DNS only”.',
     ],
     [
       'offers the choices where the provider has nothing of the kind',
@@ -111,7 +111,7 @@ describe('the action', () => {
     const cached = samples.old_answer_cached;
     const until = (time: string | null) => explain({ ...cached, until: time }).action;
     expect(until('2026-11-20T14:05:00.000Z')).toContain(
-      'Nothing for you to do: they forget it by themselves, at the latest at 14:05 UTC on 2026-11-20.',
+      'Nothing for you to do: they forget it, at the latest at 14:05 UTC on 2026-11-20.',
     );
     expect(until('2026-11-20T23:59:30Z')).toContain('at 00:00 UTC on 2026-11-21.');
     expect(until('2026-11-20T14:05:00+02:00')).toContain('at 12:05 UTC on 2026-11-20.');
@@ -171,7 +171,7 @@ describe('the words', () => {
       '2 of 4 of your name servers have the record: ns1.example.net, ns2.example.net; ns3.example.net still shows A 192.0.2.1, ns4.example.net still shows no record',
     );
     expect(action).toContain('Nothing to do but wait');
-    expect(action).toContain('We look again within seconds');
+    expect(action).toContain('We check again within seconds');
   });
 
   it('say why even our own address has to go', () => {

@@ -98,7 +98,7 @@ describe.skipIf(withoutBrowser).each(wanted)('in a browser, on $name', ({ name, 
       // A worker may be just putting it off, and this page does not move by itself.
       await until('its job is shown', async () => {
         const shown = (await page.textContent('main')) ?? '';
-        return /waits for a worker|asleep|at work/.test(shown) || void (await page.reload());
+        return /waiting for a worker|asleep|running/.test(shown) || void (await page.reload());
       });
     }),
   );

@@ -92,7 +92,7 @@ describe('a key with ops:read', () => {
     expect(overview).toContain('aria-label="Added: 6 in 24 hours; most, 6, in the hour from');
     expect(await text('/ops/domains?name=shop.exa')).toContain('blog.shop.example');
     const domain = await text(`/ops/domains/${idOf('new')}`);
-    expect(domain).toContain('waits for a worker');
+    expect(domain).toContain('waiting for a worker');
     expect(domain).not.toMatch(/Run now|Re-verify/);
   });
 
@@ -166,13 +166,13 @@ describe('a setting of the platform', () => {
 
   it('that an open case would need is named to the operator alone', async () => {
     const at = new Date();
-    const detail = 'ca_misconfigured: look at ACME_CONTACT';
+    const detail = 'ca_misconfigured: check ACME_CONTACT';
     const evidence = { setback: { at: at.toISOString(), detail } };
     const opened = { cause: 'authority_unreachable', evidence, nextAction: '', openedAt: at };
     const id = randomUUID();
     await prisma().escalation.create({ data: { id, domainId: idOf('blog'), ...opened } });
     const [operators, customers] = await bothPages('blog');
-    expect(operators).toContain('had not finished: ca_misconfigured: look at ACME_CONTACT.');
+    expect(operators).toContain('had not finished: ca_misconfigured: check ACME_CONTACT.');
     expect(customers).not.toContain('ACME_');
     expect(customers).toContain('the platform’s operator has to mend');
     await prisma().escalation.update({ where: { id }, data: { closedAt: at } });

@@ -102,7 +102,7 @@ export const caaFindings: FamilyOf<CaaFinding> = {
     explain: ({ hostname, records, reasons, ...finding }) => {
       const foundAt = foreign(finding.foundAt);
       return {
-        summary: `Our certificate authority may issue for ${hostname}, but the CAA records of ${foundAt} need a look.`,
+        summary: `Our certificate authority may issue for ${hostname}, but the CAA records of ${foundAt} need attention.`,
         expected:
           'A CAA record that names our authority alone, without parameters, or none at all.',
         found: `At ${foundAt}: ${listed(records)}`,
@@ -225,7 +225,7 @@ function placeOf(name: string, publishedAt: string | undefined): string {
 function repair(place: string, finding: Blocks): string {
   const { ours, foundAt, publishedAt = foundAt, toRemove } = finding;
   if (ours) {
-    return `Nothing for you to do: the records of ${place} come from our own target. We correct them and look again by ourselves.`;
+    return `Nothing for you to do: the records of ${place} come from our own target. We correct them and check again automatically.`;
   }
   const at = foreignName(publishedAt);
   return toRemove === undefined ? addition(at, finding) : removal(at, toRemove, finding);
@@ -280,13 +280,13 @@ function whomToAsk(finding: Unknown): string {
   const { ours, name, publishedAt = name, asked } = finding;
   const at = foreignName(publishedAt);
   if (ours) {
-    return 'Nothing for you to do: these records are those of our own target. We keep asking by ourselves.';
+    return 'Nothing for you to do: these records are those of our own target. We keep asking automatically.';
   }
   if (isOurQuestion(finding)) {
     const whose = asked === 'registry' ? `${at} is a registry’s, and ` : '';
-    return `Nothing for you to do: ${whose}it is our own resolvers that could not tell. We keep asking by ourselves.`;
+    return `Nothing for you to do: ${whose}it is our own resolvers that could not tell. We keep asking automatically.`;
   }
   return asked === 'resolver'
     ? `Nothing to change yet: we keep asking by ourselves. If it lasts, ask the DNS provider of ${at} whether its servers answer CAA questions (type 257).`
-    : `Ask the DNS provider of ${at} why its servers do not answer CAA questions (type 257). We keep asking by ourselves.`;
+    : `Ask the DNS provider of ${at} why its servers do not answer CAA questions (type 257). We keep asking automatically.`;
 }

@@ -12,12 +12,12 @@ const statuses = {
 } as const;
 
 /** What a visitor meets that no finding tells of. */
-const amiss: ReadonlySet<string> = new Set(['other_certificate', 'not_shown']);
+const problems: ReadonlySet<string> = new Set(['other_certificate', 'not_shown']);
 
 export function certificateSection({ certificate, escalation }: Domain, now: Date): Html {
   const { status, issuer, issuedAt, expiresAt, nextAttemptAt, problem, browser } = certificate;
   const inBrowser = ['In a browser', browser.summary] as const;
-  const hasProblem = amiss.has(browser.state);
+  const hasProblem = problems.has(browser.state);
   return html`<h2>Certificate</h2>
 ${escalation === null ? null : escalationCard(escalation, now)}
 ${facts([
@@ -48,7 +48,7 @@ function refusalOf({ summary, action }: NonNullable<Domain['certificate']['probl
 
 function escalationCard(escalation: NonNullable<Domain['escalation']>, now: Date): Html {
   const { openedAt, summary, nextAction } = escalation;
-  return html`<article class="finding warns"><div class="finding-head"><h3>An operator has been called</h3>${badge('warning', 'Open')}</div>
+  return html`<article class="finding warns"><div class="finding-head"><h3>An operator was notified</h3>${badge('warning', 'Open')}</div>
 ${facts([
   ['Since', bothTimes(openedAt, now)],
   ['Why', summary],

@@ -23,10 +23,8 @@ ${others.map((finding) => findingCard(finding, { summary: false, actor: false })
 
 function titleOf(findings: Domain['findings']): string {
   const blocking = findings.filter(({ severity }) => severity === 'blocks');
-  if (blocking.length === 0) return 'Worth knowing';
-  return blocking.some(({ actor }) => actor === 'customer')
-    ? 'What to change'
-    : 'What is in the way';
+  if (blocking.length === 0) return 'Good to know';
+  return blocking.some(({ actor }) => actor === 'customer') ? 'What to change' : 'What blocks it';
 }
 
 /** `said`: what of it stands elsewhere on the page. */
@@ -53,7 +51,7 @@ ${fold(
 const verdicts = {
   right: badge('good', 'Right'),
   wrong: badge('bad', 'Wrong'),
-  unknown: badge('quiet', 'Could not tell'),
+  unknown: badge('quiet', 'Unknown'),
 } as const;
 
 export function serversSection({ observation, checks }: Domain, now: Date): Html {
@@ -62,7 +60,7 @@ export function serversSection({ observation, checks }: Domain, now: Date): Html
   const count = html`<span data-attempts="${attempts}">${attempts}</span>`;
   const last =
     lastCheckedAt === null
-      ? 'Nobody has been asked yet'
+      ? 'No name server has been queried yet'
       : html`Last check ${relativeTime(lastCheckedAt, now, 'last-check')}`;
   const timing = facts([
     // Checks since then asked no more than it takes to see that nothing is new.
@@ -71,7 +69,7 @@ export function serversSection({ observation, checks }: Domain, now: Date): Html
     windowEndsAt === null ? null : ['Checked until', bothTimes(windowEndsAt, now, 'to-come')],
   ]);
   return html`<h2>Name servers</h2>
-<p>${last}; checks so far: ${count}</p>
+<p>${last}; attempts: ${count}</p>
 ${
   observation === null
     ? null

@@ -121,7 +121,7 @@ function summaryPanel({ link, now, session }: SignedInRequest, domain: Domain): 
     session,
     html`<button id="verify"${attribute('class', isCalm ? 'secondary' : null)}>${label}</button>`,
   );
-  return html`<section class="panel" aria-label="Where it stands">${steps(domain)}
+  return html`<section class="panel" aria-label="Status">${steps(domain)}
 <p class="standing large">${summaryText(domain, now)}</p>
 <div class="act">${summary.actor === null ? null : whoActs('Who acts now', summary.actor)}${verifying}</div></section>`;
 }

@@ -15,7 +15,7 @@ export function recordSection(domain: Domain): Html {
   const patience = isThere ? [] : [PATIENCE];
   const hints = [...naming(domain), whereToEnter(domain), LASTING, ...patience];
   return html`<h2 id="record-title">DNS record</h2>
-<p>${isThere ? 'It stands' : 'Create it'} in the zone <strong>${zone}</strong>${isThere ? '; leave it as it is' : ''}.</p>
+<p>${isThere ? 'The record exists' : 'Create it'} in the zone <strong>${zone}</strong>${isThere ? '; leave it as it is' : ''}.</p>
 ${table(
   'The DNS record to create',
   [
@@ -29,18 +29,17 @@ ${table(
 ${fold('how-to-enter', 'How it is entered', html`<ul class="hints">${hints.map((words) => html`<li>${words}</li>`)}</ul>`)}`;
 }
 
-const LASTING =
-  'It never changes: not when you verify again, and not when you remove the domain and add it again.';
+const LASTING = 'It never changes, even if you verify again or remove the domain and add it again.';
 
 /** As the interface says of DNS propagation. */
 const PATIENCE =
-  'A change in the DNS is often seen within a few minutes, and may take up to 48 hours. This page follows it; nobody has to wait here.';
+  'DNS changes often show within a few minutes, but can take up to 48 hours. This page updates by itself; you don’t have to wait here.';
 
 /** What the fields of the provider's form want. */
 function naming({ hostname, provider, record, zone }: Domain): readonly (Html | string)[] {
   if (record.type === 'ALIAS') return [inPlaceOfCname(provider, zone)];
   return [
-    html`Enter only <code>${record.name}</code> as the name: most providers add <code>.${zone}</code> by themselves. One that wants the full name gets <code>${hostname}</code>.`,
+    html`Enter only <code>${record.name}</code> as the name: most providers add <code>.${zone}</code> automatically. If yours wants the full name, enter <code>${hostname}</code>.`,
   ];
 }
 
@@ -53,7 +52,7 @@ function inPlaceOfCname(provider: Domain['provider'], zone: string): Html | stri
     return `${name} has no such record, as far as we know. Add www.${zone} here and redirect ${zone} to it there, or create the A and AAAA records that the last check names.`;
   }
   return apex === 'CNAME flattening'
-    ? html`${name} calls it CNAME flattening: create a CNAME with the name <code>@</code> there, and it is turned into addresses by itself.`
+    ? html`${name} calls it CNAME flattening: create a CNAME with the name <code>@</code> there, and it is turned into addresses automatically.`
     : html`${name} calls it ${apex}. The name <code>@</code> is the zone itself.`;
 }
 

@@ -51,7 +51,7 @@ const actions: readonly Action[] = [
     path: '/escalations/:escalationId/close',
     title: 'Close the escalation',
     words: () =>
-      html`<p>Close it when its cause is put right. It closes by itself when the certificate comes; where the cause persists, the next look opens a new one and tries the order again.</p>`,
+      html`<p>Close it when its cause is put right. It closes by itself when the certificate comes; where the cause persists, the next check opens a new one and tries the order again.</p>`,
     button: 'Close it',
     call: ({ params }) => [
       `/v1/escalations/${encodeURIComponent(params['escalationId'] ?? '')}/close`,

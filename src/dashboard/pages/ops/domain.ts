@@ -56,7 +56,7 @@ function summaryPanel(asked: SignedInRequest, { id, domain, removedAt }: Watched
   }
   const { checks, certificate, summary } = domain;
   const verify = html`<p class="actions"><a href="${link(`${watchedPath(id)}/verify`)}">Re-verify</a></p>`;
-  return html`<section class="panel" aria-label="Where it stands"><p class="standing large">${summaryText(domain, now)}</p>
+  return html`<section class="panel" aria-label="Status"><p class="standing large">${summaryText(domain, now)}</p>
 ${facts([
   summary.actor === null ? null : ['Who acts', actors[summary.actor]],
   ['Checks', String(checks.attempts)],
@@ -114,13 +114,13 @@ function workSection(asked: SignedInRequest, watched: WatchedDomain): Html {
   const run = ({ queue, setAside }: Work) =>
     html`<a href="${link(`${watchedPath(id)}/run?queue=${queue}`)}">${setAside === null ? 'Run now' : 'Retry'}<span class="unseen"> ${queue}</span></a>`;
   const mayRun = (row: Work) => row.dueAt !== null && offers(session, 'admin');
-  return html`<h2>What is to be done</h2>
+  return html`<h2>Jobs</h2>
 ${queueAnswers ? null : html`<p>The queue does not answer: its jobs are not shown. When they are due, the database knows.</p>`}
 ${
   shown.length === 0
     ? html`<p>Nothing.</p>`
     : table<Work>(
-        'What is to be done about it, by queue',
+        'Jobs, by queue',
         [
           { heading: 'Queue', names: true, cell: ({ queue }) => html`<code>${queue}</code>` },
           {
@@ -142,7 +142,7 @@ function jobCell({ job, setAside, isSweep }: Work, now: Date): Html {
     setAside &&
     html`<p>${badge('bad', 'Set aside')} ${setAside.reason}; tried again ${relativeTime(setAside.until, now, 'to-come')} (${setAside.times} ${setAside.times === 1 ? 'time' : 'times'} so far)</p>`;
   if (job === null) {
-    return html`${aside}${isSweep ? 'taken with others when it is due' : 'none in the queue'}`;
+    return html`${aside}${isSweep ? 'taken with others when it is due' : 'not in the queue'}`;
   }
   const { state, attempts, runAt, failedReason, log } = job;
   const wakes = runAt === null ? null : html`, wakes ${relativeTime(runAt, now, 'to-come')}`;
@@ -152,8 +152,8 @@ ${log.length === 0 ? null : html`<details><summary>Its log</summary><ol class="l
 }
 
 const stateWords = {
-  active: 'at work',
-  waiting: 'waits for a worker',
+  active: 'running',
+  waiting: 'waiting for a worker',
   delayed: 'asleep',
   completed: 'done',
   failed: 'failed',

@@ -28,7 +28,7 @@ ${found === null ? null : results(asked, found.ok ? found.body : [])}`,
 
 function results({ link, now }: SignedInRequest, found: FoundDomains): Html {
   if (found.length === 0) {
-    return empty('No domain has this in its name', 'Removed domains are among those looked at.');
+    return empty('No domain has this in its name', 'Removed domains are searched, too.');
   }
   return html`${table(
     'Domains found',

@@ -33,7 +33,7 @@ function queuesSection({ queues, overdue }: Overview, { link }: SignedInRequest)
             { heading: 'Queue', names: true, cell: queueCell },
             { heading: 'Waiting', cell: (row) => String(row.waiting + row.prioritized) },
             { heading: 'Asleep', cell: ({ delayed }) => String(delayed) },
-            { heading: 'At work', cell: ({ active }) => String(active) },
+            { heading: 'Running', cell: ({ active }) => String(active) },
             { heading: 'Failed', cell: ({ failed }) => String(failed) },
             { heading: 'Oldest', cell: ({ queue }) => lateness(late.get(queue)) },
           ],
@@ -41,7 +41,7 @@ function queuesSection({ queues, overdue }: Overview, { link }: SignedInRequest)
         );
   return html`<h2 id="queues">Queues</h2>
 ${counted}
-<p><a href="${link(QUEUES)}">Look into the queues</a></p>`;
+<p><a href="${link(QUEUES)}">Open the queues</a></p>`;
 }
 
 function queueCell({
@@ -73,16 +73,16 @@ ${table(
 }
 
 const repaired: Readonly<Record<string, string>> = {
-  missing_job: 'jobs that were missing',
-  overdue_job: 'jobs that slept beyond their time',
-  orphaned_job: 'jobs that nobody wanted',
-  missing_sweep: 'sweeps that were missing',
+  missing_job: 'missing jobs',
+  overdue_job: 'overdue jobs',
+  orphaned_job: 'orphaned jobs',
+  missing_sweep: 'missing sweeps',
 };
 
 function turnsSection({ turns, repairs }: Overview, { now }: SignedInRequest): Html {
   const done =
     repairs.length === 0
-      ? html`<p class="quiet">The reconciler has had nothing to repair.</p>`
+      ? html`<p class="quiet">Nothing has needed repair.</p>`
       : html`<h3>Repaired</h3>${table(
           'What the reconciler repaired',
           [
@@ -95,12 +95,12 @@ function turnsSection({ turns, repairs }: Overview, { now }: SignedInRequest): H
   return html`<h2 id="turns">Periodic tasks</h2>
 ${
   turns.length === 0
-    ? html`<p>No worker has had a turn yet.</p>`
+    ? html`<p>No worker has run yet.</p>`
     : table(
-        'When each periodic task had its last turn',
+        'When each periodic task last ran',
         [
           { heading: 'Task', names: true, cell: ({ name }) => html`<code>${name}</code>` },
-          { heading: 'Last turn', cell: ({ takenAt }) => relativeTime(takenAt, now) },
+          { heading: 'Last run', cell: ({ takenAt }) => relativeTime(takenAt, now) },
         ],
         turns,
       )

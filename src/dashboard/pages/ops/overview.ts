@@ -62,8 +62,8 @@ const places = {
 
 function operatorTasksPanel({ attention }: Overview): Html {
   if (attention.length === 0) {
-    return html`<section class="panel" aria-label="What to do">${badge('good', 'All is well')}
-<p>Nothing is known to be wrong, and nothing waits for you.</p></section>`;
+    return html`<section class="panel" aria-label="What to do">${badge('good', 'All clear')}
+<p>Nothing is wrong that we know of, and nothing is waiting for you.</p></section>`;
   }
   return html`<section class="panel" aria-label="What to do"><ol class="attention">
 ${attention.map(
@@ -73,7 +73,7 @@ ${attention.map(
     summary,
     action,
   }) => html`<li>${urgency === 'act' ? badge('bad', 'Act now') : badge('warning', 'Watch')}
-<p><strong>${summary}</strong></p><p>${action} <a href="#${places[code]}">Look at it</a></p></li>`,
+<p><strong>${summary}</strong></p><p>${action} <a href="#${places[code]}">View</a></p></li>`,
 )}</ol></section>`;
 }
 
@@ -158,9 +158,9 @@ ${table(
 
 function waitingSection({ link, now }: SignedInRequest, { waiting }: Overview): Html | null {
   if (waiting.length === 0) return null;
-  return html`<h2 id="waiting">Waiting for longest</h2>
+  return html`<h2 id="waiting">Waiting longest</h2>
 ${table(
-  'Domains that wait for longest',
+  'Domains waiting longest',
   [
     { heading: 'Domain', names: true, cell: (row) => domainLink(row, link) },
     {
@@ -169,7 +169,7 @@ ${table(
     },
     { heading: 'Since', cell: ({ since }) => relativeTime(since, now) },
     {
-      heading: 'Next look',
+      heading: 'Next check',
       cell: ({ nextCheckAt }) =>
         nextCheckAt === null ? 'none' : relativeTime(nextCheckAt, now, 'to-come'),
     },

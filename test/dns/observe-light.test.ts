@@ -8,15 +8,15 @@ import { hostname, look, openZone, right, unhealthy } from './two-servers.ts';
 
 afterEach(closeAll);
 
-const glancedAt = (observation: Observation): Earlier => ({ observation, depth: 'glance' });
+const lightAt = (observation: Observation): Earlier => ({ observation, depth: 'light' });
 
-describe('a glance at what was not right', () => {
-  it.each(unhealthy)('costs $glance: $title', async ({ lines, edge: edgeLines, glance }) => {
+describe('a light check of what was not right', () => {
+  it.each(unhealthy)('costs $light: $title', async ({ lines, edge: edgeLines, light }) => {
     const { observer, count, forget } = await openZone(lines, edgeLines);
     const previous = await observer.observe(look);
     forget();
-    expect(await observer.observe(look, glancedAt(previous))).toBe(previous);
-    expect(count()).toHaveLength(glance);
+    expect(await observer.observe(look, lightAt(previous))).toBe(previous);
+    expect(count()).toHaveLength(light);
   });
 
   /** bench/ladder/ladders.ts reckons with these. */
@@ -28,12 +28,12 @@ describe('a glance at what was not right', () => {
       await one.observe(look, earlier);
       return count().length;
     };
-    expect(await counted(observer, glancedAt(previous))).toBe(questions.glance);
+    expect(await counted(observer, lightAt(previous))).toBe(questions.light);
     expect(await counted(observer, comparedWith(previous))).toBe(questions.compare);
     const { delegation } = questions;
     expect(await counted(await openAnother())).toBe(questions.full + delegation);
-    expect(await counted(await openAnother(), glancedAt(previous))).toBe(
-      questions.glance + delegation,
+    expect(await counted(await openAnother(), lightAt(previous))).toBe(
+      questions.light + delegation,
     );
   });
 
@@ -43,14 +43,14 @@ describe('a glance at what was not right', () => {
     forget();
     await expect
       .poll(async () => {
-        await observer.observe(look, glancedAt(previous));
+        await observer.observe(look, lightAt(previous));
         return both.filter((server) => asked(server).length > 0).length;
       })
       .toBe(2);
     for (const server of both) {
       server.edit('shop.test', { add: [right] });
       await expect
-        .poll(() => observer.observe(look, glancedAt(previous)), { interval: 0 })
+        .poll(() => observer.observe(look, lightAt(previous)), { interval: 0 })
         .not.toBe(previous);
       server.edit('shop.test', { remove: [right] });
     }
@@ -61,7 +61,7 @@ describe('a glance at what was not right', () => {
     both[1]?.edit('shop.test', { add: ['docs CNAME other.test.'] });
     const previous = await observer.observe(look);
     forget();
-    expect(await observer.observe(look, glancedAt(previous))).toBe(previous);
+    expect(await observer.observe(look, lightAt(previous))).toBe(previous);
     expect(count()).toHaveLength(2);
   });
 
@@ -71,7 +71,7 @@ describe('a glance at what was not right', () => {
     const previous = await observer.observe(look);
     forget();
     for (let nth = 0; nth < 10; nth += 1) {
-      expect(await observer.observe(look, glancedAt(previous))).toBe(previous);
+      expect(await observer.observe(look, lightAt(previous))).toBe(previous);
     }
     expect(both.map((server) => asked(server).length)).toEqual([10, 0]);
   });

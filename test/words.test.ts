@@ -1,0 +1,86 @@
+/** The words of CONTRIBUTING.md, held to the code: names of things, names of files, and lines of the log. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+
+/** What the third column of the table lists, each with the words of the first. */
+const unwanted = new Map(
+  contributing
+    .slice(contributing.indexOf('| say | for | not |'))
+    .split('\n\n', 1)[0]
+    ?.split('\n')
+    .slice(2)
+    .flatMap((row) => {
+      const [, say = '', , not = ''] = row.split('|').map((cell) => cell.trim());
+      return not.split(', ').map((word) => [word, say] as const);
+    }),
+);
+
+/** Names that customers' programs rely on. */
+const published = new Set(['name_not_told']);
+
+const files = ['src', 'workers'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((file) => join(folder, file))
+    .filter((file) => file.endsWith('.ts') && !file.startsWith(join('src', 'db', 'generated'))),
+);
+
+/** Comments go first, then what stands between quotes: an apostrophe in a comment opens nothing. */
+function withoutWords(source: string): string {
+  return source
+    .replace(/\/\*[\s\S]*?\*\//g, ' ')
+    .replace(/(^|\s)\/\/.*$/gm, ' ')
+    .replace(/'(?:[^'\\\n]|\\.)*'/g, ' ')
+    .replace(/`(?:[^`\\]|\\.)*`/g, (text) => [...text.matchAll(/\$\{([^}]*)\}/g)].join(' '));
+}
+
+const wordsIn = (name: string): string[] =>
+  (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).map((word) => word.toLowerCase());
+
+const wrongIn = (names: Iterable<string>): string[] =>
+  [...new Set(names)].flatMap((name) =>
+    published.has(name)
+      ? []
+      : wordsIn(name).flatMap((word) => {
+          const say = unwanted.get(word);
+          return say === undefined ? [] : [`${name}: say ${say}`];
+        }),
+  );
+
+const identifiersIn = (source: string) => withoutWords(source).match(/[A-Za-z_$][\w$]*/g) ?? [];
+
+const logged = /\blog\.(?:trace|debug|info|warn|error)\((?:[^'`;]*?),?\s*['`]([^'`]+)['`]/g;
+const linesIn = (source: string) => [...source.matchAll(logged)].map(([, line = '']) => line);
+
+describe('the words of CONTRIBUTING.md', () => {
+  it('are a table', () => {
+    expect(unwanted.get('look')).toBe('check, observation, query');
+    expect(unwanted.size).toBeGreaterThan(20);
+  });
+
+  it('are told from others', () => {
+    const source = `/** A look. */ const lookAgain = \`x \${toldThen} y\`; // anew\nf('heard', "it's");`;
+    expect(wrongIn(identifiersIn(source))).toEqual([
+      'lookAgain: say check, observation, query',
+      'toldThen: say event, reply, report',
+    ]);
+    expect(linesIn("log.warn({ err }, 'heard nothing');")).toEqual(['heard nothing']);
+    expect(wrongIn(['lookup', 'lookupAddresses', 'belongs'])).toEqual([]);
+  });
+
+  it('name every file', () => {
+    expect(wrongIn(files.map((file) => basename(file)))).toEqual([]);
+  });
+
+  it('name everything in every file', () => {
+    const wrong = files.flatMap((file) => {
+      const source = readFileSync(join(root, file), 'utf8');
+      const lines = linesIn(source).flatMap((line) => line.split(' '));
+      return wrongIn([...identifiersIn(source), ...lines]).map((what) => `${file}: ${what}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+});
