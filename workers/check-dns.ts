@@ -7,11 +7,12 @@
 
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
-import { type CheckOutcome, type CheckRules, decideCheck } from '../src/core/life/check.ts';
+import type { Change } from '../src/core/life/change.ts';
+import { type CheckResult, type CheckRules, decideCheck } from '../src/core/life/check.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
 import type { CheckSave } from '../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
-import type { LostDomain, MoveResult } from '../src/db/domains/transitions.ts';
+import type { MoveResult } from '../src/db/domains/transitions.ts';
 import type { NewEscalation } from '../src/db/issuance/escalations.ts';
 import type { ResolveClaim } from './resolve-claim.ts';
 import { done, type JobResult, retryNow } from './running/job.ts';
@@ -24,12 +25,15 @@ export type CheckDnsDeps = {
   /** Whether the DNS says that a held name is this project's. */
   readonly resolveClaim: ResolveClaim;
   /** Makes sure that the jobs of the domain's present state exist. */
-  enqueueFollowUps(domain: { id: string; epoch: number }, outcome: CheckOutcome): Promise<void>;
+  enqueueFollowUps(domain: { id: string; epoch: number }, next: NextWork): Promise<void>;
   /** Of every check that was saved, for those who count. */
   countCheck?(check: SavedCheck): void;
   rules(now: Date): CheckRules;
   now(): Date;
 };
+
+/** What the jobs of a domain follow from. */
+export type NextWork = Pick<Change, 'to' | 'nextCheckAt' | 'escalateAt'>;
 
 export type SavedCheck = Pick<CheckSave, 'domain' | 'observation' | 'outcome' | 'at'> &
   Pick<Diagnosis, 'verdict'>;
@@ -49,8 +53,6 @@ export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobR
     ? { kind: 'over', reason: `window ended: ${codes(outcome)}` }
     : done;
 }
-
-type CheckResult = Pick<Diagnosis, 'verdict' | 'findings'>;
 
 /**
  * Most checks find everything as it was and give back what was loaded: what it means has been said, and moves nothing.
@@ -80,7 +82,7 @@ export async function saveCheck(
   deps: Omit<CheckDnsDeps, 'load' | 'observe' | 'diagnose'>,
   { escalationAtEnd, ...seen }: Seen,
   result: CheckResult,
-): Promise<CheckOutcome | null> {
+): Promise<Change | null> {
   const { domain, observation } = seen;
   const at = deps.now();
   const outcome = decideCheck(domain, result, deps.rules(at));
@@ -96,47 +98,25 @@ export async function saveCheck(
       : saveCheck(deps, { domain, observation }, claim.result);
   }
   deps.countCheck?.({ domain, observation, outcome, at, verdict: result.verdict });
-  if (saved.lost !== undefined) await deps.enqueueFollowUps(saved.lost, restarted(saved.lost, at));
+  if (saved.lost !== undefined) await deps.enqueueFollowUps(saved.lost, saved.lost.change);
   if (outcome.kind === 'moved') {
     await deps.enqueueFollowUps({ id: domain.id, epoch: saved.epoch }, outcome);
   }
   return outcome;
 }
 
-/** What the name was taken from waits again, and is checked at once: its customer is to know what is to be done. */
-function restarted({ state }: LostDomain, at: Date): CheckOutcome {
-  return {
-    kind: 'moved',
-    to: state,
-    findings: [],
-    events: [],
-    nextCheckAt: at,
-    recheckAt: null,
-    escalateAt: null,
-  };
-}
-
 /** A worker died between the save and the follow-up: the run after it makes good. */
 async function resumeAfterMove(deps: CheckDnsDeps, domain: LoadedDomain): Promise<JobResult> {
-  const { state, nextCheckAt, recheckAt, escalateAt, findings } = domain;
-  const outcome = {
-    kind: 'stayed',
-    to: state,
-    findings,
-    events: [],
-    nextCheckAt,
-    recheckAt,
-    escalateAt,
-  } as const;
-  await deps.enqueueFollowUps(domain, outcome);
+  const { state, nextCheckAt, escalateAt } = domain;
+  await deps.enqueueFollowUps(domain, { to: state, nextCheckAt, escalateAt });
   return done;
 }
 
-function again(outcome: CheckOutcome, now: Date): JobResult {
+function again(outcome: Change, now: Date): JobResult {
   const at = outcome.nextCheckAt ?? now;
   return { kind: 'again', at, note: codes(outcome) };
 }
 
-function codes({ findings }: CheckOutcome): string {
+function codes({ findings }: Change): string {
   return findings.map(({ code }) => code).join(', ') || 'nothing found';
 }

@@ -15,7 +15,8 @@ import {
 } from '../src/core/certificates/escalation.ts';
 import type { DiagnosisForAny } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
-import { type CheckOutcome, decideCheck } from '../src/core/life/check.ts';
+import type { Change } from '../src/core/life/change.ts';
+import { decideCheck } from '../src/core/life/check.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { Quarantined } from '../src/db/domains/quarantine.ts';
@@ -83,7 +84,7 @@ export async function escalateCertificate(
 type Check = {
   readonly domain: LoadedDomain;
   readonly observation: Observation;
-  readonly outcome: CheckOutcome;
+  readonly outcome: Change;
   readonly at: Date;
 };
 

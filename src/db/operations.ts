@@ -5,6 +5,7 @@
 
 import type { DomainStatus } from '../core/life/lifecycle.ts';
 import { DAY } from '../core/time.ts';
+import { schedule } from './domains/commit.ts';
 import { type DomainDetails, details } from './domains/domains.ts';
 import type { Sweep } from './domains/sweeps.ts';
 import type { Prisma, PrismaClient, Quarantine } from './generated/client.ts';
@@ -220,10 +221,8 @@ export async function bringToSweep(
   sweep: Sweep,
   at: Date,
 ): Promise<void> {
-  await prisma.domain.updateMany({
-    where: { id, epoch, removedAt: null, status: { in: [...statuses[sweep]] } },
-    data: { [columns[sweep]]: at },
-  });
+  const where = { id, epoch, status: { in: [...statuses[sweep]] } };
+  await schedule(prisma, where, { [columns[sweep]]: at });
   await prisma.quarantine.updateMany({
     where: { queue: sweep, jobId: id, until: { gt: at } },
     data: { until: at },

@@ -53,6 +53,7 @@ describe.each(databases.filter(({ available }) => available))('looks on $name', 
     expect(await one.save(save)).toEqual({ kind: 'saved', epoch: 1 });
     const expected = {
       ...domain,
+      version: 1,
       attempts: 1,
       findings: missing.findings,
       observation: observed(7),
@@ -134,7 +135,7 @@ describe.each(databases.filter(({ available }) => available))('looks on $name', 
     expect(verified.state.status).toBe('verified');
     expect(verified.observation).toEqual(observed(2));
     // Its state is another one by now.
-    const asBefore = { ...before, attempts: verified.attempts };
+    const asBefore = { ...before, version: verified.version };
     expect(await one.save(saveOf(asBefore, observed(3), missing))).toEqual({ kind: 'stale' });
     expect(await loaded(other, domain)).toEqual(verified);
   });

@@ -102,7 +102,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
     'the way back to pending and its case are one step, or none of it happened',
     async () => {
       const domain = await stored.verified('back.example.com');
-      expect(await takeBack({ ...domain, attempts: 7 }, aCase('dns_changed'))).toEqual({
+      expect(await takeBack({ ...domain, version: 7 }, aCase('dns_changed'))).toEqual({
         kind: 'stale',
       });
       expect(await casesOf(domain)).toEqual([]);

@@ -3,7 +3,7 @@ import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { moveDomain } from '../../src/db/domains/transitions.ts';
 import { evidenceOf, openEscalation } from '../../src/db/issuance/escalations.ts';
-import { anObservation, later, missing, noon, right } from '../support/builders.ts';
+import { aChange, anObservation, later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
@@ -94,7 +94,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     expect((await stored.load(other.id)).state.status).toBe('pending');
     expect(await stored.look(other, right, noon, holderProjectId)).toMatchObject({
       kind: 'saved',
-      lost: { id: holder.id, epoch: 2, state: { status: 'pending', pendingSince: noon } },
+      lost: { id: holder.id, epoch: 2, change: { to: { status: 'pending', pendingSince: noon } } },
     });
     expect((await stored.load(holder.id)).state.status).toBe('pending');
     expect((await stored.load(other.id)).state.status).toBe('verified');
@@ -108,8 +108,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     const delegation = { kind: 'delegated', zone: hostname, ...zone } as const;
     const observation = { ...anObservation(), delegation };
     const to = { status: 'verified', verifiedAt: noon } as const;
-    const rest = { nextCheckAt: noon, recheckAt: null, escalateAt: null };
-    const outcome = { kind: 'moved', to, findings: [], events: [], ...rest } as const;
+    const outcome = aChange({ kind: 'moved', to });
     const move = { domain: other, observation, outcome, at: noon };
     expect(await moveDomain(stored.database.prisma, move)).toMatchObject({
       kind: 'held_elsewhere',

@@ -42,8 +42,8 @@ const plants: readonly Planted<'sabotage'>[] = [
     1,
     saving((parts, save) => async (check) => {
       const domain = await parts.checks.load(check.domain.id);
-      const { epoch, attempts } = domain ?? check.domain;
-      return save({ ...check, domain: { ...check.domain, epoch, attempts } });
+      const { epoch, version } = domain ?? check.domain;
+      return save({ ...check, domain: { ...check.domain, epoch, version } });
     }),
     /is \{|was told|has findings/,
   ],

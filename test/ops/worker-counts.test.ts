@@ -1,17 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { SavedCheck } from '../../workers/check-dns.ts';
 import { countedCheckOf } from '../../workers/running/worker-counts.ts';
-import { aDomain, anObservation, later, noon } from '../support/builders.ts';
+import { aChange, aDomain, anObservation, later, noon } from '../support/builders.ts';
 
-const stayed: SavedCheck['outcome'] = {
-  kind: 'stayed',
-  to: { status: 'pending', pendingSince: noon },
-  findings: [],
-  events: [],
-  nextCheckAt: noon,
-  recheckAt: null,
-  escalateAt: null,
-};
+const stayed = aChange();
 const verified = {
   ...stayed,
   kind: 'moved',

@@ -1,6 +1,8 @@
 /** Values that are valid and boring, so that a test shows only what matters to it. */
+
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, ServerView } from '../../src/core/diagnosis/observation.ts';
+import type { Change } from '../../src/core/life/change.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { AuthorityRefusal } from '../../src/db/issuance/issue-work.ts';
 
@@ -17,6 +19,7 @@ export function aDomain(parts: Partial<LoadedDomain> = {}): LoadedDomain {
     hostname: 'docs.shop.test',
     target: 'x.edge.test',
     epoch: 1,
+    version: 0,
     attempts: 0,
     state: { status: 'pending', pendingSince: noon },
     findings: [],
@@ -31,7 +34,26 @@ export function aDomain(parts: Partial<LoadedDomain> = {}): LoadedDomain {
   };
 }
 
-/** Of an order at the first authority, in this life. */
+/** What comes of nothing: a domain that stays as it was. */
+export function aChange(parts: Partial<Change> = {}): Change {
+  return {
+    kind: 'stayed',
+    to: { status: 'pending', pendingSince: noon },
+    epoch: 'same',
+    attempts: 'counted',
+    findings: [],
+    events: [],
+    nextCheckAt: noon,
+    recheckAt: null,
+    escalateAt: null,
+    served: null,
+    closes: null,
+    isRemoved: false,
+    ...parts,
+  };
+}
+
+/** Of an order at the first authority, in this epoch. */
 export function aRefusal(parts: Partial<AuthorityRefusal> = {}): AuthorityRefusal {
   return {
     at: noon,

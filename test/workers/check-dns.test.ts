@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import type { CheckOutcome } from '../../src/core/life/check.ts';
 import type { CheckSave } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { MoveResult } from '../../src/db/domains/transitions.ts';
+import type { NextWork } from '../../workers/check-dns.ts';
 import { type CheckDnsDeps, checkDns } from '../../workers/check-dns.ts';
 import type { Claim } from '../../workers/resolve-claim.ts';
 import {
+  aChange,
   aDomain,
   anObservation,
   later,
@@ -30,7 +31,7 @@ type Situation = {
 /** The job's world as plain values; what it saved and which follow-ups it asked for are written down. */
 function world({ domain = aDomain(), result = right, saved = [], now = noon, claim }: Situation) {
   const saves: CheckSave[] = [];
-  const followed: CheckOutcome[] = [];
+  const followed: NextWork[] = [];
   const followedIds: string[] = [];
   const results = [...saved];
   const deps: CheckDnsDeps = {
@@ -148,17 +149,13 @@ describe('a look at a pending domain', () => {
   });
 
   it('takes the name where its TXT record is there, and has the other project’s domain looked at', async () => {
-    const lost = {
-      id: 'theirs',
-      epoch: 4,
-      state: { status: 'pending', pendingSince: noon },
-    } as const;
+    const lost = { id: 'theirs', epoch: 4, change: aChange({ kind: 'moved', epoch: 'next' }) };
     const saved = [held, { kind: 'saved', epoch: 1, lost } as const];
     const { deps, saves, followed, followedIds } = world({ saved, claim: { kind: 'proven' } });
     expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
     expect(saves[1]).toMatchObject({ provenAgainst: 'another', outcome: { kind: 'moved' } });
     expect(followedIds).toEqual(['theirs', job.domainId]);
-    expect(followed[0]).toMatchObject({ to: lost.state, nextCheckAt: noon });
+    expect(followed[0]).toBe(lost.change);
   });
 
   it('asks again where the name has meanwhile gone to a third project', async () => {

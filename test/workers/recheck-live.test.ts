@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
-import type { CheckOutcome } from '../../src/core/life/check.ts';
 import type { DomainState } from '../../src/core/life/lifecycle.ts';
 import type { CheckSave } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { MoveResult } from '../../src/db/domains/transitions.ts';
 import { evidenceOf, type NewEscalation } from '../../src/db/issuance/escalations.ts';
+import type { NextWork } from '../../workers/check-dns.ts';
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
 import {
   aDomain,
@@ -50,7 +50,7 @@ function world({ state, looks, stored = right, saved = [], endsAt = null }: Situ
   const meaning = new Map<Observation, Diagnosis>([[before, stored]]);
   const asked: ('cheaply' | 'in full')[] = [];
   const saves: CheckSave[] = [];
-  const followed: CheckOutcome[] = [];
+  const followed: NextWork[] = [];
   const visited: string[] = [];
   const { due, takings } = dueOnce(domain.id);
   function observe(how: (typeof asked)[number]): Observation {

@@ -2,7 +2,7 @@
 
 import { scaleOf } from '../life/ladder.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
-import { type RenewalWindow, renewalTime } from './renewal-information.ts';
+import { askFirstAt, type RenewalWindow, renewalTime } from './renewal-information.ts';
 
 /**
  * Waits after the first, second and third refusal since verification; daily from then on. Measured from the
@@ -119,6 +119,27 @@ export function escalateRenewalAt(lifetime: Lifetime): Date {
     lifetime,
     isShort(lifetime) ? renewal.shareOfLifetime : renewal.escalateShareOfLifetime,
   );
+}
+
+/** When a domain is worked on that is served with a certificate. */
+export type ServedTimes = {
+  readonly certificateEndsAt: Date;
+  readonly renewAt: Date;
+  /** When its authority is asked when it wants the certificate renewed. */
+  readonly renewalInfoAt: Date;
+};
+
+/** From the moment on at which it has it; `escalateAt`: when an operator is notified unless it is renewed. */
+export function servedTimes(
+  certificate: Renewable,
+  now: Date,
+): ServedTimes & { readonly escalateAt: Date } {
+  return {
+    certificateEndsAt: certificate.expiresAt,
+    renewAt: plannedRenewalAt(certificate, now),
+    renewalInfoAt: askFirstAt(now, drawOf(certificate.id)),
+    escalateAt: escalateRenewalAt(certificate),
+  };
 }
 
 function isShort({ issuedAt, expiresAt }: Lifetime): boolean {

@@ -1,6 +1,7 @@
-/** One check of a domain, judged: where it stands afterwards, its events, and when to check again. */
+/** What comes of a check: the next state, its events, and when to check again. */
 import { type Finding, type FindingCode, severities } from '../diagnosis/findings.ts';
-import { type DomainEvent, eventOfCheck } from './events.ts';
+import type { Change } from './change.ts';
+import { eventOfCheck } from './events.ts';
 import { findingsChanged } from './findings-changed.ts';
 import { type Eagerness, nextWaitMs, recheckAt, windowEnd } from './ladder.ts';
 import { type DomainState, type Transition, transition, type Verdict } from './lifecycle.ts';
@@ -24,24 +25,8 @@ export type CheckRules = {
   readonly jitter: number;
 };
 
-export type CheckOutcome = {
-  readonly kind: 'moved' | 'stayed';
-  readonly to: DomainState;
-  readonly findings: readonly Finding[];
-  readonly events: readonly DomainEvent[];
-  /** When its job is due; null: it has none. */
-  readonly nextCheckAt: Date | null;
-  /** When a batch checks it next; null: no batch does. */
-  readonly recheckAt: Date | null;
-  readonly escalateAt: Date | null;
-};
-
-/** Judges one check of a domain. Pure: the same arguments give the same outcome. */
-export function decideCheck(
-  domain: CheckedDomain,
-  result: CheckResult,
-  rules: CheckRules,
-): CheckOutcome {
+/** What comes of one check of a domain. Pure: the same arguments give the same change. */
+export function decideCheck(domain: CheckedDomain, result: CheckResult, rules: CheckRules): Change {
   const { findings } = result;
   const certificateEndsAt = domain.certificateEndsAt ?? rules.now;
   const steps = stepsOf(domain, result, rules);
@@ -52,14 +37,22 @@ export function decideCheck(
       : [],
   );
   const next = whenNext(to, rules, eagernessOf(domain, findings, rules));
+  const hasMoved = stepEvents.length > 0;
   return {
-    kind: stepEvents.length > 0 ? 'moved' : 'stayed',
+    kind: hasMoved ? 'moved' : 'stayed',
     to,
+    // Jobs of before are fenced off where the domain goes back to pending.
+    epoch: hasMoved && to.status === 'pending' ? 'next' : 'same',
+    attempts: 'counted',
     findings,
     events: [...findingsChanged(domain.findings, findings), ...stepEvents],
     ...next,
     recheckAt: notPastTheEnd(next.recheckAt, to, domain.certificateEndsAt),
     escalateAt: escalateAt(to, domain, rules),
+    served: null,
+    // An escalation outlives the way back to pending: it is about the certificate that has not come.
+    closes: hasMoved && to.status === 'failed' ? 'domain_failed' : null,
+    isRemoved: false,
   };
 }
 
@@ -112,7 +105,8 @@ function notPastTheEnd(
     : recheckAt;
 }
 
-type CheckResult = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
+/** What the DNS showed, and what it means. */
+export type CheckResult = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
 
 /**
  * What keeps a domain from going on is not always what takes back how far it has come: while a provider's servers follow
@@ -140,7 +134,7 @@ function verdictFor(state: DomainState, { verdict, findings }: CheckResult): Ver
 }
 
 type Timing = Pick<CheckRules, 'now' | 'windowMs' | 'jitter'>;
-type WhenNext = Pick<CheckOutcome, 'nextCheckAt' | 'recheckAt'>;
+type WhenNext = Pick<Change, 'nextCheckAt' | 'recheckAt'>;
 
 /** When a domain in this state is next worked on: by its own job, `verified` at once, or by a batch. */
 export function whenNext(state: DomainState, rules: Timing, eager: Eagerness): WhenNext {

@@ -17,7 +17,7 @@ export const loadDomains: Statement = {
     JOIN domain ON domain.id = asked.id AND removed_at IS NULL
     LEFT JOIN observation ON observation.domain_id = domain.id
     CROSS JOIN LATERAL (
-      SELECT domain.id, project_id AS "projectId", hostname, target, status, epoch, attempts, findings,
+      SELECT domain.id, project_id AS "projectId", hostname, target, status, epoch, version, attempts, findings,
         pending_since AS "pendingSince", verified_at AS "verifiedAt", missed_at AS "missedAt",
         drifted_at AS "driftedAt", failed_at AS "failedAt", last_checked_at AS "lastCheckedAt",
         next_check_at AS "nextCheckAt", recheck_at AS "recheckAt", escalate_at AS "escalateAt",
@@ -26,38 +26,38 @@ export const loadDomains: Statement = {
     ) AS found`,
 };
 
-/** Looks that found what the one before found, which most do: parallel arrays, and the ids of those that held come back. */
+/** Checks that found what the one before found, which most do: parallel arrays, and the ids of those that held come back. */
 export const saveUnchanged: Statement = {
   name: 'checks_save_unchanged',
   text: `
     WITH locked AS (
       SELECT id FROM domain WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE)
-    UPDATE domain SET attempts = domain.attempts + 1, missed_at = saved_check.missed_at, leases = 0,
+    UPDATE domain SET version = domain.version + 1, attempts = domain.attempts + 1, missed_at = saved_check.missed_at, leases = 0,
       last_checked_at = saved_check.at, next_check_at = saved_check.next_check_at, recheck_at = saved_check.recheck_at
     FROM locked JOIN unnest($1::uuid[], $2::int[], $3::int[], $4::domain_status[], $5::timestamptz[], $6::timestamptz[],
       $7::timestamptz[], $8::timestamptz[])
-      AS saved_check (id, epoch, attempts, status, missed_at, at, next_check_at, recheck_at) USING (id)
-    WHERE domain.id = locked.id AND domain.epoch = saved_check.epoch AND domain.attempts = saved_check.attempts
+      AS saved_check (id, epoch, version, status, missed_at, at, next_check_at, recheck_at) USING (id)
+    WHERE domain.id = locked.id AND domain.epoch = saved_check.epoch AND domain.version = saved_check.version
       AND domain.status = saved_check.status AND domain.removed_at IS NULL
     RETURNING domain.id::text`,
 };
 
-/** $1: a JSON array of looks; findings, observation and event are there where they are others than before. */
+/** $1: a JSON array of checks; findings, observation and event are there where they are others than before. */
 export const saveChanged: Statement = {
   name: 'checks_save_changed',
   text: `
     WITH saved_check AS (
       SELECT * FROM jsonb_to_recordset($1::jsonb) AS saved_check (
-        id uuid, epoch int, attempts int, status domain_status, missed_at timestamptz, at timestamptz,
+        id uuid, epoch int, version int, status domain_status, missed_at timestamptz, at timestamptz,
         next_check_at timestamptz, recheck_at timestamptz, findings jsonb, observation jsonb, changed jsonb)
     ), locked AS (
       SELECT id FROM domain WHERE id IN (SELECT id FROM saved_check) ORDER BY id FOR NO KEY UPDATE
     ), saved AS (
-      UPDATE domain SET attempts = domain.attempts + 1, missed_at = saved_check.missed_at, leases = 0,
+      UPDATE domain SET version = domain.version + 1, attempts = domain.attempts + 1, missed_at = saved_check.missed_at, leases = 0,
         findings = COALESCE(saved_check.findings, domain.findings),
         last_checked_at = saved_check.at, next_check_at = saved_check.next_check_at, recheck_at = saved_check.recheck_at
       FROM locked JOIN saved_check USING (id)
-      WHERE domain.id = locked.id AND domain.epoch = saved_check.epoch AND domain.attempts = saved_check.attempts
+      WHERE domain.id = locked.id AND domain.epoch = saved_check.epoch AND domain.version = saved_check.version
         AND domain.status = saved_check.status AND domain.removed_at IS NULL
       RETURNING domain.id
     ), seen AS (

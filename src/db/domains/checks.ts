@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../core/diagnosis/observation.ts';
-import type { CheckOutcome } from '../../core/life/check.ts';
+import type { Change } from '../../core/life/change.ts';
 import { areEqual } from '../../core/life/findings-changed.ts';
 import type { Database } from '../engine/client.ts';
 import { gather } from '../engine/gather.ts';
@@ -18,7 +18,7 @@ import { type MoveResult, moveDomain } from './transitions.ts';
 export type CheckSave = {
   readonly domain: LoadedDomain;
   readonly observation: Observation;
-  readonly outcome: CheckOutcome;
+  readonly outcome: Change;
   readonly at: Date;
   /** The project whose hold on the name this one's TXT record ends. */
   readonly provenAgainst?: string;
@@ -118,7 +118,7 @@ function fromJson(json: string): LoadedDomain {
 type CheckRow = {
   readonly id: string;
   readonly epoch: number;
-  readonly attempts: number;
+  readonly version: number;
   readonly status: string;
   readonly missed_at: string | null;
   readonly at: string;
@@ -141,12 +141,12 @@ async function saveAll(
   return rows.map((row) => first.get(row.id) === row && held.has(row.id));
 }
 
-function toRow({ domain: { id, epoch, attempts }, outcome, at }: CheckSave): CheckRow {
+function toRow({ domain: { id, epoch, version }, outcome, at }: CheckSave): CheckRow {
   const { to, nextCheckAt, recheckAt } = outcome;
   return {
     id,
     epoch,
-    attempts,
+    version,
     status: to.status,
     missed_at: to.status === 'live' ? text(to.missedAt) : null,
     at: at.toISOString(),
@@ -158,7 +158,7 @@ function toRow({ domain: { id, epoch, attempts }, outcome, at }: CheckSave): Che
 function inColumns(rows: readonly CheckRow[]): readonly unknown[] {
   const column = <Name extends keyof CheckRow>(name: Name) => rows.map((row) => row[name]);
   return [
-    ...[column('id'), column('epoch'), column('attempts'), column('status')],
+    ...[column('id'), column('epoch'), column('version'), column('status')],
     ...[column('missed_at'), column('at'), column('next_check_at'), column('recheck_at')],
   ];
 }

@@ -11,6 +11,8 @@ export type LoadedDomain = {
   readonly target: string;
   /** Fences: a save holds only while both are what was loaded. */
   readonly epoch: number;
+  readonly version: number;
+  /** Checks that ran in this epoch. */
   readonly attempts: number;
   readonly state: DomainState;
   readonly findings: readonly Finding[];
@@ -25,6 +27,9 @@ export type LoadedDomain = {
   readonly watchedUntil: Date | null;
 };
 
+/** The same without the observation, which stands beside the row. */
+export type DomainRow = Omit<LoadedDomain, 'observation'>;
+
 type StateColumns = {
   readonly status: DomainStatus;
   readonly pendingSince: Date;
@@ -34,16 +39,21 @@ type StateColumns = {
   readonly failedAt: Date | null;
 };
 
-type Columns = Omit<LoadedDomain, 'state' | 'findings' | 'observation'> &
-  StateColumns & { readonly findings: unknown; readonly observation: unknown };
+type Columns = Omit<DomainRow, 'state' | 'findings'> &
+  StateColumns & { readonly findings: unknown };
 
-export function toLoadedDomain(row: Columns): LoadedDomain {
+export function toLoadedDomain(row: Columns & { readonly observation: unknown }): LoadedDomain {
+  return { ...toDomainRow(row), observation: observationIn(row.observation) };
+}
+
+export function toDomainRow(row: Columns): DomainRow {
   return {
     id: row.id,
     projectId: row.projectId,
     hostname: row.hostname,
     target: row.target,
     epoch: row.epoch,
+    version: row.version,
     attempts: row.attempts,
     lastCheckedAt: row.lastCheckedAt,
     nextCheckAt: row.nextCheckAt,
@@ -53,7 +63,6 @@ export function toLoadedDomain(row: Columns): LoadedDomain {
     watchedUntil: row.watchedUntil,
     state: toState(row),
     findings: row.findings as readonly Finding[], // written by us only, always from Finding[]
-    observation: observationIn(row.observation),
   };
 }
 
@@ -77,29 +86,5 @@ export function toState(row: StateColumns): DomainState {
       return { status, driftedAt: row.driftedAt ?? pendingSince };
     case 'failed':
       return { status, failedAt: row.failedAt ?? pendingSince };
-  }
-}
-
-/** What is not served is not renewed, and nobody is asked when; a certificate that comes plans both anew. */
-export const notRenewed = { renewAt: null, renewalInfoAt: null } as const;
-
-type ChangedColumns = Partial<StateColumns> & {
-  readonly status: DomainStatus;
-  readonly renewAt?: null;
-  readonly renewalInfoAt?: null;
-};
-
-/** The columns that a state changes; the others keep what they say about the past. */
-export function stateColumns(state: DomainState): ChangedColumns {
-  switch (state.status) {
-    case 'pending':
-      return { ...state, verifiedAt: null, missedAt: null, ...notRenewed };
-    case 'verified':
-      return { ...state, missedAt: null, ...notRenewed };
-    case 'failed':
-      return { ...state, ...notRenewed };
-    case 'live':
-    case 'drifted':
-      return state;
   }
 }

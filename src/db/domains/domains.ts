@@ -1,15 +1,16 @@
-/** What people do with domains: add, look, verify, remove. Jobs load and save through checks.ts instead. */
+/** What people do with domains: add, show, verify, remove. Jobs load and save through checks.ts instead. */
 import { randomUUID } from 'node:crypto';
-import { type Transition, transition } from '../../core/life/lifecycle.ts';
+import { decide, firstChange } from '../../core/life/decide.ts';
+import type { Rules } from '../../core/life/lifecycle.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import { isInUse, type SettingsUse, usesOf } from '../../core/names/redirects.ts';
-import { type EventRow, loadTimeline, recordEvents } from '../events.ts';
+import { about, type EventRow, loadTimeline, recordEvents } from '../events.ts';
 import type { Certificate, Domain, Escalation, Prisma, PrismaClient } from '../generated/client.ts';
 import { closeEscalation } from '../issuance/escalations.ts';
 import { endOrders, lockOrders } from '../issuance/orders.ts';
-import { notRenewed, toState } from './domain-row.ts';
+import { commit, commitFirst, loadLocked } from './commit.ts';
+import type { DomainRow } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
-import { restart } from './new-life.ts';
 
 export type DomainDetails = Domain & {
   /** The last full check. */
@@ -42,7 +43,7 @@ export type DomainStore = {
   /** How many the project added since, oldest first. */
   addedSince(projectId: string, since: Date): Promise<readonly Date[]>;
   /**
-   * Null where there is no such domain. A pending or failed one starts a new window, and `ended` is the life before; any
+   * Null where there is no such domain. A pending or failed one starts a new window, and `ended` is the epoch before; any
    * other one is due for a check, and a check under way counts no more.
    */
   requestVerify(
@@ -95,7 +96,9 @@ export function createDomainStore(prisma: PrismaClient): DomainStore {
       return rows.map(({ addedAt }) => addedAt);
     },
     requestVerify: (projectId, hostname, at, windowMs) =>
-      prisma.$transaction((tx) => requestVerify(tx, { projectId, hostname }, at, windowMs)),
+      prisma.$transaction((tx) =>
+        requestVerify(tx, { projectId, hostname }, { now: at, windowMs }),
+      ),
     remove: (projectId, hostname, at, orphans = 'refuse') =>
       prisma.$transaction((tx) => removeDomain(tx, { projectId, hostname }, at, orphans)),
     async timeline(projectId, hostname, limit) {
@@ -109,28 +112,7 @@ type Tx = Prisma.TransactionClient;
 type Name = { readonly projectId: string; readonly hostname: string };
 
 async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDetails | null> {
-  const fresh = {
-    status: 'pending',
-    attempts: 0,
-    findings: [],
-    addedAt: at,
-    pendingSince: at,
-    nextCheckAt: at,
-    lastCheckedAt: null,
-    verifiedAt: null,
-    missedAt: null,
-    driftedAt: null,
-    failedAt: null,
-    recheckAt: null,
-    ...notRenewed,
-    escalateAt: null,
-    removedAt: null,
-  } as const;
-  const [created] = await tx.domain.createManyAndReturn({
-    data: [{ ...domain, ...fresh, id: randomUUID() }],
-    skipDuplicates: true,
-  });
-  const id = created?.id ?? (await reviveRemoved(tx, domain, fresh));
+  const id = await commitFirst(tx, { ...domain, id: randomUUID() }, firstChange(at), at);
   if (id === null) return null;
   const record = recordFor(domain);
   await recordEvents(tx, [{ type: 'domain.added', domainId: id, record }], at);
@@ -144,60 +126,29 @@ async function detailsIn(tx: Tx, id: string): Promise<DomainDetails> {
   return { ...domain, observation };
 }
 
-async function reviveRemoved(
-  tx: Tx,
-  { projectId, hostname }: Name,
-  fresh: Prisma.DomainUpdateManyMutationInput,
-): Promise<string | null> {
-  const [revived] = await tx.domain.updateManyAndReturn({
-    where: { projectId, hostname, removedAt: { not: null } },
-    data: { ...fresh, epoch: { increment: 1 } },
-  });
-  return revived?.id ?? null;
-}
-
+/** The open order stays: the new epoch continues it, rather than failing a validation half way. */
 async function requestVerify(
   tx: Tx,
   name: Name,
-  at: Date,
-  windowMs: number,
+  rules: Rules,
 ): Promise<{ domain: DomainDetails; ended: EndedEpoch | null } | null> {
-  const row = await tx.domain.findFirst({ where: { ...name, removedAt: null } });
+  const row = await findLocked(tx, name);
   if (row === null) return null;
-  const step = transition(toState(row), { kind: 'verify_requested' }, { now: at, windowMs });
-  const begins = step.kind === 'moved' && step.to.status === 'pending';
-  const ended = begins && (await restartDomain(tx, row, step, at));
-  if (step.kind === 'moved' && !begins) await takeUpAtOnce(tx, row, at);
-  if (step.kind === 'stayed') await checkAtOnce(tx, row, at);
-  const domain = await detailsIn(tx, row.id);
-  return { domain, ended: ended ? { id: row.id, epoch: row.epoch } : null };
+  const { id, epoch } = row;
+  const change = decide(row, { kind: 'verify_requested' }, rules);
+  // A check under way would put off the one that was asked for, so it counts no more.
+  await commit(tx, row, change, rules.now);
+  await recordEvents(tx, about(id, change.events), rules.now);
+  const domain = await detailsIn(tx, id);
+  return { domain, ended: change.epoch === 'next' ? { id, epoch } : null };
 }
 
-/** A served domain keeps its state; the next batch checks it. A check under way would put that off, so it counts no more. */
-async function checkAtOnce(tx: Tx, { id, epoch, status }: Domain, at: Date): Promise<void> {
-  const where = { id, epoch, status, removedAt: null };
-  await tx.domain.updateMany({ where, data: { recheckAt: at, attempts: { increment: 1 } } });
-}
-
-/** A verified domain keeps its name, its life and the time of its case; the order's own check comes at once. */
-async function takeUpAtOnce(tx: Tx, { id, epoch, status }: Domain, at: Date): Promise<void> {
-  const { count } = await tx.domain.updateMany({
-    where: { id, epoch, status, removedAt: null },
-    data: { nextCheckAt: at, attempts: { increment: 1 } },
+async function findLocked(tx: Tx, { projectId, hostname }: Name): Promise<DomainRow | null> {
+  const found = await tx.domain.findFirst({
+    where: { projectId, hostname, removedAt: null },
+    select: { id: true },
   });
-  if (count > 0) await recordEvents(tx, [{ type: 'domain.reverify_requested', domainId: id }], at);
-}
-
-/** The open order stays: the new life continues it, rather than failing a validation half way. */
-async function restartDomain(
-  tx: Tx,
-  row: Domain,
-  { to }: Extract<Transition, { kind: 'moved' }>,
-  at: Date,
-): Promise<boolean> {
-  if (!(await restart(tx, row, to, at))) return false;
-  await recordEvents(tx, [{ type: 'domain.reverify_requested', domainId: row.id }], at);
-  return true;
+  return found && loadLocked(tx, found.id);
 }
 
 /** Locks the domain, then its project: whoever changes the settings waits, and finds the domain gone. */
@@ -208,28 +159,16 @@ async function removeDomain(
   orphans: 'refuse' | 'drop',
 ): Promise<Removal | null> {
   const { projectId, hostname } = name;
-  const [row] = await tx.$queryRaw<{ id: string; epoch: number }[]>`
-    SELECT id::text, epoch FROM domain
-    WHERE project_id = ${projectId}::uuid AND hostname = ${hostname} AND removed_at IS NULL FOR UPDATE`;
-  if (row === undefined) return null;
+  const row = await findLocked(tx, name);
+  if (row === null) return null;
   await lockOrders(tx, row.id, at); // before the project, as a refusal does
   await lockProject(tx, projectId);
   const uses = usesOf(await loadSettings(tx, projectId), hostname);
   if (isInUse(uses) && orphans === 'refuse') return { kind: 'in_use', ...uses };
-  await tx.domain.update({
-    where: { id: row.id },
-    data: {
-      removedAt: at,
-      epoch: { increment: 1 },
-      nextCheckAt: null,
-      recheckAt: null,
-      ...notRenewed,
-      escalateAt: null,
-    },
-  });
+  await commit(tx, row, decide(row, { kind: 'removed' }, { now: at, windowMs: 0 }), at);
   const dropped = await dropFromSettings(tx, projectId, hostname);
   await endOrders(tx, row.id, { reason: 'The domain was removed.', at });
   const closed = await closeEscalation(tx, row.id, 'domain_removed', at);
   await recordEvents(tx, [{ type: 'domain.removed', ...dropped, domainId: row.id }, ...closed], at);
-  return { kind: 'removed', ...row };
+  return { kind: 'removed', id: row.id, epoch: row.epoch };
 }

@@ -3,6 +3,7 @@
 import { hasProblem, type Shown } from '../../core/certificates/served.ts';
 import { recheckWaits, scaleOf } from '../../core/life/ladder.ts';
 import type { PrismaClient } from '../generated/client.ts';
+import { schedule } from './commit.ts';
 
 /** The one that is served and a few of before: an edge that stays behind does not stay behind for years. */
 const CHAINS_MAX = 5;
@@ -38,10 +39,13 @@ export function createServedCertificateStore(
     async save({ id, epoch }, shown) {
       const waitMs = recheckWaits.notServedMs * scaleOf(verifyWindowMs);
       const again = hasProblem(shown) ? new Date(shown.checkedAt.getTime() + waitMs) : null;
-      // Only ever sooner: whether the DNS has drifted is none of this check's business.
       await prisma.$executeRaw`
-        UPDATE domain SET shown = ${shown}::jsonb, recheck_at = LEAST(recheck_at, ${again}::timestamptz)
+        UPDATE domain SET shown = ${shown}::jsonb
         WHERE id = ${id}::uuid AND epoch = ${epoch} AND status = 'live' AND removed_at IS NULL`;
+      if (again === null) return;
+      // Only ever sooner: whether the DNS has drifted is none of this check's business.
+      const where = { id, epoch, status: 'live', recheckAt: { gt: again } } as const;
+      await schedule(prisma, where, { recheckAt: again });
     },
   };
 }

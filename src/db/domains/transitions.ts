@@ -1,20 +1,20 @@
 /** Transitions: the state, its events and what hangs on it, in one transaction or not at all. */
 
 import type { Observation } from '../../core/diagnosis/observation.ts';
-import type { CheckOutcome } from '../../core/life/check.ts';
-import { type DomainState, transition } from '../../core/life/lifecycle.ts';
+import type { Change } from '../../core/life/change.ts';
+import { decide } from '../../core/life/decide.ts';
 import { recordFor, zoneBelow } from '../../core/names/instructions.ts';
 import { proofNameOf } from '../../core/names/proof.ts';
 import { about, type NewEvent, recordEvents } from '../events.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { closeEscalation, type NewEscalation, placeEscalation } from '../issuance/escalations.ts';
 import { endOrders } from '../issuance/orders.ts';
-import { type LoadedDomain, stateColumns, toState } from './domain-row.ts';
-import { restart } from './new-life.ts';
+import { commit, loadLocked } from './commit.ts';
+import type { LoadedDomain } from './domain-row.ts';
 
 export type Move = {
   readonly domain: LoadedDomain;
-  readonly outcome: CheckOutcome;
+  readonly outcome: Change;
   readonly at: Date;
   readonly observation?: Observation;
   /** The project that the TXT record of this one has been judged against: its claim, or its hold, is no obstacle. */
@@ -34,11 +34,11 @@ export type MoveResult =
    */
   | { readonly kind: 'held_elsewhere'; readonly holderProjectId: string };
 
-/** A domain whose life another project's proof has ended; `epoch` is of the one that begins. */
+/** A domain whose hold on the name another project's proof has ended; `epoch` is the one that begins. */
 export type LostDomain = {
   readonly id: string;
   readonly epoch: number;
-  readonly state: DomainState;
+  readonly change: Change;
 };
 
 type Tx = Prisma.TransactionClient;
@@ -57,27 +57,10 @@ async function saveMove(tx: Tx, move: Move): Promise<MoveResult> {
   const { domain, outcome, at, observation } = move;
   const taken = outcome.to.status === 'verified' ? await takeName(tx, move) : nobodyHadIt;
   if (taken.kind === 'held_elsewhere') return taken;
-  // A life ends where the domain goes back to pending: jobs of before are fenced off.
-  const epoch = outcome.to.status === 'pending' ? domain.epoch + 1 : domain.epoch;
-  const { count } = await tx.domain.updateMany({
-    where: { id: domain.id, epoch: domain.epoch, attempts: domain.attempts, removedAt: null },
-    data: {
-      ...stateColumns(outcome.to),
-      epoch,
-      attempts: domain.attempts + 1,
-      findings: [...outcome.findings],
-      lastCheckedAt: at,
-      nextCheckAt: outcome.nextCheckAt,
-      recheckAt: outcome.recheckAt,
-      escalateAt: outcome.escalateAt,
-      leases: 0,
-    },
-  });
-  if (count === 0) throw new Stale();
+  if (!(await commit(tx, domain, outcome, at))) throw new Stale();
   if (observation !== undefined) await storeObservation(tx, domain.id, observation);
-  // A case outlives the way back to pending: what it is about is that the certificate has not come.
   const closed =
-    outcome.to.status === 'failed' ? await closeEscalation(tx, domain.id, 'domain_failed', at) : [];
+    outcome.closes === null ? [] : await closeEscalation(tx, domain.id, outcome.closes, at);
   const { escalation } = move;
   const opened =
     escalation === undefined ? [] : await placeEscalation(tx, domain.id, escalation, at);
@@ -86,6 +69,7 @@ async function saveMove(tx: Tx, move: Move): Promise<MoveResult> {
     [...taken.events, ...about(domain.id, outcome.events), ...closed, ...opened],
     at,
   );
+  const epoch = outcome.epoch === 'next' ? domain.epoch + 1 : domain.epoch;
   return { kind: 'saved', epoch, ...(taken.lost && { lost: taken.lost }) };
 }
 
@@ -138,23 +122,27 @@ async function findRival(tx: Tx, { id, hostname, state }: LoadedDomain): Promise
   });
 }
 
-async function takeFrom(tx: Tx, { domain, at }: Move, holder: Row, proof: Proof): Promise<Taken> {
-  const step = transition(toState(holder), { kind: 'claimed_elsewhere' }, { now: at, windowMs: 0 });
-  if (step.kind !== 'moved') throw new Stale();
-  await lockInOrder(tx, [domain.id, holder.id]);
-  if (!(await restart(tx, holder, step.to, at))) throw new Stale();
-  await endOrders(tx, holder.id, { reason: 'Another project holds the name now.', at });
+async function takeFrom(tx: Tx, { domain, at }: Move, { id }: Row, proof: Proof): Promise<Taken> {
+  await lockInOrder(tx, [domain.id, id]);
+  const holder = await loadLocked(tx, id);
+  if (holder === null) throw new Stale();
   const { hostname, target } = domain;
   const found = proof === 'cname' ? target : proofNameOf(hostname);
-  const event = { type: 'domain.claimed_elsewhere', domainId: holder.id, proof, found } as const;
+  const occurrence = { kind: 'claimed_elsewhere', proof, found } as const;
+  const change = decide(holder, occurrence, { now: at, windowMs: 0 });
+  if (!(await commit(tx, holder, change, at))) throw new Stale();
+  await endOrders(tx, id, { reason: 'Another project holds the name now.', at });
   return {
     kind: 'taken',
-    events: [event, ...(await closeEscalation(tx, holder.id, 'claimed_elsewhere', at))],
-    lost: { id: holder.id, epoch: holder.epoch + 1, state: step.to },
+    events: [
+      ...about(id, change.events),
+      ...(await closeEscalation(tx, id, 'claimed_elsewhere', at)),
+    ],
+    lost: { id, epoch: holder.epoch + 1, change },
   };
 }
 
-/** Of two domains, as a batch of looks locks them (check-statements.ts): otherwise the two would wait for each other. */
+/** Of two domains, as a batch of checks locks them (check-statements.ts): otherwise the two would wait for each other. */
 async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.$queryRaw`
     SELECT 1 FROM domain WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
@@ -174,7 +162,7 @@ function proofOf(
   return provenAgainst === rivalProjectId ? 'txt' : null;
 }
 
-/** Two looks were right at once while nobody held the name: domain_held_hostname_key lets one of them have it. */
+/** Two checks were right at once while nobody held the name: domain_held_hostname_key lets one of them have it. */
 function isHeldByNow(fault: unknown): boolean {
   return fault instanceof Prisma.PrismaClientKnownRequestError && fault.code === 'P2002';
 }

@@ -1,11 +1,12 @@
 /** Orders and their certificates. Each step is stored before the next is taken, so that a crash continues the order. */
 import type { BudgetWait, PlacedAs } from '../../core/certificates/budget.ts';
 import type { Renewable } from '../../core/certificates/plan.ts';
-import { severities } from '../../core/diagnosis/findings.ts';
-import { whenNext } from '../../core/life/check.ts';
-import { findingsChanged } from '../../core/life/findings-changed.ts';
-import { transition } from '../../core/life/lifecycle.ts';
-import { type LoadedDomain, stateColumns } from '../domains/domain-row.ts';
+import type { Change } from '../../core/life/change.ts';
+import { decide } from '../../core/life/decide.ts';
+import type { Rules } from '../../core/life/lifecycle.ts';
+import { commit, loadLocked, schedule, served } from '../domains/commit.ts';
+import type { DomainRow, LoadedDomain } from '../domains/domain-row.ts';
+import type { Tx } from '../engine/transaction.ts';
 import { about, type NewEvent, recordEvents } from '../events.ts';
 import type { Certificate, Prisma, PrismaClient } from '../generated/client.ts';
 import {
@@ -24,7 +25,7 @@ import {
   type Setback,
 } from './issue-work.ts';
 import { type NewOrder, openOrder } from './orders.ts';
-import { renewableOf, servedColumns } from './renewals.ts';
+import { renewableOf } from './renewals.ts';
 
 export type Issued = {
   readonly chain: string;
@@ -60,7 +61,7 @@ export type CertificateStore = {
   /**
    * Ends the order with its certificate, once. In this epoch a domain that waits for it becomes live with it; one that
    * is served already has it from now on, and its next renewal is planned. False where the order had ended: another run
-   * shared it, perhaps of an earlier life, for which the domain did not go live.
+   * shared it, perhaps of an earlier epoch, for which the domain did not go live.
    */
   store(domain: LoadedDomain, certificateId: string, issued: Issued, at: Date): Promise<boolean>;
   /** Makes a waiting domain live with the usable certificate that it has already. */
@@ -124,16 +125,10 @@ export function createCertificateStore(
       }),
     store: (domain, id, issued, at) =>
       prisma.$transaction((tx) =>
-        storeIssued(tx, domain, id, { issued, windowMs: verifyWindowMs, at }),
+        storeIssued(tx, domain, id, { issued, now: at, windowMs: verifyWindowMs }),
       ),
     reuse: (domain, usable, at) =>
-      prisma.$transaction(async (tx) =>
-        recordEvents(
-          tx,
-          await goLive(tx, domain, { ...usableFrom(usable, at), windowMs: verifyWindowMs, at }),
-          at,
-        ),
-      ),
+      prisma.$transaction((tx) => reuse(tx, domain, usable, { now: at, windowMs: verifyWindowMs })),
     refuse: (domain, id, refusal, at) =>
       prisma.$transaction((tx) => endRefused(tx, domain, id, refusal, at)),
     postpone: (domain, nextAttemptAt) => postpone(prisma, domain, nextAttemptAt),
@@ -145,54 +140,49 @@ export function createCertificateStore(
   };
 }
 
-/** Removal locks the domain before its orders; whoever ends an order does so, too, or the two would wait for each other. */
-async function lockDomain(tx: Prisma.TransactionClient, id: string): Promise<void> {
-  await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${id}::uuid FOR UPDATE`;
-}
-
 async function storeIssued(
-  tx: Prisma.TransactionClient,
+  tx: Tx,
   domain: LoadedDomain,
   id: string,
-  {
-    issued,
-    windowMs,
-    at,
-  }: { readonly issued: Issued; readonly windowMs: number; readonly at: Date },
+  { issued, ...rules }: Rules & { readonly issued: Issued },
 ): Promise<boolean> {
-  await lockDomain(tx, domain.id);
-  if (!(await endOrder(tx, id, { ...issued, status: 'issued', endedAt: at }))) return false;
+  const { now } = rules;
+  const row = await loadLocked(tx, domain.id);
+  if (!(await endOrder(tx, id, { ...issued, status: 'issued', endedAt: now }))) return false;
   const { issuer, expiresAt } = issued;
   const certificate = { ...issued, id, window: null };
-  const renews = isServed(domain) && (await keepServed(tx, domain, certificate, at));
-  const type = renews ? 'certificate.renewed' : 'certificate.issued';
-  const more = renews
-    ? await closeEscalation(tx, domain.id, 'certificate_issued', at)
-    : await goLive(tx, domain, { issuer, certificate, windowMs, at });
-  await recordEvents(tx, [{ type, domainId: domain.id, issuer, expiresAt }, ...more], at);
+  const { kind, events } = await serveWith(tx, row, domain.epoch, { issuer, certificate }, rules);
+  const type = kind === 'stayed' ? 'certificate.renewed' : 'certificate.issued';
+  await recordEvents(tx, [{ type, domainId: domain.id, issuer, expiresAt }, ...events], now);
   return true;
 }
 
-function isServed({ state: { status } }: LoadedDomain): boolean {
-  return status === 'live' || status === 'drifted';
+/** What becomes of a domain that has the certificate now: nothing where it has moved on, or is in another epoch. */
+async function serveWith(
+  tx: Tx,
+  row: DomainRow | null,
+  epoch: number,
+  stored: { readonly issuer: string; readonly certificate: Renewable },
+  rules: Rules,
+): Promise<{ readonly kind: Change['kind']; readonly events: readonly NewEvent[] }> {
+  if (row?.epoch !== epoch) return { kind: 'refused', events: [] };
+  const change = decide(row, { kind: 'certificate_stored', ...stored }, rules);
+  if (!(await commit(tx, row, change, rules.now))) return { kind: 'refused', events: [] };
+  const closed = await closeEscalation(tx, row.id, 'certificate_issued', rules.now);
+  return { kind: change.kind, events: [...about(row.id, change.events), ...closed] };
 }
 
-/** Gives a served domain its next certificate; false where it is served no more. */
-async function keepServed(
-  tx: Prisma.TransactionClient,
-  { id, epoch }: LoadedDomain,
-  certificate: Renewable,
-  at: Date,
-): Promise<boolean> {
-  const { count } = await tx.domain.updateMany({
-    where: { id, epoch, status: { in: ['live', 'drifted'] }, removedAt: null },
-    data: {
-      ...servedColumns(certificate, at),
-      // The check before the order counts: one that was loaded with the certificate before must not end the domain.
-      attempts: { increment: 1 },
-    },
-  });
-  return count > 0;
+/** Makes a waiting domain live; one that waits no more stays what it is. */
+async function reuse(
+  tx: Tx,
+  domain: LoadedDomain,
+  usable: Certificate,
+  rules: Rules,
+): Promise<void> {
+  const row = await loadLocked(tx, domain.id);
+  if (row?.state.status !== 'verified') return;
+  const { events } = await serveWith(tx, row, domain.epoch, usableFrom(usable, rules.now), rules);
+  await recordEvents(tx, events, rules.now);
 }
 
 /** An issued certificate has all of them. */
@@ -203,15 +193,15 @@ function usableFrom(usable: Certificate, at: Date) {
 }
 
 async function endRefused(
-  tx: Prisma.TransactionClient,
+  tx: Tx,
   domain: LoadedDomain,
   id: string,
   { problem, nextAttemptAt }: { readonly problem: Problem; readonly nextAttemptAt: Date },
   at: Date,
 ): Promise<boolean> {
-  await lockDomain(tx, domain.id);
+  await loadLocked(tx, domain.id);
   const ended = await endOrder(tx, id, { status: 'failed', problem, endedAt: at });
-  // Also where another run has ended it: that may have been one of an earlier life, which planned nothing for this one.
+  // Also where another run has ended it: that may have been one of an earlier epoch, which planned nothing for this one.
   const isPlanned = await postpone(tx, domain, nextAttemptAt);
   if (!ended) return isPlanned;
   const { type: problemType, detail } = problem;
@@ -230,7 +220,7 @@ async function endRefused(
 
 /** Ends an order for the first that asks; false for everybody after, whose news is none. */
 async function endOrder(
-  tx: Prisma.TransactionClient,
+  tx: Tx,
   id: string,
   end: Prisma.CertificateUpdateManyMutationInput & { readonly endedAt: Date },
 ): Promise<boolean> {
@@ -243,57 +233,10 @@ async function endOrder(
   return true;
 }
 
-type LiveFrom = {
-  readonly issuer: string;
-  readonly certificate: Renewable;
-  readonly windowMs: number;
-  readonly at: Date;
-};
-
-/**
- * `verified` → `live`, with its event; nothing where the domain has moved on. What warns still does; what blocked, or
- * could not be told, is over.
- */
-async function goLive(
-  tx: Prisma.TransactionClient,
-  domain: LoadedDomain,
-  { issuer, certificate, windowMs, at }: LiveFrom,
-): Promise<readonly NewEvent[]> {
-  const { expiresAt } = certificate;
-  const step = transition(domain.state, { kind: 'certificate_stored' }, { now: at, windowMs });
-  if (step.kind !== 'moved') return [];
-  const findings = domain.findings.filter(({ code }) => severities[code] === 'warns');
-  const { count } = await tx.domain.updateMany({
-    where: { id: domain.id, epoch: domain.epoch, status: domain.state.status, removedAt: null },
-    data: {
-      ...stateColumns(step.to),
-      ...whenNext(step.to, { now: at, windowMs, jitter: Math.random() }, false),
-      findings,
-      ...servedColumns(certificate, at),
-    },
-  });
-  if (count === 0) return [];
-  const changed = findingsChanged(domain.findings, findings);
-  const closed = await closeEscalation(tx, domain.id, 'certificate_issued', at);
-  return [...about(domain.id, [...changed, { type: 'domain.live', issuer, expiresAt }]), ...closed];
-}
-
-async function postpone(
-  tx: Prisma.TransactionClient,
-  domain: LoadedDomain,
-  at: Date,
-): Promise<boolean> {
-  const { id, epoch, attempts } = domain;
-  const inEpoch = { id, epoch, removedAt: null };
-  const { count } = isServed(domain)
-    ? await tx.domain.updateMany({
-        where: { ...inEpoch, status: { in: ['live', 'drifted'] } },
-        data: { renewAt: at, leases: 0 },
-      })
+async function postpone(tx: Tx, domain: LoadedDomain, at: Date): Promise<boolean> {
+  const { id, epoch, version } = domain;
+  return served.some((status) => status === domain.state.status)
+    ? schedule(tx, { id, epoch, status: { in: served } }, { renewAt: at })
     : // Verify makes it due at once; the plan of an order that was under way must not put that off.
-      await tx.domain.updateMany({
-        where: { ...inEpoch, attempts, status: 'verified' },
-        data: { nextCheckAt: at },
-      });
-  return count > 0;
+      schedule(tx, { id, epoch, version, status: 'verified' }, { nextCheckAt: at });
 }

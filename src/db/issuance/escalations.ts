@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EscalationCause, EscalationEvidence } from '../../core/certificates/escalation.ts';
 import type { EscalationEnd } from '../../core/life/events.ts';
-import type { DomainStatus } from '../../core/life/lifecycle.ts';
+import { schedule, served } from '../domains/commit.ts';
 import type { Tx } from '../engine/transaction.ts';
 import { type NewEvent, recordEvents } from '../events.ts';
 import type { Escalation, Prisma, PrismaClient } from '../generated/client.ts';
@@ -62,7 +62,7 @@ export function openEscalation(
       SELECT 1 FROM domain WHERE id = ${domain.id}::uuid AND epoch = ${domain.epoch}
         AND status = 'verified' AND removed_at IS NULL FOR UPDATE`;
     if (waiting.length === 0) return 'gone';
-    await tx.domain.update({ where: { id: domain.id }, data: { escalateAt: againAt } });
+    await schedule(tx, { id: domain.id, epoch: domain.epoch }, { escalateAt: againAt });
     const events = await placeEscalation(tx, domain.id, escalation, at);
     await recordEvents(tx, events, at);
     return events.length === 0 ? 'kept' : 'opened';
@@ -84,15 +84,12 @@ export function openRenewalEscalation(
       SELECT 1 FROM domain WHERE id = ${id}::uuid AND epoch = ${epoch} AND removed_at IS NULL
         AND status IN ('live', 'drifted') AND certificate_ends_at = ${certificateEndsAt} FOR UPDATE`;
     if (served.length === 0) return 'gone';
-    const data = { escalateAt: againAt, leases: 0, ...(wakes && { renewAt: at }) };
-    await tx.domain.update({ where: { id }, data });
+    await schedule(tx, { id, epoch }, { escalateAt: againAt, ...(wakes && { renewAt: at }) });
     const events = await placeEscalation(tx, id, escalation, at);
     await recordEvents(tx, events, at);
     return events.length === 0 ? 'kept' : 'opened';
   });
 }
-
-const served = ['live', 'drifted'] satisfies DomainStatus[];
 
 /** A served domain's certificate turns out to be none that calls for an operator yet: when it would. */
 export async function postponeRenewalEscalation(
@@ -100,8 +97,7 @@ export async function postponeRenewalEscalation(
   { id, epoch }: Served,
   at: Date,
 ): Promise<void> {
-  const where = { id, epoch, removedAt: null, status: { in: served } };
-  await prisma.domain.updateMany({ where, data: { escalateAt: at, leases: 0 } });
+  await schedule(prisma, { id, epoch, status: { in: served } }, { escalateAt: at });
 }
 
 /**

@@ -1,11 +1,7 @@
 /** What authorities said about when to renew (RFC 9773), beside the certificates, and the plan that comes of it. */
-import {
-  drawOf,
-  escalateRenewalAt,
-  plannedRenewalAt,
-  type Renewable,
-} from '../../core/certificates/plan.ts';
-import { askFirstAt, type RenewalWindow } from '../../core/certificates/renewal-information.ts';
+import type { Renewable } from '../../core/certificates/plan.ts';
+import type { RenewalWindow } from '../../core/certificates/renewal-information.ts';
+import { schedule } from '../domains/commit.ts';
 import type { LoadedDomain } from '../domains/domain-row.ts';
 import type { Certificate, Prisma, PrismaClient } from '../generated/client.ts';
 
@@ -34,18 +30,19 @@ export type RenewalStore = {
 
 export function createRenewalStore(prisma: PrismaClient): RenewalStore {
   return {
-    async plan({ id, epoch }, certificate, { renewAt, askAt, known }) {
-      await prisma.$executeRaw`
-        WITH planned AS (
-          UPDATE domain SET renew_at = COALESCE(${renewAt}::timestamptz, renew_at),
-            renewal_info_at = ${askAt}::timestamptz, leases = 0
-          WHERE id = ${id}::uuid AND epoch = ${epoch} AND status = 'live' AND removed_at IS NULL
-            AND certificate_ends_at = ${certificate.expiresAt}
-          RETURNING id
-        )
-        UPDATE certificate SET renewal_info = ${JSON.stringify(toStored(known))}::jsonb FROM planned
-        WHERE certificate.id = ${certificate.id}::uuid AND domain_id = planned.id`;
-    },
+    plan: ({ id, epoch }, { id: certificateId, expiresAt }, { renewAt, askAt, known }) =>
+      prisma.$transaction(async (tx) => {
+        const isPlanned = await schedule(
+          tx,
+          { id, epoch, status: 'live', certificateEndsAt: expiresAt },
+          { renewalInfoAt: askAt, ...(renewAt && { renewAt }) },
+        );
+        if (!isPlanned) return;
+        await tx.certificate.updateMany({
+          where: { id: certificateId, domainId: id },
+          data: { renewalInfo: toStored(known) },
+        });
+      }),
   };
 }
 
@@ -54,17 +51,6 @@ export function renewableOf(certificate: Certificate): Renewable | null {
   const { id, issuedAt, expiresAt, renewalInfo } = certificate;
   if (issuedAt === null || expiresAt === null) return null;
   return { id, issuedAt, expiresAt, window: knownRenewal(renewalInfo).window };
-}
-
-/** The columns of a domain that is served with this certificate from now on. */
-export function servedColumns(certificate: Renewable, now: Date) {
-  return {
-    certificateEndsAt: certificate.expiresAt,
-    renewAt: plannedRenewalAt(certificate, now),
-    renewalInfoAt: askFirstAt(now, drawOf(certificate.id)),
-    escalateAt: escalateRenewalAt(certificate),
-    leases: 0,
-  };
 }
 
 type Stored = {

@@ -65,6 +65,7 @@ describe('what is said of a domain is documented', () => {
     target: 't.edge.test',
     status: 'pending',
     epoch: 1,
+    version: 3,
     attempts: 3,
     findings: [finding],
     observation: null,

@@ -1,0 +1,136 @@
+/**
+ * The one writer of what a domain is: its state, epoch and times. `commit` writes a decision (src/core/life/decide.ts) and
+ * `schedule` moves a time; check-statements.ts writes the same for many checks at once that moved nothing.
+ */
+import type { Change } from '../../core/life/change.ts';
+import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';
+import type { Tx } from '../engine/transaction.ts';
+import type { Prisma } from '../generated/client.ts';
+import { type DomainRow, toDomainRow } from './domain-row.ts';
+
+/** What a decision rests on: it holds only while the domain is still that. */
+export type Fence = { readonly id: string; readonly epoch: number; readonly version: number };
+
+/** False, and nothing written, where somebody else has committed since, or the domain was removed. */
+export async function commit(
+  tx: Tx,
+  { id, epoch, version }: Fence,
+  change: Change,
+  at: Date,
+): Promise<boolean> {
+  if (change.kind === 'refused') return false;
+  const { count } = await tx.domain.updateMany({
+    where: { id, epoch, version, removedAt: null },
+    data: { ...columnsOf(change, at), version: { increment: 1 } },
+  });
+  return count > 0;
+}
+
+/** A domain that is added: a new row, or a removed one that comes back in its next epoch. Null: the project has it. */
+export async function commitFirst(
+  tx: Tx,
+  domain: { readonly id: string } & Pick<DomainRow, 'projectId' | 'hostname' | 'target'>,
+  change: Change,
+  at: Date,
+): Promise<string | null> {
+  const { to, nextCheckAt, recheckAt, escalateAt } = change;
+  const times = { nextCheckAt, recheckAt, escalateAt, addedAt: at, pendingSince: at };
+  const fresh = { ...neverYet, ...stateColumns(to), ...times, attempts: 0, findings: [] };
+  const data = [{ ...domain, ...fresh, removedAt: null }];
+  const [created] = await tx.domain.createManyAndReturn({ data, skipDuplicates: true });
+  if (created !== undefined) return created.id;
+  const { projectId, hostname } = domain;
+  const [revived] = await tx.domain.updateManyAndReturn({
+    where: { projectId, hostname, removedAt: { not: null } },
+    data: { ...fresh, removedAt: null, epoch: { increment: 1 }, version: { increment: 1 } },
+  });
+  return revived?.id ?? null;
+}
+
+/** When a domain is worked on; a time that is missing stays as it is. */
+export type Times = {
+  readonly nextCheckAt?: Date;
+  readonly recheckAt?: Date;
+  readonly escalateAt?: Date;
+  readonly renewAt?: Date;
+  readonly renewalInfoAt?: Date;
+};
+
+/** Moves times of a domain that is still what `where` says. A check under way counts all the same: it has its own word on them. */
+export async function schedule(
+  tx: Tx,
+  where: Prisma.DomainWhereInput & { readonly id: string; readonly epoch: number },
+  times: Times,
+): Promise<boolean> {
+  const { count } = await tx.domain.updateMany({
+    where: { ...where, removedAt: null },
+    data: { ...times, leases: 0 },
+  });
+  return count > 0;
+}
+
+export const served = ['live', 'drifted'] satisfies readonly DomainStatus[];
+
+/**
+ * The row, locked until the transaction ends: what is decided from it is committed. Null where there is none, or it was
+ * removed. Whoever ends an order locks its domain first, as a removal does, or the two would wait for each other.
+ */
+export async function loadLocked(tx: Tx, id: string): Promise<DomainRow | null> {
+  await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${id}::uuid FOR UPDATE`;
+  const row = await tx.domain.findFirst({ where: { id, removedAt: null } });
+  return row && toDomainRow(row);
+}
+
+/** What a domain has that was never checked. */
+const neverYet = {
+  lastCheckedAt: null,
+  verifiedAt: null,
+  missedAt: null,
+  driftedAt: null,
+  failedAt: null,
+} as const;
+
+function columnsOf(change: Change, at: Date) {
+  const { to, findings, nextCheckAt, recheckAt, escalateAt, served } = change;
+  return {
+    ...stateColumns(to),
+    ...(change.epoch === 'next' && { epoch: { increment: 1 }, ...notServed }),
+    ...attemptColumns(change, at),
+    findings: [...findings],
+    nextCheckAt,
+    recheckAt,
+    escalateAt,
+    ...served,
+    leases: 0,
+    ...(change.isRemoved && { removedAt: at }),
+  };
+}
+
+function attemptColumns({ attempts }: Change, at: Date) {
+  switch (attempts) {
+    case 'counted':
+      return { attempts: { increment: 1 }, lastCheckedAt: at };
+    case 'reset':
+      return { attempts: 0 };
+    case 'same':
+      return {};
+  }
+}
+
+/** What is not served is not renewed, and nobody is asked when; a certificate that comes plans both again. */
+const notServed = { renewAt: null, renewalInfoAt: null } as const;
+
+/** The columns that a state changes; the others keep what they say about the past. */
+function stateColumns(state: DomainState) {
+  switch (state.status) {
+    case 'pending':
+      return { ...state, verifiedAt: null, missedAt: null, ...notServed };
+    case 'verified':
+      return { ...state, missedAt: null, ...notServed };
+    case 'failed':
+      return { ...state, ...notServed };
+    case 'live':
+    case 'drifted':
+      return state;
+  }
+}

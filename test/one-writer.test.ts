@@ -1,0 +1,40 @@
+/** Who may write what a domain is: its state, epoch, version and times (docs/decisions/0022-one-writer.md). */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const files = ['src', 'workers'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((file) => join(folder, file))
+    .filter((file) => file.endsWith('.ts') && !file.startsWith(join('src', 'db', 'generated'))),
+);
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+const writes =
+  /\.domain\.(?:create|update|upsert)\w*\(|UPDATE domain SET ([\s\S]*?)(?:WHERE|FROM|RETURNING)/g;
+const ofNoDecision = /^(?:shown|watched_until) = /;
+
+/** Those that write a domain's row, but for what was seen of it and who watches it. */
+const writers = files.filter((file) =>
+  [...read(file).matchAll(writes)].some(([, columns]) => !ofNoDecision.test(columns ?? '')),
+);
+
+test('one file writes decisions, one the same for many checks at once, and one the leases of the sweeps', () => {
+  expect(writers).toEqual([
+    'src/db/domains/check-statements.ts',
+    'src/db/domains/commit.ts',
+    'src/db/domains/sweeps.ts',
+  ]);
+});
+
+test('what happens to a domain is decided in the core alone', () => {
+  const callers = files.filter((file) => /\btransition\(/.test(read(file)));
+  expect(callers.filter((file) => !file.startsWith('src/core/'))).toEqual([]);
+});
+
+test('the database layer draws nothing by chance, and takes the time from whoever calls it', () => {
+  const inDb = files.filter((file) => file.startsWith('src/db/'));
+  const drawn = inDb.filter((file) => /Math\.random|new Date\(\)/.test(read(file)));
+  expect(drawn).toEqual([]);
+});
