@@ -38,3 +38,10 @@ test('the database layer draws nothing by chance, and takes the time from whoeve
   const drawn = inDb.filter((file) => /Math\.random|new Date\(\)/.test(read(file)));
   expect(drawn).toEqual([]);
 });
+
+test('the types of the generated client stay in the database layer', () => {
+  const strangers = files.filter(
+    (file) => !file.startsWith('src/db/') && /from '[^']*db\/generated\//.test(read(file)),
+  );
+  expect(strangers).toEqual([]);
+});

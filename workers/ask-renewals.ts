@@ -12,8 +12,8 @@ import {
   askWithoutOpinionAgainAt,
 } from '../src/core/certificates/renewal-information.ts';
 import type { CheckRules } from '../src/core/life/check.ts';
+import type { Certificate } from '../src/core/records.ts';
 import type { DueDomains } from '../src/db/domains/sweeps.ts';
-import type { Certificate } from '../src/db/generated/client.ts';
 import type { CertificateStore } from '../src/db/issuance/certificates.ts';
 import {
   type KnownRenewal,

@@ -11,7 +11,7 @@ export type EventRow = {
   /** Of its project: 1, 2, 3 …, in the order of their commits. */
   readonly number: bigint;
   readonly type: string;
-  readonly data: Prisma.JsonValue;
+  readonly data: unknown;
   readonly at: Date;
   readonly domain: { readonly hostname: string };
 };

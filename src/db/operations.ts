@@ -4,11 +4,12 @@
  */
 
 import type { DomainStatus } from '../core/life/lifecycle.ts';
+import type { Quarantine } from '../core/records.ts';
 import { DAY } from '../core/time.ts';
 import { schedule } from './domains/commit.ts';
 import { type DomainDetails, details } from './domains/domains.ts';
 import type { Sweep } from './domains/sweeps.ts';
-import type { Prisma, PrismaClient, Quarantine } from './generated/client.ts';
+import type { Prisma, PrismaClient } from './generated/client.ts';
 
 /** A domain in a list: enough to find it. */
 type Listed = { readonly id: string; readonly hostname: string; readonly projectId: string };

@@ -1,6 +1,7 @@
 /** Projects and their deploys. */
 import { randomUUID } from 'node:crypto';
-import type { Deploy, DeployStatus, Plan, PrismaClient, Project } from './generated/client.ts';
+import type { Deploy, DeployStatus, Plan, Project } from '../core/records.ts';
+import type { PrismaClient } from './generated/client.ts';
 
 export type NewProject = { readonly name: string; readonly slug: string; readonly plan: Plan };
 export type ProjectChange = {

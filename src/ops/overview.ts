@@ -9,9 +9,9 @@ import {
   tokensLeft,
 } from '../core/certificates/budget.ts';
 import { type QueueName, queueNames } from '../core/operations/jobs.ts';
-import type { PrismaClient } from '../db/generated/client.ts';
-import { type InstallationState, readInstallation } from '../db/installation.ts';
-import { type OperationsReads, readOperations } from '../db/operations.ts';
+import type { InstallationState } from '../db/installation.ts';
+import type { BucketRow } from '../db/issuance/authority-budget.ts';
+import type { OperationsReads } from '../db/operations.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 
 /** How much of one of the certificate authority's limits is left. */
@@ -38,7 +38,8 @@ export type Overview = OperationsReads & {
 };
 
 export type OverviewDeps = {
-  readonly prisma: PrismaClient;
+  readInstallation(): Promise<InstallationState>;
+  readOperations(now: Date): Promise<OperationsReads>;
   readonly queues: Pick<Queues, 'counts'>;
   readonly budget?: ReadBudget | undefined;
   now(): Date;
@@ -73,10 +74,11 @@ export function createReadOverview(deps: OverviewDeps): ReadOverview {
   };
 }
 
-async function readAll({ prisma, queues, budget, now }: OverviewDeps): Promise<Overview> {
-  const at = now();
-  const state = await readInstallation(prisma);
-  const reads = await readOperations(prisma, at);
+async function readAll(deps: OverviewDeps): Promise<Overview> {
+  const { queues, budget } = deps;
+  const at = deps.now();
+  const state = await deps.readInstallation();
+  const reads = await deps.readOperations(at);
   return {
     at,
     state,
@@ -104,10 +106,10 @@ const SHOWN_MAX = 10;
 const limits = Object.keys(authorityLimits) as readonly AuthorityLimit[]; // its own keys
 
 /** Those of which least is left first; a bucket that is full is not stored, or counts as nothing. */
-export function createReadBudget(prisma: PrismaClient, now: () => Date): ReadBudget {
+export function createReadBudget(emptiest: ReadEmptiest, now: () => Date): ReadBudget {
   return async () => {
     const at = now();
-    const rows = await Promise.all(limits.map((limit) => emptiest(prisma, limit, at)));
+    const rows = await Promise.all(limits.map((limit) => emptiest(limit, at, READ_MAX)));
     return rows
       .flat()
       .flatMap((row) => budgetLeft(row, at))
@@ -116,17 +118,14 @@ export function createReadBudget(prisma: PrismaClient, now: () => Date): ReadBud
   };
 }
 
-type Row = { readonly key: string; readonly fullAt: Date };
+/** The buckets of a limit of which least is left, as many as asked for. */
+type ReadEmptiest = (
+  limit: AuthorityLimit,
+  now: Date,
+  most: number,
+) => Promise<readonly BucketRow[]>;
 
-function emptiest(prisma: PrismaClient, limit: AuthorityLimit, now: Date): Promise<Row[]> {
-  return prisma.authorityBudget.findMany({
-    where: { key: { startsWith: `${limit} ` }, fullAt: { gt: now } },
-    orderBy: { fullAt: 'desc' },
-    take: READ_MAX,
-  });
-}
-
-function budgetLeft({ key, fullAt }: Row, now: Date): readonly BudgetLeft[] {
+function budgetLeft({ key, fullAt }: BucketRow, now: Date): readonly BudgetLeft[] {
   const bucket = bucketOf(key);
   if (bucket === null) return [];
   const { authority, subject } = partsOfKey(bucket);

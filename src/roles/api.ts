@@ -2,6 +2,7 @@
 
 import { withDashboard } from '../dashboard/dashboard.ts';
 import { createApiKeyStore, createKeyUsageStore } from '../db/api-keys.ts';
+import { createTransact } from '../db/engine/transaction.ts';
 import { createIdempotentAnswerStore } from '../db/idempotent-answers.ts';
 import { createAuthenticate, createIsSecret } from '../http/keys/auth.ts';
 import { createKeyUsage } from '../http/keys/key-usage.ts';
@@ -61,7 +62,7 @@ export function createSignpostApi({ parts, readiness, dropTraffic }: Served): Si
     usage,
     addressOf: (remoteAddress, headers) =>
       addressGroup(clientAddress(remoteAddress, headers['x-forwarded-for'], trusted)),
-    idempotency: createIdempotency({ prisma, answers, now }),
+    idempotency: createIdempotency({ transact: createTransact(prisma), answers, now }),
     cors: createCors(config.api.corsOrigins),
     isSecret,
     basePath,

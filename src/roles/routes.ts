@@ -5,8 +5,16 @@ import { createDomainSettingsStore } from '../db/domains/domain-settings.ts';
 import type { DomainDetails, EndedEpoch } from '../db/domains/domains.ts';
 import { createIsHeld, findAttachedTarget } from '../db/domains/held-names.ts';
 import { createEventFeedStore, loadTimeline } from '../db/events.ts';
+import { readInstallation } from '../db/installation.ts';
+import { readEmptiest } from '../db/issuance/authority-budget.ts';
 import { closeForOperator, listEscalations } from '../db/issuance/escalations.ts';
-import { bringToSweep, findWatchedDomain, loadNotes, searchDomains } from '../db/operations.ts';
+import {
+  bringToSweep,
+  findWatchedDomain,
+  loadNotes,
+  readOperations,
+  searchDomains,
+} from '../db/operations.ts';
 import { createPetStore } from '../db/pets.ts';
 import { createExamine } from '../dns/examine.ts';
 import type { Route } from '../http/pipeline/route.ts';
@@ -123,9 +131,10 @@ function operatorsRoutes(parts: Parts): readonly Route[] {
   const { database, log, now, queues } = parts;
   const { prisma } = database;
   const overview = createReadOverview({
-    prisma,
+    readInstallation: () => readInstallation(prisma),
+    readOperations: (at) => readOperations(prisma, at),
     queues,
-    budget: createReadBudget(prisma, now),
+    budget: createReadBudget((...asked) => readEmptiest(prisma, ...asked), now),
     now,
   });
   return [

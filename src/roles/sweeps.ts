@@ -12,10 +12,10 @@ import { type RenewCertificateDeps, renewCertificate } from '../../workers/renew
 import type { WorkerDeps } from '../../workers/start.ts';
 import { askRenewal } from '../certificates/authorities/authority.ts';
 import type { SweepQueue } from '../core/operations/jobs.ts';
+import type { Certificate } from '../core/records.ts';
 import type { LoadedDomain } from '../db/domains/domain-row.ts';
 import { createQuarantineStore } from '../db/domains/quarantine.ts';
 import { createDueDomains } from '../db/domains/sweeps.ts';
-import type { Certificate } from '../db/generated/client.ts';
 import { openRenewalEscalation, postponeRenewalEscalation } from '../db/issuance/escalations.ts';
 import { createRenewalStore } from '../db/issuance/renewals.ts';
 import type { Earlier } from '../dns/observe/observe.ts';

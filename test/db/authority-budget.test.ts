@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type AuthorityLimit, refillMs } from '../../src/core/certificates/budget.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import type { Certificate } from '../../src/core/records.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
-import type { Certificate } from '../../src/db/generated/client.ts';
 import { type AuthorityBudgets, dropFullBuckets } from '../../src/db/issuance/authority-budget.ts';
 import {
   type CertificateStore,

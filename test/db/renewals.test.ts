@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { plannedRenewalAt } from '../../src/core/certificates/plan.ts';
+import type { Certificate } from '../../src/core/records.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { createDueDomains } from '../../src/db/domains/sweeps.ts';
-import type { Certificate } from '../../src/db/generated/client.ts';
 import {
   createRenewalStore,
   knownRenewal,

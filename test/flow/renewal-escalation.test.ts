@@ -3,8 +3,8 @@
  * called for, and nobody is called for while renewals go well (test/flow/whole-lives.test.ts has the good years).
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Escalation } from '../../src/core/records.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
-import type { Escalation } from '../../src/db/generated/client.ts';
 import { escalationInWords } from '../../src/http/routes/escalation-view.ts';
 import { missing, right } from '../support/builders.ts';
 import { certificateOf, DAY, type FakeTime, HOUR, MINUTE } from '../support/fake-time.ts';

@@ -1,8 +1,10 @@
 /** What the tests of src/http share: a database of their own, an API over it, and calls without a socket. */
+
 import { pino } from 'pino';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import { createApiKeyStore, createKeyUsageStore } from '../../src/db/api-keys.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
+import { createTransact } from '../../src/db/engine/transaction.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { createIdempotentAnswerStore } from '../../src/db/idempotent-answers.ts';
 import { createPetStore } from '../../src/db/pets.ts';
@@ -121,7 +123,11 @@ export function composeApi({ prisma, now, basePath = '', ...deps }: Composed): A
     ...deps,
     limits: { perKey: limiter('key', now), perAddress: limiter('address', now) },
     addressOf: (address) => address ?? '',
-    idempotency: createIdempotency({ prisma, answers: createIdempotentAnswerStore(prisma), now }),
+    idempotency: createIdempotency({
+      transact: createTransact(prisma),
+      answers: createIdempotentAnswerStore(prisma),
+      now,
+    }),
     cors: createCors(['https://shop.example']),
     isSecret: createIsSecret(undefined),
     basePath,

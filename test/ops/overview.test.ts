@@ -1,5 +1,8 @@
 /** What the operator's first page rests on: read once for many, and also while the queue is away. */
+
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readInstallation } from '../../src/db/installation.ts';
+import { readOperations } from '../../src/db/operations.ts';
 import { overviewView } from '../../src/http/routes/operations-view.ts';
 import { createReadOverview } from '../../src/ops/overview.ts';
 import type { QueueCounts } from '../../src/queue/queues.ts';
@@ -20,10 +23,14 @@ const none: QueueCounts = {
   isPaused: false,
 };
 
+const reads = () => ({
+  readInstallation: () => readInstallation(database.prisma),
+  readOperations: (at: Date) => readOperations(database.prisma, at),
+});
+
 function overviewOf(counts: () => Promise<QueueCounts>) {
   const clock = { now: new Date() };
-  const { prisma } = database;
-  const overview = createReadOverview({ prisma, queues: { counts }, now: () => clock.now });
+  const overview = createReadOverview({ ...reads(), queues: { counts }, now: () => clock.now });
   const later = (ms: number) => {
     clock.now = new Date(clock.now.getTime() + ms);
   };
@@ -60,10 +67,9 @@ it('is read once in five seconds, and anew after a change', async () => {
 });
 
 it('has what is left of the authority’s limits where somebody keeps it', async () => {
-  const { prisma } = database;
   const left = { authority: 'ca.example', limit: 'new orders', left: 3, of: 5, fullAt: new Date() };
   const { read } = createReadOverview({
-    prisma,
+    ...reads(),
     queues: { counts: async () => none },
     budget: async () => [left],
     now: () => new Date(),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RenewalInformation, Silence } from '../../src/certificates/authorities/authority.ts';
+import type { Certificate } from '../../src/core/records.ts';
 import type { DueDomains } from '../../src/db/domains/sweeps.ts';
-import type { Certificate } from '../../src/db/generated/client.ts';
 import type { RenewalPlan } from '../../src/db/issuance/renewals.ts';
 import { type AskRenewalsDeps, askRenewals } from '../../workers/ask-renewals.ts';
 import { aDomain, later, noon } from '../support/builders.ts';

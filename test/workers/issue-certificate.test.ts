@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BudgetWait } from '../../src/core/certificates/budget.ts';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
-import type { Certificate } from '../../src/db/generated/client.ts';
+import type { Certificate } from '../../src/core/records.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
 import { aDomain, aRefusal, later, missing, noon, unknown } from '../support/builders.ts';

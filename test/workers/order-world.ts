@@ -3,9 +3,9 @@ import type { OrderResult } from '../../src/certificates/authorities/authority.t
 import type { BudgetWait } from '../../src/core/certificates/budget.ts';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
+import type { Certificate } from '../../src/core/records.ts';
 import type { CheckSave } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
-import type { Certificate } from '../../src/db/generated/client.ts';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import type { IssueCertificateDeps, Unavailable } from '../../workers/issue-certificate.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
-import type { Certificate } from '../../src/db/generated/client.ts';
+import type { Certificate } from '../../src/core/records.ts';
 import type { Unavailable } from '../../workers/issue-certificate.ts';
 import { type RenewCertificateDeps, renewCertificate } from '../../workers/renew-certificate.ts';
 import { aDomain, aRefusal, later, missing, noon, unknown } from '../support/builders.ts';

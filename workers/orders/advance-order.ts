@@ -12,7 +12,7 @@ import { certificateFault, isCertificateFault } from '../../src/certificates/fau
 import { openKey, sealOf } from '../../src/certificates/vault/keys.ts';
 import type { Vault } from '../../src/certificates/vault/vault.ts';
 import { limitInWords, type PlacedAs } from '../../src/core/certificates/budget.ts';
-import type { Certificate } from '../../src/db/generated/client.ts';
+import type { Certificate } from '../../src/core/records.ts';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { Unavailable } from '../issue-certificate.ts';
 

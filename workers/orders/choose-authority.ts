@@ -18,7 +18,7 @@ import {
   takeUpAgainAt,
 } from '../../src/core/certificates/plan.ts';
 import type { CheckRules } from '../../src/core/life/check.ts';
-import type { Certificate } from '../../src/db/generated/client.ts';
+import type { Certificate } from '../../src/core/records.ts';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { AuthorityRefusal, IssueWork, Setback } from '../../src/db/issuance/issue-work.ts';
 import { isWait } from '../../src/db/issuance/orders.ts';

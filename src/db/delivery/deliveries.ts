@@ -1,7 +1,8 @@
 /** One event for one webhook each: made by record_events() with the event, or by a replay; tried until one arrives. */
 import type { DeliveryProblem, EndProblem, Verdict } from '../../core/operations/webhook-plan.ts';
+import type { Webhook } from '../../core/records.ts';
 import type { EventRow } from '../events.ts';
-import type { Prisma, PrismaClient, Webhook } from '../generated/client.ts';
+import type { Prisma, PrismaClient } from '../generated/client.ts';
 import { createDeliveryTimes, type DeliveryTimes, endWaiting } from './delivery-times.ts';
 import { FORGOTTEN_MS, type Replay, type Replayed, replayDeliveries } from './replay-deliveries.ts';
 import { switchOff } from './webhooks.ts';

@@ -1,5 +1,7 @@
 /** Sending events again: what still waits begins anew in its own row, and only what has ended gets another. */
-import type { Prisma, PrismaClient, Webhook } from '../generated/client.ts';
+
+import type { Webhook } from '../../core/records.ts';
+import type { Prisma, PrismaClient } from '../generated/client.ts';
 
 export type ReplayedEvents =
   | { readonly projectId: string; readonly after: bigint }

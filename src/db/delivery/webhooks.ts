@@ -1,8 +1,9 @@
 /** Addresses that are told events: a project's, or with `projectId` null an operator's, who is told those of all projects. */
 
 import type { DisabledReason } from '../../core/operations/webhook-plan.ts';
+import type { Webhook } from '../../core/records.ts';
 import type { Tx } from '../engine/transaction.ts';
-import type { PrismaClient, Webhook } from '../generated/client.ts';
+import type { PrismaClient } from '../generated/client.ts';
 import { endWaiting } from './delivery-times.ts';
 
 /** Whose webhooks: a project's id, or null for an operator's. */

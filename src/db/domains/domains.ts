@@ -4,15 +4,16 @@ import { decide, firstChange } from '../../core/life/decide.ts';
 import type { Rules } from '../../core/life/lifecycle.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import { isInUse, type SettingsUse, usesOf } from '../../core/names/redirects.ts';
+import type { Certificate, DomainRecord, Escalation } from '../../core/records.ts';
 import { about, type EventRow, loadTimeline, recordEvents } from '../events.ts';
-import type { Certificate, Domain, Escalation, Prisma, PrismaClient } from '../generated/client.ts';
+import type { Prisma, PrismaClient } from '../generated/client.ts';
 import { closeEscalation } from '../issuance/escalations.ts';
 import { endOrders, lockOrders } from '../issuance/orders.ts';
 import { commit, commitFirst, loadLocked } from './commit.ts';
 import type { DomainRow } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
 
-export type DomainDetails = Domain & {
+export type DomainDetails = DomainRecord & {
   /** The last full check. */
   readonly observation: { readonly value: unknown } | null;
   /** The open order, the newest that was issued, and the newest that was refused or superseded, as far as there are. */

@@ -13,10 +13,10 @@ type Scope = {
   ended: boolean;
 };
 
-/** By client, so that a second database in the same process has its own. */
 /** A client within a transaction. */
 export type Tx = Prisma.TransactionClient;
 
+/** By client, so that a second database in the same process has its own. */
 type Scopes = ReadonlyMap<PrismaClient, Scope>;
 
 const scopes = new AsyncLocalStorage<Scopes>();
@@ -56,6 +56,13 @@ export function transact<T>(prisma: PrismaClient, work: () => Promise<T>): Promi
   const begin = (prisma as Joining)[enter]; // a symbol of this file, which types do not show
   if (begin === undefined) throw new Error('this client does not join transactions');
   return begin(work);
+}
+
+/** `transact` of one client. */
+export type Transact = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function createTransact(prisma: PrismaClient): Transact {
+  return (work) => transact(prisma, work);
 }
 
 /** Whether the caller is inside `transact`. */

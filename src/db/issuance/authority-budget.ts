@@ -1,6 +1,7 @@
 /** The tokens of an authority's limits, shared by all workers: taken with the order that they are for, or not at all. */
 
 import {
+  type AuthorityLimit,
   afterGivingBack,
   afterTaking,
   type Bucket,
@@ -17,8 +18,9 @@ import {
   takenAgain,
   takesAtOnce,
 } from '../../core/certificates/budget.ts';
+import type { Certificate } from '../../core/records.ts';
 import type { Tx } from '../engine/transaction.ts';
-import type { Certificate, PrismaClient } from '../generated/client.ts';
+import type { PrismaClient } from '../generated/client.ts';
 import { knownRenewal } from './renewals.ts';
 
 type Row = { readonly key: string; readonly fullAt: Date };
@@ -212,4 +214,21 @@ async function keep(tx: Tx, rows: readonly Row[]): Promise<void> {
 
 function byKey(rows: readonly Row[]): ReadonlyMap<string, Date> {
   return new Map(rows.map(({ key, fullAt }) => [key, fullAt]));
+}
+
+/** As stored: how full it is follows from when it is full again. */
+export type BucketRow = { readonly key: string; readonly fullAt: Date };
+
+/** The buckets of a limit of which least is left first, as many as asked for; a full one is not stored, or counts as nothing. */
+export function readEmptiest(
+  prisma: PrismaClient,
+  limit: AuthorityLimit,
+  now: Date,
+  most: number,
+): Promise<readonly BucketRow[]> {
+  return prisma.authorityBudget.findMany({
+    where: { key: { startsWith: `${limit} ` }, fullAt: { gt: now } },
+    orderBy: { fullAt: 'desc' },
+    take: most,
+  });
 }

@@ -4,11 +4,12 @@ import type { Renewable } from '../../core/certificates/plan.ts';
 import type { Change } from '../../core/life/change.ts';
 import { decide } from '../../core/life/decide.ts';
 import type { Rules } from '../../core/life/lifecycle.ts';
+import type { Certificate } from '../../core/records.ts';
 import { commit, loadLocked, schedule, served } from '../domains/commit.ts';
 import type { DomainRow, LoadedDomain } from '../domains/domain-row.ts';
 import type { Tx } from '../engine/transaction.ts';
 import { about, type NewEvent, recordEvents } from '../events.ts';
-import type { Certificate, Prisma, PrismaClient } from '../generated/client.ts';
+import type { Prisma, PrismaClient } from '../generated/client.ts';
 import {
   type AuthorityBudgets,
   countPlaced,

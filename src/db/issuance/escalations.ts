@@ -3,10 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import type { EscalationCause, EscalationEvidence } from '../../core/certificates/escalation.ts';
 import type { EscalationEnd } from '../../core/life/events.ts';
+import type { Escalation } from '../../core/records.ts';
 import { schedule, served } from '../domains/commit.ts';
 import type { Tx } from '../engine/transaction.ts';
 import { type NewEvent, recordEvents } from '../events.ts';
-import type { Escalation, Prisma, PrismaClient } from '../generated/client.ts';
+import type { Prisma, PrismaClient } from '../generated/client.ts';
 
 export type NewEscalation = {
   readonly cause: EscalationCause;
@@ -193,7 +194,7 @@ export function listEscalations(
 }
 
 /** What a case was opened by; the first ones had less of it. */
-export function evidenceOf(stored: Prisma.JsonValue): EscalationEvidence {
+export function evidenceOf(stored: unknown): EscalationEvidence {
   const known = stored as Partial<EscalationEvidence>; // written by us only, always from an EscalationEvidence
   const { findings = [], problem = null, refusals = 0, probes = [], setback = null } = known;
   const {

@@ -1,8 +1,9 @@
 /** What a worker loads that is to obtain a certificate: the domain, its open order, and what became of those before. */
 import type { BudgetWait } from '../../core/certificates/budget.ts';
 import type { Refusal } from '../../core/certificates/plan.ts';
+import type { Certificate } from '../../core/records.ts';
 import { type LoadedDomain, toLoadedDomain } from '../domains/domain-row.ts';
-import type { Certificate, Prisma, PrismaClient } from '../generated/client.ts';
+import type { Prisma, PrismaClient } from '../generated/client.ts';
 import { type AuthorityBudgets, findBudgetWaits } from './authority-budget.ts';
 
 export type IssueWork = {
@@ -149,7 +150,7 @@ type StoredSetback = {
 };
 
 /** As the column has it. */
-export function setbackIn(stored: Prisma.JsonValue | undefined): Setback | null {
+export function setbackIn(stored: unknown): Setback | null {
   const setback = stored as StoredSetback | null | undefined; // written by setBack() only
   if (!setback) return null;
   const { at, since = at, answered = false, detail, retryAfter } = setback;

@@ -1,7 +1,8 @@
 /** Opens orders, and ends those that nobody is to continue. At most one is open for a domain. */
 import type { BudgetWait } from '../../core/certificates/budget.ts';
+import type { Certificate } from '../../core/records.ts';
 import type { LoadedDomain } from '../domains/domain-row.ts';
-import type { Certificate, Prisma } from '../generated/client.ts';
+import type { Prisma } from '../generated/client.ts';
 import {
   type AuthorityBudgets,
   giveBack,

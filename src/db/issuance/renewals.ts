@@ -1,9 +1,10 @@
 /** What authorities said about when to renew (RFC 9773), beside the certificates, and the plan that comes of it. */
 import type { Renewable } from '../../core/certificates/plan.ts';
 import type { RenewalWindow } from '../../core/certificates/renewal-information.ts';
+import type { Certificate } from '../../core/records.ts';
 import { schedule } from '../domains/commit.ts';
 import type { LoadedDomain } from '../domains/domain-row.ts';
-import type { Certificate, Prisma, PrismaClient } from '../generated/client.ts';
+import type { PrismaClient } from '../generated/client.ts';
 
 export type KnownRenewal = {
   /** Null while the authority has never said. */
@@ -60,7 +61,7 @@ type Stored = {
 };
 
 /** As the column has it. */
-export function knownRenewal(stored: Prisma.JsonValue): KnownRenewal {
+export function knownRenewal(stored: unknown): KnownRenewal {
   const { window, explanationUrl, silentSince } = (stored ?? {}) as Stored; // written by `plan` only
   return {
     window: window ? { start: new Date(window.start), end: new Date(window.end) } : null,

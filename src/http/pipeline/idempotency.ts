@@ -3,8 +3,7 @@
  * and its answer every time. Effect and answer are committed together, so no crash can part them.
  */
 
-import { transact } from '../../db/engine/transaction.ts';
-import type { PrismaClient } from '../../db/generated/client.ts';
+import type { Transact } from '../../db/engine/transaction.ts';
 import type {
   AttemptId,
   IdempotentAnswerStore,
@@ -29,8 +28,8 @@ export type Idempotency = (
 ) => Promise<ApiResponse>;
 
 export type IdempotencyDeps = {
-  /** Of joinTransactions (src/db/engine/transaction.ts), as the one that the handlers' stores are built with. */
-  readonly prisma: PrismaClient;
+  /** Around everything that the handlers' stores do meanwhile. */
+  readonly transact: Transact;
   readonly answers: IdempotentAnswerStore;
   readonly now: () => Date;
 };
@@ -42,7 +41,7 @@ export const ANSWERS_KEPT_MS = 24 * 3_600_000;
 const REPLAYED = { 'idempotency-replayed': 'true' } as const;
 
 /** Answers 409 at once while the same attempt runs, in this process or another one, and 422 to another request. */
-export function createIdempotency({ prisma, answers, now }: IdempotencyDeps): Idempotency {
+export function createIdempotency({ transact, answers, now }: IdempotencyDeps): Idempotency {
   // Beside the lock in the database: embedded storage has one session, whose locks exclude nobody, and runs one
   // transaction after the other.
   const running = new Set<string>();
@@ -51,7 +50,7 @@ export function createIdempotency({ prisma, answers, now }: IdempotencyDeps): Id
     if (!(await answers.lock(attempt))) return inUse();
     const kept = await answers.find(attempt, now());
     if (kept !== null) return replay(attempt, kept);
-    const answer = await runOrUndo(prisma, run);
+    const answer = await runOrUndo(transact, run);
     const { sent, stored } = rendered(answer);
     if (isKept(answer)) {
       const at = now();
@@ -67,7 +66,7 @@ export function createIdempotency({ prisma, answers, now }: IdempotencyDeps): Id
     running.add(name);
     let answer: ApiResponse;
     try {
-      answer = await transact(prisma, () => once(attempt, run));
+      answer = await transact(() => once(attempt, run));
     } finally {
       running.delete(name);
     }
@@ -79,13 +78,13 @@ export function createIdempotency({ prisma, answers, now }: IdempotencyDeps): Id
 
 /** What a refusal did is undone, as is a statement that failed on the way to it: what is stored is the refusal. */
 async function runOrUndo(
-  prisma: PrismaClient,
+  transact: Transact,
   run: () => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
   const undo = new Error('undone: the request was refused');
   let answer: ApiResponse | undefined;
   try {
-    return await transact(prisma, async () => {
+    return await transact(async () => {
       answer = await run();
       if (answer.status >= 400) throw undo;
       return answer;

@@ -8,7 +8,7 @@ import {
 } from '../../core/certificates/escalation-words.ts';
 import { explain } from '../../core/diagnosis/explain.ts';
 import { severities } from '../../core/diagnosis/findings.ts';
-import type { Escalation } from '../../db/generated/client.ts';
+import type { Escalation } from '../../core/records.ts';
 import { type EscalationRow, evidenceOf } from '../../db/issuance/escalations.ts';
 
 type InWords = {

@@ -7,10 +7,10 @@ import {
   domainQueues,
   isUuid,
 } from '../../core/operations/jobs.ts';
+import type { Quarantine } from '../../core/records.ts';
 import type { DomainDetails } from '../../db/domains/domains.ts';
 import type { Sweep } from '../../db/domains/sweeps.ts';
 import type { EventRow } from '../../db/events.ts';
-import type { Quarantine } from '../../db/generated/client.ts';
 import { dueForSweep, type FoundDomain, type WatchedDomain } from '../../db/operations.ts';
 import { eventView } from '../../events/event-view.ts';
 import type { ReadOverview } from '../../ops/overview.ts';

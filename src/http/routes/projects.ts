@@ -1,7 +1,7 @@
 /** Projects and their deploys: what has to be there before a domain can be published. */
 import { parseHostname } from '../../core/names/hostname.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
-import type { Deploy, Project } from '../../db/generated/client.ts';
+import type { Deploy, Project } from '../../core/records.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';

@@ -1,7 +1,7 @@
 /** What became of the messages of a webhook, and sending them again. */
 
+import type { Webhook } from '../../core/records.ts';
 import type { ReplayedEvents } from '../../db/delivery/replay-deliveries.ts';
-import type { Webhook } from '../../db/generated/client.ts';
 import { refuse } from '../pipeline/errors.ts';
 import type { ApiResponse } from '../pipeline/response.ts';
 import { type Route, route } from '../pipeline/route.ts';

@@ -1,9 +1,9 @@
 /** Whose webhooks a path is about: a project's, or an operator's, who is told of every project. The routes are the same. */
 import type { Vault } from '../../certificates/vault/vault.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
+import type { Webhook } from '../../core/records.ts';
 import type { DeliveryRow, DeliveryStore } from '../../db/delivery/deliveries.ts';
 import type { WebhookStore } from '../../db/delivery/webhooks.ts';
-import type { Webhook } from '../../db/generated/client.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { messageIdOf } from '../../webhooks/message.ts';
 import { refuse } from '../pipeline/errors.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '../../core/operations/jobs.ts';
 import { OLD_SECRET_MS } from '../../core/operations/webhook-plan.ts';
-import type { Webhook } from '../../db/generated/client.ts';
+import type { Webhook } from '../../core/records.ts';
 import { urlProblem } from '../../net/destination.ts';
 import { mintSecret } from '../../webhooks/message.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';

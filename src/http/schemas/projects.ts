@@ -1,6 +1,6 @@
 /** Projects and their deploys as schemas: they validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
-import { DeployStatus, Plan } from '../../db/generated/enums.ts';
+import { deployStatuses, plans } from '../../core/records.ts';
 import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
 
 export const projectId = uuid().meta({ description: 'ID of the project' });
@@ -15,11 +15,11 @@ const slug = z
   .meta({ description: 'The name of the project in URLs: no two projects share one' });
 
 const plan = z
-  .enum(Plan)
+  .enum(plans)
   .meta({ id: 'Plan', description: 'What the project pays for; custom domains need pro or above' });
 
 const deployStatus = z
-  .enum(DeployStatus)
+  .enum(deployStatuses)
   .meta({ id: 'DeployStatus', description: 'How the deploy ended' });
 
 const upstream = z

@@ -1,7 +1,7 @@
 /** Webhooks and their deliveries as schemas: they validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
 import type { DeliveryProblem, DisabledReason } from '../../core/operations/webhook-plan.ts';
-import { DeliveryStatus } from '../../db/generated/enums.ts';
+import { deliveryStatuses } from '../../core/records.ts';
 import { int64, text, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { inTheseWords } from '../pipeline/validate.ts';
 import { explainedEnum } from './common.ts';
@@ -120,7 +120,7 @@ export const delivery = z
     projectId,
     event: int64().meta({ description: 'The number of the event' }),
     type: z.string().meta({ description: 'The type of the event' }),
-    status: z.enum(DeliveryStatus).meta({ id: 'DeliveryStatus', description: 'Its status' }),
+    status: z.enum(deliveryStatuses).meta({ id: 'DeliveryStatus', description: 'Its status' }),
     attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({ description: 'Attempts so far' }),
     createdAt: time(),
     lastAttemptAt: z.nullable(time()),

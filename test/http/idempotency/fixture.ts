@@ -1,8 +1,10 @@
 /** What the tests of Idempotency-Key share: a database, idempotency over it, and requests that make projects. */
+
 import { createHash, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { createDomainStore, type DomainStore } from '../../../src/db/domains/domains.ts';
 import { type Database, openDatabase } from '../../../src/db/engine/client.ts';
+import { createTransact } from '../../../src/db/engine/transaction.ts';
 import { createIdempotentAnswerStore } from '../../../src/db/idempotent-answers.ts';
 import { createProjectStore, type ProjectStore } from '../../../src/db/projects.ts';
 import {
@@ -48,7 +50,11 @@ async function openOver(fresh: FreshStorage): Promise<Fixture> {
     projects: createProjectStore(prisma),
     domains: createDomainStore(prisma),
     clock,
-    idempotency: createIdempotency({ prisma, answers, now: () => clock.now }),
+    idempotency: createIdempotency({
+      transact: createTransact(prisma),
+      answers,
+      now: () => clock.now,
+    }),
     async another() {
       const other = await openOver(fresh);
       others.push(other);

@@ -1,8 +1,8 @@
 /** Whether everything that can be said of a domain fits the document, and whether the judge of it can say no. */
 import { describe, expect, it, test } from 'vitest';
 import type { EventType } from '../../../src/core/life/events.ts';
+import type { Certificate, Escalation } from '../../../src/core/records.ts';
 import type { DomainDetails } from '../../../src/db/domains/domains.ts';
-import type { Certificate, Escalation } from '../../../src/db/generated/client.ts';
 import { eventView } from '../../../src/events/event-view.ts';
 import { domainView } from '../../../src/http/routes/domain-view.ts';
 import { renderJson } from '../../../src/net/json.ts';
@@ -85,7 +85,6 @@ describe('what is said of a domain is documented', () => {
     renewalInfoAt: null,
     shown: null,
     watchedUntil: null,
-    leases: 0,
     certificates: [],
     escalations: [],
   } as const satisfies DomainDetails;
