@@ -52,6 +52,8 @@ export type Fault = {
   readonly recoverySeconds: number;
   /** An order may have been placed by a process that could not write that down any more. */
   readonly mayLoseOrders?: true;
+  /** By how much the caches of a worker may fill, in MB of heap: they have ends, and stay full afterwards. */
+  readonly fillsCachesMb?: number;
   /** A reason for which it cannot be run on this machine. */
   readonly cannotRun?: (system: System) => string | null;
   /** Brings it about, and takes it back. */

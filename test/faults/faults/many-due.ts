@@ -4,6 +4,8 @@ import { until } from '../system/wait.ts';
 import { crowdedZones } from '../system/zones.ts';
 
 const MANY = Number(process.env['MANY'] ?? 100_000);
+/** The events of a project are numbered one after the other, so that they belong to many, as a platform's do. */
+const PROJECTS = 500;
 const API_P99_MS = 250;
 const START_S = 1;
 const PATIENCE_MS = 1_200_000;
@@ -11,12 +13,13 @@ const PATIENCE_MS = 1_200_000;
 /** Each is checked once, and its window is over: it fails, and comes again a day later. */
 const insert = `
   WITH made AS (
-    INSERT INTO project (id, name, slug, plan) VALUES (gen_random_uuid(), 'Crowd', 'crowd', 'pro')
-    RETURNING id)
+    INSERT INTO project (id, name, slug, plan)
+    SELECT gen_random_uuid(), 'Crowd', 'crowd-' || of, 'pro' FROM generate_series(0, ${PROJECTS - 1}) AS of
+    RETURNING id, substr(slug, 7)::int AS of)
   INSERT INTO domain (id, project_id, hostname, target, status, added_at, pending_since, next_check_at)
   SELECT gen_random_uuid(), made.id, 'due-' || number || '.crowd-' || number % ${crowdedZones.length} || '.test',
     'due-' || number || '.edge.signpost.test', 'pending', now(), now() - interval '1 day', now()
-  FROM made, generate_series(1, $1) AS number`;
+  FROM generate_series(1, $1) AS number JOIN made ON of = number % ${PROJECTS}`;
 
 export const manyDue: Fault = {
   name: 'many-due',
@@ -26,6 +29,7 @@ export const manyDue: Fault = {
   parts: ['alone'],
   tolerance: { api: 'none', visitors: 'none' },
   recoverySeconds: 30,
+  fillsCachesMb: 60, // 10,000 observations of 4 KB, and what is remembered of their zones
   async inject(world) {
     const { ledger, system } = world;
     const began = performance.now();
@@ -53,15 +57,15 @@ export const manyDue: Fault = {
 async function checked({ system }: World): Promise<number> {
   const [row] = await system.sql<{ count: string }>(
     `SELECT count(*) FROM domain JOIN project ON project.id = project_id
-     WHERE slug = 'crowd' AND last_checked_at IS NOT NULL`,
+     WHERE slug LIKE 'crowd-%' AND last_checked_at IS NOT NULL`,
   );
   return Number(row?.count);
 }
 
 /** Nobody is to be told of them afterwards, so nothing of them is left. */
 async function forget({ system }: World): Promise<void> {
-  const ofCrowd = `(SELECT id FROM project WHERE slug = 'crowd')`;
-  await system.sql(`DELETE FROM event WHERE project_id = ${ofCrowd}`);
-  await system.sql(`DELETE FROM domain WHERE project_id = ${ofCrowd}`);
-  await system.sql(`DELETE FROM project WHERE slug = 'crowd'`);
+  const ofCrowd = `(SELECT id FROM project WHERE slug LIKE 'crowd-%')`;
+  await system.sql(`DELETE FROM event WHERE project_id IN ${ofCrowd}`);
+  await system.sql(`DELETE FROM domain WHERE project_id IN ${ofCrowd}`);
+  await system.sql(`DELETE FROM project WHERE slug LIKE 'crowd-%'`);
 }
