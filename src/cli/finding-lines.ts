@@ -1,6 +1,7 @@
 /** The findings: what each is called, how grave it is and who acts, what is there and what to do. */
 
-import type { FindingShown } from './finding-shown.ts';
+import { z } from 'zod';
+import { finding } from '../http/schemas/domains.ts';
 import { labelled, type Page, plain, plainSentence, wrapped } from './layout.ts';
 import { actorWords, severityMarks } from './marks.ts';
 
@@ -68,3 +69,10 @@ function findingLines(
     ...(code === 'caa_warns' && accountUntold ? line('note', accountNote) : []),
   ];
 }
+
+export const shownFinding = finding.extend({
+  code: z.string(),
+  hints: z.array(z.object({ text: z.string() })),
+});
+
+export type FindingShown = z.infer<typeof shownFinding>;

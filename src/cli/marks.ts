@@ -1,7 +1,7 @@
 /** What pages say of verdicts, findings and whoever acts, in few words and signs. */
 import type { Actor, Severity } from '../core/diagnosis/findings.ts';
 import type { Verdict } from '../core/life/lifecycle.ts';
-import type { Style } from './paint.ts';
+import type { Style } from './layout.ts';
 
 /** A sign that tells by its shape what its colour tells, too. */
 export type Mark = { readonly sign: string; readonly style: Style };

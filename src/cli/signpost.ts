@@ -90,10 +90,9 @@ function usage(): string {
 
 ${listing('', commands)}
   --version                            which version this is
-  <command> --help                     more about a command: its options, and what it ends with
+  <command> --help                     more about a command: its options and exit codes
 
-Ends with 0 where all is well; with 1 where the answer is no; with 2 where it was not understood or was refused, or
-the answer could not be found out.
+Exit 0: it worked. Exit 1: check failed. Exit 2: bad usage, a refused request, or no answer.
 `;
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { renderReport } from '../../src/cli/doctor/render.ts';
 import type { Report } from '../../src/cli/doctor/shown.ts';
-import { createPaint, wantsColour } from '../../src/cli/paint.ts';
+import { createPaint, wantsColour } from '../../src/cli/layout.ts';
 import { report, target } from './doctor-reports.ts';
 import { samples } from './doctor-samples.ts';
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { renderReport } from '../../src/cli/doctor/render.ts';
 import type { Report } from '../../src/cli/doctor/shown.ts';
-import { createPaint } from '../../src/cli/paint.ts';
+import { createPaint } from '../../src/cli/layout.ts';
 import { moreSamples } from './doctor-more-samples.ts';
 import {
   finding,

@@ -6,7 +6,7 @@ import type {
   Seen,
   ServerRow,
 } from '../../src/cli/doctor/shown.ts';
-import type { FindingShown } from '../../src/cli/finding-shown.ts';
+import type { FindingShown } from '../../src/cli/finding-lines.ts';
 
 export const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
 

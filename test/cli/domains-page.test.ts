@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { renderDomain } from '../../src/cli/domains/render.ts';
 import { shownDomain, shownEvent } from '../../src/cli/domains/shown.ts';
-import { createPaint } from '../../src/cli/paint.ts';
+import { createPaint } from '../../src/cli/layout.ts';
 import { docsDomain, docsEvents } from '../../src/http/schemas/domain-examples.ts';
 import { parseJson } from '../../src/net/json.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearest } from '../../src/cli/nearest.ts';
+import { nearest } from '../../src/cli/command.ts';
 
 const names = ['demo', 'doctor', 'domains', 'keys', 'zone', 'help'];
 

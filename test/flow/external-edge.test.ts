@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { visit } from '../../src/cli/demo/visit.ts';
+import { visit } from '../../src/cli/demo/laboratory.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { age } from '../support/aged-certificate.ts';

@@ -6,7 +6,7 @@ import {
   startLaboratory,
   ZONE,
 } from '../../src/cli/demo/laboratory.ts';
-import { visit } from '../../src/cli/demo/visit.ts';
+import { visit } from '../../src/cli/demo/laboratory.ts';
 import type { Storage } from '../../src/config/config.ts';
 import { type Pebble, startPebble } from './pebble.ts';
 import { freePort } from './servers.ts';

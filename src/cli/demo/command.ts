@@ -27,5 +27,5 @@ Starts a service, a name server and a project's deploy on this machine, on ports
 who makes the classic mistakes until the domain is live. Takes less than half a minute; nothing is left behind, and no
 running service is touched.
 
-Ends with 0, or with 1 where the domain did not go live.
+Exit 0: the domain went live. Exit 1: it did not.
 `;

@@ -6,10 +6,15 @@ import { styleText } from 'node:util';
 import { pino } from 'pino';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { type Signpost, startSignpost } from '../../start.ts';
-import { type Customer, createCustomer, type EventShown } from './customer.ts';
-import { type Laboratory, PLATFORM_DOMAIN, startLaboratory, ZONE } from './laboratory.ts';
-import { type Act, type Awaited, acts } from './script.ts';
-import { visit } from './visit.ts';
+import {
+  type Act,
+  type Awaited,
+  acts,
+  type Customer,
+  createCustomer,
+  type EventShown,
+} from './customer.ts';
+import { type Laboratory, PLATFORM_DOMAIN, startLaboratory, visit, ZONE } from './laboratory.ts';
 
 const HOSTNAME = `docs.${ZONE}`;
 const ACT_DEADLINE_MS = 15_000;

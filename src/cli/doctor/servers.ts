@@ -1,5 +1,6 @@
 /** What every server shows, gathered by what it shows: who disagrees stands apart. */
 import { describeExtendedError } from '../../core/diagnosis/extended-errors.ts';
+import type { ServerState } from '../../core/diagnosis/observation.ts';
 import { pointingOf } from '../../core/diagnosis/server-pointing.ts';
 import { durationInWords, recordLine, shownInWords, verdicts } from '../../core/diagnosis/shows.ts';
 import type { Verdict } from '../../core/life/lifecycle.ts';
@@ -13,7 +14,6 @@ import {
   recordIn,
   type ServerRow,
 } from './shown.ts';
-import { rcodeWord, stateWords } from './words.ts';
 
 type Views = Pick<ServerRow, 'state' | 'cname' | 'a' | 'aaaa'>;
 
@@ -166,4 +166,23 @@ const TEXT_MAX = 120;
 
 function shortText(value: string): string {
   return cut(plain(value), TEXT_MAX);
+}
+
+export const stateWords: { readonly [S in ServerState]: string } = {
+  answers: 'answers',
+  refused: 'refuses',
+  not_authoritative: 'not its zone',
+  servfail: 'fails',
+  malformed: 'garbled',
+  timeout: 'silent',
+  no_address: 'no address',
+  reserved_address: 'unreachable',
+  not_asked: 'not asked',
+};
+
+/** By RCODE (RFC 1035, 4.1.1; RFC 2136, 2.2). */
+const rcodes = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'];
+
+function rcodeWord(rcode: number | null): string {
+  return rcode === null ? '-' : (rcodes[rcode] ?? `RCODE ${rcode}`);
 }

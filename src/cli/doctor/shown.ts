@@ -4,7 +4,7 @@ import type { Answer } from '../../core/diagnosis/observation.ts';
 import type { DnsRecord } from '../../core/names/instructions.ts';
 import { diagnosis } from '../../http/schemas/diagnosis.ts';
 import { parseJson } from '../../net/json.ts';
-import { shownFinding } from '../finding-shown.ts';
+import { shownFinding } from '../finding-lines.ts';
 
 const shownReport = diagnosis.extend({ findings: z.array(shownFinding) });
 

@@ -1,47 +1,83 @@
 /** `signpost domains`: a client of the HTTP API, for whoever publishes a domain from a shell. */
+import { connect } from '../client.ts';
 import {
   type Command,
   done,
+  failed,
   type Io,
-  isHelp,
   listing,
-  noSuchCommand,
   type Outcome,
+  runGroup,
   wrongUsage,
 } from '../command.ts';
-import { add } from './add.ts';
+import { parseAbout } from './about.ts';
 import { list } from './list.ts';
-import { remove } from './remove.ts';
-import { show } from './show.ts';
+import { show, showDomain } from './show.ts';
+import { shownDomain, understood } from './shown.ts';
 import { verify } from './verify.ts';
+import { whichDomain, whichProject } from './which.ts';
+
+const add: Command = {
+  synopsis: '<hostname>',
+  summary: 'attach it to a project and show the DNS record to create',
+  async run(args, io) {
+    const parsed = parseAbout(args, {});
+    if (!parsed.ok) return parsed.refusal;
+    const { hostname: typed, project, url, json } = parsed;
+    const connection = connect(url, io.env);
+    if (!connection.ok) return connection.refusal;
+    const found = await whichProject(connection.call, { hostname: typed, project });
+    if (!found.ok) return found.refusal;
+    const { hostname, projectPath } = found.which;
+    const answer = await connection.call('POST', `${projectPath}/domains`, { hostname });
+    const added = understood(answer, shownDomain);
+    if (!added.ok) {
+      return added.code === 'domain_exists'
+        ? failed(`${hostname} is attached already: signpost domains show ${hostname}`)
+        : added.refusal;
+    }
+    if (json) {
+      io.out(`${added.text}\n`);
+      return done;
+    }
+    const shown = await showDomain(connection.call, found.which, false, io);
+    if (!shown.ok) return shown.refusal;
+    io.err(
+      `Create the record; the rest happens automatically. To wait for it: signpost domains verify ${hostname} --wait\n`,
+    );
+    return done;
+  },
+};
+
+const remove: Command = {
+  synopsis: '<hostname>',
+  summary: 'detach it: its traffic stops at once; added again, it has the same record',
+  async run(args, io) {
+    const parsed = parseAbout(args, { orphans: { type: 'string' } });
+    if (!parsed.ok) return parsed.refusal;
+    const { orphans } = parsed.given;
+    if (orphans !== undefined && orphans !== 'drop') {
+      return wrongUsage('--orphans takes one value, drop: the settings that lead to it go with it');
+    }
+    const connection = connect(parsed.url, io.env);
+    if (!connection.ok) return connection.refusal;
+    const found = await whichDomain(connection.call, parsed);
+    if (!found.ok) return found.refusal;
+    const { hostname, path, project } = found.which;
+    const query = orphans === undefined ? '' : '?orphans=drop';
+    const answer = await connection.call('DELETE', `${path}${query}`);
+    if (!answer.ok) {
+      const { code, message = '' } = answer;
+      return code === 'domain_in_use'
+        ? failed(`${message.replace('?orphans=drop', '--orphans drop')} (${code})`)
+        : answer.refusal;
+    }
+    io.err(`${hostname} is removed from ${project.slug}; its traffic has stopped.\n`);
+    return done;
+  },
+};
 
 const commands: Readonly<Record<string, Command>> = { list, show, verify, add, remove };
-
-/** Runs one of the commands, or shows which there are. */
-export async function runDomains(
-  [name = '', ...args]: readonly string[],
-  io: Io,
-): Promise<Outcome> {
-  if (isHelp(name) || name === 'help' || args.some(isHelp)) {
-    io.out(usage);
-    return done;
-  }
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (command !== undefined) return withUsage(await command.run(args, io), name, command, io);
-  if (name === '') {
-    io.err(usage);
-    return wrongUsage('which command?');
-  }
-  io.err('Usage: signpost domains <command>; signpost domains help lists them\n');
-  return noSuchCommand(name, 'domains ', Object.keys(commands));
-}
-
-function withUsage(outcome: Outcome, name: string, { synopsis }: Command, { err }: Io): Outcome {
-  if (outcome.kind === 'wrong_usage') {
-    err(`Usage: signpost domains ${name} ${synopsis}; signpost domains help has the options\n`);
-  }
-  return outcome;
-}
 
 const usage = `Usage: signpost domains <command>
 
@@ -58,6 +94,11 @@ ${listing('', commands)}
 The key to call with is taken from SIGNPOST_API_KEY or API_KEY. list and show need the scope domains:read; verify, add
 and remove need domains:write as well.
 
-Ends with 0 where it is done and, for show and verify --wait, the domain is live and nothing blocks it; with 1 where
-those two found it not live, or blocked; with 2 where it was not understood, or the service refused or is away.
+Exit 0: done; for show and verify --wait, the domain is live and nothing blocks it. Exit 1: check failed: those two found
+it not live, or blocked. Exit 2: bad usage, a refused request, or the service is unreachable.
 `;
+
+/** Runs one of them, or shows which there are. */
+export function runDomains(args: readonly string[], io: Io): Promise<Outcome> {
+  return runGroup({ name: 'domains', commands, usage }, args, io);
+}

@@ -2,6 +2,7 @@
 import { eventTitle } from '../../core/life/events.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { findingSections } from '../finding-lines.ts';
+import type { Paint } from '../layout.ts';
 import {
   columnsFor,
   labelled,
@@ -13,7 +14,6 @@ import {
   wrapped,
 } from '../layout.ts';
 import { actorWords, type Mark, marks } from '../marks.ts';
-import type { Paint } from '../paint.ts';
 import { recordAsWritten, recordLinesOf, spelt } from '../record-lines.ts';
 import type { DomainShown, EventShown, ProjectShown } from './shown.ts';
 

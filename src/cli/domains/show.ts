@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type Call, connect } from '../client.ts';
 import { type Command, done, type Io, type Outcome } from '../command.ts';
-import { createPaint, wantsColour } from '../paint.ts';
+import { createPaint, wantsColour } from '../layout.ts';
 import { parseAbout } from './about.ts';
 import { isBlocked, renderDomain } from './render.ts';
 import { type DomainShown, shownDomain, shownEvent, understood } from './shown.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { domain } from '../../http/schemas/domains.ts';
 import type { Answer } from '../client.ts';
 import { failed, type Outcome } from '../command.ts';
-import { shownFinding } from '../finding-shown.ts';
+import { shownFinding } from '../finding-lines.ts';
 
 export const shownProject = z.object({ id: z.string(), name: z.string(), slug: z.string() });
 export type ProjectShown = z.infer<typeof shownProject>;

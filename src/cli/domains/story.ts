@@ -1,9 +1,8 @@
 /** What is told to a person who waits for a domain: what was found, what is repaired, and where it stands now. */
 import type { Io } from '../command.ts';
-import type { FindingShown } from '../finding-shown.ts';
-import { columnsFor, plain, plainSentence, wrapped } from '../layout.ts';
+import type { FindingShown } from '../finding-lines.ts';
+import { columnsFor, createPaint, plain, plainSentence, wantsColour, wrapped } from '../layout.ts';
 import { type Mark, marks, severityMarks } from '../marks.ts';
-import { createPaint, wantsColour } from '../paint.ts';
 import type { Progress } from '../progress.ts';
 import { markOf } from './render.ts';
 import type { CheckShown, DomainShown } from './shown.ts';

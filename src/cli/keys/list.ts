@@ -1,9 +1,9 @@
 /** `signpost keys list`: every key, for people. */
+
 import { z } from 'zod';
 import { printable } from '../../core/names/printable.ts';
 import { connect } from '../client.ts';
-import { type Command, done, parseOptions } from '../command.ts';
-import { notUnderstood, type ShownKey, shownKey } from './shown.ts';
+import { type Command, done, failed, type Outcome, parseOptions } from '../command.ts';
 
 const MAX_NAME_LENGTH = 40;
 
@@ -64,4 +64,23 @@ function table(rows: readonly (readonly string[])[]): string {
       .join('  ')
       .trimEnd();
   return rows.map((row) => `${line(row)}\n`).join('');
+}
+
+const shownKey = z.object({
+  id: z.string(),
+  name: z.string(),
+  scopes: z.array(z.string()),
+  status: z.string(),
+  createdAt: z.string(),
+  expiresAt: z.nullable(z.string()),
+  lastUsedAt: z.nullable(z.string()),
+  successorId: z.nullable(z.string()),
+  deprecatedUses: z.array(z.object({ operationId: z.string(), count: z.bigint() })),
+});
+type ShownKey = z.infer<typeof shownKey>;
+
+export const shownMintedKey = shownKey.extend({ key: z.string() });
+
+export function notUnderstood(): Outcome {
+  return failed('the service sent an answer this version doesn’t understand');
 }

@@ -168,6 +168,6 @@ KEY_ENCRYPTION_KEY (the new key, a comma, the key of before) and DATABASE_URL ar
 environment or .env; never arguments, which show in lists of processes. On embedded storage stop the service first.
 It may be stopped at any moment and run again: what is done stays done.
 
-Ends with 0 where no other key than the first is needed any more, with 1 where one is, with 2 where that could not be
-found out or the command was not understood.
+Exit 0: no key but the first is needed any more. Exit 1: another one still is. Exit 2: bad usage, or that could not be
+found out.
 `;

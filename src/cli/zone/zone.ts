@@ -65,5 +65,5 @@ records by which a customer's own do not keep a subdomain from its certificate. 
 They are made of the service's PLATFORM_DOMAIN, PLATFORM_ADDRESSES, ACME_ISSUER_DOMAINS,
 ACME_FALLBACK_ISSUER_DOMAINS and ACME_CONTACT, from the environment or .env. Nothing is asked or changed.
 
-Ends with 0, or with 2 where something is missing or wrong.
+Exit 0: done. Exit 2: something is missing or wrong.
 `;

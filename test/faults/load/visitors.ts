@@ -1,5 +1,5 @@
 /** Visitors of live domains, through the balancer before the edges, each on a connection of its own. */
-import { visit } from '../../../src/cli/demo/visit.ts';
+import { visit } from '../../../src/cli/demo/laboratory.ts';
 import type { Endings } from '../endings.ts';
 import type { Random } from '../random.ts';
 import { GREETING, type System } from '../system/system.ts';
