@@ -62,7 +62,7 @@ function scrutinyAt(ageMs: number, lookedInFullAt: number) {
   return checkDepthOf(earlier, new Date(added.getTime() + ageMs), VERIFY_WINDOW_MS);
 }
 
-/** Of a rival's look one question is counted, to a resolver: that is the least. What the resolver asks for it is not. */
+/** Of a rival's check one question is counted, to a resolver: that is the least. What the resolver asks for it is not. */
 const rival = (name: string, untilMs: number, waitMs: (age: number, nth: number) => number) => ({
   name,
   next: (ageMs: number, nth: number) => ageMs + waitMs(ageMs, nth),

@@ -9,9 +9,9 @@ const own = simulate(ours);
 const simulated = rivals.map((rival) => ({ rival, figures: simulate(rival) }));
 const lines = [
   'Lag: from the moment the DNS is right to the look that finds it. Looks and questions: until then (found), and in 48 h at a',
-  'domain that never comes (never). The look at adding is not counted. Given up early: found after 48 h, at the best.',
+  'domain that never comes (never). The check at adding is not counted. Given up early: found after 48 h, at the best.',
   '',
-  '| ladder | mean lag | median | p95 | missed | looks, found | looks, never | by looks | questions, found | questions, never | by questions |',
+  '| ladder | mean lag | median | p95 | missed | checks, found | checks, never | by checks | questions, found | questions, never | by questions |',
   '|---|---|---|---|---|---|---|---|---|---|---|',
   row(ours, own, () => '–'),
   ...simulated.map(({ rival, figures }) => row(rival, figures, (by) => judge(own, figures, by))),

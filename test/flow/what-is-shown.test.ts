@@ -29,7 +29,7 @@ async function startOldServer(port: number, address: string, commonName: string)
   });
 }
 
-/** What the API says once the state is this one. Verify has it looked at once. */
+/** What the API says once the state is this one. Verify has it checked at once. */
 async function warningOf({ client }: Service, state: string) {
   expect((await client.call('POST', `${client.domainPath}/verify`)).status).toBe(202);
   return until(state, async () => {
