@@ -4,9 +4,9 @@ import {
   type Laboratory,
   PLATFORM_DOMAIN,
   startLaboratory,
+  visit,
   ZONE,
 } from '../../src/cli/demo/laboratory.ts';
-import { visit } from '../../src/cli/demo/laboratory.ts';
 import type { Storage } from '../../src/config/config.ts';
 import { type Pebble, startPebble } from './pebble.ts';
 import { freePort } from './servers.ts';
