@@ -50,7 +50,7 @@ export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): C
   const run = createRunStatement(database);
   const held = new LRUCache<string, Held>({ max: HELD_MAX });
   const load = gather((ids: readonly string[]) => loadAll(run, held, ids), batches);
-  const saver = (statement: Statement, parameters: Parameters) =>
+  const saver = (statement: Statement, parameters: ToParameters) =>
     gather((rows: readonly CheckRow[]) => saveAll(run, statement, parameters, rows), batches);
   const savers = {
     unchanged: saver(saveUnchanged, inColumns),
@@ -83,12 +83,14 @@ async function loadAll(
     versions,
   ]);
   const loaded = rows.map(({ version, domain: json }) => {
-    const domain = fromJson(json);
-    const before = known.get(domain.id);
-    if (before !== undefined && before.version === version) {
-      return { ...domain, observation: before.observation };
+    const row = JSON.parse(json);
+    const before = known.get(row.id);
+    const isHeld = before !== undefined && before.version === version;
+    if (isHeld) row.observation = before.observation;
+    const domain = toLoadedDomain(withTimes(row));
+    if (!isHeld && version !== null) {
+      held.set(domain.id, { version, observation: domain.observation });
     }
-    if (version !== null) held.set(domain.id, { version, observation: domain.observation });
     return domain;
   });
   const byId = new Map(loaded.map((domain) => [domain.id, domain]));
@@ -107,11 +109,16 @@ const times = [
   ],
 ];
 
-/** The row as the statement `loadDomains` writes it. */
-function fromJson(json: string): LoadedDomain {
-  const row = JSON.parse(json);
-  for (const name of times) if (row[name] !== null) row[name] = new Date(row[name]);
-  return toLoadedDomain(row);
+type Row = Parameters<typeof toLoadedDomain>[0];
+
+/** Of a row as the statement `loadDomains` writes it, whose times are text. */
+function withTimes(row: Row & Record<string, unknown>): Row {
+  const columns: Record<string, unknown> = row;
+  for (const name of times) {
+    const time = columns[name];
+    if (typeof time === 'string') columns[name] = new Date(time);
+  }
+  return row;
 }
 
 /** What every save has; the names are those of the statements. */
@@ -125,13 +132,13 @@ type CheckRow = {
   readonly next_check_at: string | null;
   readonly recheck_at: string | null;
 };
-type Parameters = (rows: readonly CheckRow[]) => readonly unknown[];
+type ToParameters = (rows: readonly CheckRow[]) => readonly unknown[];
 
 /** Answers which of the checks held. One statement, so one transaction. */
 async function saveAll(
   run: RunStatement,
   statement: Statement,
-  parameters: Parameters,
+  parameters: ToParameters,
   rows: readonly CheckRow[],
 ): Promise<readonly boolean[]> {
   // The same job twice at once: the first check of the batch counts, the second is stale.

@@ -42,11 +42,13 @@ type StateColumns = {
 type Columns = Omit<DomainRow, 'state' | 'findings'> &
   StateColumns & { readonly findings: unknown };
 
-export function toLoadedDomain(row: Columns & { readonly observation: unknown }): LoadedDomain {
-  return { ...toDomainRow(row), observation: observationIn(row.observation) };
+/** For a row without its observation. */
+export function toDomainRow(row: Columns): DomainRow {
+  return toLoadedDomain({ ...row, observation: null });
 }
 
-export function toDomainRow(row: Columns): DomainRow {
+/** Made for every check, and so without a copy of a copy. */
+export function toLoadedDomain(row: Columns & { readonly observation: unknown }): LoadedDomain {
   return {
     id: row.id,
     projectId: row.projectId,
@@ -63,6 +65,7 @@ export function toDomainRow(row: Columns): DomainRow {
     watchedUntil: row.watchedUntil,
     state: toState(row),
     findings: row.findings as readonly Finding[], // written by us only, always from Finding[]
+    observation: observationIn(row.observation),
   };
 }
 
