@@ -93,6 +93,16 @@ describe.each(databases)('orders on $name', ({ name, available }) => {
     },
   );
 
+  it.skipIf(!available)(
+    'a check that began before the certificate came takes nothing from a live domain',
+    async () => {
+      const { domain, order } = await db.anOrder('raced.example.com');
+      await db.certificates.store(domain, order.id, issued, noon);
+      expect(await db.look(domain, missing)).toEqual({ kind: 'stale' });
+      expect((await db.load(domain.id)).state.status).toBe('live');
+    },
+  );
+
   it.skipIf(!available)('a refusal that comes late takes nothing from a live domain', async () => {
     const { domain, order } = await db.anOrder('late.example.com');
     await db.certificates.store(domain, order.id, issued, noon);
