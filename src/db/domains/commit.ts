@@ -77,6 +77,11 @@ export const served = ['live', 'drifted'] satisfies readonly DomainStatus[];
  */
 export async function loadLocked(tx: Tx, id: string): Promise<DomainRow | null> {
   await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${id}::uuid FOR UPDATE`;
+  return loadAttached(tx, id);
+}
+
+/** The row, for a caller that holds its lock already. Null where there is none, or it was removed. */
+export async function loadAttached(tx: Tx, id: string): Promise<DomainRow | null> {
   const row = await tx.domain.findFirst({ where: { id, removedAt: null } });
   return row && toDomainRow(row);
 }

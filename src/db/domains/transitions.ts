@@ -9,7 +9,7 @@ import { about, type NewEvent, recordEvents } from '../events.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { closeEscalation, type NewEscalation, placeEscalation } from '../issuance/escalations.ts';
 import { endOrders } from '../issuance/orders.ts';
-import { commit, loadLocked } from './commit.ts';
+import { commit, loadAttached } from './commit.ts';
 import type { LoadedDomain } from './domain-row.ts';
 
 export type Move = {
@@ -124,7 +124,7 @@ async function findRival(tx: Tx, { id, hostname, state }: LoadedDomain): Promise
 
 async function takeFrom(tx: Tx, { domain, at }: Move, { id }: Row, proof: Proof): Promise<Taken> {
   await lockInOrder(tx, [domain.id, id]);
-  const holder = await loadLocked(tx, id);
+  const holder = await loadAttached(tx, id);
   if (holder === null) throw new Stale();
   const { hostname, target } = domain;
   const found = proof === 'cname' ? target : proofNameOf(hostname);
