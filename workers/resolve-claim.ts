@@ -15,7 +15,7 @@ export type ClaimDeps = {
   lookupTexts(name: string, spentAlready: Observation['cost']): Promise<readonly Answer<string>[]>;
 };
 
-/** What stands there to be judged instead of the check, or that the DNS has spoken for the claimant. */
+/** What counts in place of the check, or that the DNS has proven the claimant's control. */
 export type Claim =
   | { readonly kind: 'proven' }
   | {

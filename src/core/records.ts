@@ -38,7 +38,7 @@ export type DomainRecord = {
   readonly status: DomainStatus;
   readonly epoch: number;
   readonly version: number;
-  /** Checks that ran in this epoch. */
+  /** Checks that ran since it was added, verified again or lost its name. */
   readonly attempts: number;
   readonly findings: unknown;
   readonly addedAt: Date;

@@ -155,8 +155,8 @@ test.each(rows)('%s × %s', (status, occurrence, expected) => {
     attempts,
   });
   expect(change.to.status).toBe(to);
-  const told = change.events.filter(({ type }) => type !== 'domain.findings_changed');
-  expect(told.map(({ type }) => type).join()).toBe(events);
+  const own = change.events.filter(({ type }) => type !== 'domain.findings_changed');
+  expect(own.map(({ type }) => type).join()).toBe(events);
   expect(change.closes).toBe(closes);
   expect(change.isRemoved).toBe(occurrence === 'removed');
   if (kind === 'refused') expect(change).toMatchObject({ ...times, to: states[status] });

@@ -121,7 +121,7 @@ export async function follow(
   return { kind: 'timed_out' };
 }
 
-/** What to do with each thing heard, until one of them is the end. */
+/** What to do with each message, until one of them is the end. */
 function createStep(call: Call, path: string, story: Story) {
   let isAsked = false;
   let isStale = false;
@@ -136,7 +136,7 @@ function createStep(call: Call, path: string, story: Story) {
 
   async function readDomain(): Promise<Followed | null> {
     const answer = understood(await call('GET', path), shownDomain);
-    isStale = !answer.ok; // then whatever is heard next is reason enough to look again
+    isStale = !answer.ok; // then the next message, whatever it is, is reason enough to read it again
     if (answer.ok) return story.stands(answer.value) ? { kind: 'settled' } : null;
     return answer.code === 'domain_not_found' ? { kind: 'removed' } : null;
   }

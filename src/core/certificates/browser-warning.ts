@@ -102,7 +102,7 @@ function observationThatCounts({ status, certificate, shown }: Visited, now: Dat
   return shown !== null && !isOld && shown.checkedAt >= certificate.storedAt ? shown : null;
 }
 
-/** The gravest first: what warns, what gives no page, and what passes by itself. Null: nothing is known to be amiss. */
+/** The gravest first: what warns, what gives no page, and what passes by itself. Null: no problem is known. */
 function problemOf({ addresses }: Shown): Classified | null {
   const at = (...outcomes: readonly ShownOutcome[]) =>
     addresses.filter(({ outcome }) => outcomes.includes(outcome));

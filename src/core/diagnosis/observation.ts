@@ -1,5 +1,5 @@
 /**
- * What one check of the DNS saw. Types only; src/dns/ makes these values and src/core/diagnosis/ judges them. An
+ * What one check of the DNS saw. Types only; src/dns/ makes these values and src/core/diagnosis/ says what they mean. An
  * observation is plain JSON: it is stored with the check, and shown as it is.
  */
 

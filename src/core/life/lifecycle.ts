@@ -102,7 +102,7 @@ function fromVerified(state: In<'verified'>, occurrence: Occurrence, { now }: Ru
     case 'certificate_stored':
       return { kind: 'moved', to: { status: 'live', missedAt: null }, event: 'domain.live' };
     case 'verify_requested':
-      // It holds its name: asking for a check must not give that up, nor put an operator's case off.
+      // It holds its name: asking for a check must not give that up, nor put an escalation off.
       return { kind: 'moved', to: state, event: 'domain.reverify_requested' };
     case 'claimed_elsewhere':
       return pendingAgain(now, 'domain.claimed_elsewhere');

@@ -12,7 +12,7 @@ export type LoadedDomain = {
   /** Fences: a save holds only while both are what was loaded. */
   readonly epoch: number;
   readonly version: number;
-  /** Checks that ran in this epoch. */
+  /** Checks that ran since it was added, verified again or lost its name. */
   readonly attempts: number;
   readonly state: DomainState;
   readonly findings: readonly Finding[];

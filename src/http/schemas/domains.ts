@@ -150,7 +150,9 @@ const observation = z
 
 const checks = z
   .object({
-    attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({ description: 'Checks so far' }),
+    attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({
+      description: 'Checks that ran since it was added or verified again',
+    }),
     lastCheckedAt: z.nullable(time()),
     nextCheckAt: z.nullable(time()).meta({
       description:
