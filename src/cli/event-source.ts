@@ -1,9 +1,10 @@
 /** Server-sent events as the command line reads them (HTML Living Standard, 9.2.5 and 9.2.6), kept open across interruptions. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { parseJson } from '../net/json.ts';
 import type { Open, Opened } from './client.ts';
 
-/** `opened`: from now on nothing is missed; after an interruption, what was told meanwhile follows. */
+/** `opened`: from now on nothing is missed; after an interruption, the events since the last one follow. */
 export type StreamMessage =
   | { readonly kind: 'opened' | 'alive' }
   | { readonly kind: 'event'; readonly type: string; readonly data: unknown }
@@ -17,13 +18,14 @@ const RETRY_MS_MAX = 30_000;
 /** Our choice: a service that restarts is back sooner. */
 const TRIES_MAX = 60;
 /** More than any event has; whoever sends more is not Signpost. */
-const BLOCK_LENGTH_MAX = 1_048_576;
+const EVENT_LENGTH_MAX = 1_048_576;
 
 type Place = { lastEventId: string | null; retryMs: number };
 
 /**
  * Listens at a path until the signal ends it. Comes back by itself with the last number after an interruption, and gives up
- * with `refused` where the service does not want it or stays away.
+ * with `refused` where the service does not want it or stays away. Interrupted before the first event it has no number, and
+ * begins anew: `opened` is then the time to read what is followed.
  */
 export async function* listen(
   open: Open,
@@ -67,8 +69,21 @@ async function* messagesIn(
   hangUp: () => void,
 ): AsyncGenerator<StreamMessage> {
   const timer = setTimeout(hangUp, SILENCE_MS);
+  const parsed: StreamMessage[] = [];
+  const parser = createParser({
+    maxBufferSize: EVENT_LENGTH_MAX, // past it, the next chunk is refused
+    onComment: () => parsed.push({ kind: 'alive' }),
+    onEvent: (event) => parsed.push(messageOf(event, place)),
+    onRetry(ms) {
+      place.retryMs = Math.min(ms, RETRY_MS_MAX);
+    },
+  });
   try {
-    for await (const lines of blocksIn(text, () => timer.refresh())) yield messageOf(lines, place);
+    for await (const chunk of text) {
+      timer.refresh();
+      parser.feed(chunk);
+      yield* parsed.splice(0);
+    }
   } catch {
     // Broken off; whoever listens comes back.
   } finally {
@@ -76,35 +91,9 @@ async function* messagesIn(
   }
 }
 
-/** The lines between two empty ones. */
-async function* blocksIn(
-  text: AsyncIterable<string>,
-  onText: () => void,
-): AsyncGenerator<readonly string[]> {
-  let rest = '';
-  for await (const chunk of text) {
-    onText();
-    const blocks = (rest + chunk).split(/\r?\n\r?\n/);
-    rest = blocks.pop() ?? '';
-    if (rest.length > BLOCK_LENGTH_MAX) return;
-    for (const block of blocks) yield block.split(/\r?\n/);
-  }
-}
-
-/** What a block says, once the place where the stream is has been noted. */
-function messageOf(lines: readonly string[], place: Place): StreamMessage {
-  const fields = new Map<string, string>();
-  for (const line of lines) {
-    const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
-    fields.set(name, value);
-  }
-  const [id, retry, data] = [fields.get('id'), fields.get('retry'), fields.get('data')];
+/** What an event says, once the place where the stream is has been noted. */
+function messageOf({ id, event, data }: EventSourceMessage, place: Place): StreamMessage {
   if (id !== undefined && /^\d{1,40}$/.test(id)) place.lastEventId = id;
-  if (retry !== undefined && /^\d{1,9}$/.test(retry)) {
-    place.retryMs = Math.min(Number(retry), RETRY_MS_MAX);
-  }
-  if (data === undefined) return { kind: 'alive' };
-  const parsed = parseJson(new TextEncoder().encode(data));
-  const type = fields.get('event') ?? 'message';
-  return { kind: 'event', type, data: parsed.ok ? parsed.value : null };
+  const body = parseJson(new TextEncoder().encode(data));
+  return { kind: 'event', type: event ?? 'message', data: body.ok ? body.value : null };
 }

@@ -1,4 +1,5 @@
 /** Lines of a width: foreign text made fit, wrapped, cut or set in columns. Widths count characters. */
+import { styleText } from 'node:util';
 import { printable } from '../core/names/printable.ts';
 
 /** What a page is made with. */
@@ -103,18 +104,8 @@ export function lengthOf(text: string): number {
   return [...text].length;
 }
 
-/** Colours of a terminal (ECMA-48, 8.3.117). What they say, a symbol or a word says too. */
-
-const codes = {
-  bold: [1, 22],
-  dim: [2, 22],
-  red: [31, 39],
-  green: [32, 39],
-  yellow: [33, 39],
-  blue: [34, 39],
-} as const;
-
-export type Style = keyof typeof codes;
+/** Colours of a terminal. What they say, a symbol or a word says too. */
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue';
 
 /** Text in a style; the text itself must be fit to print. */
 export type Paint = (style: Style, text: string) => string;
@@ -122,10 +113,8 @@ export type Paint = (style: Style, text: string) => string;
 /** Paints, or leaves everything as it is. */
 export function createPaint(colour: boolean): Paint {
   if (!colour) return (_style, text) => text;
-  return (style, text) => {
-    const [on, off] = codes[style];
-    return text === '' ? '' : `\u001b[${on}m${text}\u001b[${off}m`;
-  };
+  // Where it goes is known already, and need not be this process's own output.
+  return (style, text) => (text === '' ? '' : styleText(style, text, { validateStream: false }));
 }
 
 /** Whether to paint at all: for a person, who has not asked for none (https://no-color.org). */

@@ -1,115 +1,21 @@
 /** The command line: `signpost <command>`, called as a function; main.ts is the process around it. */
-import { readFileSync } from 'node:fs';
-import { projectRoot } from '../db/engine/migrate.ts';
-import {
-  type Command,
-  done,
-  type Io,
-  isHelp,
-  listing,
-  noSuchCommand,
-  type Outcome,
-  wrongUsage,
-} from './command.ts';
-
-/** Each is loaded when it is asked for: the demo brings the whole service with it. */
-const commands: Readonly<Record<string, Command>> = {
-  demo: {
-    synopsis: '',
-    summary: 'a customer’s domain goes live on this machine, with the classic mistakes on the way',
-    async run(args, io) {
-      const { runDemoCommand } = await import('./demo/command.ts');
-      return runDemoCommand(args, io);
-    },
-  },
-  doctor: {
-    synopsis: '<hostname> [--target <host>]',
-    summary: 'check the DNS of a host name: what every server shows, what is wrong, what to do',
-    async run(args, io) {
-      io.readEnvFile();
-      const { runDoctor } = await import('./doctor/doctor.ts');
-      return runDoctor(args, io);
-    },
-  },
-  domains: {
-    synopsis: '<command>',
-    summary: 'list, show, verify, add and remove domains: their status and what to do',
-    async run(args, io) {
-      io.readEnvFile();
-      const { runDomains } = await import('./domains/domains.ts');
-      return runDomains(args, io);
-    },
-  },
-  keys: {
-    synopsis: '<command>',
-    summary: 'list, create, rotate and revoke the API keys of a running service',
-    async run(args, io) {
-      io.readEnvFile();
-      const { runKeys } = await import('./keys/keys.ts');
-      return runKeys(args, io);
-    },
-  },
-  'rotate-keys': {
-    synopsis: '[--check]',
-    summary: 'reseal what is stored with the first key of KEY_ENCRYPTION_KEY',
-    async run(args, io) {
-      io.readEnvFile();
-      const { runRotateKeys } = await import('./rotate-keys/rotate-keys.ts');
-      return runRotateKeys(args, io);
-    },
-  },
-  zone: {
-    synopsis: '',
-    summary: 'the DNS records to publish for the platform itself, as lines of a zone file',
-    async run(args, io) {
-      io.readEnvFile();
-      const { runZone } = await import('./zone/zone.ts');
-      return runZone(args, io);
-    },
-  },
-  help: {
-    synopsis: '[<command>]',
-    summary: 'this text, or the help of one command',
-    async run([name = ''], io) {
-      if (name === '' || name === 'help' || isHelp(name)) {
-        io.out(usage());
-        return done;
-      }
-      const command = commandNamed(name);
-      return command === undefined ? notFound(name, io) : command.run(['help'], io);
-    },
-  },
-};
-
-function commandNamed(name: string): Command | undefined {
-  return Object.hasOwn(commands, name) ? commands[name] : undefined;
-}
-
-function usage(): string {
-  return `Usage: signpost <command>
-
-${listing('', commands)}
-  --version                            which version this is
-  <command> --help                     more about a command: its options and exit codes
-
-Exit 0: it worked. Exit 1: check failed. Exit 2: bad usage, a refused request, or no answer.
-`;
-}
-
-/** As package.json has it. */
-function version(): string {
-  const text = readFileSync(new URL('package.json', projectRoot), 'utf8');
-  const parsed: { readonly version: string } = JSON.parse(text);
-  return parsed.version;
-}
+import { CommanderError } from '@commander-js/extra-typings';
+import { printable } from '../core/names/printable.ts';
+import { done, type Io, type Outcome, type Program, wrongUsage } from './command.ts';
+import { createProgram } from './program.ts';
 
 /**
  * Runs a command and gives its exit code: 0; 1 where it was found out that the answer is no; 2 where it was not understood
  * or was refused, or the answer could not be found out. Never rejects.
  */
 export async function runSignpost(args: readonly string[], io: Io): Promise<number> {
+  let outcome: Outcome = done;
   try {
-    const outcome = await run(args, io);
+    const program = createProgram(io, (settled) => {
+      outcome = settled;
+    });
+    outcome = (await refusalOf(program, args)) ?? outcome;
+    if (outcome.kind === 'wrong_usage') io.err(`${usageOf(program, args)}\n`);
     if ('problem' in outcome) io.err(`signpost: ${outcome.problem}\n`);
     return exitCodes[outcome.kind];
   } catch (fault) {
@@ -117,22 +23,37 @@ export async function runSignpost(args: readonly string[], io: Io): Promise<numb
   }
 }
 
-async function run([name = '', ...args]: readonly string[], io: Io): Promise<Outcome> {
-  if (name === '--version' || name === '-v') {
-    io.out(`${version()}\n`);
-    return done;
+/** Null where the command ran, or what was asked for was help. */
+async function refusalOf(program: Program, args: readonly string[]): Promise<Outcome | null> {
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return null;
+  } catch (fault) {
+    if (!(fault instanceof CommanderError)) throw fault;
+    if (fault.exitCode === 0) return null;
+    return wrongUsage(fault.code === 'commander.help' ? 'which command?' : problemIn(fault));
   }
-  const command = commandNamed(isHelp(name) ? 'help' : name);
-  return command === undefined ? notFound(name, io) : command.run(args, io);
 }
 
-function notFound(name: string, { err }: Io): Outcome {
-  if (name === '') {
-    err(usage());
-    return wrongUsage('which command?');
+/** The library's sentence and its “Did you mean”, in one line. It repeats what was typed. */
+function problemIn({ message }: CommanderError): string {
+  const line = message.replace(/^error: /, '').replace(/\s+/g, ' ');
+  return printable(line, PROBLEM_LENGTH_MAX);
+}
+
+const PROBLEM_LENGTH_MAX = 200;
+
+/** How to call the command that the arguments lead to, as far as they name one. */
+function usageOf(program: Program, args: readonly string[]): string {
+  let command = program;
+  let path = program.name();
+  for (const name of args) {
+    const next = command.commands.find((one) => one.name() === name);
+    if (next === undefined) break;
+    command = next;
+    path = `${path} ${name}`;
   }
-  err('Usage: signpost <command>; signpost help lists them\n');
-  return noSuchCommand(name, '', Object.keys(commands));
+  return `Usage: ${path} ${command.usage()}; ${path} --help says more`;
 }
 
 const exitCodes: Readonly<Record<Outcome['kind'], number>> = {

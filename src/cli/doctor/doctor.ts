@@ -10,48 +10,24 @@ import { createObserver } from '../../dns/observe/observe.ts';
 import { createWire } from '../../dns/wire/wire.ts';
 import { renderJson } from '../../net/json.ts';
 import { type Answer, connect, keyIn } from '../client.ts';
-import {
-  done,
-  failed,
-  type Io,
-  isHelp,
-  type Outcome,
-  parseOptions,
-  wrongUsage,
-} from '../command.ts';
+import { done, failed, type Io, type Outcome, wrongUsage } from '../command.ts';
 import { createPaint, wantsColour } from '../layout.ts';
 import { withProgress } from '../progress.ts';
 import { validHostname } from '../valid-hostname.ts';
 import { renderReport } from './render.ts';
 import { readReport } from './shown.ts';
 
-const options = {
-  target: { type: 'string' },
-  url: { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
-
 type Asked = { readonly hostname: string; readonly target?: string; readonly url?: string };
 
 /** Checks, and shows what was seen. Exits as the verdict says; what keeps it from checking everything decides nothing. */
-export async function runDoctor(args: readonly string[], io: Io): Promise<Outcome> {
-  if (args[0] === 'help' || args.some(isHelp)) {
-    io.out(usage);
-    return done;
-  }
-  const parsed = parseOptions(args, options, {
-    count: 1,
-    tooFew: 'a host name is missing',
-    tooMany: (word) => `“${printable(word, 50)}” is too much: one host name at a time`,
-  });
-  if (!parsed.ok) return showUsage(parsed.refusal, io);
-  const [hostname = ''] = parsed.positionals;
-  const { json = false, ...asked } = parsed.values;
-  const checked = await withProgress({ line: `Checking ${hostname} …` }, io, () =>
-    check({ hostname, ...asked }, io),
+export async function runDoctor(
+  { json = false, ...asked }: Asked & { readonly json?: boolean },
+  io: Io,
+): Promise<Outcome> {
+  const checked = await withProgress({ line: `Checking ${asked.hostname} …` }, io, () =>
+    check(asked, io),
   );
-  if (!checked.ok) return showUsage(checked.refusal, io);
-  return show(checked, json, io);
+  return checked.ok ? show(checked, json, io) : checked.refusal;
 }
 
 type Seen = Extract<LocalCheck, { readonly ok: true }>;
@@ -110,30 +86,6 @@ function inOurWords(
       : `${message.replace(/^target\b/, '--target')} (${code})`,
   );
 }
-
-function showUsage(refusal: Outcome, io: Io): Outcome {
-  if (refusal.kind === 'wrong_usage') io.err(`Usage: signpost doctor ${synopsis}\n`);
-  return refusal;
-}
-
-const synopsis = '<hostname> [--target <host>] [--url <url>] [--json]';
-
-const usage = `Usage: signpost doctor ${synopsis}
-
-Checks the DNS of a host name once and shows what every name server answers, what is wrong,
-what to do about it and who has to. Nothing is stored and nothing has to be attached.
-
-  <hostname>        in any spelling: Unicode, upper case, a pasted URL
-  --target <host>   what its record must point to: the check runs on this machine, with the
-                    DNS_… variables of the service, and needs neither service nor key
-  --url <url>       where the service is; else SIGNPOST_URL, else http://127.0.0.1:3000
-  --json            the answer of GET /v1/diagnosis/{hostname} on standard output
-
-Without --target the running service is asked, which knows the target of an attached domain. The key to
-call it with, one with the scope domains:read, is taken from SIGNPOST_API_KEY or API_KEY.
-
-Exit 0: set up right. Exit 1: check failed. Exit 2: couldn’t check.
-`;
 
 /** `accountUntold`: a CAA record names an account, which could not be compared with ours from here. */
 type LocalCheck =

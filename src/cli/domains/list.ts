@@ -3,20 +3,12 @@ import { z } from 'zod';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { renderJson } from '../../net/json.ts';
 import { type Call, connect } from '../client.ts';
-import { type Command, done, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';
+import { done, type Io, type Outcome } from '../command.ts';
 import { createPaint, cut, plain, plainSentence, table, wantsColour } from '../layout.ts';
 import { spelt } from '../record-lines.ts';
 import { markOf } from './render.ts';
 import { type DomainShown, type ProjectShown, shownDomain, understood } from './shown.ts';
 import { projectNamed, projectsIn } from './which.ts';
-
-const statuses = [
-  'pending',
-  'verified',
-  'live',
-  'drifted',
-  'failed',
-] as const satisfies readonly DomainStatus[];
 
 /** `body`: the domain as the API has it, every field of it. */
 type Listed = {
@@ -25,33 +17,26 @@ type Listed = {
   readonly body: unknown;
 };
 
-export const list: Command = {
-  synopsis: '[--status <status>]',
-  summary: 'the status of each domain, of all projects or of one',
-  async run(args, io) {
-    const options = {
-      project: { type: 'string' },
-      status: { type: 'string' },
-      url: { type: 'string' },
-      json: { type: 'boolean' },
-    } as const;
-    const parsed = parseOptions(args, options, { count: 0 });
-    if (!parsed.ok) return parsed.refusal;
-    const { project, status, url, json = false } = parsed.values;
-    const wanted = status?.split(',').map((one) => one.trim());
-    const unknown = wanted?.find((one) => !statuses.some((known) => known === one));
-    if (unknown !== undefined) {
-      return wrongUsage(`--status ${plain(unknown)}: must be one of ${statuses.join(', ')}`);
-    }
-    const connection = connect(url, io.env);
-    if (!connection.ok) return connection.refusal;
-    const all = await listed(connection.call, project);
-    if (!all.ok) return all.refusal;
-    const shown = all.domains.filter(({ domain }) => wanted?.includes(domain.status) ?? true);
-    show(shown, { json, isFiltered: wanted !== undefined }, io);
-    return done;
-  },
+type Filter = {
+  readonly project?: string;
+  readonly status?: readonly DomainStatus[];
+  readonly url?: string;
+  readonly json?: boolean;
 };
+
+/** Prints the status of each domain, of all projects or of one. */
+export async function list(
+  { project, status: wanted, url, json = false }: Filter,
+  io: Io,
+): Promise<Outcome> {
+  const connection = connect(url, io.env);
+  if (!connection.ok) return connection.refusal;
+  const all = await listed(connection.call, project);
+  if (!all.ok) return all.refusal;
+  const shown = all.domains.filter(({ domain }) => wanted?.includes(domain.status) ?? true);
+  show(shown, { json, isFiltered: wanted !== undefined }, io);
+  return done;
+}
 
 type All =
   | { readonly ok: true; readonly domains: readonly Listed[] }

@@ -1,28 +1,24 @@
 /** `signpost domains show`: one domain, from where it stands to what happened lately. */
 import { z } from 'zod';
 import { type Call, connect } from '../client.ts';
-import { type Command, done, type Io, type Outcome } from '../command.ts';
+import { done, type Io, type Outcome } from '../command.ts';
 import { createPaint, wantsColour } from '../layout.ts';
-import { parseAbout } from './about.ts';
 import { isBlocked, renderDomain } from './render.ts';
 import { type DomainShown, shownDomain, shownEvent, understood } from './shown.ts';
-import { type Which, whichDomain } from './which.ts';
+import { type About, type Which, whichDomain } from './which.ts';
 
-export const show: Command = {
-  synopsis: '<hostname>',
-  summary: 'its status, the DNS record to create, what is wrong and what to do',
-  async run(args, io) {
-    const parsed = parseAbout(args, {});
-    if (!parsed.ok) return parsed.refusal;
-    const { hostname, project, url, json } = parsed;
-    const connection = connect(url, io.env);
-    if (!connection.ok) return connection.refusal;
-    const found = await whichDomain(connection.call, { hostname, project });
-    if (!found.ok) return found.refusal;
-    const shown = await showDomain(connection.call, found.which, json, io);
-    return shown.ok ? outcomeOf(shown.domain) : shown.refusal;
-  },
-};
+/** Shows a domain as it is at this moment. */
+export async function show(
+  { hostname, project, url, json = false }: About,
+  io: Io,
+): Promise<Outcome> {
+  const connection = connect(url, io.env);
+  if (!connection.ok) return connection.refusal;
+  const found = await whichDomain(connection.call, { hostname, project });
+  if (!found.ok) return found.refusal;
+  const shown = await showDomain(connection.call, found.which, json, io);
+  return shown.ok ? outcomeOf(shown.domain) : shown.refusal;
+}
 
 export type Shown =
   | { readonly ok: true; readonly domain: DomainShown }

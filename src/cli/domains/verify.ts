@@ -1,54 +1,48 @@
 /** `signpost domains verify`: has a domain checked at once and, with --wait, follows it until it is live or has failed. */
 import { type Call, type Connection, connect } from '../client.ts';
-import { type Command, done, durationMs, type Io, type Outcome, wrongUsage } from '../command.ts';
+import { done, durationMs, type Io, type Outcome, wrongUsage } from '../command.ts';
 import { listen, type StreamMessage } from '../event-source.ts';
 import { plainSentence } from '../layout.ts';
 import { type Progress, withProgress } from '../progress.ts';
-import { parseAbout } from './about.ts';
 import { outcomeOf, showDomain } from './show.ts';
 import { shownCheck, shownDomain, understood } from './shown.ts';
 import { createStory, type Story } from './story.ts';
-import { type Which, whichDomain } from './which.ts';
+import { type About, type Which, whichDomain } from './which.ts';
 
-export const verify: Command = {
-  synopsis: '<hostname> [--wait]',
-  summary: 'check it now; with --wait, follow it until it is live or has failed',
-  async run(args, io) {
-    const parsed = parseAbout(args, { wait: { type: 'boolean' }, timeout: { type: 'string' } });
-    if (!parsed.ok) return parsed.refusal;
-    const { url, json, given } = parsed;
-    const timeoutMs = timeoutIn(given['timeout']);
-    if (timeoutMs === null) {
-      return wrongUsage(
-        `--timeout ${plainSentence(String(given['timeout']))}: must be such as 10m or 2h`,
-      );
-    }
-    if (timeoutMs !== undefined && given['wait'] !== true) {
-      return wrongUsage('--timeout goes with --wait');
-    }
-    const connection = connect(url, io.env);
-    if (!connection.ok) return connection.refusal;
-    const found = await whichDomain(connection.call, parsed);
-    if (!found.ok) return found.refusal;
-    const { which } = found;
-    if (given['wait'] !== true) return askOnly(connection.call, which, json, io);
-    const stop = new AbortController();
-    const timer = timeoutMs === undefined ? undefined : setTimeout(() => stop.abort(), timeoutMs);
-    const { signal } = stop;
-    const waiting = {
-      line: `Checking ${which.hostname} …`,
-      farewell: 'No longer waiting; checks continue in the background.',
-    };
-    const followed = await withProgress(waiting, io, (progress) =>
-      follow(connection, which, { progress, io, signal }),
-    );
-    clearTimeout(timer);
-    return ending(followed, which, io, () => showDomain(connection.call, which, json, io));
-  },
-};
+type Wanted = About & { readonly wait?: boolean; readonly timeout?: string };
 
-function timeoutIn(given: string | boolean | undefined): number | null | undefined {
-  if (typeof given !== 'string') return undefined;
+/** Checks it at once; with `wait`, ends as the domain does. */
+export async function verify(
+  { hostname: typed, project, url, json = false, wait = false, timeout }: Wanted,
+  io: Io,
+): Promise<Outcome> {
+  const timeoutMs = timeoutIn(timeout);
+  if (timeoutMs === null) {
+    return wrongUsage(`--timeout ${plainSentence(timeout ?? '')}: must be such as 10m or 2h`);
+  }
+  if (timeoutMs !== undefined && !wait) return wrongUsage('--timeout goes with --wait');
+  const connection = connect(url, io.env);
+  if (!connection.ok) return connection.refusal;
+  const found = await whichDomain(connection.call, { hostname: typed, project });
+  if (!found.ok) return found.refusal;
+  const { which } = found;
+  if (!wait) return askOnly(connection.call, which, json, io);
+  const stop = new AbortController();
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => stop.abort(), timeoutMs);
+  const { signal } = stop;
+  const waiting = {
+    line: `Checking ${which.hostname} …`,
+    farewell: 'No longer waiting; checks continue in the background.',
+  };
+  const followed = await withProgress(waiting, io, (progress) =>
+    follow(connection, which, { progress, io, signal }),
+  );
+  clearTimeout(timer);
+  return ending(followed, which, io, () => showDomain(connection.call, which, json, io));
+}
+
+function timeoutIn(given: string | undefined): number | null | undefined {
+  if (given === undefined) return undefined;
   const ms = durationMs(given);
   return ms !== null && ms > 0 && ms <= TIMEOUT_MS_MAX ? ms : null;
 }

@@ -20,6 +20,9 @@ export type Which = {
 
 export type Found = { readonly ok: true; readonly which: Which } | Refused;
 
+/** What the commands about one domain are given. */
+export type About = Asked & { readonly url?: string; readonly json?: boolean };
+
 /** `project`: an id or a slug. */
 export type Asked = { readonly hostname: string; readonly project?: string | undefined };
 

@@ -3,28 +3,24 @@
 import { z } from 'zod';
 import { printable } from '../../core/names/printable.ts';
 import { connect } from '../client.ts';
-import { type Command, done, failed, type Outcome, parseOptions } from '../command.ts';
+import { done, failed, type Io, type Outcome } from '../command.ts';
 
 const MAX_NAME_LENGTH = 40;
 
-export const list: Command = {
-  synopsis: '[--json]',
-  summary: 'show all keys, oldest first',
-  async run(args, io) {
-    const options = { url: { type: 'string' }, json: { type: 'boolean' } } as const;
-    const parsed = parseOptions(args, options, { count: 0 });
-    if (!parsed.ok) return parsed.refusal;
-    const { url, json } = parsed.values;
-    const connection = connect(url, io.env);
-    if (!connection.ok) return connection.refusal;
-    const answer = await connection.call('GET', '/v1/keys');
-    if (!answer.ok) return answer.refusal;
-    const keys = z.array(shownKey).safeParse(answer.body);
-    if (!keys.success) return notUnderstood();
-    io.out(json ? `${answer.text}\n` : table([headings, ...keys.data.map(rowOf)]));
-    return done;
-  },
-};
+/** Prints every key, oldest first. */
+export async function list(
+  { url, json }: { readonly url?: string; readonly json?: boolean },
+  io: Io,
+): Promise<Outcome> {
+  const connection = connect(url, io.env);
+  if (!connection.ok) return connection.refusal;
+  const answer = await connection.call('GET', '/v1/keys');
+  if (!answer.ok) return answer.refusal;
+  const keys = z.array(shownKey).safeParse(answer.body);
+  if (!keys.success) return notUnderstood();
+  io.out(json ? `${answer.text}\n` : table([headings, ...keys.data.map(rowOf)]));
+  return done;
+}
 
 const headings = [
   'ID',

@@ -10,7 +10,7 @@ import { type Resealed, reseal, sealedWithOthers, sumOf } from '../../certificat
 import { type Config, loadConfig } from '../../config/config.ts';
 import { type Database, openDatabase } from '../../db/engine/client.ts';
 import { createSealedStore, inWords } from '../../db/issuance/sealed-columns.ts';
-import { done, failed, type Io, type Outcome, parseOptions, wrongUsage } from '../command.ts';
+import { done, failed, type Io, type Outcome, wrongUsage } from '../command.ts';
 
 /** Whatever else the environment holds is not read, be it right or wrong. */
 const relevant = /^(?:DATABASE_URL|DATA_DIR|KEY_ENCRYPTION_KEY)$/;
@@ -19,15 +19,12 @@ const ROWS_A_LINE = 5_000;
 const SHOWN_ROWS_MAX = 10;
 
 /** What was done goes to standard output, how far it is to the other one. Never shows a key. */
-export async function runRotateKeys(args: readonly string[], io: Io): Promise<Outcome> {
-  if (args[0] === 'help' || args.some((one) => one === '--help' || one === '-h')) {
-    io.out(usage);
-    return done;
-  }
-  const parsed = parseOptions(args, { check: { type: 'boolean' } }, { count: 0, tooMany });
-  if (!parsed.ok) return showUsage(parsed.refusal, io);
+export async function runRotateKeys(
+  { check: isCheck = false }: { readonly check?: boolean },
+  io: Io,
+): Promise<Outcome> {
   const settings = settingsFrom(io.env);
-  if (!settings.ok) return showUsage(settings.refusal, io);
+  if (!settings.ok) return settings.refusal;
   const { storage } = settings.config;
   if (storage.kind === 'embedded' && !existsSync(storage.dataDir)) {
     return failed(`there is nothing in DATA_DIR (${storage.dataDir}), and DATABASE_URL is not set`);
@@ -38,7 +35,7 @@ export async function runRotateKeys(args: readonly string[], io: Io): Promise<Ou
         return failed('the database is of an earlier version: start Signpost on it first');
       }
       const opened = await openVault(settings.config, database);
-      return parsed.values.check ? check(opened, io) : await rotate(opened, database, io);
+      return isCheck ? check(opened, io) : await rotate(opened, database, io);
     });
   } catch (fault) {
     return failed(fault instanceof Error ? reasonOf(fault) : String(fault));
@@ -55,11 +52,6 @@ async function withDatabase<T>(
   } finally {
     await database.close();
   }
-}
-
-function showUsage(refusal: Outcome, io: Io): Outcome {
-  io.err(`Usage: signpost rotate-keys ${synopsis}\n`);
-  return refusal;
 }
 
 async function rotate(
@@ -149,25 +141,5 @@ function reasonOf(fault: Error): string {
   return fault.message || (first instanceof Error ? first.message : fault.name);
 }
 
-const tooMany = () => 'that is too much: keys are taken from KEY_ENCRYPTION_KEY alone';
-
 const nothingLeft =
   'Everything stored is sealed with the first key of KEY_ENCRYPTION_KEY. No other key is needed any more.\n';
-
-const synopsis = '[--check]';
-
-const usage = `Usage: signpost rotate-keys ${synopsis}
-
-Seals what is stored anew with the first key of KEY_ENCRYPTION_KEY: the keys of certificates, accounts and the local
-authority, the secrets of webhooks, and the derived secrets. Run it while the service runs, once every process has the
-new key first; docs/operations.md has the whole of it (“A new key encryption key”).
-
-  --check   change nothing, say what is sealed with which key
-
-KEY_ENCRYPTION_KEY (the new key, a comma, the key of before) and DATABASE_URL are the service's own, from the
-environment or .env; never arguments, which show in lists of processes. On embedded storage stop the service first.
-It may be stopped at any moment and run again: what is done stays done.
-
-Exit 0: no key but the first is needed any more. Exit 1: another one still is. Exit 2: bad usage, or that could not be
-found out.
-`;

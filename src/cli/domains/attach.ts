@@ -1,0 +1,57 @@
+/** `signpost domains add` and `remove`: attach a host name to a project, and detach it. */
+import { connect } from '../client.ts';
+import { done, failed, type Io, type Outcome } from '../command.ts';
+import { showDomain } from './show.ts';
+import { shownDomain, understood } from './shown.ts';
+import { type About, whichDomain, whichProject } from './which.ts';
+
+/** Attaches it, and shows the record to create. */
+export async function add(
+  { hostname: typed, project, url, json }: About,
+  io: Io,
+): Promise<Outcome> {
+  const connection = connect(url, io.env);
+  if (!connection.ok) return connection.refusal;
+  const found = await whichProject(connection.call, { hostname: typed, project });
+  if (!found.ok) return found.refusal;
+  const { hostname, projectPath } = found.which;
+  const answer = await connection.call('POST', `${projectPath}/domains`, { hostname });
+  const added = understood(answer, shownDomain);
+  if (!added.ok) {
+    return added.code === 'domain_exists'
+      ? failed(`${hostname} is attached already: signpost domains show ${hostname}`)
+      : added.refusal;
+  }
+  if (json) {
+    io.out(`${added.text}\n`);
+    return done;
+  }
+  const shown = await showDomain(connection.call, found.which, false, io);
+  if (!shown.ok) return shown.refusal;
+  io.err(
+    `Create the record; the rest happens automatically. To wait for it: signpost domains verify ${hostname} --wait\n`,
+  );
+  return done;
+}
+
+/** Detaches it. `orphans`: the settings that lead to it go with it. */
+export async function remove(
+  { hostname: typed, project: named, url, orphans }: About & { readonly orphans?: 'drop' },
+  io: Io,
+): Promise<Outcome> {
+  const connection = connect(url, io.env);
+  if (!connection.ok) return connection.refusal;
+  const found = await whichDomain(connection.call, { hostname: typed, project: named });
+  if (!found.ok) return found.refusal;
+  const { hostname, path, project } = found.which;
+  const query = orphans === undefined ? '' : '?orphans=drop';
+  const answer = await connection.call('DELETE', `${path}${query}`);
+  if (!answer.ok) {
+    const { code, message = '' } = answer;
+    return code === 'domain_in_use'
+      ? failed(`${message.replace('?orphans=drop', '--orphans drop')} (${code})`)
+      : answer.refusal;
+  }
+  io.err(`${hostname} is removed from ${project.slug}; its traffic has stopped.\n`);
+  return done;
+}

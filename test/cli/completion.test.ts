@@ -1,0 +1,43 @@
+/** What a shell offers for a half-typed command. */
+import { spawnSync } from 'node:child_process';
+import { expect, it, test } from 'vitest';
+import { spawnSignpost } from './cli.ts';
+
+async function offered(...words: readonly string[]): Promise<readonly string[]> {
+  const { code, stdout } = await spawnSignpost(['complete', '--', ...words]);
+  expect(code).toBe(0);
+  // Each with its description after a tab; the last line is for the shell's function.
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => line.split('\t')[0] ?? '');
+}
+
+it('offers commands, options and values', async () => {
+  expect(await offered('do')).toEqual(['doctor', 'domains']);
+  expect(await offered('keys', 'r')).toEqual(['rotate', 'revoke']);
+  expect(await offered('domains', 'verify', '--w')).toEqual(['--wait']);
+  expect(await offered('domains', 'list', '--status', 'd')).toEqual(['drifted']);
+  expect(await offered('keys', 'create', '--scope', 'pets')).toEqual(['pets:read', 'pets:write']);
+});
+
+/** Whether this machine has the shell, so that it reads the script. */
+function isHere(shell: string): boolean {
+  return spawnSync(shell, ['-c', 'true']).status === 0;
+}
+
+test.each(['bash', 'zsh', 'fish'])('%s understands its script', async (shell) => {
+  const { code, stdout, stderr } = await spawnSignpost(['completion', shell]);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toContain('signpost complete --');
+  if (!isHere(shell)) return;
+  const { status, stderr: complaint } = spawnSync(shell, ['-n'], { input: stdout });
+  expect([status, String(complaint)]).toEqual([0, '']);
+});
+
+test('another shell is refused', async () => {
+  const { code, stderr } = await spawnSignpost(['completion', 'csh']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('Allowed choices are zsh, bash, fish, powershell');
+});
