@@ -10,9 +10,8 @@ import { ensureApiKey } from './http/keys/first-key.ts';
 import type { Api } from './http/pipeline/api.ts';
 import type { ReadReadiness } from './ops/readiness.ts';
 import { openQueueBackend } from './queue/backend.ts';
-import { type Closing, closeAll } from './roles/closing.ts';
 import { type Ops, openOps, rolesOf } from './roles/listeners.ts';
-import { type Clock, compose, type Parts } from './roles/parts.ts';
+import { type Clock, type Closing, closeAll, compose, type Parts } from './roles/parts.ts';
 
 export type Addresses = {
   /** The API's base, without a trailing slash. */

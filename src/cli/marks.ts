@@ -1,4 +1,4 @@
-/** What pages say of verdicts, findings and whoever acts, in few words and signs. */
+/** What pages say of verdicts, findings and whoever acts, in few words and signs, and of names that are none. */
 import type { Actor, Severity } from '../core/diagnosis/findings.ts';
 import type { Verdict } from '../core/life/lifecycle.ts';
 import type { Style } from './layout.ts';
@@ -23,3 +23,7 @@ export const actorWords: { readonly [A in Actor]: string } = {
   dns_provider: 'the DNS provider acts',
   platform: 'the platform acts',
 };
+
+/** What to give in the place of a name that is none; the service says of it only what is wrong. */
+export const validHostname =
+  'Give a public host name such as docs.example.com: letters, digits and hyphens, with dots between.';

@@ -1,16 +1,11 @@
 /** The commands, their options and their help. What each one does is loaded when it runs: the demo brings the service. */
 import { readFileSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
-import { Command } from '@commander-js/extra-typings';
+import { Command, Option } from '@commander-js/extra-typings';
 import { projectRoot } from '../db/engine/migrate.ts';
-import { type Io, notes, type Program, type Run } from './command.ts';
-import { defineDemo } from './demo/command.ts';
-import { defineDoctor } from './doctor/command.ts';
+import { done, type Io, jsonOption, notes, type Program, type Run, urlOption } from './command.ts';
 import { defineDomains } from './domains/command.ts';
-import { defineKeys } from './keys/command.ts';
 import { columnsFor, createPaint, wantsColour } from './layout.ts';
-import { defineRotateKeys } from './rotate-keys/command.ts';
-import { defineZone } from './zone/command.ts';
 
 /** `settle` gets the outcome of the one command that runs. Mistakes of whoever typed are thrown, as CommanderError. */
 export function createProgram(
@@ -66,3 +61,183 @@ function version(): string {
   const parsed: { readonly version: string } = JSON.parse(text);
   return parsed.version;
 }
+
+/** Between two acts, ms: long enough to read one. A pipe does not read along. */
+const PAUSE_MS = 2_000;
+
+function defineDemo(program: Program, run: Run): void {
+  program
+    .command('demo')
+    .description(
+      'watch a customer’s domain go live on this machine, with the classic mistakes on the way',
+    )
+    .addHelpText(
+      'after',
+      notes(
+        'It starts a service, a name server and a project’s deploy on ports of their own, and plays a customer until the domain is live. It takes less than half a minute, leaves nothing behind and touches no running service.',
+        'Exit 0: the domain went live. Exit 1: it did not.',
+      ),
+    )
+    .action(() =>
+      run(async ({ out, screen }) => {
+        out('Starting Signpost, a name server and a deploy on this machine …\n\n');
+        // Only now: it brings the whole service with it, which takes seconds.
+        const { runDemo } = await import('./demo/demo.ts');
+        await runDemo((line) => out(`${line}\n`), screen.out ? PAUSE_MS : 0);
+        return done;
+      }),
+    );
+}
+
+function defineDoctor(program: Program, run: Run): void {
+  program
+    .command('doctor')
+    .description('check the DNS of a host name: what every server shows, what is wrong, what to do')
+    .argument('<hostname>', 'in any spelling: Unicode, upper case, a pasted URL')
+    .option(
+      '--target <host>',
+      'what its record must point to; the check then runs here, without service or key',
+    )
+    .addOption(urlOption())
+    .addOption(jsonOption('the answer of GET /v1/diagnosis/{hostname} on standard output'))
+    .addHelpText(
+      'after',
+      notes(
+        'It asks every name server once and says what each answers and who has to act. Nothing is stored and nothing has to be attached.',
+        'Without --target the running service is asked, which knows the target of an attached domain. With --target this machine checks, with the DNS_… variables of the service. The key to call the service with, one with the scope domains:read, is taken from SIGNPOST_API_KEY or API_KEY.',
+        'Exit 0: set up right. Exit 1: check failed. Exit 2: couldn’t check.',
+      ),
+    )
+    .action((hostname, options) =>
+      run(async (io) => {
+        const { runDoctor } = await import('./doctor/doctor.ts');
+        return runDoctor({ hostname, ...options }, io);
+      }),
+    );
+}
+
+function defineRotateKeys(program: Program, run: Run): void {
+  program
+    .command('rotate-keys')
+    .description('reseal what is stored with the first key of KEY_ENCRYPTION_KEY')
+    .option('--check', 'change nothing, say what is sealed with which key')
+    .addHelpText(
+      'after',
+      notes(
+        'That is: the keys of certificates, accounts and the local authority, the secrets of webhooks, and the derived secrets. Run it while the service runs, once every process has the new key first; docs/operations.md has the whole of it (“A new key encryption key”).',
+        'KEY_ENCRYPTION_KEY (the new key, a comma, the key of before) and DATABASE_URL are the service’s own, from the environment or .env; never arguments, which show in lists of processes. On embedded storage stop the service first. It may be stopped at any moment and run again: what is done stays done.',
+        'Exit 0: no key but the first is needed any more. Exit 1: another one still is. Exit 2: bad usage, or that could not be found out.',
+      ),
+    )
+    .action((options) =>
+      run(async (io) => {
+        const { runRotateKeys } = await import('./rotate-keys.ts');
+        return runRotateKeys(options, io);
+      }),
+    );
+}
+
+function defineZone(program: Program, run: Run): void {
+  program
+    .command('zone')
+    .description('show the DNS records to publish for the platform itself, as lines of a zone file')
+    .option('--ttl <seconds>', 'of every record, 1 to 86400; 300 where it is left out')
+    .option('--accounturi <url>', 'only our account may be issued for (RFC 8657)')
+    .option(
+      '--validationmethods <methods>',
+      'only by these: ACME_CHALLENGE’s, or http-01,tls-alpn-01 (RFC 8657)',
+    )
+    .addOption(jsonOption('the same records for programs'))
+    .addHelpText(
+      'after',
+      notes(
+        'They stand below PLATFORM_DOMAIN: the edge’s addresses, and the CAA records by which a customer’s own do not keep a subdomain from its certificate. docs/platform-zone.md says why.',
+        'They are made of the service’s PLATFORM_DOMAIN, PLATFORM_ADDRESSES, ACME_ISSUER_DOMAINS, ACME_FALLBACK_ISSUER_DOMAINS and ACME_CONTACT, from the environment or .env. Nothing is asked or changed.',
+        'Exit 0: done. Exit 2: something is missing or wrong.',
+      ),
+    )
+    .action((options) =>
+      run(async (io) => {
+        const { runZone } = await import('./zone.ts');
+        return runZone(options, io);
+      }),
+    );
+}
+
+function defineKeys(program: Program, run: Run): void {
+  const keys = program
+    .command('keys')
+    .usage('<command> [options]')
+    .description('list, create, rotate and revoke the API keys of a running service')
+    .addHelpText('after', whichKey);
+
+  keys
+    .command('list')
+    .description('show all keys, oldest first')
+    .addOption(urlOption())
+    .addOption(jsonOption())
+    .action((options) => run(async (io) => (await import('./keys.ts')).list(options, io)));
+
+  keys
+    .command('create')
+    .description('create a key and print its token')
+    .addHelpText(
+      'after',
+      notes(
+        'The token is all that goes to standard output, so that KEY=$(signpost keys create --name shop --scope pets:read,pets:write) holds it.',
+      ),
+    )
+    .requiredOption('--name <name>', 'what the key is for')
+    .addOption(scopeOption().makeOptionMandatory())
+    .option(
+      '--expires <when>',
+      'in 90d, 12h, 30m or 45s, or at a time such as 2027-01-01T00:00:00Z',
+    )
+    .addOption(urlOption())
+    .addOption(jsonOption())
+    .action((options) => run(async (io) => (await import('./keys.ts')).create(options, io)));
+
+  defineForOneKey(keys, run);
+}
+
+/** The commands that are about one key. */
+function defineForOneKey(keys: Program, run: Run): void {
+  keys
+    .command('rotate')
+    .description('replace a key and print the token of the new one; both work for a while')
+    .argument('<id>', whichId)
+    .option('--grace <how long>', '24h, 30m, 7d, or 0 to end the old key at once', '24h')
+    .addOption(urlOption())
+    .addOption(jsonOption())
+    .action((id, options) =>
+      run(async (io) => (await import('./keys.ts')).rotate(id, options, io)),
+    );
+
+  keys
+    .command('revoke')
+    .description('end a key, everywhere within 5 seconds')
+    .argument('<id>', whichId)
+    .addOption(urlOption())
+    .action((id, options) =>
+      run(async (io) => (await import('./keys.ts')).revoke(id, options, io)),
+    );
+}
+
+const scopes = ['pets:read', 'pets:write', 'domains:read', 'domains:write', 'ops:read', 'admin'];
+
+/** The service reads them; completion offers those of this version. */
+function scopeOption() {
+  return new Option('--scope <scope>', 'what the key may do; several with commas, or again')
+    .choices(scopes)
+    .argParser<string[]>((list, before = []) => [
+      ...before,
+      ...list.split(',').map((one) => one.trim()),
+    ]);
+}
+
+const whichId = 'as list shows it, or with signpost_ before it';
+
+const whichKey = notes(
+  'The key to call with, one with the scope admin, is taken from SIGNPOST_API_KEY or API_KEY: arguments show in lists of processes.',
+  'Exit 0: done. Exit 2: bad usage, a refused request, or the service is unreachable.',
+);

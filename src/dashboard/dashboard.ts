@@ -20,7 +20,10 @@ import {
 } from './layout.ts';
 import { domainPages } from './pages/domain/page.ts';
 import { domainsPages } from './pages/domains.ts';
-import { opsPages } from './pages/ops/pages.ts';
+import { actionPages } from './pages/ops/actions.ts';
+import { watchedPage } from './pages/ops/domain.ts';
+import { findPage } from './pages/ops/find.ts';
+import { overviewPage } from './pages/ops/overview.ts';
 import { problemPage } from './pages/problem.ts';
 import { projectPages } from './pages/projects.ts';
 import { settingsPages } from './pages/settings.ts';
@@ -229,4 +232,13 @@ function shownAs(frame: Frame, page: Shown): RawResponse {
 function parts(target: string): { path: string; query: URLSearchParams } {
   const [path = '', query = ''] = target.split(/\?(.*)/s);
   return { path, query: new URLSearchParams(query) };
+}
+
+export function opsPages(): readonly PageRoute[] {
+  return [
+    { method: 'GET', path: '/ops', handle: overviewPage },
+    { method: 'GET', path: '/ops/domains', handle: findPage },
+    { method: 'GET', path: '/ops/domains/:domainId', handle: (asked) => watchedPage(asked) },
+    ...actionPages(),
+  ];
 }

@@ -1,9 +1,8 @@
 /** What every page has: the frame, the way back, signing out. */
 
-import { icon, pagePolicy } from '../http/page-head.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import type { Headers } from '../http/pipeline/route.ts';
-import { attribute, type Html, html } from '../net/html.ts';
+import { attribute, type Html, html, icon, pagePolicy } from '../net/html.ts';
 import type { Assets } from './assets.ts';
 import type { ApiClient } from './client.ts';
 import { offers, type Session } from './session.ts';

@@ -2,7 +2,7 @@
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
 import type { Diagnosis } from '../core/diagnosis/diagnosis.ts';
 import { diagnoseForAny } from '../core/diagnosis/diagnosis.ts';
-import { explain } from '../core/diagnosis/explain.ts';
+import { explain } from '../core/diagnosis/findings.ts';
 import type { Observation } from '../core/diagnosis/observation.ts';
 import { type HostnameResult, parseHostname } from '../core/names/hostname.ts';
 import { hostInPasted, toAsciiName, toUnicodeName } from '../core/names/idna.ts';

@@ -1,6 +1,5 @@
 /** An event as the API, its streams and webhooks show it. */
-import { explain } from '../core/diagnosis/explain.ts';
-import { type Finding, severities } from '../core/diagnosis/findings.ts';
+import { explain, type Finding, severities } from '../core/diagnosis/findings.ts';
 import type { EventRow } from '../db/events.ts';
 
 /** The Event of docs/api.md: findings in words, everything else as it was stored. */

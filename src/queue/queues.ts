@@ -3,11 +3,13 @@ import { type Job, type JobType, Queue } from 'bullmq';
 import {
   type AnyJob,
   type DomainJob,
+  type DomainQueue,
   domainQueues,
   type JobOf,
   jobId,
   type QueueName,
 } from '../core/operations/jobs.ts';
+import type { QuarantineStore } from '../db/domains/quarantine.ts';
 import type { QueueBackend } from './backend.ts';
 import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
 
@@ -263,4 +265,24 @@ function batches<T>(items: readonly T[]): T[][] {
 /** Takes a life's jobs out of every queue; those that a worker has end by themselves, fenced by their epoch. */
 export async function forgetJobs(queues: Queues, job: DomainJob): Promise<void> {
   for (const name of domainQueues) await queues.remove(name, job);
+}
+
+export type BringNow = (queue: DomainQueue, job: DomainJob) => Promise<void>;
+
+/**
+ * Runs a job now: one that waits for its time is woken, one that is missing is added, and one that was set aside is
+ * tried once more before its time; its next fault sets it aside again, for longer.
+ */
+export function createBringNow(deps: {
+  readonly queues: Pick<Queues, 'ensure' | 'promote'>;
+  readonly quarantine: Pick<QuarantineStore, 'endAt'>;
+  now(): Date;
+}): BringNow {
+  return async (queue, job) => {
+    const runAt = deps.now();
+    // First, or the reconciler would take the job for one that nobody wants.
+    const wasSetAside = await deps.quarantine.endAt(queue, jobId(job), runAt);
+    await deps.queues.ensure(queue, [{ job, runAt, ...(wasSetAside && { probation: true }) }]);
+    await deps.queues.promote(queue, job);
+  };
 }

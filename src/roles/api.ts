@@ -1,23 +1,34 @@
 /** The API role: what stands between a request and its route, and the port. */
 
+import { ladder, scaleOf } from '../core/life/ladder.ts';
 import { withDashboard } from '../dashboard/dashboard.ts';
 import { createApiKeyStore, createKeyUsageStore } from '../db/api-keys.ts';
+import { createWatchedDomainStore } from '../db/domains/watched-domains.ts';
 import { createTransact } from '../db/engine/transaction.ts';
+import { createEventFeedStore } from '../db/events.ts';
 import { createIdempotentAnswerStore } from '../db/idempotent-answers.ts';
-import { createAuthenticate, createIsSecret } from '../http/keys/auth.ts';
+import { createCheckFeed } from '../events/check-feed.ts';
+import { createFeed, sharePages } from '../events/feed.ts';
+import { createWatching } from '../events/watching.ts';
+import { type Authenticate, createAuthenticate, createIsSecret } from '../http/keys/auth.ts';
 import { createKeyUsage } from '../http/keys/key-usage.ts';
 import { openRateLimiters } from '../http/limits/rate-limit.ts';
 import { type Api, createApi } from '../http/pipeline/api.ts';
 import { createCors } from '../http/pipeline/cors.ts';
 import { createIdempotency } from '../http/pipeline/idempotency.ts';
+import {
+  createIsStillAuthorized,
+  createOpenStream,
+  createSlots,
+  defaultStreamLimits,
+  type OpenStream,
+} from '../http/routes/streams.ts';
 import { listen } from '../http/socket/server.ts';
 import { addressGroup, clientAddress, trustedProxies } from '../net/client-address.ts';
 import { createQueueBoard } from '../ops/queue-dashboard.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
-import type { Closing } from './closing.ts';
-import type { Parts } from './parts.ts';
+import type { Closing, Parts } from './parts.ts';
 import { routesOf } from './routes.ts';
-import { composeStreams } from './streams.ts';
 
 /** What the role is handed when its process starts. */
 export type Served = {
@@ -101,4 +112,44 @@ export async function startApi(
   closings.push((deadlineMs) => server.close(deadlineMs));
   const name = host.includes(':') ? `[${host}]` : host;
   return { api, address: `http://${name}:${server.address.port}` };
+}
+
+export type ComposedStreams = {
+  readonly open: OpenStream;
+  /** Asks and writes nothing more. */
+  close(): void;
+};
+
+export function composeStreams(
+  { config, database, log, now, queues }: Parts,
+  authenticate: Authenticate,
+): ComposedStreams {
+  const { lastNumbers, page } = createEventFeedStore(database);
+  const feed = createFeed({ lastNumbers, log });
+  const store = createWatchedDomainStore(database.prisma);
+  const checkFeed = createCheckFeed({ lastChecks: store.lastChecks, log });
+  const watching = createWatching({
+    store,
+    promote: (domain) => queues.promote('check-dns', domain),
+    now,
+    log,
+    checkEveryMs: ladder.watchedWaitMs * scaleOf(config.verifyWindowMs),
+  });
+  return {
+    open: createOpenStream({
+      feed,
+      checkFeed,
+      page: sharePages(page),
+      lastNumbers,
+      slots: createSlots(defaultStreamLimits),
+      watching,
+      isStillAuthorized: createIsStillAuthorized(authenticate),
+      log,
+    }),
+    close() {
+      feed.close();
+      checkFeed.close();
+      watching.close();
+    },
+  };
 }

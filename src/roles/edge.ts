@@ -8,8 +8,7 @@ import { createEdge, type Edge, type EdgePorts } from '../edge/edge.ts';
 import { upstreamReach } from '../edge/proxy/upstream.ts';
 import { keepCertificates } from '../edge/tls/secure-contexts.ts';
 import { trustedProxies } from '../net/client-address.ts';
-import type { Closing } from './closing.ts';
-import type { Parts } from './parts.ts';
+import type { Closing, Parts } from './parts.ts';
 
 export type StartedEdge = { readonly ports: EdgePorts; readonly notify: Edge['notify'] };
 

@@ -42,8 +42,13 @@ import { createWire, type Wire } from '../dns/wire/wire.ts';
 import { composeOwnAddresses, type OwnAddresses } from '../net/own-addresses.ts';
 import type { Metrics } from '../ops/metrics/metrics.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import { type BringNow, createBringNow } from '../queue/bring-now.ts';
-import { openQueues, type Queues, type SeenQueues } from '../queue/queues.ts';
+import {
+  type BringNow,
+  createBringNow,
+  openQueues,
+  type Queues,
+  type SeenQueues,
+} from '../queue/queues.ts';
 
 export type Clock = () => Date;
 
@@ -199,4 +204,13 @@ function createWake(queues: Queues): Parts['wake'] {
     const job = { domainId: domain.id, epoch: domain.epoch };
     for (const { queue, runAt } of followUps(domain)) await queues.enqueue(queue, [{ job, runAt }]);
   };
+}
+
+/** What ends a part of the process, within so many milliseconds. */
+export type Closing = (deadlineMs: number) => Promise<void>;
+
+/** In the opposite order, all within one deadline. */
+export async function closeAll(closings: readonly Closing[], deadlineMs: number): Promise<void> {
+  const end = Date.now() + deadlineMs;
+  for (const closing of closings.toReversed()) await closing(Math.max(0, end - Date.now()));
 }

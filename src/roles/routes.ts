@@ -3,7 +3,7 @@
 import { createApiKeyStore } from '../db/api-keys.ts';
 import { createDomainSettingsStore } from '../db/domains/domain-settings.ts';
 import type { DomainDetails, EndedEpoch } from '../db/domains/domains.ts';
-import { createIsHeld, findAttachedTarget } from '../db/domains/held-names.ts';
+import { createIsHeld, findAttachedTarget } from '../db/domains/domains.ts';
 import { createEventFeedStore, loadTimeline } from '../db/events.ts';
 import { readInstallation } from '../db/installation.ts';
 import { readEmptiest } from '../db/issuance/authority-budget.ts';

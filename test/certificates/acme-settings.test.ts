@@ -1,7 +1,7 @@
 /** Where an authority cannot be used as it is configured, the setting that is named is that authority's own. */
 import { expect, it } from 'vitest';
 import { createAccount } from '../../src/certificates/acme/account.ts';
-import { placeOrder } from '../../src/certificates/acme/new-order.ts';
+import { placeOrder } from '../../src/certificates/acme/acme-authority.ts';
 import type { AcmeSession } from '../../src/certificates/acme/session.ts';
 import { generateSigningKey } from '../../src/certificates/vault/keys.ts';
 

@@ -6,7 +6,7 @@ import {
   deriveSecrets,
 } from '../../src/certificates/vault/derived-secrets.ts';
 import { createVault } from '../../src/certificates/vault/vault.ts';
-import { explain } from '../../src/core/diagnosis/explain.ts';
+import { explain } from '../../src/core/diagnosis/findings.ts';
 import type { Answer } from '../../src/core/diagnosis/observation.ts';
 import { checkProof, type ProofSeen, proofRecordFor } from '../../src/core/names/proof.ts';
 

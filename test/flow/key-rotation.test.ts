@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runRotateKeys } from '../../src/cli/rotate-keys/rotate-keys.ts';
+import { runRotateKeys } from '../../src/cli/rotate-keys.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { createSessions } from '../../src/dashboard/session.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';

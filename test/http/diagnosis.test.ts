@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { diagnose } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import { recordFor } from '../../src/core/names/instructions.ts';
-import { findAttachedTarget } from '../../src/db/domains/held-names.ts';
+import { findAttachedTarget } from '../../src/db/domains/domains.ts';
 import type { DomainStatus } from '../../src/db/generated/enums.ts';
 import type { Asked, Examined } from '../../src/dns/examine.ts';
 import { diagnosisRoutes } from '../../src/http/routes/diagnosis.ts';

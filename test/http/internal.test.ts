@@ -1,7 +1,7 @@
 /** GET /internal/tls/ask: what an edge of another make is told about a name. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createIsHeld } from '../../src/db/domains/held-names.ts';
+import { createIsHeld } from '../../src/db/domains/domains.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import type { DomainStatus } from '../../src/db/generated/enums.ts';
 import { internalRoutes } from '../../src/http/routes/internal.ts';

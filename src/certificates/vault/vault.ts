@@ -7,7 +7,7 @@
  * take: the first one seals, all of them open (docs/decisions/0018-key-rotation.md).
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { sealedItem } from '../../core/certificates/sealed-item.ts';
+import { sealedItem } from '../../core/records.ts';
 import { certificateFault } from '../fault.ts';
 
 const { version: VERSION, headerBytes: HEADER_BYTES } = sealedItem;

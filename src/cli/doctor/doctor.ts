@@ -12,8 +12,8 @@ import { renderJson } from '../../net/json.ts';
 import { type Answer, connect, keyIn } from '../client.ts';
 import { done, failed, type Io, type Outcome, wrongUsage } from '../command.ts';
 import { createPaint, wantsColour } from '../layout.ts';
+import { validHostname } from '../marks.ts';
 import { withProgress } from '../progress.ts';
-import { validHostname } from '../valid-hostname.ts';
 import { renderReport } from './render.ts';
 import { readReport } from './shown.ts';
 

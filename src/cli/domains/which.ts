@@ -4,7 +4,7 @@ import { printable, shortList } from '../../core/names/printable.ts';
 import type { Call } from '../client.ts';
 import { failed, type Outcome, wrongUsage } from '../command.ts';
 import { plain } from '../layout.ts';
-import { validHostname } from '../valid-hostname.ts';
+import { validHostname } from '../marks.ts';
 import { type ProjectShown, shownProject, shownReading, understood } from './shown.ts';
 
 type Refused = { readonly ok: false; readonly refusal: Outcome };

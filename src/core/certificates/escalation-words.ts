@@ -3,8 +3,8 @@
  * what is set on the platform: an operator is told which setting, a customer that it is the operator's to do.
  */
 
-import { explain } from '../diagnosis/explain.ts';
 import type { Finding } from '../diagnosis/findings.ts';
+import { explain } from '../diagnosis/findings.ts';
 import { limitInWords } from './budget.ts';
 import {
   type EscalationCause,

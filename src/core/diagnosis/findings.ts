@@ -1,13 +1,15 @@
-/** What can be said about a customer's DNS: the families of findings put together. A new finding is no change here. */
+/** What can be said about a customer's DNS: the families of findings put together, and a finding in words. A new one is no change here. */
 import { type ApexFinding, apex } from './apex.ts';
 import { type BesideFinding, beside } from './beside.ts';
 import { type CaaFinding, caaFindings } from './caa/caa-findings.ts';
 import { type ClaimFinding, claims } from './claims.ts';
 import { type DelegationFinding, delegation } from './delegation.ts';
 import type { Actor, FamilyOf, FindingRule, Severity } from './finding.ts';
+import type { ExplainedHint } from './hints.ts';
 import { type PointingFinding, pointing } from './pointing.ts';
 import { type ReservedFinding, reserved } from './reserved.ts';
 import { type ServerFinding, servers } from './servers.ts';
+import type { Words } from './words.ts';
 import { type WorldFinding, world } from './world.ts';
 
 export type { Actor, Severity } from './finding.ts';
@@ -79,5 +81,30 @@ function tableOf<T>(
   // `codes` has every code, so the table does too.
   return Object.fromEntries(codes.map((code) => [code, read(families[code])])) as {
     readonly [C in FindingCode]: T;
+  };
+}
+
+/** Every text is a sentence or a short line, safe to show anywhere but in HTML without escaping. */
+export type Explanation = Words & {
+  readonly code: FindingCode;
+  readonly severity: Severity;
+  readonly actor: Actor;
+  /** The likely slips behind it; empty where none is known. */
+  readonly hints: readonly ExplainedHint[];
+};
+
+/** Puts a finding into words for the one who has to act. */
+export function explain(finding: Finding): Explanation {
+  return explainBy(finding.code, finding);
+}
+
+function explainBy<C extends FindingCode>(code: C, finding: FindingOf<C>): Explanation {
+  const { severity, actor, actorFor, explain, hints } = ruleOf(code);
+  return {
+    code,
+    severity,
+    actor: actorFor === undefined ? actor : actorFor(finding),
+    ...explain(finding),
+    hints: hints === undefined ? [] : hints(finding),
   };
 }

@@ -2,8 +2,7 @@
  * Where a domain stands, what happens next and when: the one line that the API, the pages and the command line all say.
  * Judged by what is stored; docs/lifecycle.md has the states themselves.
  */
-import { explain } from '../diagnosis/explain.ts';
-import { type Actor, type Finding, severities } from '../diagnosis/findings.ts';
+import { type Actor, explain, type Finding, severities } from '../diagnosis/findings.ts';
 import type { DomainStatus } from './lifecycle.ts';
 
 export type Summary = {

@@ -1,5 +1,4 @@
 /** Comfort: copying, menus that close, forms that are sent once, and how a host name that is typed is read. */
-import { say } from './spoken.ts';
 
 const COPIED_MS = 2_000;
 /** Our choice: what pauses a third of a second has typed a name, or is thinking. */
@@ -76,3 +75,11 @@ document.addEventListener('input', ({ target: field }) => {
   clearTimeout(waiting);
   waiting = setTimeout(() => void read(field.value), PAUSE_MS);
 });
+
+const place = document.getElementById('spoken');
+
+export function say(text: string): void {
+  if (place === null) return;
+  // The same words twice are news, too.
+  place.textContent = place.textContent === text ? `${text}\u00a0` : text;
+}

@@ -2,7 +2,6 @@
  * One stream for all windows of a browser that listen at the same path. Who holds the lock has the stream open and tells the
  * others (Web Locks, BroadcastChannel); where no connection is left for it, they look now and then until one is.
  */
-import { whenFree } from './connections.ts';
 import { refresh } from './refresh.ts';
 
 const [RETRY_MS_MIN, RETRY_MS_MAX] = [2_000, 60_000];
@@ -78,4 +77,43 @@ export function join(
     stream?.close();
     channel.close();
   };
+}
+
+/** Our choice: two are left for pages and what they ask for. */
+const STREAMS_MAX = 4;
+
+/** Our choice: so many windows side by side are seldom, and each look is a whole page. */
+const POLL_MS = 10_000;
+
+/** Opens once there is a connection for this window, which has it until the signal; until then it looks now and then. */
+export async function whenFree(
+  signal: AbortSignal,
+  open: () => void,
+  poll: () => void,
+): Promise<void> {
+  if (await hasOne(signal)) return open();
+  if (signal.aborted) return;
+  poll();
+  const timer = setTimeout(() => void whenFree(signal, open, poll), POLL_MS);
+  signal.addEventListener('abort', () => clearTimeout(timer));
+}
+
+async function hasOne(signal: AbortSignal): Promise<boolean> {
+  for (let number = 0; number < STREAMS_MAX; number += 1) {
+    if (await holds(`signpost connection ${number}`, signal)) return true;
+  }
+  return false;
+}
+
+function holds(name: string, signal: AbortSignal): Promise<boolean> {
+  return new Promise((settle, fail) => {
+    const use = (lock: Lock | null) => {
+      const isOurs = lock !== null && !signal.aborted;
+      settle(isOurs);
+      return isOurs
+        ? new Promise<void>((done) => signal.addEventListener('abort', () => done()))
+        : null;
+    };
+    navigator.locks.request(name, { ifAvailable: true }, use).catch(fail);
+  });
 }

@@ -1,6 +1,6 @@
 /**
  * The one writer of what a domain is: its state, epoch and times. `commit` writes a decision (src/core/life/decide.ts) and
- * `schedule` moves a time; check-statements.ts writes the same for many checks at once that moved nothing.
+ * `schedule` moves a time; checks.ts writes the same for many checks at once that moved nothing.
  */
 import type { Change } from '../../core/life/change.ts';
 import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';

@@ -142,7 +142,7 @@ async function takeFrom(tx: Tx, { domain, at }: Move, { id }: Row, proof: Proof)
   };
 }
 
-/** Of two domains, as a batch of checks locks them (check-statements.ts): otherwise the two would wait for each other. */
+/** Of two domains, as a batch of checks locks them (checks.ts): otherwise the two would wait for each other. */
 async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.$queryRaw`
     SELECT 1 FROM domain WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;

@@ -41,7 +41,7 @@ export function createWatchedDomainStore(prisma: PrismaClient): WatchedDomainSto
           ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)
         RETURNING id::text, epoch, last_checked_at AS "lastCheckedAt", next_check_at AS "nextCheckAt"`,
     lastChecks: (ids) =>
-      // xmin is the version of the row (src/db/domains/check-statements.ts).
+      // xmin is the version of the row (src/db/domains/checks.ts).
       prisma.$queryRaw<LastCheck[]>`
         SELECT domain.id::text, hostname, attempts, last_checked_at AS "lastCheckedAt",
           CASE status WHEN 'pending' THEN next_check_at ELSE recheck_at END AS "nextCheckAt",

@@ -1,6 +1,6 @@
 /** Every column that the vault sealed something for: how much of it, with which key, and how it is sealed anew. */
 import type pg from 'pg';
-import { sealedItem } from '../../core/certificates/sealed-item.ts';
+import { sealedItem } from '../../core/records.ts';
 
 export type SealedColumn = {
   /** For people, of one and of several. */

@@ -7,8 +7,8 @@ import type { WireAnswer } from '../wire/exchange.ts';
 import type { Question } from '../wire/message.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Wire } from '../wire/wire.ts';
-import { type CountQuestion, questionOutcome } from './question-outcome.ts';
 import { classifyRecursive, type Reply, untold } from './reply.ts';
+import { type CountQuestion, questionOutcome } from './throttle.ts';
 
 export type RecursiveAnswer = {
   /** The address of the server that answered, or of the first one that failed. */

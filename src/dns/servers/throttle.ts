@@ -6,7 +6,7 @@ import { getDomain } from 'tldts';
 import type { SocketAddress } from '../../config/config.ts';
 import { type Budget, isSpent } from '../wire/budget.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
-import type { Question } from '../wire/message.ts';
+import { type Question, rcodes } from '../wire/message.ts';
 import type { Wire } from '../wire/wire.ts';
 import { type Circuits, createCircuits, type Outcome } from './circuit-breaker.ts';
 import {
@@ -16,7 +16,6 @@ import {
   type OperatorRates,
   type Rate,
 } from './operator-rates.ts';
-import { type CountQuestion, questionOutcome } from './question-outcome.ts';
 import type { Reachability } from './reachability.ts';
 
 export type ThrottledOptions = {
@@ -208,3 +207,30 @@ function createPlaces(): Places {
     },
   };
 }
+
+export const questionOutcomes = ['answered', 'failed', 'timeout', 'not_sent'] as const;
+
+/**
+ * `failed`: SERVFAIL or REFUSED, which say nothing about the name. `timeout`: nobody was heard in time. `not_sent`: this
+ * machine could not send it.
+ */
+export type QuestionOutcome = (typeof questionOutcomes)[number];
+
+/** `operator`: the registrable domain of a name server's name, or `recursive` for the resolvers that we were told to ask. */
+export type CountQuestion = (operator: string, outcome: QuestionOutcome) => void;
+
+/** As it is counted. One that was cut off by our own budget was not answered in time, either. */
+export function questionOutcome(answer: WireAnswer): QuestionOutcome {
+  switch (answer.kind) {
+    case 'not_asked':
+      return 'not_sent';
+    case 'timeout':
+      return 'timeout';
+    case 'malformed':
+      return 'answered';
+    case 'response':
+      return failures.has(answer.message.rcode) ? 'failed' : 'answered';
+  }
+}
+
+const failures: ReadonlySet<number> = new Set([rcodes.SERVFAIL, rcodes.REFUSED]);

@@ -1,4 +1,5 @@
 /** A route is a value; a handler takes a parsed request and returns an answer, so both are called without a socket. */
+
 import { z } from 'zod';
 import { type ErrorCode, type Refusal, refuse } from './errors.ts';
 import type { ApiResponse } from './response.ts';

@@ -2,7 +2,7 @@
 import { isLocalAuthority } from '../../certificates/authorities/local.ts';
 import { browserWarning } from '../../core/certificates/browser-warning.ts';
 import { explainProblem } from '../../core/certificates/problem-words.ts';
-import { explain } from '../../core/diagnosis/explain.ts';
+import { explain } from '../../core/diagnosis/findings.ts';
 import { zoneServers } from '../../core/diagnosis/input.ts';
 import type { Observation } from '../../core/diagnosis/observation.ts';
 import { providerOf } from '../../core/diagnosis/providers.ts';

@@ -6,8 +6,7 @@ import {
   isEscalationCause,
   type Reader,
 } from '../../core/certificates/escalation-words.ts';
-import { explain } from '../../core/diagnosis/explain.ts';
-import { severities } from '../../core/diagnosis/findings.ts';
+import { explain, severities } from '../../core/diagnosis/findings.ts';
 import type { Escalation } from '../../core/records.ts';
 import { type EscalationRow, evidenceOf } from '../../db/issuance/escalations.ts';
 

@@ -1,7 +1,7 @@
 /** What the API says of a domain, as schemas: domain-view.ts makes it, and the OpenAPI document is made from them. */
 import { z } from 'zod';
 import { nextActions } from '../../core/certificates/escalation-words.ts';
-import { caaHintWords } from '../../core/diagnosis/caa/caa-words.ts';
+import { caaHintWords } from '../../core/diagnosis/caa/caa.ts';
 import { meanings, type Severity } from '../../core/diagnosis/findings.ts';
 import { type ExplainedHint, hintWords } from '../../core/diagnosis/hints.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';

@@ -1,6 +1,6 @@
 /** Every metric of one process in a registry of its own; docs/operations.md lists them, and a test holds it to that. */
 import { Registry } from 'prom-client';
-import type { CountQuestion } from '../../dns/servers/question-outcome.ts';
+import type { CountQuestion } from '../../dns/servers/throttle.ts';
 import { createInstallationMetrics, type ReadInstallation } from './installation.ts';
 import { createProcessMetrics, type ProcessMetrics, type Role } from './process.ts';
 import {

@@ -2,7 +2,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { type CountQuestion, questionOutcomes } from '../../dns/servers/question-outcome.ts';
+import { type CountQuestion, questionOutcomes } from '../../dns/servers/throttle.ts';
 
 /** `operationId`: undefined where the request found no route. */
 export type CountRequest = (

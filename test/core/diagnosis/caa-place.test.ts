@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import { explain } from '../../../src/core/diagnosis/explain.ts';
 import type { Finding } from '../../../src/core/diagnosis/findings.ts';
+import { explain } from '../../../src/core/diagnosis/findings.ts';
 import type { CaaLevel, Observation } from '../../../src/core/diagnosis/observation.ts';
 import {
   expectedFor,

@@ -1,7 +1,7 @@
 /** Words that must not lead anybody to break what works: mail, wildcards, other sites, names as they were typed. */
 import { describe, expect, it } from 'vitest';
-import { explain } from '../../../src/core/diagnosis/explain.ts';
 import type { Finding } from '../../../src/core/diagnosis/findings.ts';
+import { explain } from '../../../src/core/diagnosis/findings.ts';
 import { foreignName } from '../../../src/core/diagnosis/words.ts';
 import { reservedRange } from '../../../src/core/names/reserved-addresses.ts';
 import { about, apex, samples } from '../support/sample-findings.ts';

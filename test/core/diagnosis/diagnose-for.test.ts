@@ -1,7 +1,7 @@
 /** Where several certificate authorities may issue, CAA keeps back only what it forbids all of them. */
 import { describe, expect, it } from 'vitest';
 import { diagnoseForAny } from '../../../src/core/diagnosis/diagnosis.ts';
-import { explain } from '../../../src/core/diagnosis/explain.ts';
+import { explain } from '../../../src/core/diagnosis/findings.ts';
 import {
   expectedFor,
   nodata,

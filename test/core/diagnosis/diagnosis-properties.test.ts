@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import { explain } from '../../../src/core/diagnosis/explain.ts';
-import { severities } from '../../../src/core/diagnosis/findings.ts';
+import { explain, severities } from '../../../src/core/diagnosis/findings.ts';
 import {
   isConclusive,
   type Observation,

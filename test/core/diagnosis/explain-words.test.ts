@@ -1,7 +1,7 @@
 /** What findings say, word for word where a customer has to act by it. */
 import { describe, expect, it } from 'vitest';
-import { explain } from '../../../src/core/diagnosis/explain.ts';
 import type { Finding } from '../../../src/core/diagnosis/findings.ts';
+import { explain } from '../../../src/core/diagnosis/findings.ts';
 import { about, apex, hostname, samples, target } from '../support/sample-findings.ts';
 
 const missing: Finding = { code: 'record_missing', ...about, seen: 'nxdomain' };

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { explain } from '../../../src/core/diagnosis/explain.ts';
-import { actors, type Finding, severities } from '../../../src/core/diagnosis/findings.ts';
+import { actors, explain, type Finding, severities } from '../../../src/core/diagnosis/findings.ts';
 import {
   about,
   apex,

@@ -1,7 +1,7 @@
 /** A zone that is delegated below the registrable domain: the record goes into it, and its top is an apex. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import { explain } from '../../../src/core/diagnosis/explain.ts';
+import { explain } from '../../../src/core/diagnosis/findings.ts';
 import type { Delegation, Observation } from '../../../src/core/diagnosis/observation.ts';
 import {
   expectedFor,

@@ -1,7 +1,7 @@
 /** One row of the tables: a world, and the finding that a look at it must come to. */
 import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
-import { explain } from '../../../src/core/diagnosis/explain.ts';
 import type { Finding, FindingCode } from '../../../src/core/diagnosis/findings.ts';
+import { explain } from '../../../src/core/diagnosis/findings.ts';
 import type { HintCode } from '../../../src/core/diagnosis/hints.ts';
 import type { Verdict } from '../../../src/core/life/lifecycle.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';

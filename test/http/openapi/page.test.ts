@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { buildDocument } from '../../../src/http/openapi/document.ts';
 import type { OpenApiDocument } from '../../../src/http/openapi/model.ts';
 import { renderPages } from '../../../src/http/openapi/page/page.ts';
-import { prose } from '../../../src/http/openapi/page/prose.ts';
+import { prose } from '../../../src/http/openapi/page/schema-section.ts';
 import type { ApiResponse } from '../../../src/http/pipeline/response.ts';
 import { html, joined } from '../../../src/net/html.ts';
 import { everyRoute } from '../../support/every-route.ts';

@@ -5,9 +5,9 @@ import { type DiagnosisInput, unique } from '../input.ts';
 import { isSameName, type Outcome } from '../server-pointing.ts';
 import { foreign, foreignName, listed, outcomes, type Words } from '../words.ts';
 import type { CaaWarning } from './caa.ts';
+import { advice, caaHintWords } from './caa.ts';
 import type { CaaDenial, CaaHint } from './caa-set.ts';
 import { withoutParameters } from './caa-value.ts';
-import { advice, caaHintWords } from './caa-words.ts';
 
 /** What CAA records mean for our certificate. */
 export type CaaFinding =

@@ -1,5 +1,4 @@
 /** One domain: where it stands, what to do, the record, what each name server shows, the certificate, what happened. */
-
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { eventTypes } from '../../../http/schemas/events.ts';
 import { attribute, type Html, html } from '../../../net/html.ts';
@@ -13,6 +12,9 @@ import {
   type SignedInRequest,
 } from '../../layout.ts';
 import {
+  badge,
+  bothTimes,
+  fold,
   menu,
   part,
   refusal,
@@ -21,10 +23,10 @@ import {
   summaryText,
   whoActs,
 } from '../../parts/elements.ts';
+import { facts } from '../../parts/table.ts';
 import { apiPath, domainPath, projectPath } from '../../paths.ts';
 import { roleOf } from '../domains.ts';
 import { refusedPage } from '../problem.ts';
-import { certificateSection } from './certificate.ts';
 import { findingsSection, serversSection } from './findings.ts';
 import { isRecordThere, recordSection, steps } from './record.ts';
 import { removalPages } from './remove.ts';
@@ -153,3 +155,55 @@ const events: Page = async ({ api, params, query, headers }) => {
   const path = apiPath(`${projectPath(params['projectId'] ?? '')}/events${asked}`);
   return { kind: 'raw', response: await api.pass(path, headers['last-event-id']) };
 };
+
+const statuses = {
+  none: badge('quiet', 'None yet'),
+  ordering: badge('busy', 'Ordered'),
+  issued: badge('good', 'Issued'),
+  failed: badge('bad', 'Refused'),
+} as const;
+
+/** What a visitor meets that no finding tells of. */
+const problems: ReadonlySet<string> = new Set(['other_certificate', 'not_shown']);
+
+export function certificateSection({ certificate, escalation }: Domain, now: Date): Html {
+  const { status, issuer, issuedAt, expiresAt, nextAttemptAt, problem, browser } = certificate;
+  const inBrowser = ['In a browser', browser.summary] as const;
+  const hasProblem = problems.has(browser.state);
+  return html`<h2>Certificate</h2>
+${escalation === null ? null : escalationCard(escalation, now)}
+${facts([
+  ['State', statuses[status]],
+  expiresAt === null ? null : ['Valid until', bothTimes(expiresAt, now)],
+  ...(problem === null ? [] : refusalOf(problem)),
+  nextAttemptAt === null ? null : ['Next attempt', bothTimes(nextAttemptAt, now, 'to-come')],
+  hasProblem ? inBrowser : null,
+])}
+${fold(
+  'more-of-certificate',
+  hasProblem ? 'More about it' : 'More, and what a browser’s warning means',
+  facts([
+    issuer === null ? null : ['Issuer', issuer],
+    issuedAt === null ? null : ['Valid from', bothTimes(issuedAt, now)],
+    problem === null ? null : ['The refusal', `${problem.detail} (${problem.type})`],
+    hasProblem ? null : inBrowser,
+  ]),
+)}`;
+}
+
+function refusalOf({ summary, action }: NonNullable<Domain['certificate']['problem']>) {
+  return [
+    ['Why it was refused', summary],
+    ['What to do', action],
+  ] as const;
+}
+
+function escalationCard(escalation: NonNullable<Domain['escalation']>, now: Date): Html {
+  const { openedAt, summary, nextAction } = escalation;
+  return html`<article class="finding warns"><div class="finding-head"><h3>An operator was notified</h3>${badge('warning', 'Open')}</div>
+${facts([
+  ['Since', bothTimes(openedAt, now)],
+  ['Why', summary],
+  ['What happens next', nextAction],
+])}</article>`;
+}

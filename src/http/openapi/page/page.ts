@@ -1,7 +1,6 @@
 /** The pages below `/docs`: the OpenAPI document for people, rendered once. They read without a script. */
 
-import { type Html, html } from '../../../net/html.ts';
-import { icon } from '../../page-head.ts';
+import { type Html, html, icon } from '../../../net/html.ts';
 import { type OpenApiDocument, verbs } from '../model.ts';
 import {
   brokenAtSlashes,
@@ -9,9 +8,8 @@ import {
   operationSection,
   parameterRow,
 } from './operation-section.ts';
-import { prose, words } from './prose.ts';
 import { errorTable } from './responses-table.ts';
-import { referred, schemaSections } from './schema-section.ts';
+import { prose, referred, schemaSections, words } from './schema-section.ts';
 
 /** Every page by its path: `/docs`, what the operations have in common, and one page for the operations of each tag. */
 export function renderPages(document: OpenApiDocument): ReadonlyMap<string, string> {

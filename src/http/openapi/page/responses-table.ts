@@ -3,8 +3,7 @@
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { ErrorBody } from '../../pipeline/errors.ts';
 import type { OpenApiDocument, Operation, Response } from '../model.ts';
-import { words } from './prose.ts';
-import { referred, typeOf } from './schema-section.ts';
+import { referred, typeOf, words } from './schema-section.ts';
 
 /** A row for each status that is particular to the operation or that the interface document lists, and one for the rest. */
 export function responsesTable(operation: Operation, document: OpenApiDocument): Html {

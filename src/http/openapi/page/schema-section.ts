@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { JsonSchema } from '../model.ts';
-import { words } from './prose.ts';
 
 type Maybe = JsonSchema | boolean | undefined;
 
@@ -136,4 +135,28 @@ function valuesOf(values: readonly string[], schema: JsonSchema): Html {
     (value) => html`<dt>${value}<dd>${words(explained[value] ?? '')}
 `,
   )}</dl>`;
+}
+
+/** Blocks are parted by an empty line; a block whose lines begin with `- ` is a list. */
+export function prose(text: string): Html {
+  return joined(
+    text.split(/\n{2,}/).map((block) => {
+      const lines = block.split('\n');
+      return lines.every((line) => line.startsWith('- '))
+        ? html`<ul>${lines.map((line) => html`<li>${words(line.slice(2))}</li>`)}</ul>`
+        : html`<p>${words(block)}</p>`;
+    }),
+  );
+}
+
+/** One line: `code`, **strong**, *emphasised*. */
+export function words(text: string): Html {
+  return joined(
+    text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/).map((part) => {
+      if (/^`.+`$/s.test(part)) return html`<code>${part.slice(1, -1)}</code>`;
+      if (/^\*\*.+\*\*$/s.test(part)) return html`<strong>${part.slice(2, -2)}</strong>`;
+      if (/^\*.+\*$/s.test(part)) return html`<em>${part.slice(1, -1)}</em>`;
+      return part;
+    }),
+  );
 }

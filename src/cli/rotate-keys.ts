@@ -4,13 +4,13 @@
  */
 import { existsSync } from 'node:fs';
 import { pino } from 'pino';
-import { derivedSecretNames } from '../../certificates/vault/derived-secrets.ts';
-import { type OpenedVault, openVault } from '../../certificates/vault/open-vault.ts';
-import { type Resealed, reseal, sealedWithOthers, sumOf } from '../../certificates/vault/reseal.ts';
-import { type Config, loadConfig } from '../../config/config.ts';
-import { type Database, openDatabase } from '../../db/engine/client.ts';
-import { createSealedStore, inWords } from '../../db/issuance/sealed-columns.ts';
-import { done, failed, type Io, type Outcome, wrongUsage } from '../command.ts';
+import { derivedSecretNames } from '../certificates/vault/derived-secrets.ts';
+import { type OpenedVault, openVault } from '../certificates/vault/open-vault.ts';
+import { type Resealed, reseal, sealedWithOthers, sumOf } from '../certificates/vault/reseal.ts';
+import { type Config, loadConfig } from '../config/config.ts';
+import { type Database, openDatabase } from '../db/engine/client.ts';
+import { createSealedStore, inWords } from '../db/issuance/sealed-columns.ts';
+import { done, failed, type Io, type Outcome, wrongUsage } from './command.ts';
 
 /** Whatever else the environment holds is not read, be it right or wrong. */
 const relevant = /^(?:DATABASE_URL|DATA_DIR|KEY_ENCRYPTION_KEY)$/;

@@ -1,11 +1,37 @@
-/** What `signpost zone` goes by: the service's own variables, and what only its options can say. */
-import { type Config, loadConfig } from '../../config/config.ts';
+/** `signpost zone`: the records that the platform has to publish for its own name. Asks nobody. */
+
+import { type Config, loadConfig } from '../config/config.ts';
 import {
+  doubtsAbout,
+  inMasterFile,
   PLATFORM_DOMAIN_LENGTH_MAX,
   type PlatformZoneSettings,
-} from '../../core/names/platform-zone.ts';
-import { printable } from '../../core/names/printable.ts';
-import { type Io, type Outcome, wrongUsage } from '../command.ts';
+  platformZone,
+} from '../core/names/platform-zone.ts';
+import { printable } from '../core/names/printable.ts';
+import { done, type Io, type Outcome, wrongUsage } from './command.ts';
+
+/** Prints the records; what may not have been meant goes to the other output, and does not keep them back. */
+export async function runZone(
+  { json = false, ...given }: Given & { readonly json?: boolean },
+  io: Io,
+): Promise<Outcome> {
+  const read = settingsFrom(given, io.env);
+  if (!read.ok) return read.refusal;
+  io.out(json ? asJson(read.settings) : asText(read.settings));
+  if (!json) for (const doubt of doubtsAbout(read.settings)) io.err(`signpost: ${doubt}\n`);
+  return done;
+}
+
+function asText(settings: PlatformZoneSettings): string {
+  return `; For the zone that ${settings.platformDomain} is in: signpost zone\n${inMasterFile(platformZone(settings))}`;
+}
+
+function asJson(settings: PlatformZoneSettings): string {
+  const { platformDomain } = settings;
+  const shown = { platformDomain, records: platformZone(settings), doubts: doubtsAbout(settings) };
+  return `${JSON.stringify(shown, null, 2)}\n`;
+}
 
 export type Given = {
   readonly ttl?: string | undefined;
