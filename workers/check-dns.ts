@@ -1,5 +1,5 @@
 /**
- * pending → verified, or findings and the next check; failed when the window has ended.
+ * pending → verified, or findings and the next check; failed once the window is over.
  * Woken by: adding a domain, verify, its own ladder, the reconciler.
  * Reads: the domain; the DNS. Writes: findings, state, events, the time of the next check.
  * May run twice: the save holds only for the epoch and the attempt that were loaded.
@@ -17,28 +17,38 @@ import type { NewEscalation } from '../src/db/issuance/escalations.ts';
 import type { ResolveClaim } from './resolve-claim.ts';
 import { done, type JobResult, retryNow } from './running/job.ts';
 
+/** What a check needs of the process that it runs in. */
 export type CheckDnsDeps = {
+  /** Undefined where there is no such domain, or it was removed. */
   load(domainId: string): Promise<LoadedDomain | undefined>;
+  /** Where a few questions find the loaded observation unchanged, that very object may be the result. */
   observe(domain: LoadedDomain): Promise<Observation>;
+  /** What the observation means, for the authorities that may issue. */
   diagnose(domain: LoadedDomain, observation: Observation): Promise<Diagnosis>;
+  /** Writes a check in one transaction, unless somebody saved since the domain was loaded. */
   save(check: CheckSave): Promise<MoveResult>;
-  /** Whether the DNS says that a held name is this project's. */
+  /** Asks the DNS whether a held name is this project's. */
   readonly resolveClaim: ResolveClaim;
-  /** Makes sure that the jobs of the domain's present state exist. */
+  /** Makes sure that the jobs of the domain's present state exist; may be called again. */
   enqueueFollowUps(domain: { id: string; epoch: number }, next: NextWork): Promise<void>;
-  /** Of every check that was saved, for those who count. */
+  /** Called with every check that was saved, for the metrics. */
   countCheck?(check: SavedCheck): void;
+  /** The rules of a check at this time, with a jitter drawn for it. */
   rules(now: Date): CheckRules;
   now(): Date;
 };
 
-/** What the jobs of a domain follow from. */
+/** The part of a change that the domain's jobs follow from. */
 export type NextWork = Pick<Change, 'to' | 'nextCheckAt' | 'escalateAt'>;
 
+/** A check that was saved, and its verdict. */
 export type SavedCheck = Pick<CheckSave, 'domain' | 'observation' | 'outcome' | 'at'> &
   Pick<Diagnosis, 'verdict'>;
 
-/** Checks a pending domain's DNS once. */
+/**
+ * Checks the DNS of a pending domain once, and answers when the job runs next. Does nothing where the job is of another
+ * epoch. Faults of the database, the queue and the observer are thrown.
+ */
 export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobResult> {
   const domain = await deps.load(job.domainId);
   if (domain === undefined || domain.epoch !== job.epoch) return done;
@@ -69,14 +79,15 @@ async function diagnosed(
     : deps.diagnose(domain, observation);
 }
 
+/** An observation that is to be saved. */
 type Seen = Pick<CheckSave, 'domain' | 'observation' | 'provenAgainst'> & {
-  /** Of a domain that is served: its case, should the certificate have ended. */
+  /** Of a domain that is served: its escalation, should its certificate have expired. */
   escalationAtEnd?(): Promise<NewEscalation | undefined>;
 };
 
 /**
- * Judges and saves a check of a domain in any state, and makes sure of the jobs that follow from it; answers what came of
- * it, or null where somebody else saved first.
+ * Decides and saves a check of a domain in any state, and makes sure of the jobs that follow from it. Returns what came
+ * of it, or null where somebody else saved first and nothing was changed.
  */
 export async function saveCheck(
   deps: Omit<CheckDnsDeps, 'load' | 'observe' | 'diagnose'>,
@@ -90,6 +101,7 @@ export async function saveCheck(
   const escalation = ended ? await escalationAtEnd?.() : undefined;
   const saved = await deps.save({ ...seen, outcome, at, ...(escalation && { escalation }) });
   if (saved.kind === 'stale') return null;
+  // The DNS is asked whose the name is, and the check is saved again with the answer.
   if (saved.kind === 'held_elsewhere') {
     const provenAgainst = saved.holderProjectId;
     const claim = await deps.resolveClaim(domain, observation, provenAgainst);
@@ -105,7 +117,7 @@ export async function saveCheck(
   return outcome;
 }
 
-/** A worker died between the save and the follow-up: the run after it makes good. */
+/** A worker died between the save and the follow-up: this run adds the jobs that are missing. */
 async function resumeAfterMove(deps: CheckDnsDeps, domain: LoadedDomain): Promise<JobResult> {
   const { state, nextCheckAt, escalateAt } = domain;
   await deps.enqueueFollowUps(domain, { to: state, nextCheckAt, escalateAt });

@@ -1,6 +1,6 @@
 /**
  * pending → delivered, or the next attempt; failed after the last one, at a 410, or with its webhook.
- * Woken by: the relay, for each attempt anew: no job waits in the queue for its time, or for a place in a line.
+ * Woken by: the relay, for each attempt again: no job waits in the queue for its time, or for a place in a line.
  * Reads: the delivery with its webhook and its event. Writes: what came of the attempt; a webhook that is given up.
  * May run twice: the receiver gets the same webhook-id again, and the save holds only for the attempt that was loaded.
  */
@@ -8,23 +8,38 @@ import { type Answer, decideAttempt, type Verdict } from '../src/core/operations
 import type { DeliveryOutcome, LoadedDelivery } from '../src/db/delivery/deliveries.ts';
 import { done, type JobResult } from './running/job.ts';
 
+/** What an attempt needs of the process that it runs in. */
 export type DeliverWebhookDeps = {
+  /** Null where there is no such delivery. */
   load(deliveryId: string): Promise<LoadedDelivery | null>;
-  /** A place in the lines of the receiver and of the project; null where there is none. */
+  /**
+   * Takes a place in the lines of the receiver and of the project; the function that is returned gives both back. Null
+   * where one of them is full: then neither is taken.
+   */
   enterLines(delivery: LoadedDelivery): (() => void) | null;
+  /** Makes the attempt. Whatever the receiver or the network does is an answer. */
   send(delivery: LoadedDelivery, at: Date): Promise<Answer>;
+  /** Has the delivery wait until then, without an attempt counted. */
   putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
+  /** False where somebody saved first: then nothing was changed. */
   save(delivery: LoadedDelivery, outcome: DeliveryOutcome, at: Date): Promise<boolean>;
+  /** A laboratory's short window shortens the waits between attempts. */
   readonly windowMs: number;
-  /** 0 to 1. */
+  /** 0 to 1, drawn again by each call. */
   jitter(): number;
   now(): Date;
 };
 
-/** Our choice: soon enough not to be missed, and later than the queue takes to forget this job. */
+/**
+ * The wait of a delivery without a place: soon enough not to be missed, and later than the queue takes to forget this
+ * job. Our choice.
+ */
 const CROWDED_WAIT_MS = { least: 1_000, spread: 500 } as const;
 
-/** Tries a delivery once. */
+/**
+ * Tries a delivery once. Does nothing where it is no longer pending, or not this job's turn. The job is never put off:
+ * the relay makes a new one for each attempt.
+ */
 export async function deliverWebhook(
   deps: DeliverWebhookDeps,
   { deliveryId }: { readonly deliveryId: string },
@@ -68,7 +83,7 @@ async function save(
   outcome: DeliveryOutcome,
   now: Date,
 ): Promise<JobResult> {
-  // Somebody else saved first: what he wrote says how it goes on.
+  // Somebody else saved first: what they wrote says how it goes on.
   if (!(await deps.save(delivery, outcome, now))) return done;
   switch (outcome.kind) {
     case 'delivered':

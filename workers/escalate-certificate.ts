@@ -1,9 +1,10 @@
 /**
- * verified for 30 minutes without a certificate: what the interface document tells a person to do, done here.
- * Does the domain still verify? Does a CAA record forbid? Then a new attempt at once, and one open case.
- * Woken by: a delayed job from the moment of verification, itself while the case is open, the reconciler.
- * Reads: the domain, its orders, the DNS, the name's addresses. Writes: the case, or the way back to pending with it.
- * May run twice: one case is open at most, the same cause again is no news, and all of it holds for one epoch.
+ * verified for 30 minutes without a certificate: what the interface document tells a person to do, done here. Does the
+ * domain still verify? Does a CAA record forbid? Then a new attempt at once, and one open escalation.
+ * Woken by: a delayed job from the moment of verification, itself while the escalation is open, the reconciler.
+ * Reads: the domain, its orders, the DNS, the name's addresses. Writes: the escalation, or the way back to pending with
+ * it.
+ * May run twice: one escalation is open at most, the same cause again opens none, and all of it holds for one epoch.
  */
 
 import {
@@ -37,12 +38,15 @@ import { done, retryNow } from './running/job.ts';
 type EvidenceDeps = ChoiceDeps &
   Pick<IssueCertificateDeps, 'observe' | 'diagnose' | 'save' | 'enqueueFollowUps'>;
 
+/** What an escalation needs of the process that it runs in. */
 export type EscalateCertificateDeps = EvidenceDeps & {
+  /** Undefined where there is no such domain. */
   loadWork(domainId: string, now: Date): Promise<IssueWork | undefined>;
-  /** The open case, or null. */
+  /** The open escalation of a domain, or null. */
   loadOpen(domainId: string): Promise<OpenEscalation | null>;
   /** Asks each address of the name for a challenge; empty where no authority ever asks (the local one). */
   probe(hostname: string): Promise<readonly Probe[]>;
+  /** Opens the escalation, or brings the open one up to date, and stores when it is checked next. */
   openEscalation(
     domain: { id: string; epoch: number },
     escalation: NewEscalation,
@@ -56,7 +60,10 @@ export type EscalateCertificateDeps = EvidenceDeps & {
   logEscalation(domain: LoadedDomain, escalation: NewEscalation): void;
 };
 
-/** Opens the case of a domain that still has no certificate, or brings it up to date. */
+/**
+ * Opens the escalation of a domain that still has no certificate, or brings it up to date. Does nothing where the job is
+ * of another epoch or the domain is no longer verified.
+ */
 export async function escalateCertificate(
   deps: EscalateCertificateDeps,
   job: DomainJob,
@@ -81,6 +88,7 @@ export async function escalateCertificate(
   return keepEscalation(deps, { work, diagnosis, probes, open, quarantine, now });
 }
 
+/** The check that goes with the escalation. */
 type Check = {
   readonly domain: LoadedDomain;
   readonly observation: Observation;
@@ -88,7 +96,7 @@ type Check = {
   readonly at: Date;
 };
 
-/** The DNS has changed, or CAA forbids: back to pending, and the case with it or not at all. */
+/** The DNS has changed, or CAA forbids: back to pending, in one transaction with the escalation. */
 async function goBack(
   deps: EscalateCertificateDeps,
   check: Check,
@@ -103,6 +111,7 @@ async function goBack(
   return done;
 }
 
+/** Everything that the escalation rests on. */
 type Found = {
   readonly work: IssueWork;
   readonly diagnosis: DiagnosisForAny;
@@ -112,7 +121,7 @@ type Found = {
   readonly now: Date;
 };
 
-/** It stays verified: a new attempt where the case is new or its cause was put right, and another check later. */
+/** It stays verified: a new attempt where the escalation is new or its cause was repaired, and another check later. */
 async function keepEscalation(deps: EscalateCertificateDeps, found: Found): Promise<JobResult> {
   const { work, diagnosis, probes, open, quarantine, now } = found;
   const { domain, order } = work;

@@ -1,9 +1,11 @@
 /**
- * A served domain whose certificate has a fifth of its life left and is not renewed: one case for an operator, brought up
- * to date until the next certificate is stored. The old one is served meanwhile, and the domain stays what it is.
- * Woken by: the renewals' own job, after them, so that what has just been renewed is none. Reads: what is due, the orders,
- * the DNS, the name's addresses. Writes: the case, the time of its next check, and at news a renewal that is due at once.
- * May run twice: what is taken is leased, one case is open at most, and all of it holds for one certificate.
+ * A served domain whose certificate has a fifth of its life left and is not renewed: one escalation for an operator,
+ * brought up to date until the next certificate is stored. The old one is served meanwhile, and the domain stays what it
+ * is.
+ * Woken by: the renewals' own job, after them, so that what has just been renewed is none. Reads: what is due, the
+ * orders, the DNS, the name's addresses. Writes: the escalation, the time of its next check, and where something changed
+ * a renewal that is due at once.
+ * May run twice: what is taken is leased, one escalation is open at most, and all of it holds for one certificate.
  */
 
 import { mayWake, type NextAttempt, nextAttempt } from '../src/core/certificates/escalation.ts';
@@ -31,23 +33,28 @@ type Shared = Pick<
   'loadWork' | 'loadOpen' | 'observe' | 'diagnose' | 'probe' | 'logEscalation' | keyof ChoiceDeps
 >;
 
+/** What these escalations need of the process that they run in. */
 export type EscalateRenewalDeps = Shared & {
+  /** Live and drifted domains whose escalation is due to be opened or checked. */
   readonly due: DueDomains;
+  /** As for a first certificate; `wakes` makes the renewal due at once. */
   openEscalation(
     domain: Served,
     escalation: NewEscalation,
     times: { at: Date; againAt: Date; wakes: boolean },
   ): Promise<OpenResult>;
-  /** Plans the case of a domain that needs none yet. */
+  /** Stores when the escalation of a domain that needs none yet is due. */
   postponeEscalation(domain: Served, at: Date): Promise<void>;
   /** Why and until when the sweep of renewals leaves the domain alone; null where it does not. */
   findQuarantine(domainId: string): Promise<Quarantined | null>;
+  /** Called with a fault at one domain, which stops no other. */
   onFault(fault: unknown, domainId: string): void;
+  /** How many domains are checked at a time. */
   readonly atOnce: number;
 };
 
 const BATCH = 20;
-/** A check and a probe of each address take seconds; what was taken by a worker that died comes due after this. */
+/** A check and a probe of each address take seconds; what a dead worker took is due again after this. */
 const LEASE: UsualLease = { usualMs: 5 * 60_000, leastMs: 30_000 };
 
 /**
@@ -56,7 +63,10 @@ const LEASE: UsualLease = { usualMs: 5 * 60_000, leastMs: 30_000 };
  */
 const TURN_MS = 2 * 60_000;
 
-/** Opens the case of every served domain that is due for one, or brings it up to date, for a turn. */
+/**
+ * Opens the escalation of every served domain that is due for one, or brings it up to date, for about two minutes; what
+ * is left stays due. Rejects where the database or the queue is away.
+ */
 export async function escalateRenewals(
   deps: EscalateRenewalDeps,
   stop: AbortSignal,
@@ -102,7 +112,10 @@ async function escalate(deps: EscalateRenewalDeps, id: string): Promise<void> {
   if (result === 'opened') deps.logEscalation(domain, escalation);
 }
 
-/** Another run may have renewed it while this one's lease was over. Null: it is not served; what has ended is recheck-live's. */
+/**
+ * When the escalation is due: another run may have renewed the certificate while this one's lease was over. Null where
+ * the domain is not served; an expired certificate is for recheck-live.
+ */
 function plannedAt({ domain: { state }, usable }: IssueWork): Date | null {
   const served = state.status === 'live' || state.status === 'drifted';
   if (!served || usable === null || !usable.issuedAt || !usable.expiresAt) return null;
@@ -119,15 +132,16 @@ function planOf(deps: ChoiceDeps, work: OrderWork, quarantine: Quarantined | nul
   };
 }
 
+/** What `escalationAtEnd` reads and logs with. */
 export type EscalationAtEndDeps = Pick<
   EscalateRenewalDeps,
   'loadWork' | 'loadOpen' | 'logEscalation' | keyof ChoiceDeps
 >;
 
 /**
- * The case of a live domain whose certificate has ended, to be saved with the end itself: the open one, which can no longer
- * say that anything is served, or, where nobody was at work for the last fifth of a life, a new one. Undefined where the
- * domain was removed meanwhile.
+ * Returns the escalation of a live domain whose certificate has expired, to be saved with that event: the open one,
+ * which can no longer say that anything is served, or, where no worker ran for the last fifth of a life, a new one.
+ * Undefined where the domain was removed meanwhile. Writes nothing but the log.
  */
 export async function escalationAtEnd(
   deps: EscalationAtEndDeps,

@@ -30,42 +30,51 @@ import { done, type JobResult, retryNow } from './running/job.ts';
 /** The authority could not be asked or has not finished: the order stays open. `detail`: one line, for a person. */
 export type Unavailable = {
   readonly kind: 'unavailable';
+  /** When the authority asked us to come back; null where it did not say. */
   readonly retryAfter: Date | null;
   readonly detail: string;
-  /** It did answer, and is slow or busy. */
+  /** Set where it did answer, and is slow or busy. */
   readonly answered?: true;
 };
 
+/** What issuing needs of the process that it runs in. */
 export type IssueCertificateDeps = Omit<CheckDnsDeps, 'load' | 'diagnose'> &
   TakeUpDeps & {
-    /** For every authority that may be asked. */
+    /**
+     * What the observation means for every authority that may be asked: `forbidden` has the places of those that CAA
+     * forbids.
+     */
     diagnose(domain: LoadedDomain, observation: Observation): Promise<DiagnosisForAny>;
     readonly certificates: CertificateStore;
     /**
-     * Takes the order as far as it goes; stores each step through the callbacks first. `predecessor`: what it is to replace,
-     * if there is such a certificate.
+     * Takes the order as far as it goes; stores each step through the callbacks first. `predecessor`: the certificate
+     * that it is to replace, if there is one.
      */
     advance(
       order: Certificate,
       predecessor: Certificate | null,
     ): Promise<OrderResult | Unavailable>;
-    /** Looks what visitors are shown from now on; where another edge has the certificates, that is what `advance` does. */
+    /** Checks what visitors are shown from now on; where another edge has the certificates, `advance` does so. */
     readonly recordServedCertificate: RecordServedCertificate;
     /** Drops the escalation's job, which nobody needs any more. */
     forgetEscalation(domain: DomainJob): Promise<void>;
   };
 
-/** What an order needs, first or for a renewal. */
+/** What an order needs, the first one or a renewal. */
 export type ObtainDeps = TakeUpDeps &
   Pick<
     IssueCertificateDeps,
     'certificates' | 'advance' | 'recordServedCertificate' | 'forgetEscalation'
   >;
 
-/** A certificate from before is good enough while this much of its life is left. */
+/** A fraction of a life: a certificate from before is good enough while more than this is left. */
 const reusableShare = 1 / 3;
 
-/** Obtains the certificate of a verified domain. */
+/**
+ * Obtains the certificate of a verified domain, or reuses one that is good enough. Does nothing where the job is of
+ * another epoch or the domain is no longer verified. The DNS is checked first: where it has changed, the domain goes
+ * back to pending.
+ */
 export async function issueCertificate(
   deps: IssueCertificateDeps,
   job: DomainJob,
@@ -96,7 +105,7 @@ async function preflight(
   if (diagnosis.verdict === 'right') return { kind: 'right', forbidden: diagnosis.forbidden };
   const decided = decideCheck(domain, diagnosis, deps.rules(now));
   const at = nextAttemptAt(1, now, null);
-  // Could not tell: it stays verified, shows what is unknown, and looks again in a minute.
+  // Could not tell: it stays verified, shows what is unknown, and is checked again in a minute.
   const outcome = decided.kind === 'stayed' ? { ...decided, nextCheckAt: at } : decided;
   const result = await deps.save({ domain, observation, outcome, at: now });
   if (result.kind !== 'saved') return retryNow(now);
@@ -110,8 +119,9 @@ async function preflight(
 
 /**
  * Continues the open order of a domain whose DNS is right, or opens one where an authority allows it, and takes it as
- * far as it goes. Whatever comes of it is stored, with the time of the next attempt where there is to be one. `forbidden`:
- * the places of the authorities that CAA forbids.
+ * far as it goes. Whatever comes of it is stored, with the time of the next attempt where there is to be one.
+ * `forbidden`: the places of the authorities that CAA forbids. May be called again at any time: an open order is never
+ * doubled.
  */
 export async function obtain(
   deps: ObtainDeps,
@@ -120,7 +130,7 @@ export async function obtain(
 ): Promise<JobResult> {
   const work = { ...loaded, forbidden };
   const order = await takeUp(deps, work);
-  // Removed or verified anew since it was loaded.
+  // Removed or verified again since it was loaded.
   if (order === null) return done;
   if ('until' in order) {
     return postponed(deps, work.domain, order.until, order.note);
@@ -166,7 +176,7 @@ async function conclude(
   }
 }
 
-/** In a row are those of one kind: an authority that is slow today was not down since yesterday. */
+/** Setbacks in a row are those of one kind: an authority that is slow today was not down since yesterday. */
 function setbackOf(work: OrderWork, order: Certificate, result: Unavailable, at: Date): Setback {
   const { detail, retryAfter } = result;
   const answered = result.answered === true;
@@ -175,7 +185,10 @@ function setbackOf(work: OrderWork, order: Certificate, result: Unavailable, at:
   return { at, since, answered, detail, retryAfter };
 }
 
-/** What a renewal still finds shown is no news: an edge of another make renews its own certificate when it sees fit. */
+/**
+ * A certificate that a renewal still finds shown is not a new one: an edge of another make renews its own when it sees
+ * fit.
+ */
 function asNewCertificate(
   { now, rules }: ObtainDeps,
   { domain, usable }: IssueWork,
@@ -191,7 +204,10 @@ function asNewCertificate(
   return { kind: 'unavailable', detail, retryAfter, answered: true };
 }
 
-/** Afresh where verify was pressed meanwhile; a domain that waits for it no more, or not in this life, ends the job then. */
+/**
+ * Puts the order off. It runs again at once where verify was pressed meanwhile; where the domain no longer waits, or not
+ * in this epoch, the run after this one ends the job.
+ */
 async function postponed(
   { certificates, now }: ObtainDeps,
   domain: LoadedDomain,

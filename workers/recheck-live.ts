@@ -14,25 +14,33 @@ import { type CheckDnsDeps, saveCheck } from './check-dns.ts';
 import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
+/** What these checks need of the process that they run in. */
 export type RecheckLiveDeps = Omit<CheckDnsDeps, 'observe'> & {
+  /** Live, drifted and failed domains whose next check is due. */
   readonly due: DueDomains;
-  /** Where the loaded observation is found unchanged by a few questions, that very object is the result. */
+  /** Where a few questions find the loaded observation unchanged, that very object is the result. */
   observe(domain: LoadedDomain): Promise<Observation>;
+  /** Makes a full observation, whatever was loaded. */
   observeInFull(domain: LoadedDomain): Promise<Observation>;
-  /** The case of a domain whose certificate has ended (workers/escalate-renewal.ts). */
+  /** The escalation of a domain whose certificate has expired (workers/escalate-renewal.ts). */
   escalationAtEnd(domain: LoadedDomain, diagnosis: Diagnosis): Promise<NewEscalation | undefined>;
   /** What visitors are shown explains a warning, and moves nothing. */
   readonly recordServedCertificate: RecordServedCertificate;
+  /** Called with a fault at one domain, which stops no other. */
   onFault(fault: unknown, domainId: string): void;
+  /** How many domains are checked at a time. */
   readonly atOnce: number;
 };
 
 /** Some hundreds: one statement takes them, and a worker that is killed delays no more than these. */
 const BATCH = 200;
-/** A batch takes seconds; what was taken by a worker that died is checked after this. */
+/** A batch takes seconds; what a dead worker took is due again after this. */
 const LEASE: UsualLease = { usualMs: 2 * 60_000, leastMs: 20_000 };
 
-/** Checks every live, drifted and failed domain that is due. */
+/**
+ * Checks every live, drifted and failed domain that is due, until none is or `stop` is aborted; a check under way is
+ * finished. Rejects where the database or the queue is away.
+ */
 export async function recheckLive(deps: RecheckLiveDeps, stop: AbortSignal): Promise<JobResult> {
   const { due, atOnce, onFault } = deps;
   const lease = () => leaseNow(deps, LEASE);
@@ -56,8 +64,8 @@ function isSettled({ state: { status } }: LoadedDomain): boolean {
 }
 
 /**
- * Judged anew every time, also where nothing has changed: what was right is right again, and what missed misses again.
- * But a miss of a live domain is never decided by a light check.
+ * Diagnoses every time, also where nothing has changed: what was right is right again, and what missed misses again. But
+ * a miss of a live domain is never decided by a light check.
  */
 async function check(
   deps: RecheckLiveDeps,

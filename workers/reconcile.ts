@@ -1,9 +1,9 @@
 /**
- * Puts right what the queue has lost: the database is the truth, the queue only the alarm clock.
- * On a timer in every worker process, not in the queue, because it is the queue that it repairs; a turn in
- * the database lets one process do it. Jobs that are overdue are looked up one by one; where a queue holds more
- * or fewer than rows wait, and every third turn whatever it holds, the two are compared (workers/repair/compare-queue.ts). What looks wrong is checked once more, some
- * seconds later, before it is put right. A job that is set aside stays so until its time.
+ * Repairs what the queue has lost: the database is the truth, the queue only the alarm clock. On a timer in every worker
+ * process, not in the queue, because it is the queue that it repairs; a turn in the database lets one process do it.
+ * Jobs that are overdue are looked up one by one; where a queue holds more or fewer jobs than rows wait, and every third
+ * turn whatever it holds, the two are compared (workers/repair/compare-queue.ts). What seems wrong is checked once more,
+ * some seconds later, before it is repaired. A job that is set aside stays so until its time.
  */
 
 import { domainQueues, type QueueName, sweepQueues } from '../src/core/operations/jobs.ts';
@@ -17,32 +17,37 @@ import {
   unsuspicious,
 } from './repair/compare-queue.ts';
 
-/** What was put right. All 0 while nothing goes wrong, however late a busy queue is. */
+/** How many of each kind were repaired. All 0 while nothing goes wrong, however late a busy queue is. */
 export type Reconciled = { readonly [K in RepairKind]: number };
 
-/** How often one of the worker processes reconciles. */
+/** How often one of the worker processes reconciles, in ms. */
 export const RECONCILE_EVERY_MS = 20_000;
 /** A job may be this late (a busy queue, a worker's stalled job) before it counts as lost. */
 const GRACE_MS = 20_000;
-/** In a laboratory, whose turns come quickly. A busy machine is late there, too. */
+/** The same in a laboratory, whose turns come quickly. A busy machine is late there, too. */
 const GRACE_MS_MIN = 5_000;
+/** How many overdue jobs are read at a time; the next turn takes more. */
 const PAGE = 1_000;
-/** A second check comes a quarter of a turn after the first: 5 s, within which whoever was at work has finished. */
+/**
+ * The second check comes a quarter of a turn after the first, as a rule 5 s, within which whatever was under way has
+ * been saved.
+ */
 const CONFIRM_SHARE = 4;
 const CONFIRM_MS_MIN = 1_000;
 /** Once a minute: equal counts may hide a missing job beside an orphan. */
 const COMPARE_EVERY_TURNS = 3;
-/** Counts of a busy queue and of its rows are seldom of one moment; what is wrong stays wrong. */
+/** Counts of a busy queue and of its rows are seldom of one moment, so a difference counts only after this many counts. */
 const COUNTS = 3;
 const COUNT_PAUSE_MS = 200;
-/** Of a job that nobody wants any more nothing is left after this time. Our choice. */
+/** A note of quarantine that nobody asked about for so long is dropped. Our choice. */
 const FORGET_AFTER_MS = 30 * 24 * 3_600_000;
 
 const waitingQueues: readonly WaitingQueue[] = [...domainQueues, 'deliver-webhook'];
 
 /**
- * One turn; null where it is another process's. Once `stop` is aborted it begins nothing more, ends a pause, and answers
- * what it has put right until then; the next turn does the rest.
+ * Makes one turn and returns what was repaired; null where it is another process's turn. Once `stop` is aborted it
+ * begins nothing more, ends a pause, and returns what it has repaired until then; the next turn does the rest. Rejects
+ * where the queue or the database is away.
  */
 export async function reconcile(
   deps: ReconcileDeps,
@@ -80,11 +85,15 @@ export async function reconcile(
   return done;
 }
 
+/** Whether a turn found anything to repair. */
 export function repairedAny(done: Reconciled): boolean {
   return repairKinds.some((kind) => done[kind] > 0);
 }
 
-/** Sees to it that each sweep has its job, and that it does not sleep beyond its interval. */
+/**
+ * Makes sure that each sweep has its job, due within its interval, and returns how many were added or woken. May be
+ * called at any time.
+ */
 export async function ensureSweeps({
   queues,
   now,

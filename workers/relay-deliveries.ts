@@ -1,29 +1,30 @@
 /**
  * Gives the queue the deliveries that are due, a few of each webhook at a time: the backlog of a slow receiver waits in
- * PostgreSQL, where nobody stands behind it. On a timer in every worker process. Marked first and then given, because
- * a job may be over before a mark that came later; what is marked and lost is given again.
+ * PostgreSQL, where it holds up no other. On a timer in every worker process. Marked first and then given, because a job
+ * may be over before a mark that came later; what is marked and lost is given again.
  */
 import type { DeliveryTimes, Given } from '../src/db/delivery/delivery-times.ts';
 
+/** What a relay needs of the process that it runs in. */
 export type RelayDeliveriesDeps = DeliveryTimes & {
-  /** Adds the jobs that are not there. */
+  /** Adds the jobs that are not there, due at `at`. */
   enqueue(deliveries: readonly Given[], at: Date): Promise<void>;
-  /** Whether it is this caller's turn: true for one caller in `everyMs`. */
+  /** Whether it is this caller's turn: true for one caller in `everyMs` ms. */
   takeTurn(name: string, everyMs: number): Promise<boolean>;
-  /** How many deliveries of a webhook the queue holds. */
+  /** How many deliveries of one webhook the queue holds at most. */
   readonly inFlight: number;
-  /** A job that nobody has worked on for so long is lost. */
+  /** A job that nobody has worked on for so long is lost, and given again. */
   readonly lostAfterMs: number;
   pause(ms: number): Promise<void>;
   now(): Date;
 };
 
-/** One command to the queue carries as many. */
+/** How many deliveries one command to the queue carries. */
 const BATCH = 500;
 /** A receiver that answers at once gets its next ones at once, not at the next turn of the timer. */
 const ROUNDS = 5;
 const ROUND_MS = 90;
-/** docs/api.md publishes it. */
+/** How long a delivery that has ended is kept; docs/api.md publishes it. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 /**
  * PostgreSQL removed 80,000 rows a second on 2 cores, and a turn has one: what 1,300 attempts a second leave in a minute.
@@ -32,14 +33,15 @@ const KEPT_MS = 30 * 24 * 3_600_000;
  */
 const PRUNE_EVERY_MS = 60_000;
 const PRUNED_AT_ONCE = 5_000;
-/** Nothing is given meanwhile. */
+/** How long a turn prunes at most; nothing is given to the queue meanwhile. */
 const PRUNING_MS = 1_000;
-/** How often it looks for what was lost, and for what is left of webhooks that are off. */
+/** How many times within `lostAfterMs` it checks for what was lost, and for what is left of webhooks that are off. */
 const TEND_SHARE = 6;
 
 /**
- * The relay of one process: call it twice a second; answers how many deliveries it gave to the queue. Once `stop` is
- * aborted it begins no further round.
+ * Returns the relay of one process, which is called twice a second and resolves with how many deliveries it gave to the
+ * queue. Once `stop` is aborted it begins no further round. Rejects where the database or the queue is away; what the
+ * queue did not take waits on.
  */
 export function createRelay(deps: RelayDeliveriesDeps): (stop?: AbortSignal) => Promise<number> {
   let tendAt = 0;

@@ -1,6 +1,6 @@
 /**
- * The next certificate of a live domain: when the authority wants it, else a third of its life before the one that is served
- * ends.
+ * The next certificate of a live domain: when the authority wants it, else a third of its life before the served one
+ * expires.
  * Woken by: a job that comes again every few seconds. Reads: what is due, the open order, the DNS. Writes: each step of
  * the order, the new certificate beside the old one, which is served until then; the time of the next renewal.
  * May run twice: what is taken is leased, an open order is continued, and a renewal that has been made is not due.
@@ -16,26 +16,36 @@ import type { RecheckLiveDeps } from './recheck-live.ts';
 import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
+/** What renewals need of the process that they run in. */
 export type RenewCertificateDeps = IssueCertificateDeps &
   Pick<RecheckLiveDeps, 'escalationAtEnd'> & {
+    /** Live domains whose renewal is due. */
     readonly due: DueDomains;
+    /** Called with a fault at one domain, which stops no other. */
     onFault(fault: unknown, domainId: string): void;
+    /** How many orders are under way at a time. */
     readonly atOnce: number;
-    /** Shorter in tests. */
+    /** How long a turn takes at most; five minutes unless given. */
     readonly turnMs?: number;
   };
 
-/** An order takes seconds, and minutes at an authority that is busy; a worker that is killed holds up these and those under way. */
+/**
+ * An order takes seconds, and minutes at an authority that is busy; a worker that is killed delays these and those under
+ * way.
+ */
 const BATCH = 20;
-/** Longer than an order is followed for; what was taken by a worker that died is continued after this. */
+/** Longer than an order is followed for; what a dead worker took is continued after this. */
 const LEASE: UsualLease = { usualMs: 10 * 60_000, leastMs: 60_000 };
 /**
- * While an authority is away there may be no end of what is due: after this the cases have their turn
+ * While an authority is away there may be no end of what is due: after this the escalations have their turn
  * (workers/escalate-renewal.ts), and the renewals the next one. Our choice.
  */
 const TURN_MS = 5 * 60_000;
 
-/** Renews every certificate that is due, for a turn; again at once where that was not enough. */
+/**
+ * Renews every certificate that is due, for one turn. Answers `again` at once where the turn was too short, else `done`.
+ * Rejects where the database or the queue is away.
+ */
 export async function renewCertificate(
   deps: RenewCertificateDeps,
   stop: AbortSignal,
@@ -59,8 +69,8 @@ async function renew(deps: RenewCertificateDeps, id: string): Promise<void> {
 }
 
 /**
- * Another run may have renewed it while this one's lease was over, or the authority wants it later by now: then its time is
- * to come. Null: it is due, or on its way.
+ * When the renewal is due. Another run may have renewed it while this one's lease was over, or the authority wants it
+ * later by now: then that time is to come. Null: it is due, or its order is open.
  */
 function plannedAt({ now }: RenewCertificateDeps, { order, usable }: IssueWork): Date | null {
   const certificate = order === null ? usable && renewableOf(usable) : null;
@@ -69,8 +79,8 @@ function plannedAt({ now }: RenewCertificateDeps, { order, usable }: IssueWork):
 }
 
 /**
- * The check before the order. Where it is not right it counts as any check a live domain does, so that the customer is
- * told what keeps the next certificate back, and no order is placed: null. Else the places of the authorities that CAA
+ * The check before the order. Where the DNS is not right, it counts as any check of a live domain, so that the customer
+ * sees what keeps the next certificate back, and no order is placed: null. Else the places of the authorities that CAA
  * forbids.
  */
 async function checkFirst(

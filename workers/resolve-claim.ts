@@ -8,14 +8,15 @@ import { zoneBelow } from '../src/core/names/instructions.ts';
 import { checkProof, type Proof, proofNameOf, proofRecordFor } from '../src/core/names/proof.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 
+/** What a claim is resolved by. */
 export type ClaimDeps = {
   /** The value of the TXT record that proves a host name to be this project's. */
   proofFor(projectId: string, hostname: string): string;
-  /** The TXT records at a name, by each server of its zone, with what the check has left. */
+  /** The TXT records at a name, one answer for each server of its zone, paid from what the check has left. */
   lookupTexts(name: string, spentAlready: Observation['cost']): Promise<readonly Answer<string>[]>;
 };
 
-/** What counts in place of the check, or that the DNS has proven the claimant's control. */
+/** `held`: what counts in place of the check. `proven`: the DNS has proven the claimant's control. */
 export type Claim =
   | { readonly kind: 'proven' }
   | {
@@ -26,13 +27,20 @@ export type Claim =
       };
     };
 
+/**
+ * Says whether the domain's project has proven the name against its holder. Stores nothing. Never rejects for what the
+ * network does.
+ */
 export type ResolveClaim = (
   domain: LoadedDomain,
   observation: Observation,
   holderProjectId: string,
 ) => Promise<Claim>;
 
-/** Asks for the record that proves the claimant's control, and judges it. Never rejects for what the network does. */
+/**
+ * Asks for the record that proves the claimant's control, and resolves the claim by it. Never rejects for what the
+ * network does.
+ */
 export function createResolveClaim(deps: ClaimDeps): ResolveClaim {
   return async (domain, observation, holderProjectId) => {
     const proof = await lookupProof(deps, domain, observation, holderProjectId);
@@ -58,7 +66,7 @@ async function lookupProof(
   };
 }
 
-/** A check that could not tell takes back nothing of what an earlier one has found. */
+/** A check that could not tell takes back nothing that an earlier one has found. */
 function unlessUnknown(
   finding: FindingOf<'held_elsewhere'>,
   { findings }: LoadedDomain,

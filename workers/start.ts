@@ -32,41 +32,43 @@ import {
 import type { JobResult } from './running/job.ts';
 import { type Attempt, type Attempts, createAttempts, type RunDeps } from './running/run-job.ts';
 
+/** What the workers of a process are handed. */
 export type WorkerDeps = RunDeps & {
   readonly backend: QueueBackend;
-  /** By how much our clock differs from the database's; missing: nobody else has one. */
+  /** By how many ms our clock differs from the database's; missing where nobody else has a clock. */
   readonly clockSkewMs?: () => Promise<number>;
   readonly checkDns: CheckDnsDeps;
   readonly issueCertificate: IssueCertificateDeps;
   readonly escalateCertificate: EscalateCertificateDeps;
   /** Works through the domains that are due for a check, until none is. */
   recheckLive(stop: AbortSignal): Promise<JobResult>;
-  /** The same for certificates that are due for renewal, for a turn; the job's result is its own. */
+  /** Works through the certificates that are due for renewal, for a turn; the result is that of the job. */
   renewCertificate(stop: AbortSignal): Promise<JobResult>;
-  /** The same for those that should have been renewed; after the renewals, in their job, for a turn. */
+  /** Escalates renewals that are overdue, for a turn; after the renewals, in their job. */
   escalateRenewals(stop: AbortSignal): Promise<JobResult>;
   /** Asks the authorities when they want certificates renewed, for a turn; after both, in their job. */
   askRenewals(stop: AbortSignal): Promise<JobResult>;
-  /** How long after a sweep the next one begins. */
+  /** How many ms after a sweep the next one begins. */
   readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
   deliverWebhook(delivery: DeliveryJob): Promise<JobResult>;
-  /** Hands new deliveries to the queue; answers how many. */
+  /** Hands new deliveries to the queue and resolves with how many. */
   relayDeliveries(stop: AbortSignal): Promise<number>;
   readonly reconcile: ReconcileDeps;
   readonly reconcileEveryMs: number;
-  /** How many DNS looks one process has under way. */
+  /** How many DNS checks of pending domains one process has under way. */
   readonly checksAtOnce: number;
 };
 
+/** The workers of a process. */
 export type RunningWorkers = {
   /**
    * Begins nothing from now on, and lets what is under way finish for at most `deadlineMs`. What is cut off then is run
-   * again elsewhere, as if the process had been killed: no fault of it is logged, or counted.
+   * again elsewhere, as if the process had been killed: no fault of it is logged, or counted. Resolves by the deadline.
    */
   close(deadlineMs: number): Promise<void>;
 };
 
-/** A worker on whichever backend the storage calls for. What its jobs hold is parsed in stored-job.ts. */
+/** A worker on whichever backend the storage calls for. What its jobs hold is parsed in running/job.ts. */
 type AnyWorker = Worker<unknown, void, string, IQueueBackend, JobProgress, Record<string, never>>;
 type Run<N extends QueueName> = (job: JobOf<N>) => Promise<JobResult>;
 type Running = {
@@ -77,19 +79,23 @@ type Running = {
   readonly cutOff: AbortSignal;
 };
 
+/** For each job; an operator sees them. */
 const KEEP_LOG_LINES = 50;
-/** Says nothing but that the job was put back: one for all, because a stack trace for each check costs as much as judging it. */
+/** Says only that the job was put back. One for all, because a stack trace for each check costs as much as its diagnosis. */
 const delayed = new DelayedError();
 /** A customer sees an event this much later at most, and an idle database is asked twice a second. Our choice. */
 const RELAY_EVERY_MS = 500;
 /**
- * An attempt does nothing but wait for its receiver, 10 s at most, with a socket and some kilobytes; what it asks of the
- * database takes milliseconds. A project has at most 8 places (src/roles/webhooks.ts), so that 25 of them must have all
- * of theirs hang at once before a process has none left for the others. Our choice.
+ * An attempt only waits for its receiver, 10 s at most, with a socket and some kilobytes; what it asks of the database
+ * takes milliseconds. A project has at most 8 places (src/roles/webhooks.ts), so that 25 of them must have all of theirs
+ * hang at once before a process has none left for the others. Our choice.
  */
 const DELIVERIES_AT_ONCE = 200;
 
-/** Starts a worker for each queue, the reconciler's timer and the one that relays webhook deliveries. */
+/**
+ * Starts a worker for each queue, the reconciler's timer and the one that relays webhook deliveries. They take jobs
+ * after the first comparison of clocks, unless this process's is wrong. Returns at once.
+ */
 export function startWorkers(deps: WorkerDeps): RunningWorkers {
   const [stopping, cut] = [new AbortController(), new AbortController()];
   const { signal: cutOff } = cut;
@@ -174,7 +180,7 @@ async function unlessCutOff(cutOff: AbortSignal, work: Promise<void>): Promise<v
   await Promise.race([work, cut]).finally(() => cutOff.removeEventListener('abort', letGo));
 }
 
-/** What still runs when the process lets go of its storage meets faults that are none. */
+/** After the cut-off, what still runs meets faults only because the process lets go of its storage: they are not logged. */
 function logUntil(cutOff: AbortSignal, log: Logger, bindings: Bindings = {}): Logger {
   const child = log.child(bindings);
   cutOff.addEventListener('abort', () => {
@@ -231,8 +237,8 @@ async function settle(
 }
 
 /**
- * A timer and not a job: it has to run when the queue has lost everything. Not before the sweeps have `begun`, or the first
- * start of an installation would count them as lost.
+ * A timer and not a job: it has to run when the queue has lost everything. Not before the sweeps have `begun`, or the
+ * first start of an installation would count them as lost.
  */
 function startReconciler(
   { reconcile: deps, reconcileEveryMs, log }: WorkerDeps,

@@ -17,15 +17,16 @@ const codes = [
   'order_still_open',
 ] as const;
 
+/** One of the codes above; callers compare it, and never the message. */
 export type CertificateFaultCode = (typeof codes)[number];
 
-/** `retryAfter`: when the authority asked us to come back, where it said so. Messages never hold key material. */
+/** `retryAfter`: when the authority asked us to come back; null where it did not say. Messages never hold key material. */
 export type CertificateFault = Error & {
   readonly code: CertificateFaultCode;
   readonly retryAfter: Date | null;
 };
 
-/** Makes the error to throw; `cause` is for the log only. */
+/** Returns the error to throw; `cause` is for the log only. */
 export function certificateFault(
   code: CertificateFaultCode,
   message: string,
@@ -35,7 +36,7 @@ export function certificateFault(
   return Object.assign(error, { code, retryAfter });
 }
 
-/** Whether something caught is one of ours. */
+/** Whether something caught was made by `certificateFault`. */
 export function isCertificateFault(error: unknown): error is CertificateFault {
   if (!(error instanceof Error) || !('code' in error) || !('retryAfter' in error)) return false;
   const { code } = error;

@@ -2,18 +2,19 @@
 import { type KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { certificateFault } from './fault.ts';
 
+/** What is stored and shown of a certificate. */
 export type CertificateFacts = {
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** The issuer's common name, else its organisation. */
+  /** The issuer's common name, else its organization, else `unnamed`. */
   readonly issuer: string;
-  /** dNSName entries, lower case, without addresses and other kinds. */
+  /** The dNSName entries in lower case; addresses and other kinds are left out. */
   readonly hostnames: readonly string[];
 };
 
 /**
- * Reads the first certificate of a PEM chain (the leaf, RFC 8555, 9.1); throws `ca_answer_unreadable` where it or one
- * after it cannot be read, because TLS serves the chain whole or not at all.
+ * Reads the first certificate of a PEM chain (the leaf, RFC 8555, 9.1). Throws `ca_answer_unreadable` where it or one
+ * after it cannot be read, because TLS serves the chain whole or not at all. Checks no signature and no date.
  */
 export function readCertificate(chain: string): CertificateFacts {
   const [first = '', ...others] = chain.split(/(?=-----BEGIN )/).filter((part) => part.trim());
@@ -30,7 +31,7 @@ export function readCertificate(chain: string): CertificateFacts {
   };
 }
 
-/** Whether a chain's leaf is for this private key. */
+/** Whether a chain's leaf is for this private key. Throws `ca_answer_unreadable`. */
 export function isForKey(chain: string, key: KeyObject): boolean {
   return parse(chain).checkPrivateKey(key);
 }
@@ -54,8 +55,8 @@ function nameOf(distinguishedName: string): string {
 }
 
 /**
- * The library over Node's own WebCrypto, loaded at the first need: that takes some 150 ms, which neither a start nor a
- * process that makes no certificate has to wait for. Further calls cost nothing.
+ * Resolves with the library over Node's own WebCrypto, loaded by the first call: that takes some 150 ms, which neither a
+ * start nor a process that makes no certificate has to wait for. Further calls cost nothing.
  */
 export async function loadX509() {
   await import('reflect-metadata'); // first: tsyringe, below the library, does not load without it
@@ -64,4 +65,5 @@ export async function loadX509() {
   return x509;
 }
 
+/** The module of @peculiar/x509, as `loadX509` gives it. */
 export type X509Library = Awaited<ReturnType<typeof loadX509>>;

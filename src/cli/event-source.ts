@@ -1,31 +1,42 @@
-/** Server-sent events as the command line reads them (HTML Living Standard, 9.2.5 and 9.2.6), kept open across interruptions. */
+/**
+ * Server-sent events as the command line reads them (HTML Living Standard, 9.2.5 and 9.2.6), kept open across
+ * interruptions.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { parseJson } from '../net/json.ts';
 import type { Open, Opened } from './client.ts';
 
-/** `opened`: from now on nothing is missed; after an interruption, the events since the last one follow. */
+/**
+ * What happens to a stream. `opened`: from now on nothing is missed; after an interruption, the events since the last
+ * one follow. `alive`: a comment came, as one does every 15 s. `event`: `type` is its name and `data` its JSON, with
+ * whole numbers as bigints; null where it is none. `away`: the connection is gone or was not made, and is tried
+ * again. `refused`: the last message, after which nothing is tried.
+ */
 export type StreamMessage =
   | { readonly kind: 'opened' | 'alive' }
   | { readonly kind: 'event'; readonly type: string; readonly data: unknown }
   | { readonly kind: 'away' }
   | { readonly kind: 'refused'; readonly refusal: Extract<Opened, { ok: false }>['refusal'] };
 
-/** Three heartbeats of the service. */
+/** Three heartbeats of the service: a connection that says nothing for so long is given up. */
 const SILENCE_MS = 45_000;
+/** Between two tries, unless the service names another time (`retry:`), which counts up to RETRY_MS_MAX. */
 const RETRY_MS_DEFAULT = 2_000;
 const RETRY_MS_MAX = 30_000;
-/** Our choice: a service that restarts is back sooner. */
+/** Tries in a row that fail before it gives up. Our choice: a service that restarts is back sooner. */
 const TRIES_MAX = 60;
 /** More than any event has; whoever sends more is not Signpost. */
 const EVENT_LENGTH_MAX = 1_048_576;
 
+/** Where the stream is. `lastEventId`: the number of the newest event, null before the first one. */
 type Place = { lastEventId: string | null; retryMs: number };
 
 /**
- * Listens at a path until the signal ends it. Comes back by itself with the last number after an interruption, and gives up
- * with `refused` where the service does not want it or stays away. Interrupted before the first event it has no number, and
- * begins anew: `opened` is then the time to read what is followed.
+ * Listens at a path until the signal ends it, and never throws. Comes back by itself with the last number after an
+ * interruption, and gives up with `refused` where the service does not want it or 60 tries in a row fail. Interrupted
+ * before the first event it has no number and begins at the present: `opened` is then the time to read what is
+ * followed.
  */
 export async function* listen(
   open: Open,
@@ -69,6 +80,7 @@ async function* messagesIn(
   hangUp: () => void,
 ): AsyncGenerator<StreamMessage> {
   const timer = setTimeout(hangUp, SILENCE_MS);
+  // The parser calls back while it is fed; what it found is passed on after each chunk, in order.
   const parsed: StreamMessage[] = [];
   const parser = createParser({
     maxBufferSize: EVENT_LENGTH_MAX, // past it, the next chunk is refused

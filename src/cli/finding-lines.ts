@@ -7,7 +7,7 @@ import { actorWords, severityMarks } from './marks.ts';
 
 const beside = { indent: 2, labelWidth: 10 };
 
-/** What the page says elsewhere, or knows besides. */
+/** What of a finding the page shows elsewhere already, and what the page knows beside it. */
 export type Context = {
   /** The record of the table above as findings write it; null where there is no table. */
   readonly recordAbove: string | null;
@@ -15,7 +15,10 @@ export type Context = {
   readonly accountUntold: boolean;
 };
 
-/** Each finding; what is to be done is told once. */
+/**
+ * The lines of each finding, in the order given. An action, or the end of one, that an earlier finding has as well is
+ * written once; the later one refers to it by its code.
+ */
 export function findingSections(
   findings: readonly FindingShown[],
   context: Context,
@@ -27,6 +30,7 @@ export function findingSections(
   });
 }
 
+/** Only the doctor without the service has this doubt: it does not know our account. */
 const accountNote =
   'From here that account cannot be compared with ours, so it may be right. The service knows ours: ask it, without --target or with --url.';
 
@@ -70,9 +74,14 @@ function findingLines(
   ];
 }
 
+/**
+ * A finding as the command line reads it. Codes of findings and hints are any text, so that those of a later version
+ * are shown, too; severity and actor have to be known ones.
+ */
 export const shownFinding = finding.extend({
   code: z.string(),
   hints: z.array(z.object({ text: z.string() })),
 });
 
+/** A finding that `shownFinding` has read. */
 export type FindingShown = z.infer<typeof shownFinding>;

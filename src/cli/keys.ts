@@ -5,16 +5,17 @@ import { printable } from '../core/names/printable.ts';
 import { connect } from './client.ts';
 import { done, durationMs, failed, type Io, type Outcome, wrongUsage } from './command.ts';
 
-/** Where the service is, and whether its own answer is wanted. */
+/** `url`: where the service is, if not where client.ts finds it. `json`: its own answer is wanted. */
 type Common = { readonly url?: string; readonly json?: boolean };
 
 type Wanted = Common & {
   readonly name: string;
   readonly scope: readonly string[];
+  /** `90d`, or a time in RFC 3339; left out, the key has no end. */
   readonly expires?: string;
 };
 
-/** Creates a key and prints its token. */
+/** Creates a key. Only its token, or with `json` the API's answer, goes to standard output. */
 export async function create(
   { name, scope: scopes, expires, url, json = false }: Wanted,
   io: Io,
@@ -34,9 +35,13 @@ function timeOf(expires: string, now: Date): string | null {
   return ms === null ? null : new Date(now.getTime() + ms).toISOString();
 }
 
+/** `grace`: how long the old key still works, such as `24h`; `0` ends it at once. */
 type Replacement = Common & { readonly grace: string };
 
-/** Replaces a key and prints the token of the new one. */
+/**
+ * Replaces a key, given by its id or its prefix. Only the token of the new one, or with `json` the API's answer, goes
+ * to standard output.
+ */
 export async function rotate(
   typed: string,
   { grace, url, json = false }: Replacement,
@@ -55,7 +60,7 @@ export async function rotate(
   return showMinted(answer, json, io, `It replaces ${key.id}, which ${left}.\n`);
 }
 
-/** Ends a key. */
+/** Revokes a key, given by its id or its prefix. Prints nothing on standard output. */
 export async function revoke(typed: string, { url }: Common, io: Io): Promise<Outcome> {
   const key = keyIdOf(typed);
   if (!key.ok) return key.refusal;
@@ -99,7 +104,10 @@ function keyIdOf(argument: string): KeyId {
 
 const MAX_NAME_LENGTH = 40;
 
-/** Prints every key, oldest first. */
+/**
+ * Prints every key in a table, oldest first, or with `json` the API's answer. Tokens are not among what the API
+ * gives.
+ */
 export async function list(
   { url, json }: { readonly url?: string; readonly json?: boolean },
   io: Io,
@@ -154,6 +162,7 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${line(row)}\n`).join('');
 }
 
+/** What the command line reads of a key; what a later version adds is passed over. Times are RFC 3339. */
 const shownKey = z.object({
   id: z.string(),
   name: z.string(),
@@ -167,8 +176,13 @@ const shownKey = z.object({
 });
 type ShownKey = z.infer<typeof shownKey>;
 
+/**
+ * A key with its token, as the API answers where it makes one. An answer without the token, as a replayed one is,
+ * does not fit.
+ */
 export const shownMintedKey = shownKey.extend({ key: z.string() });
 
+/** The outcome where an answer of the service does not have the shape that this version expects. */
 export function notUnderstood(): Outcome {
   return failed('the service sent an answer this version doesn’t understand');
 }

@@ -2,23 +2,28 @@
 import { styleText } from 'node:util';
 import { printable } from '../core/names/printable.ts';
 
-/** What a page is made with. */
+/** What a page is made with. `columns`: its width in characters. */
 export type Page = { readonly columns: number; readonly paint: Paint };
 
 const COLUMNS_MIN = 60;
 const COLUMNS_MAX = 100;
 
-/** How wide a page is on a screen: neither so narrow that nothing fits nor so wide that nobody reads on. */
+/**
+ * The width of a page on a screen of this width: 60 to 100 characters. On a narrower screen its lines are broken by
+ * the terminal.
+ */
 export function columnsFor(screenColumns: number): number {
   return Math.min(COLUMNS_MAX, Math.max(COLUMNS_MIN, screenColumns));
 }
 
-/** A title and what stands below it; nothing at all where there is nothing to say. */
+/** The title with the lines below it; empty where there are no lines. */
 export function titled(title: string, lines: readonly string[], page: Page): readonly string[] {
   return lines.length === 0 ? [] : [page.paint('bold', title), ...lines];
 }
 
-/** The sections that have something to say, an empty line between them, lines ended. */
+/**
+ * The sections that have lines, an empty line between them and every line ended; an empty string where none has any.
+ */
 export function sectioned(sections: readonly (readonly string[])[]): string {
   return sections
     .filter((lines) => lines.length > 0)
@@ -29,7 +34,7 @@ export function sectioned(sections: readonly (readonly string[])[]): string {
 /** A record or a name in full, yet no page-filling value of a hostile zone. */
 const FOREIGN_LENGTH_MAX = 300;
 
-/** Foreign text, fit to be printed: one line, nothing that steers a terminal. */
+/** Foreign text, fit to be printed: one line of at most 300 characters, what steers a terminal written as `\u{…}`. */
 export function plain(text: string): string {
   return printable(text, FOREIGN_LENGTH_MAX);
 }
@@ -37,12 +42,15 @@ export function plain(text: string): string {
 /** More than any sentence of a finding has, with what it quotes. */
 const SENTENCE_LENGTH_MAX = 2_000;
 
-/** A sentence of a service, fit to be printed like foreign text. */
+/** A sentence of a service, fit to be printed like foreign text, at most 2,000 characters of it. */
 export function plainSentence(text: string): string {
   return printable(text, SENTENCE_LENGTH_MAX);
 }
 
-/** The text in lines of at most `width`, broken at spaces; a longer word, which may be a name, stays whole. */
+/**
+ * The text in lines of at most `width` characters, broken at spaces; a longer word, which may be a name, stays whole.
+ * At least one line, which is empty for an empty text.
+ */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';
@@ -57,7 +65,10 @@ export function wrapped(text: string, width: number): readonly string[] {
   return [...lines, line];
 }
 
-/** A label, and the text beside it, wrapped under its own beginning; below it where the label leaves no two spaces. */
+/**
+ * The label, and the text beside it, wrapped under its own beginning; below the label where that leaves no two
+ * spaces. `labelWidth` counts the spaces behind the label, and `indent` those before it.
+ */
 export function labelled(
   label: string,
   text: string,
@@ -82,9 +93,13 @@ export function cut(text: string, width: number): string {
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
 }
 
+/** One cell of a table. `right`: flush right, for numbers. */
 export type Cell = { readonly text: string; readonly style?: Style; readonly right?: boolean };
 
-/** Rows in columns that are as wide as their widest cell; the first row is the heading. Two spaces between. */
+/**
+ * Rows in columns that are as wide as their widest cell, two spaces between them and `indent` before them; a row may
+ * have fewer cells. The first row is the heading. Lines are not held to any width.
+ */
 export function table(rows: readonly (readonly Cell[])[], indent: number, paint: Paint): string[] {
   const count = Math.max(...rows.map((row) => row.length));
   const widths = Array.from({ length: count }, (_, at) =>
@@ -100,6 +115,7 @@ export function table(rows: readonly (readonly Cell[])[], indent: number, paint:
   });
 }
 
+/** How many columns a text takes: one for each code point, which is too few for characters of double width. */
 export function lengthOf(text: string): number {
   return [...text].length;
 }
@@ -107,17 +123,20 @@ export function lengthOf(text: string): number {
 /** Colours of a terminal. What they say, a symbol or a word says too. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue';
 
-/** Text in a style; the text itself must be fit to print. */
+/** Returns the text in a style. The text must be fit to be printed: nothing in it is escaped. */
 export type Paint = (style: Style, text: string) => string;
 
-/** Paints, or leaves everything as it is. */
+/** Paints with the escape sequences of terminals, or returns every text as it is. An empty text stays empty. */
 export function createPaint(colour: boolean): Paint {
   if (!colour) return (_style, text) => text;
   // Where it goes is known already, and need not be this process's own output.
   return (style, text) => (text === '' ? '' : styleText(style, text, { validateStream: false }));
 }
 
-/** Whether to paint at all: for a person, who has not asked for none (https://no-color.org). */
+/**
+ * Whether to paint at all: on a terminal that knows colours, for a person who has not asked for none (NO_COLOR,
+ * https://no-color.org).
+ */
 export function wantsColour(
   env: Readonly<Record<string, string | undefined>>,
   isScreen: boolean,

@@ -7,7 +7,10 @@ import { done, type Io, jsonOption, notes, type Program, type Run, urlOption } f
 import { defineDomains } from './domains/command.ts';
 import { columnsFor, createPaint, wantsColour } from './layout.ts';
 
-/** `settle` gets the outcome of the one command that runs. Mistakes of whoever typed are thrown, as CommanderError. */
+/**
+ * Returns the program with every command defined. `settle` gets the outcome of the one command that runs, and is not
+ * called for help, a version or a mistake. Mistakes of whoever typed are thrown by `parseAsync`, as CommanderError.
+ */
 export function createProgram(
   io: Io,
   settle: (outcome: Awaited<ReturnType<Act>>) => void,
@@ -65,6 +68,7 @@ function version(): string {
 /** Between two acts, ms: long enough to read one. A pipe does not read along. */
 const PAUSE_MS = 2_000;
 
+/** `run` must leave the .env file alone: the demo's service has a configuration of its own. */
 function defineDemo(program: Program, run: Run): void {
   program
     .command('demo')
@@ -89,6 +93,7 @@ function defineDemo(program: Program, run: Run): void {
     );
 }
 
+/** Checks from here or asks the service, by whether there is a target. */
 function defineDoctor(program: Program, run: Run): void {
   program
     .command('doctor')
@@ -116,6 +121,7 @@ function defineDoctor(program: Program, run: Run): void {
     );
 }
 
+/** Works on the database directly, so it has neither `--url` nor `--json`. */
 function defineRotateKeys(program: Program, run: Run): void {
   program
     .command('rotate-keys')
@@ -164,6 +170,7 @@ function defineZone(program: Program, run: Run): void {
     );
 }
 
+/** `keys` alone does nothing: whoever calls it is shown its commands. */
 function defineKeys(program: Program, run: Run): void {
   const keys = program
     .command('keys')

@@ -3,13 +3,18 @@ import { printable } from '../core/names/printable.ts';
 import type { Io } from './command.ts';
 import { cut } from './layout.ts';
 
+/**
+ * A line that says what is going on, and lines that stay. Where the screen cannot rewrite a line, only those are
+ * printed.
+ */
 export type Progress = {
-  /** The line that is rewritten; nothing where it cannot be. */
+  /** Rewrites the line, cut to the width of the screen; what is not fit to be printed in it is escaped. */
   readonly show: (line: string) => void;
   /** Lines that stay, in order, above that one; fit to be printed. */
   readonly say: (...lines: readonly string[]) => void;
 };
 
+/** More than any screen is wide. */
 const LINE_LENGTH_MAX = 1_000;
 /** ECMA-48, 8.3.41: erases the line. */
 const ERASE = '\r\u001b[K';
@@ -21,7 +26,10 @@ type Wait = {
   readonly farewell?: string;
 };
 
-/** Acts, with a line on a screen meanwhile; the line is gone afterwards, after Ctrl-C too. */
+/**
+ * Acts, with a line on standard error meanwhile, which is gone afterwards, after Ctrl-C too. Returns what `act`
+ * returns and rejects with what it rejects with. Ctrl-C does not stop `act`: it ends the process.
+ */
 export async function withProgress<T>(
   { line, farewell }: Wait,
   { err, screen, env, interruptions }: Pick<Io, 'err' | 'screen' | 'env' | 'interruptions'>,

@@ -2,22 +2,30 @@
 import { toUnicodeName } from '../core/names/idna.ts';
 import { type Page, plain, table, wrapped } from './layout.ts';
 
-/** What is shown of it; `provider` where it is known who runs the zone. */
+/** A record and who runs its zone, as both the API's domains and its diagnoses have them. */
 export type RecordShown = {
   readonly record: {
     readonly type: 'CNAME' | 'ALIAS';
+    /** Relative to the zone; `@` for the zone itself. */
     readonly name: string;
     readonly value: string;
+    /** In seconds. */
     readonly ttl: bigint;
   };
+  /** Null: who runs the zone is unknown. */
   readonly provider: {
     readonly name: string;
+    /** What the provider calls an ALIAS; null: it has none that we know of. */
     readonly apex: string | null;
+    /** A sentence: where records are entered. */
     readonly where: string;
   } | null;
 };
 
-/** Never cut: this is what people copy. */
+/**
+ * A table of the record, and below it what the provider calls it and where it is entered. Names and values are never
+ * cut, because people copy them: the table may be wider than the page.
+ */
 export function recordLinesOf({ record, provider }: RecordShown, page: Page): readonly string[] {
   const { type, name, value, ttl } = record;
   const isApex = type === 'ALIAS';
@@ -35,12 +43,18 @@ export function recordLinesOf({ record, provider }: RecordShown, page: Page): re
   ];
 }
 
-/** As findings write it (core/diagnosis/words.ts), less what they add for an apex. */
+/**
+ * The record in the words in which findings expect it (core/diagnosis/words.ts), without what they add for an apex.
+ * It is not made fit to be printed.
+ */
 export function recordAsWritten({ type, name, value, ttl }: RecordShown['record']): string {
   return `${type} ${name} → ${value}, TTL ${ttl}`;
 }
 
-/** `xn--bcher-kva (bücher)`: forms of providers want the one or the other. */
+/**
+ * The name, and in brackets how people read it where that differs: `xn--bcher-kva (bücher)`. Forms of providers want
+ * the one or the other. Fit to be printed.
+ */
 export function spelt(name: string): string {
   const unicode = toUnicodeName(name);
   return unicode === name ? plain(name) : `${plain(name)} (${plain(unicode)})`;

@@ -1,6 +1,6 @@
 /**
- * `signpost rotate-keys`: seals everything anew that was sealed with another key than the first. No client of the API, as
- * `signpost keys` is: it takes minutes, and goes by the keys of its own environment.
+ * `signpost rotate-keys`: seals everything again that was sealed with another key than the first. Unlike `signpost
+ * keys` it is no client of the API: it takes minutes, and goes by the keys and the database of its own environment.
  */
 import { existsSync } from 'node:fs';
 import { pino } from 'pino';
@@ -14,11 +14,16 @@ import { done, failed, type Io, type Outcome, wrongUsage } from './command.ts';
 
 /** Whatever else the environment holds is not read, be it right or wrong. */
 const relevant = /^(?:DATABASE_URL|DATA_DIR|KEY_ENCRYPTION_KEY)$/;
-/** Between two lines of progress. */
+/** How many rows are sealed between two lines of progress. */
 const ROWS_A_LINE = 5_000;
+/** How many damaged rows are named. */
 const SHOWN_ROWS_MAX = 10;
 
-/** What was done goes to standard output, how far it is to the other one. Never shows a key. */
+/**
+ * Reseals all that is stored, or with `check` counts by which key it is sealed. The result goes to standard output,
+ * progress to standard error; keys are never shown. May be stopped at any moment and run again. Never rejects for
+ * what the storage does: that is `failed`.
+ */
 export async function runRotateKeys(
   { check: isCheck = false }: { readonly check?: boolean },
   io: Io,

@@ -5,8 +5,9 @@ import { done, type Io, type Outcome, type Program, wrongUsage } from './command
 import { createProgram } from './program.ts';
 
 /**
- * Runs a command and gives its exit code: 0; 1 where it was found out that the answer is no; 2 where it was not understood
- * or was refused, or the answer could not be found out. Never rejects.
+ * Runs a command and returns its exit code: 0 where it worked; 1 where it was found out that the answer is no; 2
+ * where the command was not understood or was refused, or the answer could not be found out. `args` are those after
+ * the program's name. Prints why it is 2 on standard error, in one line. Never rejects.
  */
 export async function runSignpost(args: readonly string[], io: Io): Promise<number> {
   let outcome: Outcome = done;
@@ -64,11 +65,15 @@ const exitCodes: Readonly<Record<Outcome['kind'], number>> = {
   wrong_usage: 2,
 };
 
-/** Says what broke in one line, without a stack, and gives the exit code with which nobody takes it for an answer. */
+/**
+ * Prints what broke in one line, without a stack, and returns the exit code: 2, or 1 for the demo. Prints nothing
+ * where the reader of the output has gone (EPIPE).
+ */
 export function sayFault(fault: unknown, [name]: readonly string[], { err }: Io): number {
   // Whoever read along has gone, as `| head` does: there is nobody to tell.
   const isGone = fault instanceof Error && 'code' in fault && fault.code === 'EPIPE';
   if (!isGone) err(`signpost: ${fault instanceof Error ? fault.message : String(fault)}\n`);
-  // A fault of ours is no word about what was asked; the demo, which asks nothing, has it for a no.
+  // Exit code 1 is an answer about what was checked, and a fault is none. The demo checks nothing: there 1 says that
+  // the domain did not go live.
   return name === 'demo' ? 1 : 2;
 }

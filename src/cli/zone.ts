@@ -11,7 +11,10 @@ import {
 import { printable } from '../core/names/printable.ts';
 import { done, type Io, type Outcome, wrongUsage } from './command.ts';
 
-/** Prints the records; what may not have been meant goes to the other output, and does not keep them back. */
+/**
+ * Prints the records, as lines of a zone file or as JSON. What may not have been meant goes to standard error, or
+ * into the JSON, and keeps nothing back. Reads the environment alone: no server is asked.
+ */
 export async function runZone(
   { json = false, ...given }: Given & { readonly json?: boolean },
   io: Io,
@@ -33,12 +36,17 @@ function asJson(settings: PlatformZoneSettings): string {
   return `${JSON.stringify(shown, null, 2)}\n`;
 }
 
+/** The options of the command as they were typed; undefined for those that were not. */
 export type Given = {
+  /** In seconds. */
   readonly ttl?: string | undefined;
+  /** The URL of our account at the certificate authority (RFC 8657, 3). */
   readonly accounturi?: string | undefined;
+  /** Methods with commas between them. */
   readonly validationmethods?: string | undefined;
 };
 
+/** What the records are made of, or what is missing or wrong. */
 export type Settings =
   | { readonly ok: true; readonly settings: PlatformZoneSettings }
   | { readonly ok: false; readonly refusal: Outcome };
@@ -46,16 +54,22 @@ export type Settings =
 /** The one that the service proves names by. */
 type Method = Config['acme']['challenge'];
 
-/** Our choice: short enough to move within minutes, and every resolver keeps to it. */
+/**
+ * The TTL of every record, in seconds. Our choice: short enough to move within minutes, and every resolver keeps to
+ * it.
+ */
 export const TTL_SECONDS_DEFAULT = 300;
-/** A day: with a longer one nobody could move. */
+/** A day: with a longer one the platform could hardly move. */
 const TTL_SECONDS_MAX = 86_400;
 
 /** Whatever else the environment holds is not read, be it right or wrong. */
 const relevant =
   /^(?:PLATFORM_|ACME_(?:CONTACT|CHALLENGE)$|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
 
-/** Everything that is wrong is named at once. */
+/**
+ * Reads the options and those of the service's variables that the records are made of; the rest of the environment is
+ * ignored, right or wrong. Refuses with everything that is wrong at once.
+ */
 export function settingsFrom(given: Given, env: Io['env']): Settings {
   const known = Object.fromEntries(Object.entries(env).filter(([name]) => relevant.test(name)));
   const loaded = loadConfig(known);

@@ -7,13 +7,14 @@ const ID_LENGTH = 12; // 71 bits: two keys never share one by chance
 const SECRET_LENGTH = 32; // 190 bits
 const CHECKSUM_LENGTH = 6; // holds the 32 bits of a CRC
 
-/** Our choice: a longer token is nobody's key. */
+/** Characters. Our choice: a longer token is nobody's key. */
 export const MAX_TOKEN_LENGTH = 512;
 
 const shape = new RegExp(
   `^(signpost_([0-9A-Za-z]{${ID_LENGTH}})_[0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
 
+/** `id`: 12 letters and digits, not secret. `token`: the whole key, which has the id in it. */
 export type MintedKey = { readonly id: string; readonly token: string };
 
 /** What a key of this id begins with: enough to recognise it by, and nothing that helps to guess the rest. */
@@ -21,7 +22,7 @@ export function prefixOf(id: string): string {
   return `signpost_${id}`;
 }
 
-/** A new key. The token is shown once; who stores it stores `digestOf(token)`. */
+/** Returns a new key, random by the system's generator. The token is shown once; who stores it stores `digestOf(token)`. */
 export function mintKey(): MintedKey {
   const id = randomText(ID_LENGTH);
   const rest = `${prefixOf(id)}_${randomText(SECRET_LENGTH)}`;
@@ -34,14 +35,14 @@ export type KeyShape =
   | { readonly kind: 'mistyped' }
   | { readonly kind: 'foreign' };
 
-/** Reads a token without looking anything up. */
+/** Reads the shape of a token, without asking whether any such key exists. Never throws. */
 export function parseKey(token: string): KeyShape {
   const [, rest, id, checksum] = shape.exec(token) ?? [];
   if (rest === undefined || id === undefined) return { kind: 'foreign' };
   return checksumOf(rest) === checksum ? { kind: 'ours', id } : { kind: 'mistyped' };
 }
 
-/** Why a configured key would be refused at every request, or null where it would not. */
+/** Returns why a configured key would be refused at every request, in words; null where it would not. */
 export function apiKeyProblem(configured: string): string | null {
   if (!/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(configured)) {
     return 'must be printable ASCII without spaces at its ends'; // RFC 9110, 5.5: what a field value carries safely
@@ -58,7 +59,7 @@ export function holdsKey(text: string): boolean {
   return /signpost_[0-9A-Za-z]{12}_/.test(text);
 }
 
-/** SHA-256 of a token: enough for a secret of this entropy, where a slow hash would be a lever to overload us. */
+/** Returns the SHA-256 of a token: enough for this much entropy, where a slow hash would let anybody overload us. */
 export function digestOf(token: string): Uint8Array<ArrayBuffer> {
   return digestNamed(digestNameOf(token));
 }
@@ -68,7 +69,7 @@ export function digestNameOf(token: string): string {
   return hash('sha256', token, 'base64url');
 }
 
-/** The digest that a name stands for. */
+/** Returns the digest that a name of `digestNameOf` stands for. */
 export function digestNamed(name: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(name, 'base64url'));
 }

@@ -1,18 +1,21 @@
-/** The settings of the second certificate authority, which stands in for the first (src/core/certificates/choose-authority.ts). */
+/** What is wrong with settings together although each is right by itself; and those of the second certificate authority. */
 import { z } from 'zod';
 import { base64url, hostName, list, url } from './values.ts';
 
+/** The second certificate authority; its contact and port are those of the first. */
 export type FallbackAuthority = {
   readonly directoryUrl: string;
   /** PEM to trust for the directory. */
   readonly caFile: string | undefined;
   /** The account there that ours belongs to (RFC 8555, 7.3.4). */
   readonly externalAccount: { readonly kid: string; readonly hmacKey: Uint8Array } | undefined;
+  /** Of those that the directory offers; missing: the authority's default. */
   readonly profile: string | undefined;
   /** Its CAA identities, lower case. */
   readonly issuerDomains: readonly [string, ...string[]];
 };
 
+/** Its variables, each checked by itself; `fallbackRules` has what they need beside them. */
 export const fallbackVariables = {
   ACME_FALLBACK_DIRECTORY_URL: url(['https:']).optional(),
   ACME_FALLBACK_CA_FILE: z.string().optional(),
@@ -25,7 +28,7 @@ export const fallbackVariables = {
 type Variables = z.infer<z.ZodObject<typeof fallbackVariables>>;
 type Rule = readonly [isWrong: boolean, variable: string, problem: string];
 
-/** What is wrong although each variable by itself is right. */
+/** Returns every rule about the second authority. `given`: the variables that are set and not empty. */
 export function fallbackRules(given: Readonly<Record<string, string>>): readonly Rule[] {
   const {
     ACME_DIRECTORY_URL: first,
@@ -65,7 +68,7 @@ export function fallbackRules(given: Readonly<Record<string, string>>): readonly
   ];
 }
 
-/** Undefined where there is no second authority. */
+/** Returns the second authority of variables that passed every rule; undefined where there is none. */
 export function fallbackOf(v: Variables): FallbackAuthority | undefined {
   const [issuer, ...more] = v.ACME_FALLBACK_ISSUER_DOMAINS ?? [];
   if (v.ACME_FALLBACK_DIRECTORY_URL === undefined || issuer === undefined) return undefined;
@@ -79,15 +82,16 @@ export function fallbackOf(v: Variables): FallbackAuthority | undefined {
   };
 }
 
-/** However it is written: the account is kept by the URL, and one authority cannot stand in for itself. */
+/** However they are written: the account is kept by the URL, and one authority cannot stand in for itself. */
 function isSameUrl(one: string | undefined, other: string): boolean {
   if (one === undefined || !URL.canParse(one) || !URL.canParse(other)) return one === other;
   return new URL(one).href === new URL(other).href;
 }
 
+/** `problem` completes the name of the variable to a sentence: `PORT must be a port number, 0 to 65535`. */
 export type ConfigProblem = { readonly variable: string; readonly problem: string };
 
-/** `given`: the variables that are set and not empty. */
+/** Returns the rules that are broken; none: an empty list. `given`: the variables that are set and not empty. */
 export function combinationProblems(given: Readonly<Record<string, string>>): ConfigProblem[] {
   const has = (name: string) => given[name] !== undefined;
   const isExternal = given['CERTIFICATES'] === 'external';

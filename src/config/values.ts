@@ -1,20 +1,24 @@
-/** What a value of the environment may look like, each with the words for one that does not. src/config/config.ts has the names. */
+/** What a value of the environment may look like (src/config/config.ts), each with the words for one that does not. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { apiKeyProblem } from './api-key.ts';
 
+/** Milliseconds, by the unit that ends a duration. */
 export const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
+/** A number from 0 to 65535; where something listens, 0 lets the system choose one. */
 export const port = z
   .string()
   .regex(/^\d{1,5}$/, 'must be a port number, 0 to 65535')
   .transform(Number)
   .refine((n) => n <= 65_535, 'must be a port number, 0 to 65535');
 
+/** `true` or `false`, in lower case. */
 export const flag = z
   .enum(['true', 'false'], 'must be true or false')
   .transform((text) => text === 'true');
 
+/** Milliseconds, 1 or more, written as a whole number and one of `units`: `48h`. */
 export const duration = z
   .string()
   .regex(/^[1-9]\d{0,8}(ms|s|m|h|d)$/, 'must be a duration such as 48h, 30m, 15s or 500ms')
@@ -23,6 +27,7 @@ export const duration = z
     return Number(amount) * units[unit as keyof typeof units]; // the expression above allows no other unit
   });
 
+/** One label or more, in lower case without a trailing dot; whether the name exists is not asked. */
 export const hostName = z
   .string()
   .regex(
@@ -30,6 +35,7 @@ export const hostName = z
     'must be a host name in lower case, without a trailing dot',
   );
 
+/** The text as it was written: a URL of one of these protocols, each with its colon (`https:`). */
 export const url = (protocols: readonly string[]) =>
   z
     .string()
@@ -44,6 +50,7 @@ export const baseUrl = url(['http:', 'https:']).refine(
   'must end in /v1, without credentials, query or fragment',
 );
 
+/** `https://shop.example`: scheme, host and a port that is not the usual one, as browsers write it. */
 export const origin = z
   .string()
   .refine(
@@ -51,16 +58,19 @@ export const origin = z
     'must be origins such as https://shop.example, comma separated',
   );
 
+/** An address, or a network in CIDR notation; bits behind the prefix are not refused. */
 export const network = z
   .string()
   .refine(isNetwork, 'must be addresses or networks, comma separated');
 
+/** A whole number from 1 to 999,999,999. `what` completes the refusal: `must be a number of requests, 1 or more`. */
 export const count = (what: string) =>
   z
     .string()
     .regex(/^[1-9]\d{0,8}$/, `must be a number of ${what}, 1 or more`)
     .transform(Number);
 
+/** An IPv4 or IPv6 address, as it was written. */
 export const address = z
   .string()
   .refine((text) => isIP(text) !== 0, 'must be IP addresses, comma separated');
@@ -68,7 +78,7 @@ export const address = z
 /** 32 bytes each: the first one seals, all of them open. */
 export type KeyEncryptionKeys = readonly [Uint8Array, ...Uint8Array[]];
 
-/** No problem shows a key, nor a part of one. */
+/** One or more, comma separated: 32 bytes in base64 or hex, none twice. No problem shows any part of a key. */
 export const keyEncryptionKeys = z.string().transform((text, context): KeyEncryptionKeys => {
   const parts = text.split(',').map((part) => part.trim());
   const keys = parts.map(keyBytes);
@@ -90,6 +100,7 @@ function keyBytes(text: string): Buffer | null {
   return /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
 }
 
+/** 16 characters or more that no request would be refused for (`apiKeyProblem`). */
 export const apiKey = z
   .string()
   .min(16, 'must have at least 16 characters')
@@ -98,7 +109,7 @@ export const apiKey = z
     if (problem !== null) context.addIssue(problem);
   });
 
-/** What a header can carry (RFC 6750, 2.1). */
+/** What a header can carry (RFC 6750, 2.1): 16 to 256 characters, and `=` behind them. */
 export const metricsToken = z
   .string()
   .regex(/^[\w.~+/-]{16,256}=*$/, 'must have 16 to 256 letters, digits or - . _ ~ + /');
@@ -109,6 +120,7 @@ export const base64url = z
   .regex(/^[\w-]+={0,2}$/, 'must be base64url, as the certificate authority shows it')
   .transform((text) => new Uint8Array(Buffer.from(text, 'base64url')));
 
+/** Items between commas, without blanks around them; each has to be an `item`. */
 export function list<Item extends z.ZodType<unknown, string>>(item: Item) {
   return z
     .string()
@@ -123,7 +135,7 @@ function isNetwork(text: string): boolean {
   return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
 }
 
-/** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. */
+/** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; port 53 by default, an issue otherwise. */
 export function socketAddress(text: string, context: z.RefinementCtx) {
   const [, bracketed, plain, portText] =
     /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];

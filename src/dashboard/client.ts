@@ -27,19 +27,23 @@ export type OnWire<T> = T extends Date
         ? { readonly [Key in keyof T]: OnWire<T[Key]> }
         : T;
 
+/** What a call came to; a refusal and a fault of the service are values, too. */
 export type Answer<T> =
   | {
       readonly ok: true;
       readonly status: number;
       readonly body: T;
+      /** The version that `body` shows, for `ifMatch`; undefined where the operation has none. */
       readonly etag: string | undefined;
     }
   | { readonly ok: false; readonly status: number; readonly error: ErrorBody };
 
+/** The API for one key, on behalf of one request. */
 export type ApiClient = {
   /**
-   * `path`: from `/v1` on, percent-encoded, perhaps with a query. What the answer holds is the caller's to say. `ifMatch`: the
-   * `etag` of the version that is changed.
+   * Calls an operation. `path`: from `/v1` on, percent-encoded, perhaps with a query. `body` is sent as JSON;
+   * undefined: there is none. `ifMatch`: the `etag` of the version that is changed. `T` is not checked: it has to be
+   * what the operation answers with; for an answer without a body, `body` is undefined.
    */
   readonly call: <T>(
     method: string,
@@ -47,17 +51,24 @@ export type ApiClient = {
     body?: unknown,
     ifMatch?: string,
   ) => Promise<Answer<T>>;
-  /** The answer as it is, for what is passed on: a stream. `lastEventId` as its reader sends it. */
+  /**
+   * The answer to GET as it is, for what is passed on: a stream, which the caller has to read or discard.
+   * `lastEventId`: as its reader has sent it.
+   */
   readonly pass: (path: string, lastEventId: string | undefined) => Promise<RawResponse>;
 };
 
-/** `outer`: the request that the calls are made for; they are logged by its id, and counted with it. */
+/**
+ * A client that calls the API within the process. `outer`: the request that the calls are made for; they are logged
+ * by its id, and come from its address. Whether `apiKey` works shows at the first call.
+ */
 export function createClient(
   api: Pick<Api, 'handle'>,
   outer: Pick<RawRequest, 'headers' | 'remoteAddress'>,
   apiKey: string,
 ): ApiClient {
   const { remoteAddress } = outer;
+  // Only these headers go on: the browser's cookies, its Accept and its conditions are about the page.
   const { 'x-request-id': requestId, traceparent } = outer.headers;
   const forwarded = outer.headers['x-forwarded-for'];
   const authorization = `Bearer ${apiKey}`;
@@ -102,14 +113,25 @@ export function createClient(
   };
 }
 
+/** A project as the API answers with it; this and the types below have no other source than the API's schemas. */
 export type Project = OnWire<z.infer<typeof project>>;
+/** A domain of a project, with its findings and its certificate. */
 export type Domain = OnWire<z.infer<typeof domain>>;
+/** One thing worth saying about the DNS of a domain. */
 export type Finding = OnWire<z.infer<typeof finding>>;
+/** Which of a project's domains is the primary one, and which redirect. */
 export type Settings = OnWire<z.infer<typeof domainSettings>>;
+/** How a host name that was typed is read. */
 export type HostnameReading = OnWire<z.infer<typeof hostnameReading>>;
+/** One event of a timeline. */
 export type Event = OnWire<z.infer<typeof event>>;
+/** The key that a call is made with, without its token. */
 export type OwnKey = OnWire<z.infer<typeof key>>;
+/** What operators see first: what to put right, and the figures behind it. */
 export type Overview = OnWire<z.infer<typeof operationsOverview>>;
+/** Domains of all projects that a search found. */
 export type FoundDomains = OnWire<z.infer<typeof foundDomains>>;
+/** A domain as operators see it, with its jobs and its timeline. */
 export type WatchedDomain = OnWire<z.infer<typeof watchedDomain>>;
+/** Escalations of all projects, the newest first. */
 export type Escalations = OnWire<z.infer<typeof escalationList>>;

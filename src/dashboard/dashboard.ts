@@ -43,17 +43,24 @@ import {
 } from './respond.ts';
 import { createSessions, isFromHere, readForm, type Session, type Sessions } from './session.ts';
 
+/** What the pages are made with. */
 export type DashboardDeps = RequestLogDeps & {
+  /** Called within the process: all data of pages but the queues' comes from it. */
   readonly api: Pick<Api, 'handle'>;
+  /** 32 bytes, the same in every process: cookies are encrypted with it. */
   readonly sessionSecret: Uint8Array;
   /** What the public address has before the dashboard's paths: empty, or `/store`. */
   readonly basePath: string;
+  /** What pages take for the present, and what sessions expire by. */
   readonly now: () => Date;
   /** Missing: there are no queues to show. */
   readonly queueBoard?: QueueBoard;
 };
 
-/** The API with the dashboard beside it: what is no page of ours is the API's to answer. */
+/**
+ * The API with the dashboard beside it. What is no page is the API's to answer; its 404 becomes a page for a browser
+ * that a person uses. Throws, when it is called, where the build has not been made.
+ */
 export function withDashboard(api: Api, deps: Omit<DashboardDeps, 'api'>): Api {
   const dashboard = createDashboard({ ...deps, api });
   return {
@@ -79,10 +86,11 @@ type FoundPage = {
   readonly answer: (raw: RawRequest) => Promise<RawResponse>;
 };
 
+/** The dashboard without a socket: requests in, responses out. */
 export type Dashboard = {
-  /** Null where the path is none of the dashboard's. */
+  /** The page or asset at a path. Null where the path is none of the dashboard's, or does not take the method. */
   readonly find: (raw: Pick<RawRequest, 'method' | 'target'>) => FoundPage | null;
-  /** For who looks for a page where there is none. Never rejects. */
+  /** The page for a path where there is none, with status 404. Never rejects. */
   readonly notFound: (raw: RawRequest) => Promise<RawResponse>;
 };
 
@@ -95,6 +103,10 @@ const pages: readonly PageRoute[] = [
   ...opsPages(),
 ];
 
+/**
+ * Throws where the build has not been made. Whatever goes wrong in a page afterwards is logged and
+ * answered with a page that says so.
+ */
 export function createDashboard(deps: DashboardDeps): Dashboard {
   const { basePath, now } = deps;
   const assets = loadAssets();
@@ -159,7 +171,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
 
 const noForm = new URLSearchParams();
 
-/** Or why it is not taken. */
+/** The form, or the reason why it is not taken. */
 async function ownForm(raw: RawRequest, page: PageRoute, session: Session | null) {
   const read = await readForm(raw);
   if (read.kind === 'too_large') return 'too_large';
@@ -169,7 +181,7 @@ async function ownForm(raw: RawRequest, page: PageRoute, session: Session | null
 
 type Shared = Pick<Frame, 'assets' | 'link'> & { readonly sessions: Sessions };
 
-/** Their paths are bull-board's own, and so are its calls, which are no forms. */
+/** Null where there are no queues to show. The paths are bull-board's own, and so are its calls, which are no forms. */
 function createQueues(deps: DashboardDeps, { assets, sessions, link }: Shared) {
   const { basePath, log, now, queueBoard: board } = deps;
   if (board === undefined) return null;
@@ -187,13 +199,15 @@ function createQueues(deps: DashboardDeps, { assets, sessions, link }: Shared) {
   };
 }
 
-/** A browser that was sent there by a person, not a client of the API. */
+/** Whether a person has sent the browser there: a client of the API does not ask for HTML. */
 function wantsPage({ method, target, headers }: RawRequest): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
   return isRead && !target.startsWith('/v1/') && headers['accept']?.includes('text/html') === true;
 }
 
-/** The sign-in with the way back: to the page that was asked for, or on which the form was. */
+/**
+ * The sign-in with the way back: to the page that was asked for, or on which the form was. `why`: the key has ended.
+ */
 function signInPath({ method, target, headers }: RawRequest, basePath: string, why?: 'ended') {
   const from = URL.canParse(headers['referer'] ?? '') ? new URL(headers['referer'] ?? '') : null;
   const isOurs = from?.host === headers['host'] && from?.pathname.startsWith(basePath);
@@ -202,6 +216,7 @@ function signInPath({ method, target, headers }: RawRequest, basePath: string, w
   return `/?then=${encodeURIComponent(then)}${why === undefined ? '' : `&why=${why}`}`;
 }
 
+/** Whether the API no longer takes the session's key. */
 function isOver(answer: PageAnswer): boolean {
   if (answer.kind === 'raw') return answer.response.status === 401;
   return answer.kind === 'page' && answer.status === 401;
@@ -229,11 +244,13 @@ function shownAs(frame: Frame, page: Shown): RawResponse {
   return shown(layout(frame, page), page.status ?? 200);
 }
 
+/** Splits a target at its first question mark. */
 function parts(target: string): { path: string; query: URLSearchParams } {
   const [path = '', query = ''] = target.split(/\?(.*)/s);
   return { path, query: new URLSearchParams(query) };
 }
 
+/** The pages for operators. Each shows who lacks the scope `ops:read` what is missing. */
 export function opsPages(): readonly PageRoute[] {
   return [
     { method: 'GET', path: '/ops', handle: overviewPage },

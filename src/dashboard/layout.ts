@@ -7,8 +7,13 @@ import type { Assets } from './assets.ts';
 import type { ApiClient } from './client.ts';
 import { offers, type Session } from './session.ts';
 
+/**
+ * The Content-Security-Policy of everything but the queues: nothing from elsewhere, nothing in line, forms to us
+ * alone.
+ */
 export const PAGE_POLICY = pagePolicy({ forms: 'self' });
 
+/** What every page is framed with, whatever it shows. */
 export type Frame = {
   readonly assets: Assets;
   readonly link: Link;
@@ -20,7 +25,10 @@ export type Frame = {
 /** The id of the last element: a page is shown once all of it is there, or what comes later would move what came before. */
 const LAST = 'spoken';
 
-/** The whole document. */
+/**
+ * The whole document, its end included. A page with events is refreshed by the script as they happen, unless its
+ * status says that it answers a form or a fault.
+ */
 export function layout({ assets, link, now, session }: Frame, shown: Shown): string {
   const { title, main, above = [], status = 200 } = shown;
   // What answers a form has the form's address, where it cannot be asked for again.
@@ -78,42 +86,53 @@ ${above.map(({ text, path }) => html`<li><a href="${link(path)}">${text}</a></li
 </ol></nav>`;
 }
 
-/** A form that changes something: with the session's token, without which it is refused. */
+/**
+ * A form that changes something, with the session's token, without which it is refused. `action`: a path as the
+ * browser reaches it, from `link`.
+ */
 export function form(action: string, { csrf }: Session, fields: Html): Html {
   return html`<form method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}">${fields}</form>`;
 }
 
-/** Paths of ours as the browser reaches them, below the base path. */
+/** Turns a path of ours into one as the browser reaches it, below the base path. */
 export type Link = (path: string) => string;
 
+/** What a page is made from. */
 export type PageRequest = {
+  /** The parts of the path by their names in the page's pattern, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   /** What a form of ours sent; empty for GET. */
   readonly form: URLSearchParams;
   readonly headers: Headers;
   readonly link: Link;
+  /** When the page was asked for; all times on it are relative to this. */
   readonly now: Date;
   /** The API for who brings this key. */
   readonly apiWith: (apiKey: string) => ApiClient;
 };
 
+/** The request of who is signed in. `api`: the API for the key of the session, which may have ended meanwhile. */
 export type SignedInRequest = PageRequest & {
   readonly session: Session;
   readonly api: ApiClient;
 };
 
+/** A page to be framed. */
 export type Shown = {
   readonly kind: 'page';
+  /** The HTTP status; 200 where nothing is said. */
   readonly status?: number;
+  /** For the window; `· Signpost` is added to it. */
   readonly title: string;
   readonly main: Html;
   /** The stream of events after which the page is asked for again: a path of ours, and the types that count. */
   readonly events?: { readonly path: string; readonly types: readonly string[] };
-  /** Status below, the outermost first; the page itself is not among them. */
+  /** The pages above this one, the outermost first; the page itself is not among them. */
   readonly above?: readonly { readonly text: string; readonly path: string }[];
 };
 
+/** What a page may answer with. Paths are ours, without the base path. */
 export type PageAnswer =
   | Shown
   /** Answered 303 (RFC 9110, 15.4.4): the browser asks for another page. `cookie`: a Set-Cookie value. */
@@ -121,8 +140,16 @@ export type PageAnswer =
   /** The API's own answer, passed on. */
   | { readonly kind: 'raw'; readonly response: RawResponse };
 
+/**
+ * Answers who is signed in. A page with status 401, or an API's answer with it, ends the session. A page that rejects
+ * is logged, and answered with one that says so.
+ */
 export type Page = (request: SignedInRequest) => Promise<PageAnswer>;
 
+/**
+ * Where a page is, and who may ask for it. `path`: a pattern with `:name` for its parts. GET serves HEAD, too; POST
+ * is called with a form that was found to come from here, and in no other case.
+ */
 export type PageRoute =
   | {
       readonly method: 'GET' | 'POST';

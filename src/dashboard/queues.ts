@@ -14,34 +14,43 @@ import { QUEUES } from './paths.ts';
 import { headersOf, idOf } from './respond.ts';
 import { cameFrom, type Session } from './session.ts';
 
+/** The board, and what its answers are made with. */
 export type QueuesDeps = {
   readonly board: QueueBoard;
   readonly link: Link;
   readonly log: ApiLog;
 };
 
+/** One request for the board, of who is signed in. */
 export type QueuesRequest = {
   readonly raw: RawRequest;
-  /** Below the board's own. */
+  /** Below the board's own: `/api/queues`, or empty for its page. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly session: Session;
+  /** The API for the key of the session. */
   readonly api: ApiClient;
 };
 
 /**
- * Ours for pages, and what its bundle needs beside: a worker of its own that colours JSON, a `base` of our own, and styles in
- * line, which its messages and its editor make as they go. Scripts are its files alone.
+ * The policy of our pages, and what bull-board's bundle needs beside: a worker of its own that colors JSON, a `base` of
+ * our own, and styles in line, which its messages and its editor make as they go. Scripts are its files alone.
  */
 const BOARD_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; worker-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
 
+/** What becomes of the request. `refused`: a page says why. */
 export type QueuesAnswer =
   | { readonly kind: 'sent'; readonly response: RawResponse }
-  /** The key has ended. */
+  /** The key has expired or was revoked: the session is over. */
   | { readonly kind: 'over' }
   | { readonly kind: 'refused'; readonly page: Shown };
 
+/**
+ * Answers with the board's page, one of its files or a call. Files go to everybody with a session; all else needs
+ * `ops:read`, and what changes a queue needs `admin` and must come from this site. Such changes are logged with the
+ * key's id. A fault of the queue is answered with 503 or 500.
+ */
 export async function answerQueues(deps: QueuesDeps, asked: QueuesRequest): Promise<QueuesAnswer> {
   const { path, raw, api } = asked;
   const { board, link } = deps;
@@ -75,6 +84,7 @@ function sentFile(path: string, { text, contentType }: BoardFile): RawResponse {
   return sent(200, text, { type: contentType, cache: `private, ${keeps}` });
 }
 
+/** A call of the board's page. `mayChange`: whether the key is an administrator's. */
 async function call(
   { board, log }: QueuesDeps,
   { raw, path, query }: QueuesRequest,
@@ -104,12 +114,14 @@ async function call(
   }
 }
 
+/** 503 where a server behind us is away, since asking again helps then; else 500. */
 function broken(fault: unknown, requestId: string | undefined): RawResponse {
   return isUnavailable(fault) || isQueueUnavailable(fault)
     ? refused(503, 'The queue does not answer; what was accepted is safe in the database.')
     : refused(500, `A fault of ours: the log has it beside the request id ${requestId}.`);
 }
 
+/** The JSON of a body, an empty object for an empty one; null for anything else or for more than 64 KiB. */
 async function bodyOf({ headers, readBody }: RawRequest): Promise<object | null> {
   if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return null;
   const read = await readBody();
@@ -126,7 +138,7 @@ async function bodyOf({ headers, readBody }: RawRequest): Promise<object | null>
 
 const json = { type: 'application/json; charset=utf-8', cache: 'no-store' } as const;
 
-/** As bull-board's page shows what was refused. */
+/** A refusal in the shape that bull-board's page shows. */
 function refused(status: number, message: string): RawResponse {
   return sent(status, JSON.stringify({ error: message, message }), json);
 }

@@ -9,13 +9,14 @@ import type { CountRequest } from '../ops/metrics/traffic.ts';
 import type { Asset } from './assets.ts';
 import { PAGE_POLICY } from './layout.ts';
 
+/** The headers of everything that the dashboard sends, beside those of its kind. */
 const security = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'same-origin',
   'content-security-policy': PAGE_POLICY,
 } as const;
 
-/** `cache`: the Cache-Control. */
+/** The headers of a text. `cache`: the Cache-Control value. The length counts bytes in UTF-8. */
 export function headersOf(text: string, contentType: string, cache: string) {
   return {
     'content-type': contentType,
@@ -25,11 +26,15 @@ export function headersOf(text: string, contentType: string, cache: string) {
   };
 }
 
+/** A page, which browsers and proxies must not keep. */
 export function shown(text: string, status: number): RawResponse {
   return { status, headers: headersOf(text, 'text/html; charset=utf-8', 'no-store'), body: text };
 }
 
-/** Throws where the address is none that a header can have (RFC 9110, 5.5): the server would drop the connection. */
+/**
+ * A 303, which browsers follow with GET. `cookie`: a Set-Cookie value. Throws where the address is none that a header
+ * can have (RFC 9110, 5.5): the server would drop the connection.
+ */
 export function redirect(location: string, cookie?: string): RawResponse {
   if (!/^[\x21-\x7e]+$/.test(location)) throw new Error('a redirect to what is no address');
   const headers = { location, 'cache-control': 'no-store', 'content-length': '0', ...security };
@@ -40,7 +45,7 @@ export function redirect(location: string, cookie?: string): RawResponse {
   };
 }
 
-/** Named by its content, so that it never changes. */
+/** An asset, which anybody may keep for a year: it is named by its content, so that it never changes. */
 export function kept({ text, contentType }: Asset): RawResponse {
   return {
     status: 200,
@@ -54,6 +59,10 @@ export function kept({ text, contentType }: Asset): RawResponse {
   };
 }
 
+/**
+ * The response as HEAD is answered: its headers without a body, a stream discarded. For any other method, the
+ * response itself.
+ */
 export function withoutBody({ method }: RawRequest, response: RawResponse): RawResponse {
   if (method !== 'HEAD') return response;
   const { stream, ...rest } = response;
@@ -61,28 +70,38 @@ export function withoutBody({ method }: RawRequest, response: RawResponse): RawR
   return { ...rest, body: null };
 }
 
+/** Where requests for pages are logged and counted. */
 export type RequestLogDeps = {
+  /** Keeps a request id that holds a part of a key out of the log. */
   readonly isSecret: IsSecret;
   readonly log: ApiLog;
+  /** Missing: requests are not counted. */
   readonly count?: CountRequest;
 };
 
-/** In place of an operation's name. `path`: the pattern of a page, never the path that was asked for. */
+/**
+ * What stands in the log and the metrics in place of an operation's name. `path`: the pattern of a page, never the
+ * path that was asked for, of which there is no end.
+ */
 export function labelOf(path: string): string {
   return `page:${path}`;
 }
 
-/** The id by which everything that is said of a request is found. */
+/** The id by which everything that is logged of a request is found; undefined where it has none yet. */
 export function idOf({ headers }: Pick<RawRequest, 'headers'>): string | undefined {
   return headers['x-request-id'];
 }
 
-/** Of everything that a page is made with; asked for so often, and told so little by, that its lines are at `debug`. */
+/**
+ * The label of everything that a page is made with. Asked for so often, and of so little interest, that its lines are
+ * at `debug`.
+ */
 export const ASSETS = labelOf('/assets');
 
 /**
- * `answer` is asked with the id and the trace in the headers of its request, so that the calls which it makes to the API have
- * them, too. Never rejects where `answer` does not.
+ * Answers a request in a span of its own, logs it and counts it under `label`. `answer` gets the request with its id
+ * and trace in the headers, so that the calls which it makes to the API have them, too; the response has them as
+ * well. Never rejects where `answer` does not.
  */
 export function logged(
   { isSecret, log, count }: RequestLogDeps,
@@ -97,6 +116,7 @@ export function logged(
     const response = await answer({ ...raw, headers });
     const { status } = response;
     const elapsedMs = performance.now() - startedAt;
+    // The metric is in seconds, the log in milliseconds with two decimals.
     count?.(label, status, elapsedMs / 1_000);
     span.answered(label, status);
     const ms = Math.round(elapsedMs * 100) / 100;

@@ -5,18 +5,27 @@ import type { RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { Headers } from '../http/pipeline/route.ts';
 
+/**
+ * Who is signed in, as the cookie says. That there is a session does not mean that its key still works: the API
+ * decides that at each call.
+ */
 export type Session = {
+  /** The key's token, which every call to the API is made with. It must not reach a page. */
   readonly apiKey: string;
-  /** In every form of ours; another site cannot read it. */
+  /** A random token in every form of ours; another site cannot read it. */
   readonly csrf: string;
   /** What the key may do, as it is for as long as it lives: decides what is offered, never what is done. */
   readonly scopes: readonly string[];
 };
 
+/**
+ * Makes and reads the cookies of sessions. Nothing is kept: every process with the same secret reads the cookies of
+ * all.
+ */
 export type Sessions = {
-  /** A Set-Cookie value for a key that the API has accepted. */
+  /** Returns the Set-Cookie value of a new session of 12 hours, for a key that the API has accepted. */
   readonly begin: (apiKey: string, scopes: readonly string[]) => Promise<string>;
-  /** Null: there is none, it is over, or not ours. */
+  /** The session of a Cookie header. Null: there is none, it has expired, or it is not ours. Never rejects. */
   readonly find: (cookieHeader: string | undefined) => Promise<Session | null>;
   /** The Set-Cookie value that makes a browser forget it. */
   readonly ended: string;
@@ -26,10 +35,13 @@ export type Sessions = {
 const COOKIE = '__Host-signpost';
 /** Lax, so that a link in a mail leads to the page and not to the sign-in; what changes something has the token. */
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax';
-/** Our choice: a working day. */
+/** In seconds. Our choice: a working day. */
 const LIFETIME_S = 12 * 3_600;
 
-/** `secret`: `session` of src/certificates/vault/derived-secrets.ts; 32 bytes. */
+/**
+ * `secret` encrypts the cookies: 32 bytes, `session` of src/certificates/vault/derived-secrets.ts. With another one,
+ * every session of before is over. `now` decides when a session expires.
+ */
 export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
   return {
     async begin(apiKey, scopes) {
@@ -66,7 +78,9 @@ export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
   };
 }
 
-/** Whether what needs this scope is offered. */
+/**
+ * Whether a page offers what needs this scope; `admin` has every scope. It decides what is shown, never what is done.
+ */
 export function offers(
   { scopes }: Pick<Session, 'scopes'>,
   scope: 'domains:read' | 'ops:read' | 'admin',
@@ -79,7 +93,10 @@ export function firstPage(session: Pick<Session, 'scopes'>): '/projects' | '/ops
   return offers(session, 'ops:read') && !offers(session, 'domains:read') ? '/ops' : '/projects';
 }
 
-/** Whether a form came from a page of this session. */
+/**
+ * Whether a form came from a page of this session, by its token; null, for a form without one, is false. The time of
+ * the comparison does not depend on where they differ.
+ */
 export function isOwnForm({ csrf }: Session, given: string | null): boolean {
   const [own, other] = [Buffer.from(csrf), Buffer.from(given ?? '')];
   return own.length === other.length && timingSafeEqual(own, other);
@@ -91,11 +108,16 @@ function cookieValue(cookieHeader = ''): string | undefined {
   return pair?.trim().slice(prefix.length);
 }
 
+/** What the body of a request is. `no_form`: it has another type, or broke off. */
 export type ReadForm =
   | { readonly kind: 'form'; readonly form: URLSearchParams }
   | { readonly kind: 'too_large' }
   | { readonly kind: 'no_form' };
 
+/**
+ * Reads the body as a form, up to 64 KiB. A body of another type, or one whose length says that it is too large, is
+ * left unread. A field that occurs several times is kept as often.
+ */
 export async function readForm({ headers, readBody }: RawRequest): Promise<ReadForm> {
   const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded');
   if (!isForm) return { kind: 'no_form' };
@@ -108,7 +130,10 @@ export async function readForm({ headers, readBody }: RawRequest): Promise<ReadF
   return { kind: isLarge ? 'too_large' : 'no_form' };
 }
 
-/** What a browser says of where a request comes from (Fetch Metadata); the origin where it does not (RFC 6454, 7). */
+/**
+ * Where a request comes from, by what the browser says (Fetch Metadata); by the origin where it does not (RFC 6454,
+ * 7). `unsaid`: neither is there, or a person has sent it again.
+ */
 export function cameFrom(headers: Headers): 'here' | 'elsewhere' | 'unsaid' {
   const { 'sec-fetch-site': site, origin, host } = headers;
   if (site === 'none') return 'unsaid'; // a person sends it again
@@ -117,7 +142,10 @@ export function cameFrom(headers: Headers): 'here' | 'elsewhere' | 'unsaid' {
   return URL.canParse(origin) && new URL(origin).host === host ? 'here' : 'elsewhere';
 }
 
-/** A form of a session has its token; that of the sign-in has none, and must not come from another site. */
+/**
+ * Whether a form may be acted on. With a session it must have the session's token; without one, as at the sign-in, it
+ * must not come from another site.
+ */
 export function isFromHere(
   { headers }: Pick<RawRequest, 'headers'>,
   session: Session | null,

@@ -3,8 +3,11 @@
 import type { Tx } from './engine/transaction.ts';
 import type { ApiKey, Prisma, PrismaClient } from './generated/client.ts';
 
+/** SHA-256 of the whole token (src/config/api-key.ts). */
 type Digest = Uint8Array<ArrayBuffer>;
+/** What authentication needs of a key. `expiresAt` and `revokedAt` are null where it does not end. */
 export type KeyRow = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;
+/** A key to be stored. `expiresAt` missing or null: it does not expire. */
 export type NewKey = {
   readonly id: string;
   readonly name: string;
@@ -17,6 +20,7 @@ export type NewKey = {
 /** Everything that may be shown of a key. */
 export type KeyDetails = Prisma.ApiKeyGetPayload<typeof shown>;
 
+/** API keys. `createFirst`, `put`, `rotate` and `revoke` run one after the other, across all processes. */
 export type ApiKeyStore = {
   /**
    * The key that a token claims to be: the one with its id, else the one with its digest, as an operator's own key
@@ -25,19 +29,21 @@ export type ApiKeyStore = {
   find(claim: { readonly id: string | null; readonly digest: Digest }): Promise<KeyRow | null>;
   /** All of them, oldest first. */
   list(): Promise<KeyDetails[]>;
+  /** Null where there is none. */
   get(id: string): Promise<KeyDetails | null>;
+  /** Rejects where the id or the digest is taken. */
   create(key: NewKey): Promise<KeyDetails>;
-  /** Stores the key unless there is one already; true where it was stored. Of several processes one wins. */
+  /** Stores the key where there is none at all, not even a revoked one; true where it was stored. */
   createFirst(key: NewKey): Promise<boolean>;
-  /** Makes this the key with this id, in place of the one before; one stored under another id stays as it is. */
+  /** Stores the key in place of the one with its id. Where its digest is known, under whatever id, it changes nothing. */
   put(key: NewKey): Promise<void>;
-  /** Gives a key a successor, and an end. One transaction (src/db/key-rotation.ts). */
+  /** Gives a key a successor and an end, in one transaction. What is not `rotated` changed nothing. */
   rotate(id: string, rotation: Rotation): Promise<RotationResult>;
-  /** Ends a key now, unless nobody could manage keys any more. A revoked one stays as it is. One transaction. */
+  /** Revokes a key, unless no live key could manage keys afterwards. Idempotent: a revoked one keeps its time. */
   revoke(id: string, now: Date): Promise<RevokeResult>;
 };
 
-/** Any number that no other advisory lock of the service uses: who decides by what other keys there are holds it. */
+/** An advisory lock for whoever decides by which other keys there are. Any number that no other lock of the service uses. */
 const LOCK = 7_367_001;
 
 const authenticated = { id: true, digest: true, scopes: true, expiresAt: true, revokedAt: true };
@@ -51,8 +57,9 @@ const shown = {
   },
 } as const satisfies Prisma.ApiKeyDefaultArgs;
 
+/** Whether a key expired is decided by the caller's clock, not by the database's. */
 export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
-  /** READ COMMITTED, so that what is read after the lock is what was left by who held it before. */
+  /** READ COMMITTED, so that what is read after the lock was taken includes what its previous holder committed. */
   const locked = <T>(act: (tx: Prisma.TransactionClient) => Promise<T>): Promise<T> =>
     prisma.$transaction(async (tx) => {
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(${LOCK}::bigint)`;
@@ -62,7 +69,7 @@ export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
     async find({ id, digest }) {
       const select = authenticated;
       if (id === null) return prisma.apiKey.findUnique({ where: { digest }, select });
-      // One statement whether there is such an id or not: the time tells nobody which ids exist.
+      // One statement whether there is such an id or not, so that the time it takes does not reveal which ids exist.
       const found = await prisma.apiKey.findMany({ where: { OR: [{ id }, { digest }] }, select });
       return found.find((key) => key.id === id) ?? found[0] ?? null;
     },
@@ -85,7 +92,7 @@ export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
 async function put(tx: Prisma.TransactionClient, key: NewKey): Promise<void> {
   // A key that is known stays as it is: a restart must not bring a revoked or rotated one back.
   if ((await tx.apiKey.count({ where: { digest: key.digest } })) > 0) return;
-  // Nothing of the key before is this one's: neither its end nor its uses.
+  // The previous key's end and uses must not become this one's.
   await tx.apiKey.deleteMany({ where: { id: key.id } });
   await tx.apiKey.create({ data: rowOf(key) });
 }
@@ -97,27 +104,29 @@ function rowOf({ scopes, ...key }: NewKey) {
 /** What a key is replaced with; times of the successor follow from the key's own. */
 export type Rotation = {
   readonly successor: { readonly id: string; readonly digest: Uint8Array<ArrayBuffer> };
-  /** How long the key lives on beside its successor. */
+  /** How long the key lives on beside its successor; 0 ends it at once. */
   readonly graceMs: number;
   readonly now: Date;
 };
 
+/** `ended`: expired or revoked. `last_admin`: no other live key may manage keys, and the grace is 0. */
 export type RotationResult =
   | { readonly kind: 'rotated'; readonly successor: KeyDetails }
   | { readonly kind: 'not_found' | 'ended' | 'has_successor' | 'last_admin' }
-  /** With this one there would be three. */
+  /** A key that came before this one works until `endsAt`; with another successor three would work at once. */
   | { readonly kind: 'predecessor_live'; readonly predecessorId: string; readonly endsAt: Date };
 
+/** `revoked` also where it was before. `last_admin`: no other live key may manage keys, and nothing was changed. */
 export type RevokeResult = 'revoked' | 'not_found' | 'last_admin';
 
-/** Whether a key is accepted at this time. */
+/** Whether a key is accepted at this time: it is not revoked, and its end, if it has one, is later. */
 export function isLive(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: Date): boolean {
   return key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
 }
 
 /**
- * Stores a successor with the same name and scopes and as long a life, and ends the key after the grace, or at its
- * own end where that is sooner. The caller holds the lock of src/db/api-keys.ts.
+ * Stores a successor with the same name and scopes and as long a life, and ends the key after the grace, or at its own end
+ * where that is sooner. Run it inside a transaction that holds the lock above, as ApiKeyStore does.
  */
 export async function rotate(tx: Tx, id: string, rotation: Rotation): Promise<RotationResult> {
   const key = await tx.apiKey.findUnique({ where: { id } });
@@ -151,13 +160,13 @@ async function whyNot(
   return live && { kind: 'predecessor_live', predecessorId: live.id, endsAt: live.expiresAt };
 }
 
-/** A key that was made for 90 days gives one for 90 days. */
+/** The successor's end: as long after `now` as the key's own end is after its creation; null where it has none. */
 function sameLifeFrom(now: Date, { createdAt, expiresAt }: ApiKey): Date | null {
   if (expiresAt === null) return null;
   return new Date(now.getTime() + expiresAt.getTime() - createdAt.getTime());
 }
 
-/** Ends a key now. The caller holds the lock of src/db/api-keys.ts. */
+/** Revokes a key at `now`. Run it inside a transaction that holds the lock above, as ApiKeyStore does. */
 export async function revoke(tx: Tx, id: string, now: Date): Promise<RevokeResult> {
   const key = await tx.apiKey.findUnique({ where: { id } });
   if (key === null) return 'not_found';
@@ -181,7 +190,7 @@ async function isLastAdmin(tx: Tx, { id, scopes }: ApiKey, now: Date): Promise<b
   return others === 0;
 }
 
-/** However far back in the line: one between may have ended sooner. Each has an end, as each was rotated. */
+/** A predecessor that still works, however far back: one in between may have ended sooner. Rotated keys all have an end. */
 async function livePredecessor(tx: Tx, id: string, now: Date) {
   const [live] = await tx.$queryRaw<{ id: string; expiresAt: Date }[]>`
     WITH RECURSIVE line AS (
@@ -194,9 +203,12 @@ async function livePredecessor(tx: Tx, id: string, now: Date) {
   return live ?? null;
 }
 
+/** When a key was last used. */
 export type KeyUse = { readonly keyId: string; readonly usedAt: Date };
+/** Calls of a deprecated operation that are to be added: how many, and when the last of them was. */
 export type DeprecatedUses = KeyUse & { readonly operationId: string; readonly count: number };
 
+/** What is known of the use of keys. Each call is one statement: all of `uses` is saved, or none. */
 export type KeyUsageStore = {
   /** Moves the last use of each key forward, never back. A key that does not exist is passed over. */
   saveUses(uses: readonly KeyUse[]): Promise<void>;
@@ -204,10 +216,11 @@ export type KeyUsageStore = {
   addDeprecated(uses: readonly DeprecatedUses[]): Promise<void>;
 };
 
+/** Several processes may save uses of the same keys at once: none is lost. */
 export function createKeyUsageStore(prisma: PrismaClient): KeyUsageStore {
   return {
     async saveUses(uses) {
-      // Locked in the order of their ids: two processes that save the same keys wait for each other, in no circle.
+      // Locked in the order of their ids, so that two processes that save the same keys cannot deadlock.
       await prisma.$executeRaw`
         WITH use AS (
           SELECT * FROM jsonb_to_recordset(${JSON.stringify(uses)}::jsonb)

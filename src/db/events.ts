@@ -7,6 +7,7 @@ import type { Prisma, PrismaClient } from './generated/client.ts';
 /** An event and the domain that it is about. */
 export type NewEvent = DomainEvent & { readonly domainId: string };
 
+/** An event as it is stored. `data` is its DomainEvent without `type`, as the version that recorded it had it. */
 export type EventRow = {
   /** Of its project: 1, 2, 3 …, in the order of their commits. */
   readonly number: bigint;
@@ -16,6 +17,7 @@ export type EventRow = {
   readonly domain: { readonly hostname: string };
 };
 
+/** What Prisma selects for an EventRow. */
 export const eventColumns = {
   number: true,
   type: true,
@@ -25,8 +27,9 @@ export const eventColumns = {
 } as const satisfies Prisma.EventSelect;
 
 /**
- * Writes events; call it inside the transaction of the change that they tell, at its end: it takes the lock of the
- * project, which numbers them, until the commit. Events of several projects go into one call.
+ * Records events, and a delivery of each for every enabled webhook that takes its type. Call it at the end of the
+ * transaction that makes the change: it locks the project, which numbers its events, until the commit. Events of several
+ * projects go into one call, which locks their projects in one order. Does nothing for no events.
  */
 export async function recordEvents(
   tx: Prisma.TransactionClient,
@@ -43,7 +46,7 @@ export async function recordEvents(
   await tx.$executeRaw`SELECT record_events(${JSON.stringify(rows)}::jsonb)`;
 }
 
-/** The same events, said to be about this domain. */
+/** The events of a decision, with the domain that they are about. */
 export function about(domainId: string, events: readonly DomainEvent[]): readonly NewEvent[] {
   return events.map((event) => ({ ...event, domainId }));
 }
@@ -62,21 +65,23 @@ export function loadTimeline(
   });
 }
 
-/** Numbers between which a page of events lies. */
+/** A page of a project's events, by their numbers. */
 export type EventRange = {
   readonly projectId: string;
   /** Null: of every domain. */
   readonly domainId: string | null;
+  /** Exclusive. */
   readonly after: bigint;
+  /** Inclusive. */
   readonly upTo: bigint;
   readonly limit: number;
 };
 
-/** What streams read. Up to a number that `lastNumbers` told, every event is there for good. */
+/** What streams read. Up to a number that `lastNumbers` returned every event is committed, and none is added later. */
 export type EventFeedStore = {
   /** The number of the newest event of each project, 0 where there is none yet. Unknown projects are left out. */
   lastNumbers(projectIds: readonly string[]): Promise<ReadonlyMap<string, bigint>>;
-  /** In the order of their numbers. */
+  /** In the order of their numbers, `limit` at most. */
   page(range: EventRange): Promise<EventRow[]>;
   /** Also of a domain that was removed; null where the project never had it. */
   findDomainId(projectId: string, hostname: string): Promise<string | null>;
@@ -87,6 +92,7 @@ const lastNumbers = {
   text: 'SELECT id::text AS id, last_event_number::text AS number FROM project WHERE id = ANY($1::uuid[])',
 } as const;
 
+/** `lastNumbers` is a prepared statement, because every process with streams runs it twice a second (src/events/feed.ts). */
 export function createEventFeedStore(database: Pick<Database, 'prisma' | 'pool'>): EventFeedStore {
   const { prisma } = database;
   const run = createRunStatement(database);

@@ -2,35 +2,38 @@
 import { createHash } from 'node:crypto';
 import { Prisma, type PrismaClient } from './generated/client.ts';
 
-/** Whose attempt at what: another API key with the same Idempotency-Key makes another attempt. */
+/** Identifies an attempt: another API key or another operation with the same Idempotency-Key makes another attempt. */
 export type AttemptId = {
   readonly apiKeyId: string;
   readonly operationId: string;
+  /** The Idempotency-Key, without the quotes that it may come in. */
   readonly key: string;
 };
 
+/** An answer as its replays are sent; what only the first one may show, such as a new key's token, is not in it. */
 export type StoredAnswer = {
-  /** Of the request that was answered. */
+  /** SHA-256 of the request that was answered, so that another request with the same key is recognized. */
   readonly fingerprint: Uint8Array<ArrayBuffer>;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The text as it was sent; null where there was none. */
+  /** Sent byte by byte as it is; null where there was none. */
   readonly body: string | null;
 };
 
 /** Call all of it inside one transaction, `lock` first. */
 export type IdempotentAnswerStore = {
-  /** Excludes other sessions from the attempt until the transaction ends; false where one is at it. Never waits. */
+  /** Takes the attempt until the transaction ends; false where another session has it. Never waits. */
   lock(id: AttemptId): Promise<boolean>;
-  /** The answer that has not expired. */
+  /** Null where there is no answer, or it has expired. */
   find(id: AttemptId, now: Date): Promise<StoredAnswer | null>;
-  /** Throws where there is an answer that has not expired. Removes ten expired ones of anybody. */
+  /** Rejects where there is an answer that has not expired. Also removes up to ten expired ones, of whichever key. */
   save(id: AttemptId, answer: StoredAnswer, now: Date, expiresAt: Date): Promise<void>;
 };
 
 /** Our choice: each save removes more than it adds, so a backlog shrinks, and none takes noticeably longer. */
 const REMOVED_AT_ONCE = 10;
 
+/** On embedded storage, where all callers share one session, `lock` excludes nobody. All times are the caller's clock. */
 export function createIdempotentAnswerStore(prisma: PrismaClient): IdempotentAnswerStore {
   return {
     async lock(id) {

@@ -7,7 +7,9 @@ import type { PrismaClient } from './generated/client.ts';
 
 type Numbers = Readonly<Record<string, number>>;
 
+/** Everything that the metrics show of an installation, all of one moment. Ages are in seconds. */
 export type InstallationState = {
+  /** Attached domains by status. */
   readonly domains: { readonly [S in DomainStatus]: number };
   /**
    * Of what is longest overdue, for each queue; 0 where nothing is. Deliveries count from when the queue was given them: one
@@ -16,20 +18,21 @@ export type InstallationState = {
   readonly overdueSeconds: { readonly [N in QueueName]: number };
   /** Of the domain that has waited for longest; 0 where none waits. */
   readonly oldestSeconds: { readonly pending: number; readonly verified: number };
-  /** By cause, those with an open one only. */
+  /** Open escalations by cause; a cause without any is missing. */
   readonly escalationsOpen: Numbers;
-  /** Of the domains that are served, by what is left of the newest one. */
+  /** Domains that are served, by what is left of their newest certificate; each is counted once. */
   readonly certificates: { readonly [D in DaysLeft]: number };
-  /** Null where nothing is served. */
+  /** Until the first certificate of those expires, negative where it has; null where nothing is served. */
   readonly soonestEndSeconds: number | null;
-  /** By queue, those with some only. */
+  /** What is set aside now, by queue or sweep; one without any is missing. */
   readonly setAside: Numbers;
+  /** Since the installation began, by kind; 0 for a kind that never occurred. */
   readonly repairs: Numbers;
-  /** Since the last turn; null where there has never been one. */
+  /** Since the reconciler's last turn; null where there has never been one. */
   readonly turnAgeSeconds: number | null;
 };
 
-/** `1` is less than a day, `7` less than seven, and so on. */
+/** `ended` has expired, `1` has a day at most, `7` more than that and seven days at most, and so on. */
 type DaysLeft = 'ended' | '1' | '7' | '30' | 'more';
 
 /** What the statement answers; a group that has no row is missing. */
@@ -45,7 +48,7 @@ type Read = {
   readonly turn: number | null;
 };
 
-/** Some dozens of milliseconds with 100,000 domains, which it reads once. */
+/** Reads every domain once: some dozens of milliseconds with 100,000 of them. Rejects where the database does not answer. */
 export async function readInstallation(prisma: PrismaClient): Promise<InstallationState> {
   const [row] = await prisma.$queryRaw<[{ state: Read }]>`
     WITH attached AS MATERIALIZED (

@@ -1,6 +1,6 @@
 /**
- * What an operator sees beyond the numbers of src/db/installation.ts: which domains wait, fail or end soonest, and what
- * happened lately. Every list has an end, and every statement a bound that it says.
+ * What an operator sees beyond the numbers of src/db/installation.ts: which domains wait or fail, which certificates expire
+ * soonest, and what happened lately. Every list is limited, and so is what every statement reads.
  */
 
 import type { DomainStatus } from '../core/life/lifecycle.ts';
@@ -14,56 +14,73 @@ import type { Prisma, PrismaClient } from './generated/client.ts';
 /** A domain in a list: enough to find it. */
 type Listed = { readonly id: string; readonly hostname: string; readonly projectId: string };
 
+/** A domain that is `pending` or `verified`: it waits for its DNS, or for its certificate. */
 export type WaitingDomain = Listed & {
   readonly status: DomainStatus;
   /** Since when it waits for its DNS, or for its certificate. */
   readonly since: Date;
+  /** When its job is due; null where none is planned. */
   readonly nextCheckAt: Date | null;
 };
 
+/** A domain that is served, and when its newest certificate expires; in the past where that has expired. */
 export type EndingDomain = Listed & { readonly endsAt: Date };
 
+/** A job, or a domain of a sweep, that is set aside at the moment. */
 export type AsideJob = {
+  /** The name of its queue or sweep. */
   readonly queue: string;
   /** Null where the job is no domain's. */
   readonly domainId: string | null;
+  /** Null where the job is no domain's. */
   readonly hostname: string | null;
+  /** In one line, without secrets. */
   readonly reason: string;
+  /** How often in a row it was set aside. */
   readonly times: number;
+  /** When it was set aside for the last time. */
   readonly since: Date;
+  /** The end of its time; later than the time of reading. */
   readonly until: Date;
 };
 
 /**
- * A domain that no check could tell about, and its name servers as the zone above lists them: none where our resolvers did not
- * lead to them, or where it is our own target that could not be looked up.
+ * A domain with the finding `dns_unknown`, and its name servers as its parent zone lists them: empty where our resolvers did
+ * not lead to them, or where it is our own target that could not be resolved.
  */
 export type UntoldDomain = { readonly hostname: string; readonly servers: readonly string[] };
 
-/** How often something happened in an hour. */
+/** How many events of a type there were in the hour that begins at `hour`. */
 export type HourlyEvents = { readonly hour: Date; readonly type: string; readonly count: number };
 
+/** The events of the last 24 hours, counted; fewer hours where there were more than about 128,000 events. */
 export type RecentEvents = {
-  /** From when on all are counted: an installation in which more happens has a shorter memory here. */
+  /** From this time on every event is counted. */
   readonly since: Date;
+  /** The oldest hour first; a type that did not occur in an hour is missing from it. */
   readonly hours: readonly HourlyEvents[];
 };
 
+/** What an operator's overview shows. Read by several statements, so not all of it is of one moment. */
 export type OperationsReads = {
+  /** By finding code, the most frequent first; codes that no attached domain has are missing. */
   readonly findings: readonly { readonly code: string; readonly domains: number }[];
-  /** The longest wait first. */
+  /** The longest wait first, 10 at most. */
   readonly waiting: readonly WaitingDomain[];
-  /** Of those served, the end that comes first, first. */
+  /** Of the domains that are served, the certificate that expires first comes first; 10 at most. */
   readonly ending: readonly EndingDomain[];
-  /** The newest first. */
+  /** The newest first, 20 at most. */
   readonly setAside: readonly AsideJob[];
+  /** In no order, 2,000 at most. */
   readonly untold: readonly UntoldDomain[];
   readonly recent: RecentEvents;
+  /** What the reconciler has put right since the installation began; kinds that never occurred are missing. */
   readonly repairs: readonly {
     readonly kind: string;
     readonly count: bigint;
     readonly lastAt: Date;
   }[];
+  /** When each task that one process does for all was last begun (`WaitingStore.takeTurn`), by name. */
   readonly turns: readonly { readonly name: string; readonly takenAt: Date }[];
 };
 
@@ -72,7 +89,10 @@ const ASIDE_LISTED = 20;
 /** Domains whose name servers are counted: enough to see whose they are. */
 const UNTOLD_MAX = 2_000;
 
-/** One statement after the other, on one connection: embedded storage has no other, and nobody waits for milliseconds here. */
+/**
+ * Reads the overview as of `now`. Its statements run one after the other: embedded storage has one session, and nobody waits
+ * for milliseconds here. Rejects where one of them fails.
+ */
 export async function readOperations(prisma: PrismaClient, now: Date): Promise<OperationsReads> {
   const findings = await countFindings(prisma);
   const waiting = await longestWaiting(prisma);
@@ -150,20 +170,23 @@ async function recentEvents(prisma: PrismaClient, now: Date): Promise<RecentEven
   return { since: back.at, hours };
 }
 
+/** A domain that a search found, and its project. */
 export type FoundDomain = {
   readonly id: string;
   readonly hostname: string;
   readonly status: DomainStatus;
+  /** Null where it is attached. */
   readonly removedAt: Date | null;
   readonly projectId: string;
   readonly projectName: string;
 };
 
+/** A domain with all its details and the name of its project. */
 export type WatchedDomain = DomainDetails & { readonly project: { readonly name: string } };
 
 /**
- * Those whose host name has this part, the one that is exactly this first, then those that are attached. Reads the host
- * name of every domain: no index knows parts of names.
+ * Finds domains, removed ones included, whose host name contains `part`, `limit` at most. An exact match comes first, then
+ * attached domains, then removed ones, each by host name. Reads every host name: no index covers parts of names.
  */
 export function searchDomains(
   prisma: PrismaClient,
@@ -178,7 +201,7 @@ export function searchDomains(
     ORDER BY hostname = ${part} DESC, removed_at IS NULL DESC, hostname, domain.id LIMIT ${limit}`;
 }
 
-/** Also a removed one, as it was; null for an id of none. */
+/** Finds a domain by its id, also a removed one, which is as it was; null where there is none. */
 export function findWatchedDomain(prisma: PrismaClient, id: string): Promise<WatchedDomain | null> {
   return prisma.domain.findUnique({
     where: { id },
@@ -186,11 +209,12 @@ export function findWatchedDomain(prisma: PrismaClient, id: string): Promise<Wat
   });
 }
 
-/** What of a domain was ever set aside and has not gone well since. */
+/** The notes of a domain's jobs that were set aside and have not succeeded since, also where their time is over. */
 export function loadNotes(prisma: PrismaClient, domainId: string): Promise<Quarantine[]> {
   return prisma.quarantine.findMany({ where: { domainId }, orderBy: { queue: 'asc' } });
 }
 
+/** The column that says when a sweep takes a domain. */
 const columns = {
   'recheck-live': 'recheckAt',
   'renew-certificate': 'renewAt',
@@ -199,6 +223,7 @@ const columns = {
 } as const satisfies Readonly<Record<Sweep, keyof Prisma.DomainUpdateInput>>;
 
 const served = ['live', 'drifted'] as const;
+/** The statuses that each sweep takes, as in src/db/domains/sweeps.ts. */
 const statuses = {
   'recheck-live': [...served, 'failed'],
   'renew-certificate': ['live'],
@@ -206,7 +231,7 @@ const statuses = {
   'ask-renewals': ['live'],
 } as const satisfies Readonly<Record<Sweep, readonly DomainStatus[]>>;
 
-/** When a sweep takes the domain; null where it does not. */
+/** When a sweep takes the domain next; null where it is removed, has no time, or has a status that the sweep skips. */
 export function dueForSweep(
   domain: Pick<DomainDetails, 'status' | 'removedAt' | (typeof columns)[Sweep]>,
   sweep: Sweep,
@@ -215,7 +240,10 @@ export function dueForSweep(
   return domain.removedAt === null && takes.includes(domain.status) ? domain[columns[sweep]] : null;
 }
 
-/** Has a sweep take the domain in its next turn, also where it was set aside. */
+/**
+ * Has a sweep take the domain in its next turn after `at`, also where it was set aside. Moves no time where the domain was
+ * removed, is in another epoch by now, or is in a status that the sweep passes over.
+ */
 export async function bringToSweep(
   prisma: PrismaClient,
   { id, epoch }: Pick<DomainDetails, 'id' | 'epoch'>,

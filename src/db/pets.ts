@@ -5,11 +5,13 @@ import { createRunStatement, type RunStatement, type Statement } from './engine/
 import { isRowRefused } from './engine/unavailable.ts';
 import type { PetStatus } from './generated/client.ts';
 
+/** An animal to be stored, already validated. */
 export type NewPet = {
   readonly name: string;
   readonly categoryId: bigint;
   readonly status: PetStatus;
 };
+/** Which animals a list has. `status` null: those in every status. */
 export type PetPage = {
   /** Only animals with a greater id; null starts at the beginning. */
   readonly after: bigint | null;
@@ -17,31 +19,35 @@ export type PetPage = {
   /** 1 to 100. */
   readonly limit: number;
 };
+/** One page, and where the next one begins. */
 export type PetList = {
   /** The JSON text of an array of Pets. */
   readonly json: string;
-  /** The last id of the page where more follow, else null. */
+  /** The last id of the page where more follow, to be given as `after`; else null. */
   readonly next: bigint | null;
 };
 
+/** Each caller asks for one page or one animal; what arrives together shares a statement. */
 export type PetStore = {
   /** In the order of their ids. */
   list(page: PetPage): Promise<PetList>;
-  /** The JSON text of a Pet. */
+  /** The JSON text of a Pet; null where there is none. */
   get(id: bigint): Promise<string | null>;
-  /** The JSON text is byte by byte what `get` answers from then on. */
+  /** Committed when it resolves; the JSON text is byte by byte what `get` returns from then on. */
   create(pet: NewPet): Promise<{ readonly id: bigint; readonly json: string }>;
 };
 
+/** Settings for a storage, and for tests. */
 export type PetStoreOptions = {
-  /** Statements of one kind under way at the same time: 1 for storage that runs one at a time. */
+  /** Statements of one kind under way at the same time, 2 unless given: 1 for storage that runs one at a time. */
   readonly concurrency?: number;
-  /** How long an answer of the database may take. */
+  /** How long the database may take to answer; 12 s unless given. */
   readonly silenceMs?: number;
 };
 
-/** A list has up to a hundred rows, and whoever shares its batch waits for it. */
+/** Pages that one statement reads. Each may have a hundred rows, and whoever shares the batch waits for all of them. */
 const LISTS_MAX = 32;
+/** Animals that one statement reads or stores. */
 const ROWS_MAX = 500;
 const INT64_MAX = 2n ** 63n - 1n;
 const nothing: PetList = { json: '[]', next: null };
@@ -86,7 +92,7 @@ const petJson = `'{"id":' || id || ',"name":' || to_json(name) || ',"categoryId"
 /** What stands between two animals of a list, and inside none: a quote in a name is written as \". */
 const NEXT_PET = ',{"id":';
 
-/** Rows of the longest page, and the one after it that tells whether there is more. */
+/** Rows of the longest page, and one more, whose presence means that another page follows. */
 const PAGE_ROWS_MAX = 101;
 
 /**
@@ -141,11 +147,12 @@ const create: Statement = {
     SELECT id::text, ${petJson} AS pet FROM item ORDER BY place`,
 };
 
+/** The statements that are prepared; a test holds the plans that PostgreSQL makes for them. */
 export const petStatements = { listAll, listByStatus, get, create } as const;
 
 const INT64_MIN = -(2n ** 63n);
 
-/** A page each, in their order. None may come after the greatest int64. */
+/** Returns a page for each one asked for, in their order. None may come after the greatest int64. */
 export async function loadPages(
   run: RunStatement,
   statement: Statement,
@@ -163,7 +170,7 @@ export async function loadPages(
   );
 }
 
-/** The animals with these ids, in their order; null where there is none. */
+/** Returns the JSON text of each animal, in the order of the ids; null where there is none. */
 export async function loadPets(
   run: RunStatement,
   ids: readonly bigint[],
@@ -173,7 +180,7 @@ export async function loadPets(
   return ids.map((id) => byId.get(String(id)) ?? null);
 }
 
-/** Stores animals, all or none. One statement, so one transaction: they are committed when it resolves. */
+/** Stores all of the animals, or none, and returns them in their order. One statement, so they are committed together. */
 export async function savePets(run: RunStatement, pets: readonly NewPet[]) {
   const rows = await run<{ id: string; pet: string }>(create, [
     pets.map(({ name }) => name),

@@ -3,25 +3,31 @@ import { randomUUID } from 'node:crypto';
 import type { Deploy, DeployStatus, Plan, Project } from '../core/records.ts';
 import type { PrismaClient } from './generated/client.ts';
 
+/** A project to be stored; no other one may have its `slug`. */
 export type NewProject = { readonly name: string; readonly slug: string; readonly plan: Plan };
+/** What is to change; a missing field stays as it is. */
 export type ProjectChange = {
   readonly name?: string | undefined;
   readonly plan?: Plan | undefined;
 };
+/** `upstream`: the http or https URL that visitors are sent to while this is the project's newest deploy that succeeded. */
 export type NewDeploy = { readonly status: DeployStatus; readonly upstream: string };
 
+/** Ids must be UUIDs: the database refuses any other text, and the call rejects. */
 export type ProjectStore = {
-  /** Oldest first: all, or those that a host name is attached to. */
+  /** Oldest first: all, or those that have exactly this host name attached. */
   list(hostname?: string): Promise<Project[]>;
+  /** Null where there is no such project. */
   find(id: string): Promise<Project | null>;
   /** Null where the slug is taken. */
   create(project: NewProject): Promise<Project | null>;
   /** Null where there is no such project. */
   update(id: string, change: ProjectChange): Promise<Project | null>;
-  /** Null where there is no such project. A succeeded deploy makes the project publishable. */
+  /** Null where there is no such project. A succeeded deploy sets `deployedAt`, which makes the project publishable. */
   addDeploy(projectId: string, deploy: NewDeploy, at: Date): Promise<Deploy | null>;
 };
 
+/** `addDeploy` is one transaction; every other call is one statement. */
 export function createProjectStore(prisma: PrismaClient): ProjectStore {
   return {
     list: (hostname) =>

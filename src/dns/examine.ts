@@ -14,15 +14,21 @@ import type { Observer } from './observe/observe.ts';
 /** Both are names in the form of the DNS: A-labels, lower case, no trailing dot. */
 export type Asked = { readonly hostname: string; readonly target: string };
 
+/**
+ * One check of a host name, made for whoever asks and stored nowhere: what was seen, what it means, and the record to
+ * create.
+ */
 export type Examined = Asked & {
   readonly observation: Observation;
   readonly diagnosis: Diagnosis;
+  /** The record that the host name needs, worded for the zone that the observation found it in. */
   readonly record: DnsRecord;
 };
 
-/** Takes as long as a check, 7 s at most. Never rejects for what the network does. */
+/** Takes as long as a check, 7 s at most (`defaultLimits`). Never rejects for what the network does. */
 export type Examine = (asked: Asked) => Promise<Examined>;
 
+/** What an examination needs. `authorities` is called once for each examination, after the observation. */
 export type ExamineDeps = {
   readonly observer: Pick<Observer, 'observe'>;
   /** The authorities that would issue, as CAA records name them, the first choice first. */
@@ -31,9 +37,10 @@ export type ExamineDeps = {
   readonly allowPrivate: boolean;
 };
 
-/** The same look and the same judgement that a check of an attached domain makes. */
+/** Examines a host name by the same observation and the same diagnosis as a check of an attached domain. Stores nothing. */
 export function createExamine({ observer, allowPrivate, ...deps }: ExamineDeps): Examine {
   return async ({ hostname, target }) => {
+    // An apex takes no CNAME, so it is diagnosed by the addresses of the target instead.
     const { apex } = splitAtZone(hostname);
     const observation = await observer.observe({ hostname, target, apex });
     const authorities = await deps.authorities();
@@ -45,7 +52,7 @@ export function createExamine({ observer, allowPrivate, ...deps }: ExamineDeps):
   };
 }
 
-/** As for adding a domain, in words for one who only wants to look. Never throws. */
+/** Parses a host name as for adding a domain; only the reason against a wildcard is worded for a check. Never throws. */
 export function parseExamined(text: string, platformDomain: string): HostnameResult {
   const parsed = parseHostname(text, platformDomain);
   if (parsed.ok || parsed.code !== 'wildcard_unsupported') return parsed;
@@ -53,6 +60,7 @@ export function parseExamined(text: string, platformDomain: string): HostnameRes
   return { ...parsed, reason };
 }
 
+/** The target as A-labels in lower case without a trailing dot, or one sentence for a person on why it is none. */
 export type TargetResult =
   | { readonly ok: true; readonly target: string }
   | { readonly ok: false; readonly reason: string };
@@ -99,7 +107,7 @@ function refused(reason: string): TargetResult {
   return { ok: false, reason };
 }
 
-/** The Diagnosis of docs/api.md; its schema is in src/http/schemas/diagnosis.ts. */
+/** Returns the Diagnosis of docs/api.md as plain JSON; its schema is in src/http/schemas/diagnosis.ts. */
 export function reportOf({ hostname, target, observation, diagnosis, record }: Examined) {
   return {
     hostname,

@@ -1,27 +1,35 @@
 /**
- * The checks of domains that somebody watches, as they are made, for all streams of a process: one question to the database a
- * second, and none while nobody watches. A check that found nothing new is no event; a page still says when it was.
+ * The checks of domains that somebody watches, as they are made, for all streams of a process: one query of the database a
+ * second, and none while nobody watches. A check that found nothing new is no event; a page still shows when it was.
  */
 import type { LastCheck, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 import { every } from './feed.ts';
 
+/** One for a process: it queries for all followers together. */
 export type CheckFeed = {
-  /** `onCheck` is called where `news` has something to say. */
+  /** Calls `onCheck` whenever `next` has something to return. */
   follow(domainId: string, onCheck: () => void): FollowingChecks;
   close(): void;
 };
 
+/** One stream's place at a domain. */
 export type FollowingChecks = {
-  /** The last check, where it is another than the one that was given before; the first call gives any. */
+  /**
+   * The last check, where it differs from the one returned before; else null. The first call returns any that is known.
+   * `changed`: its observation is another one than in the check returned before; false the first time.
+   */
   next(): (LastCheck & { readonly changed: boolean }) | null;
+  /** Call it when the stream ends. Idempotent. */
   end(): void;
 };
 
+/** `lastChecks` may reject: the feed logs that once and tries again after the next pause. */
 export type CheckFeedDeps = {
   readonly lastChecks: WatchedDomainStore['lastChecks'];
   readonly log: {
     warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   };
+  /** The pause between two queries; a second unless given. */
   readonly pollMs?: number;
 };
 
@@ -29,12 +37,14 @@ const POLL_MS = 1_000; // our choice: a fifth of the wait between two checks of 
 
 type Watched = { check: LastCheck | null; readonly followers: Set<() => void> };
 
+/** Begins with the first follower. Its timer does not outlast the last one. */
 export function createCheckFeed({ lastChecks, log, pollMs = POLL_MS }: CheckFeedDeps): CheckFeed {
   const domains = new Map<string, Watched>();
   let isAway = false;
 
   async function poll(): Promise<void> {
     try {
+      // A domain that was removed is not among them: its followers keep the check that they have.
       for (const check of await lastChecks([...domains.keys()]))
         learn(domains.get(check.id), check);
       isAway = false;

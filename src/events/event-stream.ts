@@ -1,4 +1,4 @@
-/** One stream: every event of a project after a number, in order, without a gap and none twice, for as long as it is read. */
+/** One stream: every event of a project after a number, in order, without a gap and none twice, while it is read. */
 
 import { isUnavailable } from '../db/engine/unavailable.ts';
 import type { EventFeedStore, EventRow } from '../db/events.ts';
@@ -7,35 +7,45 @@ import type { CheckFeed, FollowingChecks } from './check-feed.ts';
 import { eventView } from './event-view.ts';
 import type { Feed } from './feed.ts';
 
+/** What all streams of a process share. */
 export type EventStreamDeps = {
   readonly feed: Feed;
   readonly checkFeed: Pick<CheckFeed, 'follow'>;
   readonly page: EventFeedStore['page'];
+  /** 15 s unless given. */
   readonly heartbeatMs?: number;
+  /** Events that one read returns at most; 100 unless given. */
   readonly pageSize?: number;
 };
 
+/** What one client asked for. */
 export type StreamRequest = {
   readonly projectId: string;
   /** Null: events of every domain. */
   readonly domainId: string | null;
-  /** Whether the checks of that domain are told, too. */
+  /** Whether the checks of that domain are sent as well; without a domain it has no effect. */
   readonly checks: boolean;
-  /** The last one that the client has; null: it wants what comes from now on. */
+  /** The number of the last event that the client has; null: it wants what comes from now on. */
   readonly after: bigint | null;
   /** The number of the newest event, read just now. */
   readonly newest: bigint;
-  /** Whether the key still may. Asked at each heartbeat. */
+  /** Whether the key may still read the stream. Called before each heartbeat; false ends the stream. */
   readonly isStillAuthorized: () => Promise<boolean>;
 };
 
 /** Our choice: below the 30 s after which the strictest of the usual proxies close what is silent. */
 export const HEARTBEAT_MS = 15_000;
+/** Events that one read returns at most. */
 const PAGE_SIZE = 100;
+/** Characters that are given to the reader at once, about. */
 const CHUNK_LENGTH = 16_384;
+/** The wait before the next read while the database is away. */
 const RETRY_MS = 500;
 
-/** The text of the stream. It reads on only as it is read, survives a database that is away, and ends with the signal. */
+/**
+ * The text of the stream, as `text/event-stream`. It reads on only as fast as it is read, continues after an outage of the
+ * database, and ends when the signal aborts or the key may read no longer. Other faults end it with an error.
+ */
 export async function* eventStream(
   deps: EventStreamDeps,
   request: StreamRequest,
@@ -78,7 +88,7 @@ function followChecks(
   return checks && domainId !== null ? checkFeed.follow(domainId, onCheck) : noChecks;
 }
 
-/** Where there is no event to tell: the last check, if that is news. */
+/** Where no event is to be sent: the last check, unless it was sent before. */
 function orChecked(step: Step | number, { next }: FollowingChecks, cursor: bigint): Step | number {
   const checked = typeof step === 'number' ? next() : null;
   return checked === null ? step : { texts: [toCheckedText(checked)], upTo: cursor };
@@ -87,7 +97,7 @@ function orChecked(step: Step | number, { next }: FollowingChecks, cursor: bigin
 /** `upTo`: whoever has read these has everything up to there. */
 type Step = { readonly texts: readonly string[]; readonly upTo: bigint };
 
-/** What comes after `cursor`, or for how many milliseconds there is nothing to do but to wait for news. */
+/** What comes after `cursor`, or for how many ms there is nothing to do but to wait for a change. */
 async function nextStep(
   deps: EventStreamDeps,
   request: StreamRequest,
@@ -118,7 +128,7 @@ async function readPage(
   }
 }
 
-/** While nobody can be asked, nothing can be read either; so the stream stays. */
+/** While the database is away the key cannot be checked, but no event can be read either: the stream stays open. */
 async function isStillAuthorized(request: StreamRequest): Promise<boolean> {
   try {
     return await request.isStillAuthorized();
@@ -150,18 +160,19 @@ function reset(newest: bigint): string {
   return sentEvent({ id: newest, event: 'stream.reset', data: renderJson({ newest }) });
 }
 
+/** One event of a stream, before it is written out. */
 export type SentEvent = {
-  /** What the client names as `Last-Event-ID` when it comes back; null: this is none of the numbered ones. */
+  /** What the client sends as `Last-Event-ID` when it comes back; null: no numbered event, so that stays as it was. */
   readonly id: bigint | null;
   readonly event: string;
   /** One line. */
   readonly data: string;
 };
 
-/** Our choice: long enough that a process that restarts is not stormed, short enough that nobody notices. */
+/** For how long a client waits before it comes back. Our choice: a restarted process is not overrun, and nobody notices. */
 const RECONNECT_MS = 2_000;
 
-/** One event. JSON has no line feed outside of its white space, which ours has not either. */
+/** An event as text. `data` is one line: JSON has line feeds only in its white space, and ours has none. */
 export function sentEvent({ id, event, data }: SentEvent): string {
   const numbered = id === null ? '' : `id: ${id}\n`;
   return `${numbered}event: ${event}\ndata: ${data}\n\n`;
@@ -178,12 +189,15 @@ export function opening(id: bigint | null): string {
 /** A comment, which clients drop, and which shows every proxy on the way that the connection is in use. */
 export const heartbeat = ': heartbeat\n\n';
 
-/** Beyond everything that was ever told: the database was put back to an earlier state. `null`: no number. */
+/**
+ * Reads a `Last-Event-ID`; null where it is no number of at most 40 digits. One that is greater than every event's means
+ * that the database was restored to an earlier state.
+ */
 export function parseLastEventId(text: string): bigint | null {
   return /^\d{1,40}$/.test(text) ? BigInt(text) : null;
 }
 
-/** Joins texts to chunks of about `size` characters, so that a slow reader has to take little at a time. */
+/** Joins texts to chunks of at least `size` characters, but for the last, and holds back no more than one of them. */
 export function* chunked(texts: Iterable<string>, size: number): Generator<string> {
   let chunk = '';
   for (const text of texts) {

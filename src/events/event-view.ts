@@ -2,7 +2,7 @@
 import { explain, type Finding, severities } from '../core/diagnosis/findings.ts';
 import type { EventRow } from '../db/events.ts';
 
-/** The Event of docs/api.md: findings in words, everything else as it was stored. */
+/** The Event of docs/api.md: findings are explained in words, everything else is as it was stored. */
 export function eventView({ number, type, data, at, domain }: EventRow) {
   const stored = Object.entries(data as object); // an object: written by record_events() from a DomainEvent
   const shown = stored.map(([field, value]) => [
@@ -15,7 +15,7 @@ export function eventView({ number, type, data, at, domain }: EventRow) {
 /** The fields of events' data that hold findings (src/core/life/events.ts). */
 const findingFields: readonly string[] = ['findings', 'appeared', 'cleared'];
 
-/** A process of a newer version beside this one, or one of before a step back, may have found what we cannot word. */
+/** Reads stored findings, and leaves out those that this version does not know: a newer one may run, or have run, here. */
 export function findingsIn(stored: unknown): readonly Finding[] {
   const findings = stored as readonly Finding[]; // written by us only, always from Finding[]
   return findings.filter(({ code }) => Object.hasOwn(severities, code));

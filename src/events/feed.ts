@@ -1,31 +1,36 @@
 /**
- * What is new, for all streams of a process: one question to the database twice a second about every project that
- * somebody follows, and none while nobody does. Other processes' events are seen as soon as this one's.
+ * The number of each project's newest event, for all streams of a process: one query of the database twice a second about
+ * every project that somebody follows, and none while nobody does. Other processes' events are seen as soon as this one's.
  */
 import type { EventFeedStore } from '../db/events.ts';
 
+/** One for a process: it queries for all followers together. */
 export type Feed = {
-  /** Follows a project from `newest`, the number that was read just now. */
+  /** Follows a project. `newest`: the number of its newest event, read just now. */
   follow(projectId: string, newest: bigint): Following;
-  /** Asks no more. */
+  /** Queries no more; what waits for a change settles by its own time or signal. */
   close(): void;
 };
 
+/** One stream's place at a project. */
 export type Following = {
   /** The number of the newest event; a smaller one than before where the database was put back. */
   newest(): bigint;
   /** Settles as soon as `newest` is another than `known`, or after `ms`, or when the signal aborts. Never rejects. */
   change(known: bigint, ms: number, signal: AbortSignal): Promise<void>;
-  /** Settles what waits for a change, because there is news of another kind. */
+  /** Settles every `change` that waits for this project, because something else is to be sent: a check. */
   wake(): void;
+  /** Call it when the stream ends. Idempotent. */
   end(): void;
 };
 
+/** `lastNumbers` may reject: the feed logs that once and tries again after the next pause. */
 export type FeedDeps = {
   readonly lastNumbers: (projectIds: readonly string[]) => Promise<ReadonlyMap<string, bigint>>;
   readonly log: Readonly<
     Record<'info' | 'warn', (fields: Readonly<Record<string, unknown>>, message: string) => void>
   >;
+  /** The pause between two queries. */
   readonly pollMs?: number;
 };
 
@@ -37,8 +42,10 @@ type Project = {
   followers: number;
 };
 
+/** The pause between two queries, unless another one is given. */
 export const POLL_MS = 500; // our choice: an event shows within a second, and 1,000 projects cost two short statements
 
+/** Begins with the first follower. Its timer does not outlast the last one. */
 export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Feed {
   const projects = new Map<string, Project>();
   let isAway = false;
@@ -51,7 +58,7 @@ export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Fe
       if (isAway) log.info({}, 'streams go on: the database answers again');
       isAway = false;
     } catch (err) {
-      // Streams stay open and go on where they are.
+      // Streams stay open, and continue from their place when the database is back.
       if (!isAway) log.warn({ err }, 'streams wait: the database does not answer');
       isAway = true;
     }
@@ -113,7 +120,10 @@ function changeOf(project: Project, known: bigint, ms: number, signal: AbortSign
   });
 }
 
-/** Acts after each pause while it is wanted; `wake` says that it may be wanted again. `act` never rejects. */
+/**
+ * Calls `act` after each pause while `isWanted`; the next pause begins when it has settled. `act` must not reject. `wake`
+ * begins when it may be wanted again, `rest` cancels the pause under way, `close` ends all for good.
+ */
 export function every(pauseMs: number, act: () => Promise<void>, isWanted: () => boolean) {
   let timer: NodeJS.Timeout | null = null;
   let isActing = false;
@@ -144,8 +154,8 @@ export function every(pauseMs: number, act: () => Promise<void>, isWanted: () =>
 }
 
 /**
- * Reads a page once for everybody who asks while it is being read. It is what each of them would have read: up to `upTo`
- * every event is there for good.
+ * Reads a page once for all who ask for it while it is being read. It is what each of them would have read, because every
+ * event up to `upTo` is committed. Where the read rejects, it does so for all of them.
  */
 export function sharePages(page: EventFeedStore['page']): EventFeedStore['page'] {
   const reading = new Map<string, ReturnType<EventFeedStore['page']>>();

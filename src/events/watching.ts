@@ -1,15 +1,18 @@
 /**
- * Faster looks while somebody has a domain's page open: says in the database until when it is watched, which makes its
- * ladder eager (src/core/life/check.ts), and wakes its next check. All watched domains travel in one statement.
+ * More frequent checks while somebody has a domain's page open: notes in the database until when it is watched, which makes
+ * its ladder eager (src/core/life/check.ts), and wakes its next check. All watched domains share one statement.
  */
 import type { WatchedDomain, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 
+/** The pages that are open in this process. */
 export type Watching = {
-  /** Until the function that it gives back is called. */
+  /** Watches until the returned function is called, which is idempotent. Neither of them throws or waits. */
   watch(domainId: string): () => void;
+  /** Stops all timers. What the database says stays until its time is over. */
   close(): void;
 };
 
+/** Where `store` or `promote` rejects, that is logged, and the next write tries again. */
 export type WatchingDeps = {
   readonly store: Pick<WatchedDomainStore, 'watch'>;
   /** Runs the next check of a pending domain at once. */
@@ -20,7 +23,9 @@ export type WatchingDeps = {
   };
   /** The wait between two checks while somebody watches (src/core/life/ladder.ts). */
   readonly checkEveryMs: number;
+  /** How often what is still watched is written again; 20 s unless given. */
   readonly writeEveryMs?: number;
+  /** For how long one write holds; 30 s unless given. */
   readonly watchedForMs?: number;
 };
 
@@ -30,8 +35,10 @@ const WATCHED_FOR_MS = 30_000;
 /** Pages that open together, as after a restart, are written together. */
 const TOGETHER_MS = 50;
 
+/** `open`: how many pages show the domain. `writtenAt`: in ms of `performance.now()`, minus infinity where it never was. */
 type Page = { open: number; writtenAt: number };
 
+/** A first page is written after 50 ms, with all others that open meanwhile. */
 export function createWatching(deps: WatchingDeps): Watching {
   const { store, promote, now, log, checkEveryMs } = deps;
   const { after, stop } = createTimers(log);
@@ -39,7 +46,7 @@ export function createWatching(deps: WatchingDeps): Watching {
   const pages = new Map<string, Page>();
   let isScheduled = false;
 
-  /** Writes then, and from then on for as long as there is somebody. */
+  /** Writes after this wait, and from then on as often as needed while a page is open. */
   function schedule(ms: number): void {
     if (isScheduled) return;
     isScheduled = true;
@@ -109,7 +116,7 @@ function wakeAfterMs(
   return isSoon ? null : dueAt - at;
 }
 
-/** Timers that end together. What goes wrong is logged: the next write makes good. */
+/** Timers that are stopped together. An `act` that rejects is logged; the next write makes up for it. */
 function createTimers(log: WatchingDeps['log']) {
   const timers = new Set<NodeJS.Timeout>();
   return {

@@ -1,4 +1,7 @@
-/** The laboratory's answers as bytes, with the faults it was told to have. */
+/**
+ * The laboratory's responses as bytes: what its zones hold, or what a fault makes of it. Each is prepared once and
+ * then repeated for every query that differs in nothing but its id and the case of its name.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ActiveFault, FaultBook, LabFault } from './faults.ts';
 import type { Delivery, Handler, Transport } from './listener.ts';
@@ -12,12 +15,15 @@ import {
 import { responseTo } from './responses.ts';
 import type { ZoneTree } from './zone-tree.ts';
 
+/** Exported again for callers that list what a laboratory was asked and set its faults. */
 export type { LabFault } from './faults.ts';
 
 /** One query as it arrived, the name in lower case; a retry is a query of its own. */
 export type LabQuestion = {
   readonly name: string;
+  /** As dns-packet names it: `CNAME`, or `UNKNOWN_` and the number for a type that it does not know. */
   readonly type: string;
+  /** The RD flag: set, the recursive role answers; clear, the authority does. */
   readonly recursionDesired: boolean;
   readonly transport: Transport;
   /** Which of the laboratory's addresses was asked. */
@@ -30,18 +36,24 @@ export type LabQuestion = {
 
 /** What the listeners of one laboratory share. */
 export type Lab = {
+  /** The declared zones: name → lines. A change replaces all lines of a zone. */
   readonly lines: Map<string, readonly string[]>;
   /** Zones of which the recursive role knows something else. */
   readonly known: Map<string, readonly string[]>;
   readonly faults: FaultBook;
+  /** Every query that could be read, answered or not, oldest first; half are dropped at 100,000. */
   readonly questions: LabQuestion[];
   /** Answers by everything of a query but its id and the case of its name: making each one again would be slow. */
   readonly prepared: Map<string, Prepared>;
   /** Zones whose answers carry the AD flag in the recursive role. */
   readonly signed: ReadonlySet<string>;
+  /** Where the zones of a depth are served; depth 0 is the laboratory's own address. */
   readonly addressAt: (depth: number) => string;
+  /** Makes a tree of declared zones. Throws for a line that cannot be read. */
   readonly grow: (declared: ReadonlyMap<string, readonly string[]>) => ZoneTree;
+  /** What the authority answers from: `lines`. */
   tree: ZoneTree;
+  /** What the recursive role answers from: `lines` with the zones of `known` in place of those of the same names. */
   knownTree: ZoneTree;
 };
 
@@ -53,14 +65,22 @@ type Prepared = {
   /** Whether the name is written back in the case in which it was asked. */
   readonly keepsCase: boolean;
   readonly way: Delivery['way'];
+  /** Begun once for each query; undefined where the answer leaves at once. */
   readonly wait: (() => Promise<unknown>) | undefined;
 };
 
-/** Bounds for a laboratory that a benchmark leaves running. */
+/**
+ * Bounds for a laboratory that a benchmark leaves running. At the first, the older half is dropped; at the second,
+ * all.
+ */
 const QUESTIONS_KEPT = 100_000;
 const PREPARED_KEPT = 200_000;
 
-/** What the listener of a depth does with a query; what is no query gets no answer. */
+/**
+ * Returns the handler of the listener at a depth. It works an answer out before it returns, so that what a fault
+ * holds back was decided when the query arrived. Records each query it can read; for any other message it returns
+ * undefined.
+ */
 export function handlerAt(lab: Lab, depth: number): Handler {
   return (query, transport) => {
     const nameEnd = questionNameEnd(query);
@@ -79,6 +99,7 @@ export function handlerAt(lab: Lab, depth: number): Handler {
 function deliveryOf(prepared: Prepared, query: Buffer, nameEnd: number): Delivery {
   const { answer, idMask, keepsCase, way, wait } = prepared;
   if (answer === undefined) return { bytes: undefined, way, after: wait?.() };
+  // The prepared answer is shared: the id and the case of the name go into a copy.
   const bytes = Buffer.from(answer);
   bytes.writeUInt16BE((query.readUInt16BE(0) ^ idMask) & 0xffff, 0);
   if (keepsCase) query.copy(bytes, HEADER_OCTETS, HEADER_OCTETS, nameEnd);

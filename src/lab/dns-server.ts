@@ -10,6 +10,7 @@ import { growZones } from './zone-tree.ts';
 /** Zone name → lines such as `docs CNAME p1.edge.test.` (src/lab/zone.ts). */
 export type LabZones = Readonly<Record<string, readonly string[]>>;
 
+/** What a laboratory starts with. By default it listens on 127.0.0.1, on one port that is free for both UDP and TCP. */
 export type LabDnsOptions = {
   readonly zones: LabZones;
   /** What the recursive role knows in place of zones of the same names, or beside them: old contents, for example. */
@@ -26,32 +27,55 @@ export type LabDnsOptions = {
   readonly tcp?: boolean;
 };
 
+/** A running laboratory. Every change takes effect with the next query. */
 export type LabDnsServer = {
+  /** The first address; zones below zones are at those after it. */
   readonly address: string;
+  /** The same for UDP and TCP, and at every address. */
   readonly port: number;
-  /** What was asked since the start or the last `forget`, oldest first; the last 100,000. */
+  /**
+   * What was asked since the start or the last `forget`, oldest first; the last 50,000 at least. It grows as it is
+   * read.
+   */
   readonly questions: readonly LabQuestion[];
+  /** Empties `questions`. */
   readonly forget: () => void;
-  /** Replaces a zone, or adds one. */
+  /**
+   * Replaces a zone, or adds one, and opens the address that a zone below another needs. Throws for a line that
+   * cannot be read, and has then changed nothing; rejects where that address cannot be opened.
+   */
   readonly setZone: (zone: string, lines: readonly string[]) => Promise<void>;
-  /** Takes lines out and puts lines in. Throws for a line that is not there. */
+  /**
+   * Takes lines out and then puts lines in, each as it was written before. Throws for a line that is not there or
+   * cannot be read, and has then changed nothing. Opens no address: a new zone below another needs `setZone`.
+   */
   readonly edit: (
     zone: string,
     change: { readonly remove?: readonly string[]; readonly add?: readonly string[] },
   ) => void;
-  /** What the recursive role knows of a zone from now on, whatever the zone itself holds. */
+  /**
+   * What the recursive role knows of a zone from now on, whatever the zone itself holds. Throws for a line that
+   * cannot be read, and has then changed nothing.
+   */
   readonly know: (zone: string, lines: readonly string[]) => void;
   /**
    * Answers questions about this name and type (`*`: any type) wrongly from now on; `.zone` is a zone and everything
    * below it, `.` everything. Without a role: in both.
    */
   readonly fail: (names: string, type: string, fault: LabFault, role?: LabRole) => void;
-  /** Ends the faults told about a name, or all; answers that were held go out. */
+  /**
+   * Ends the faults of exactly these names, or all. Answers that were held leave now, as they were when they were
+   * asked for.
+   */
   readonly heal: (names?: string) => void;
+  /** Resolves once every socket is closed. Connections are cut, and what is still held is never sent. */
   readonly close: () => Promise<void>;
 };
 
-/** Starts the server; zones below zones need further loopback addresses (127.0.0.2 …). */
+/**
+ * Resolves once every address is open; zones below zones need further loopback addresses (127.0.0.2 …). Rejects where
+ * one cannot be opened or a line cannot be read, and leaves no socket open then.
+ */
 export async function startDnsServer(options: LabDnsOptions): Promise<LabDnsServer> {
   const { address = '127.0.0.1', tcp = true } = options;
   const lab = createLab(options, (depth) => nextAddress(address, depth));
@@ -117,6 +141,7 @@ function regrow(
   zone: string,
   lines: readonly string[],
 ): void {
+  // Both trees are grown before either set is touched, so that a line that cannot be read changes nothing.
   const own = into === lab.lines ? new Map(lab.lines).set(zone, lines) : lab.lines;
   const known = into === lab.known ? new Map(lab.known).set(zone, lines) : lab.known;
   const [tree, knownTree] = [lab.grow(own), lab.grow(new Map([...own, ...known]))];

@@ -7,10 +7,13 @@ import type { Reply } from './zone-tree.ts';
 /** What a resolver says about its failure (RFC 8914). */
 export type LabExtendedError = { readonly code: number; readonly text: string };
 
+/** What of a response comes neither from its query nor from its records. Everything is off unless it is given. */
 export type EncodeOptions = {
+  /** The AD flag. */
   readonly authenticData?: boolean;
-  /** Only told where the query has EDNS. */
+  /** Extended DNS Errors (RFC 8914), written only where the query has EDNS. */
   readonly errors?: readonly LabExtendedError[];
+  /** The TC flag. It cuts nothing: the reply has to be short already. */
   readonly truncated?: boolean;
   /** As an old server: no OPT record, whatever the query has. */
   readonly withoutEdns?: boolean;
@@ -20,9 +23,13 @@ export type EncodeOptions = {
 const [QR, AA, TC, RD, RA, AD, CD] = [0x8000, 0x0400, 0x0200, 0x0100, 0x0080, 0x0020, 0x0010];
 const DNSSEC_OK = 0x8000; // RFC 3225, 3
 const EXTENDED_ERROR = 15; // RFC 8914, 2
+/** What our OPT records say that we can receive over UDP (RFC 6891, 6.1.3). */
 const UDP_PAYLOAD_OCTETS = 1232;
 
-/** A response with id 0 that repeats the question as it was asked. */
+/**
+ * Returns a response with id 0 that repeats the question byte by byte. RD and RA follow the query's RD, CD its CD.
+ * Nothing is cut: whether the message fits its transport is for the caller to check.
+ */
 export function encodeReply(query: LabQuery, reply: Reply, options: EncodeOptions = {}): Buffer {
   const header = Buffer.alloc(HEADER_OCTETS);
   const recursion = query.recursionDesired ? RD | RA : 0;
@@ -65,6 +72,7 @@ function encodeRecord(record: LabRecord): Buffer {
 
 /** The library's record, with the owner that is given in place of its own one. */
 function withoutOwner(record: Answer, owner: Buffer): Buffer {
+  // The message is a header, one octet for the root as owner, and the rest of the record, which is what is kept.
   const message = encode({ type: 'response', answers: [{ ...record, name: '.' }] });
   return Buffer.concat([owner, message.subarray(HEADER_OCTETS + 1)]);
 }
@@ -78,7 +86,10 @@ function plainRecord(record: LabRecord): Answer {
   return raw as unknown as Answer; // the library's types leave its unknown types out
 }
 
-/** A name of a zone file on the wire (RFC 1035, 5.1): `\DDD` is an octet, and `\.` a dot inside a label. */
+/**
+ * Returns a name of a zone file in wire form, without compression (RFC 1035, 5.1): `\DDD` is an octet, and `\.` a dot
+ * inside a label. The empty name is the root. Lengths are not checked.
+ */
 export function encodeName(name: string): Buffer {
   const labels = name === '' ? [] : (name.match(/(?:\\\d{3}|\\.|[^.\\])+/gs) ?? []);
   const parts = labels.map((label) => {

@@ -1,4 +1,4 @@
-/** What a laboratory was told to do wrong, and about which names. */
+/** The faults of a laboratory: what it does wrong, and about which names, types and roles. */
 import type { LabExtendedError } from './encode.ts';
 
 /**
@@ -14,6 +14,7 @@ import type { LabExtendedError } from './encode.ts';
  */
 export type LabFault = SimpleFault | FaultWithDetail;
 
+/** Faults that need nothing but their name; `LabFault` says what each one does. */
 export type SimpleFault =
   | 'servfail'
   | 'refused'
@@ -35,14 +36,19 @@ export type SimpleFault =
   | 'endless_alias'
   | 'hold';
 
+/** Faults that carry a time, reasons or records; `LabFault` says what each one does. */
 export type FaultWithDetail =
+  /** `ms`: how long the right answer is held back. */
   | { readonly kind: 'delay'; readonly ms: number }
   | { readonly kind: 'servfail' | 'bogus'; readonly errors: readonly LabExtendedError[] }
   | {
       readonly kind: 'remembered';
+      /** Lines of a zone file with `@` for the name that was asked; empty: it is remembered that there are none. */
       readonly lines: readonly string[];
       readonly ttlSeconds: number;
-      /** Without lines: whether the name or only the type is remembered as missing. */
+      /**
+       * Without lines: whether the name or only the type is remembered as missing; `nxdomain` where nothing is said.
+       */
       readonly nothing?: 'nxdomain' | 'nodata';
     };
 
@@ -52,12 +58,16 @@ export type LabRole = 'authority' | 'recursive';
 /** A fault under way. `released` resolves when it is healed. */
 export type ActiveFault = { readonly fault: LabFault; readonly released: Promise<void> };
 
+/** The faults under way. At most one stands for the same names, type and role. */
 export type FaultBook = {
-  /** Replaces what was told before about the same names, type and role. */
+  /** Replaces the fault of the same names, type and role, which is healed. Without a role it stands in both. */
   readonly add: (names: string, type: string, fault: LabFault, role?: LabRole) => void;
-  /** The nearest fault: of the name itself before one above, of its type before any. */
+  /**
+   * The nearest fault: of the name itself before one above, of its type before any, of its role before both.
+   * Undefined: there is none. `name` in lower case.
+   */
   readonly find: (name: string, type: string, role: LabRole) => ActiveFault | undefined;
-  /** Ends those told about exactly these names, or all. */
+  /** Ends the faults of exactly these names, as they were given, or all. */
   readonly heal: (names?: string) => void;
 };
 
@@ -104,6 +114,7 @@ function covers(names: string, name: string): boolean {
 
 /** A name itself before what is above it, the nearer the better; among equals the type, then the role that was told. */
 function rank({ names, type, role }: Entry): number {
+  // No name has 1,000 characters, so the name itself comes before everything above it.
   const near = names.startsWith('.') ? names.length : 1_000;
   return near * 4 + (type === '*' ? 0 : 2) + (role === undefined ? 0 : 1);
 }

@@ -8,25 +8,33 @@ export type Transport = 'udp' | 'tcp';
 
 /** An answer and how it is sent. `wrong_source`: from another port; `hang_up`: the connection is cut instead. */
 export type Delivery = {
+  /** The whole message, without a length before it. Undefined: nothing is sent, though a connection may be cut. */
   readonly bytes: Buffer | undefined;
+  /** `wrong_source` counts over UDP only, `hang_up` over TCP only. */
   readonly way: 'straight' | 'wrong_source' | 'hang_up';
-  /** Nothing happens before this resolves. */
+  /** Nothing is sent or cut before this resolves; undefined: at once. */
   readonly after: Promise<unknown> | undefined;
 };
 
-/** Gives the answer to a query, or none; called for each message that arrives. */
+/**
+ * Gives the answer to a message, or undefined for none. Called for each message, in the order of their arrival on a
+ * socket.
+ */
 export type Handler = (query: Buffer, transport: Transport) => Delivery | undefined;
 
 /** `close` resolves when the sockets are closed and every connection is cut. */
 export type Listener = { readonly port: number; readonly close: () => Promise<void> };
 
-/** `tcp: false` refuses connections. */
+/** `tcp: false`: only UDP is opened, and connections are refused. */
 export type ListenOptions = { readonly tcp?: boolean };
 
 /** How often another port is tried when the one the system chose for UDP is taken for TCP. */
 const PORT_TRIES = 20;
 
-/** Opens the port on both; port 0 lets the system choose one. Rejects where the address or port is not free. */
+/**
+ * Opens the port for UDP and TCP; port 0 lets the system choose one that is free for both. Rejects where the address
+ * or port is not free, and leaves nothing open then.
+ */
 export async function listen(
   address: string,
   port: number,
@@ -110,6 +118,7 @@ async function openTcp(address: string, port: number, handler: Handler): Promise
 
 /** Messages over TCP come with their length before them (RFC 1035, 4.2.2). */
 function answerStream(socket: TcpSocket, handler: Handler): void {
+  // A chunk may end within a message, or hold several.
   let received = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
     received = Buffer.concat([received, chunk]);

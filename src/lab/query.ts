@@ -8,9 +8,11 @@ type Edns = { readonly payloadOctets: number; readonly dnssecOk: boolean };
 export type LabQuery = {
   /** Lower case, without a trailing dot, `\DDD` for what is foreign in a label and `\.` for a dot in it; the root is ``. */
   readonly name: string;
+  /** As dns-packet names it: `CNAME`, or `UNKNOWN_` and the number for a type that it does not know. */
   readonly type: string;
   /** The question section as it arrived: a response repeats it, in the case that was asked. */
   readonly question: Buffer;
+  /** The RD, AD and CD flags of the header. */
   readonly recursionDesired: boolean;
   readonly authenticData: boolean;
   readonly checkingDisabled: boolean;
@@ -18,12 +20,13 @@ export type LabQuery = {
   readonly edns: Edns | null;
 };
 
+/** The length of every message's header (RFC 1035, 4.1.1); the question section follows it. */
 export const HEADER_OCTETS = 12;
 const LABEL_OCTETS = 63; // RFC 1035, 2.3.4
 /** Type and class. */
 const QUESTION_TAIL_OCTETS = 4;
 
-/** Reads a message; undefined for what is no query with exactly one question. */
+/** Reads a message; undefined for what is no query with exactly one question. Never throws. */
 export function readQuery(bytes: Buffer): LabQuery | undefined {
   const end = questionNameEnd(bytes);
   if (end === undefined) return undefined;
@@ -47,10 +50,14 @@ export function readQuery(bytes: Buffer): LabQuery | undefined {
   }
 }
 
-/** Where the name of the first question ends; undefined where it is cut off or compressed. */
+/**
+ * The offset behind the name of the first question, where its type begins. Undefined where the name is compressed, or
+ * where name, type and class do not fit into the message.
+ */
 export function questionNameEnd(bytes: Buffer): number | undefined {
   for (let at = HEADER_OCTETS; ; ) {
     const length = bytes[at];
+    // A pointer of a compressed name has the two highest bits set, so as a length it is above 63, too.
     if (length === undefined || length > LABEL_OCTETS) return undefined;
     at += length + 1;
     if (length === 0) return at + QUESTION_TAIL_OCTETS <= bytes.length ? at : undefined;

@@ -9,6 +9,7 @@ import type { Reply } from './zone-tree.ts';
 /** A query, what the zones say to it, and what is wrong with the server. */
 export type ResponseParts = {
   readonly query: LabQuery;
+  /** What the zones say, before any fault. */
   readonly reply: Reply;
   readonly transport: Transport;
   readonly fault: LabFault | undefined;
@@ -17,13 +18,17 @@ export type ResponseParts = {
 };
 
 const UDP_OCTETS = 512; // without EDNS (RFC 1035, 2.3.4)
+/** How much of what cannot be read follows the question: a little, and more than UDP or any answer has. */
 const [GARBAGE_OCTETS, FLOOD_OCTETS] = [40, 40_000];
 // RFC 1035, 4.1.1.
 const [NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED] = [0, 1, 2, 3, 4, 5];
 
 const nothing = { authoritative: false, answers: [], authority: [], additional: [] } as const;
 
-/** The bytes of a response with id 0, or none where the server is to be silent. */
+/**
+ * The bytes of a response with id 0, or undefined where the server is to be silent. A reply of the zones that does
+ * not fit into UDP is truncated. Throws for a `remembered` fault with a line that cannot be read.
+ */
 export function responseTo(parts: ResponseParts): Buffer | undefined {
   const { fault } = parts;
   if (fault === undefined) return truthful(parts);
@@ -38,16 +43,20 @@ function truthful(parts: ResponseParts): Buffer {
   return fitting(parts, { authenticData });
 }
 
+/** What a fault makes of the right answer; undefined for silence. */
 type Misbehave = (parts: ResponseParts) => Buffer | undefined;
 
+/** Changes parts of the right reply; what is too long for UDP is still truncated. */
 const withReply =
   (change: (parts: ResponseParts) => Partial<Reply>): Misbehave =>
   (parts) =>
     fitting({ ...parts, reply: { ...parts.reply, ...change(parts) } });
 
+/** Says that there is nothing, as whoever is responsible would: with the AA flag unless a resolver is asked. */
 const denies = (rcode: number): Misbehave =>
   withReply(({ query }) => ({ ...nothing, rcode, authoritative: !query.recursionDesired }));
 
+/** Answers with an RCODE alone. */
 const fails = (rcode: number): Misbehave => withReply(() => ({ ...nothing, rcode }));
 
 const simpleFaults: { readonly [F in SimpleFault]: Misbehave } = {
@@ -110,12 +119,14 @@ function cut({ query, reply }: ResponseParts): Buffer {
 /** Passes every check of who answers what, and cannot be read. */
 function garbage(query: LabQuery, octets: number): Buffer {
   const bytes = encodeReply(query, { ...nothing, rcode: NOERROR }, { withoutEdns: true });
+  // ANCOUNT is at offset 6 (RFC 1035, 4.1.1).
   bytes.writeUInt16BE(3, 6); // three answers are announced, and none can be read
   return Buffer.concat([bytes, Buffer.alloc(octets, 0xff)]);
 }
 
 /** The first letter of the question is another one. */
 function withOtherQuestion(response: Buffer): Buffer {
+  // The first octet of the question is the length of its first label, the second one its first letter.
   const at = HEADER_OCTETS + 1;
   response.writeUInt8(response.readUInt8(at) ^ 1, at);
   return response;

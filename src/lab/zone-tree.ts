@@ -6,31 +6,44 @@
  */
 import { type Found, type LabRecord, parseZone, searchZone, type Zone } from './zone.ts';
 
-/** What goes into a response; the wire form is made in answers.ts. */
+/** What goes into a response; the wire form is made in encode.ts. */
 export type Reply = {
+  /** The RCODE (RFC 1035, 4.1.1): 0, 2, 3 or 5 from a tree, any from a fault. */
   readonly rcode: number;
+  /** The AA flag. */
   readonly authoritative: boolean;
   readonly answers: readonly LabRecord[];
   readonly authority: readonly LabRecord[];
   readonly additional: readonly LabRecord[];
 };
 
-/** A finished set of zones; a change grows a new one. */
+/**
+ * A finished set of zones, which never changes; a change grows a new one. Names are in lower case, without a trailing
+ * dot.
+ */
 export type ZoneTree = {
   /** How many addresses serve these zones; the zones of depth 0 are at the first one. */
   readonly depths: number;
-  /** As an authority for the zones of one depth. */
+  /**
+   * As an authority for the zones of one depth. REFUSED for a name in none of them; a referral for one in a zone
+   * below.
+   */
   readonly answer: (name: string, type: string, depth: number) => Reply;
-  /** As a recursive server over all of them. */
+  /**
+   * As a recursive server over all of them. NXDOMAIN for a name in no zone; SERVFAIL after 16 aliases, as for a
+   * circle.
+   */
   readonly resolve: (name: string, type: string) => Reply;
 };
 
+/** A zone, and in how many declared zones of two labels or more it lies. */
 type Placed = { readonly zone: Zone; readonly depth: number };
 
 const [NOERROR, SERVFAIL, NXDOMAIN, REFUSED] = [0, 2, 3, 5];
 /** Where a recursive server gives an alias up, as for a circle: SERVFAIL. */
 const CHAIN_MAX = 16;
 
+/** Where the zones are served, and what is above them. */
 export type TreeOptions = {
   /** Where the zones of a depth are served. */
   readonly addressAt: (depth: number) => string;
@@ -38,7 +51,10 @@ export type TreeOptions = {
   readonly topLevels: boolean;
 };
 
-/** Builds the tree. Throws for a line that cannot be read. */
+/**
+ * Builds the tree: each zone with its name servers' addresses, each parent with the delegations to the zones below
+ * it. Throws for a line that cannot be read or is not in its zone.
+ */
 export function growZones(
   declared: ReadonlyMap<string, readonly string[]>,
   { addressAt, topLevels }: TreeOptions,
@@ -51,6 +67,7 @@ export function growZones(
   };
   const names = topLevels ? withTopLevels(declared.keys()) : new Set(declared.keys());
   for (const name of names) place(name, []);
+  // Once more for each parent: only now is it known which servers the zones below it have.
   for (const parent of names) {
     const children = [...declared.keys()].filter((name) => parentIn(declared, name) === parent);
     if (children.length > 0)

@@ -8,6 +8,7 @@ export type LabRecord = Exclude<Answer, OptAnswer>;
 /** What a zone holds: by owner, then by type. An owner without any type is an empty non-terminal (RFC 4592, 2.2.2). */
 export type Zone = {
   readonly name: string;
+  /** Every owner is in lower case, without a trailing dot. */
   readonly nodes: ReadonlyMap<string, ReadonlyMap<string, readonly LabRecord[]>>;
 };
 
@@ -17,7 +18,7 @@ const TTL_SECONDS = 60;
 /** Its last field says how long "there is none" may be remembered (RFC 2308, 4), the third its serial number. */
 const SOA_LINE = `@ ${TTL_SECONDS} SOA ns1 hostmaster 1 3600 600 86400 ${TTL_SECONDS}`;
 
-/** Where a zone's own name server is, unless the zone says otherwise. */
+/** `serverAddress`: the IPv4 or IPv6 address of a zone's own name server, unless the zone says otherwise. */
 export type ZoneOptions = { readonly serverAddress: string };
 
 /**
@@ -29,6 +30,7 @@ export type ZoneOptions = { readonly serverAddress: string };
 export function parseZone(name: string, lines: readonly string[], options: ZoneOptions): Zone {
   const nodes = new Map<string, Map<string, LabRecord[]>>();
   const add = (record: LabRecord) => {
+    // Each name between a record and its zone exists, too, if without any type (RFC 4592, 2.2.2).
     for (let owner = record.name; ; owner = owner.slice(owner.indexOf('.') + 1)) {
       const node = nodes.get(owner) ?? new Map<string, LabRecord[]>();
       nodes.set(owner, node);
@@ -47,7 +49,10 @@ export function parseZone(name: string, lines: readonly string[], options: ZoneO
   return { name, nodes };
 }
 
-/** One line of a zone as a record; its owner in lower case without a trailing dot. */
+/**
+ * One line of a zone as a record; its owner in lower case without a trailing dot, its TTL 60 seconds unless it has
+ * one. Throws for a line that cannot be read, and for an owner outside `zone`. Addresses and numbers are not checked.
+ */
 export function parseRecord(zone: string, line: string): LabRecord {
   const [ownerText = '', ...rest] = line.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
   const ttl = /^\d+$/.test(rest[0] ?? '') ? Number(rest.shift()) : TTL_SECONDS;
@@ -103,15 +108,24 @@ function unquote(text: string): string {
   return text.replace(/^"(.*)"$/s, '$1').replace(/\\(.)/g, '$1');
 }
 
+/**
+ * What one zone knows of a name and a type. Records and aliases are owned by the name that was asked, also where a
+ * wildcard matched.
+ */
 export type Found =
   | { readonly kind: 'records'; readonly records: readonly LabRecord[] }
+  /** `target`: in lower case; it may be outside the zone. */
   | { readonly kind: 'alias'; readonly record: LabRecord; readonly target: string }
-  /** Another zone's servers know. */
+  /** Another zone's servers know; these are their NS records. */
   | { readonly kind: 'delegated'; readonly servers: readonly LabRecord[] }
+  /** The name exists, without records of the type. */
   | { readonly kind: 'nodata' }
   | { readonly kind: 'nxdomain' };
 
-/** Looks a name of this zone up; `name` in lower case. */
+/**
+ * Looks a name up as RFC 1034, 4.3.2 has it: delegations first, then the name, then a wildcard. Aliases are not
+ * followed. `name` must be in lower case, and the zone's own name or below it.
+ */
 export function searchZone(zone: Zone, name: string, type: string): Found {
   const cut = delegationAbove(zone, name);
   if (cut !== undefined) return { kind: 'delegated', servers: cut };

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 const ANSWER_MS = 2_000;
 
-/** False where it rejects, or takes longer than two seconds. Never rejects. */
+/** False where it rejects, or takes more than two seconds, after which it goes on unheeded. Never rejects. */
 export async function answersInTime(asking: Promise<unknown>): Promise<boolean> {
   const limit = new AbortController();
   const late = wait(ANSWER_MS, false, { signal: limit.signal }).catch(() => false);
@@ -14,6 +14,7 @@ export async function answersInTime(asking: Promise<unknown>): Promise<boolean> 
   try {
     return await Promise.race([answer, late]);
   } finally {
+    // Or the timer would keep a process alive that has nothing else to do.
     limit.abort();
   }
 }

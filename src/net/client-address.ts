@@ -29,9 +29,9 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /**
- * The rightmost address that is no trusted proxy's: each proxy appends whom it saw, so that what stands further left is
- * the client's own word. An entry that is no address ends the walk at the proxy that passed it on. The form is RFC 5952's,
- * and IPv4's for an IPv4-mapped address.
+ * Returns the rightmost address that is no trusted proxy's: each proxy appends whom it saw, so that what stands further left
+ * is the client's own word. An entry that is no address ends the walk at the proxy that passed it on. The form is RFC
+ * 5952's, and IPv4's for an IPv4-mapped address; `unknown` where the connection has none.
  */
 export function clientAddress(
   remoteAddress: string | undefined,
@@ -64,7 +64,7 @@ const canonical = remembering((text) => {
 });
 
 /**
- * What an address is counted in: an IPv4 address by itself, an IPv6 address with its whole /64, because one machine
+ * Returns what an address is counted in: an IPv4 address by itself, an IPv6 address with its whole /64, because one machine
  * can have all of these (RFC 4291, 2.5.1). It takes what `clientAddress` gives.
  */
 export const addressGroup: (address: string) => string = remembering((address) =>
@@ -93,14 +93,15 @@ const nearby: ReadonlySet<string | null> = new Set([
   'linkLocal',
 ]);
 
+/** Whether a request comes from nearby, by its connection's address and its `X-Forwarded-For`. */
 export type IsNeighbour = (
   remoteAddress: string | undefined,
   forwardedFor: string | undefined,
 ) => boolean;
 
 /**
- * Whether the client is nearby. What a proxy passes on whose word is not trusted is not: the proxy may be nearby, and its
- * client anywhere.
+ * Whether a client is on this machine, its link or a private network. What a proxy passes on whose word is not trusted is
+ * not: the proxy may be nearby, and its client anywhere.
  */
 export function createIsNeighbour(trusted: (address: string) => boolean): IsNeighbour {
   return (remoteAddress, forwardedFor) => {

@@ -1,20 +1,23 @@
 /** How many connections may be open at once, altogether and from one address. */
 import { addressGroup, clientAddress } from './client-address.ts';
 
+/** Connections that may be open at once. */
 export type ConnectionLimits = {
+  /** From everywhere, exempt addresses among them. */
   readonly total: number;
   /** From one IPv4 address, or from one /64 of IPv6. */
   readonly perAddress: number;
 };
 
 /**
- * Our choice: `total` connections that all wait with as much as a connection may hold (src/http/socket/server.ts) fit into some 300 MB;
- * `perAddress` lets ten addresses fill it and no fewer, and is more than any browser or pool of a client opens.
+ * Our choice: `total` connections that all wait with as much as a connection may hold (src/http/socket/server.ts) fit into
+ * some 300 MB; `perAddress` lets ten addresses fill it and no fewer, and is more than any browser or pool of a client opens.
  */
 export const defaultConnectionLimits: ConnectionLimits = { total: 2_000, perAddress: 200 };
 
+/** The connections that are open now. */
 export type ConnectionCount = {
-  /** Counts a connection in and returns what counts it out again; null where it would be one too many. */
+  /** Counts a connection in and returns what counts it out, to be called once; null where it is one too many. */
   admit(remoteAddress: string | undefined): (() => void) | null;
 };
 

@@ -9,6 +9,7 @@ import { networkInterfaces } from 'node:os';
 import type { SocketAddress } from '../config/config.ts';
 import { reservedRange } from '../core/names/reserved-addresses.ts';
 
+/** What a receiver of webhooks may be. */
 export type ReceiverRules = {
   /** Laboratories only: http, private addresses and every port are fine. */
   readonly allowPrivate: boolean;
@@ -17,13 +18,13 @@ export type ReceiverRules = {
 /** Below are the ports of services that machines run themselves (RFC 6335, 6). */
 const FIRST_FREE_PORT = 1_024;
 
-/** The addresses of a host name, none where it has none. Rejects where nobody can tell. */
+/** Returns the addresses of a host name, none where it has none. Rejects where no server gave a usable answer. */
 export type Lookup = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /** Azure's virtual public address, which answers the machines of its customers alone. */
 const CLOUD_ADDRESS = '168.63.129.16';
 
-/** Whether anybody on the internet could be meant by an address. */
+/** Whether anybody on the internet could be meant by an address; false for what is no address. */
 export function isPublic(address: string): boolean {
   return reservedRange(address) === null && address !== CLOUD_ADDRESS;
 }
@@ -39,8 +40,9 @@ export function isOwn(address: string, others: readonly string[]): boolean {
 }
 
 /**
- * What is wrong with a URL, in words; null where nothing is. An address that the URL spells out is judged here in
- * whatever notation (`https://2130706433/`), because URLs have one form for all of them; a name is at each attempt.
+ * Returns what is wrong with a URL, in words; null where nothing is. An address that the URL spells out is checked here in
+ * whatever notation (`https://2130706433/`), because URLs have one form for all of them; a name is at each attempt. Never
+ * throws.
  */
 export function urlProblem(text: string, { allowPrivate }: ReceiverRules): string | null {
   if (!URL.canParse(text)) return 'must be a URL';
@@ -61,12 +63,12 @@ export function urlProblem(text: string, { allowPrivate }: ReceiverRules): strin
   return isUsual ? null : 'must have the port 443, or one from 1024 on';
 }
 
-/** The host of a URL as the DNS and sockets want it: IPv6 without brackets. */
+/** Returns the host of a URL as the DNS and sockets want it: IPv6 without brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/** Every address of the URL's host: its own where it is one, else what one look-up says. */
+/** Returns every address of the URL's host: itself where it is one, else what `lookup` gives, rejecting as that does. */
 export async function addressesOf(url: URL, lookup: Lookup): Promise<readonly LookupAddress[]> {
   const host = hostOf(url);
   const family = isIP(host);
@@ -80,13 +82,14 @@ function isLocalhost(host: string): boolean {
   return /^(.+\.)?localhost\.?$/.test(host);
 }
 
-/** Our choice: the whole attempt has 10 s. */
+/** For each try at each server. Our choice: the whole attempt has 10 s. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
 /**
- * Asks the recursive servers over the network. Not `dns.lookup`: that waits in one of four threads that the whole process
- * shares, so a few names whose servers are silent would hold up everybody; and it believes the hosts file.
+ * Asks the recursive servers over the network; the system's where the list is empty. Not `dns.lookup`: that waits in one of
+ * four threads that the whole process shares, so a few names whose servers are silent would hold up everybody; and it
+ * believes the hosts file.
  */
 export function createLookup(servers: readonly SocketAddress[]): Lookup {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
@@ -96,6 +99,7 @@ export function createLookup(servers: readonly SocketAddress[]): Lookup {
       resolver.resolve4(hostname),
       resolver.resolve6(hostname),
     ]);
+    // One family is enough: a host without the other, or whose servers fail for it, is reached all the same.
     const found = [...of(four, 4), ...of(six, 6)];
     const untold = [four, six].find((one) => one.status === 'rejected' && !isNone(one.reason));
     if (found.length === 0 && untold?.status === 'rejected') throw untold.reason;

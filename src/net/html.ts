@@ -1,12 +1,13 @@
 /** HTML in which every value is escaped, unless it is HTML already; and what the heads of all our pages have in common. */
 import { withoutDisorder } from '../core/names/printable.ts';
 
+/** Markup: it is inserted as it is, where a text would be escaped. */
 export type Html = { readonly html: string };
 type Value = string | number | Html | readonly Html[] | null;
 
 /**
- * `` html`<p title="${text}">${text}</p>` ``: texts are escaped as their place needs it, and reorder nothing around them; null
- * is nothing. A value within a tag stands between double quotes, or is HTML.
+ * `` html`<p title="${text}">${text}</p>` ``: texts are escaped as their place needs it, and reorder nothing around them;
+ * null is nothing. A value within a tag stands between double quotes, or is HTML.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   let written = '';
@@ -19,7 +20,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly Value[])
   return { html: written };
 }
 
-/** Texts, escaped for between tags, or HTML, one after the other. */
+/** Joins texts, escaped for between tags, and HTML. The separator is escaped likewise. */
 export function joined(parts: readonly (string | Html)[], separator: string | Html = ''): Html {
   const between = (part: Value) => rendered(part, /[&<>]/g);
   return { html: parts.map(between).join(between(separator)) };
@@ -49,11 +50,14 @@ export function attribute(name: string, value: string | boolean | null): Html {
   return { html: value === true ? ` ${name}` : ` ${name}="${rendered(value, /[&<>"]/g)}"` };
 }
 
-/** A post with two signs. */
+/** A post with two signs, as a data URL. */
 export const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230f766e' d='M7 0h2v2h5l2 2-2 2H9v1h4v4H9v5H7v-5H2L0 9l2-2h5V6H3V2h4z'/%3E%3C/svg%3E";
 
-/** Content-Security-Policy: nothing from elsewhere, nothing in line, no frame around it; `img-src` is for the icon, which is in the page. */
+/**
+ * Returns a Content-Security-Policy: nothing from elsewhere, nothing in line, no frame around it; `img-src` is for the icon,
+ * which is in the page.
+ */
 export function pagePolicy({ forms }: { readonly forms: 'self' | 'none' }): string {
   return `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action '${forms}'; frame-ancestors 'none'`;
 }

@@ -1,6 +1,7 @@
 /** JSON in which every whole number is exact, in and out: int64 never passes through a double. */
 import { parse, stringify } from 'lossless-json';
 
+/** What came of a body. `problem`: a sentence for the client, where the code does not say enough. */
 export type ParsedJson =
   | { readonly ok: true; readonly value: unknown }
   | {
@@ -9,6 +10,7 @@ export type ParsedJson =
       readonly problem?: string;
     };
 
+/** Arrays and objects in each other: the parser is recursive, and has to stay within its stack. */
 const MAX_DEPTH = 32;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -35,11 +37,12 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
   }
 }
 
-/** The JSON text of a value; bigint as digits, Date as RFC 3339, undefined fields left out. */
+/** Returns the JSON text of a value; bigint as digits, Date as RFC 3339, undefined fields left out. undefined: `null`. */
 export function renderJson(value: unknown): string {
   return stringify(value) ?? 'null';
 }
 
+/** Null where the bytes are not UTF-8. */
 function decode(bytes: Uint8Array): string | null {
   try {
     return utf8.decode(bytes);

@@ -1,24 +1,26 @@
 /**
- * Where the platform is for everybody else, and where its storage is: nothing that a tenant chooses may lead us there. Behind
- * NAT, or in a container, no interface of this machine has the address that visitors go to; only the DNS tells.
+ * Where the platform is for everybody else, and where its storage is: nothing that a tenant chooses may lead us there.
+ * Behind NAT, or in a container, no interface of this machine has the address that visitors go to; only the DNS shows it.
  */
 import { lookup as lookupLocally } from 'node:dns/promises';
 import type { Config } from '../config/config.ts';
 
-/** The platform's own addresses at the moment, but for those of this machine. */
+/** Returns the platform's own addresses at the moment, but for those of this machine. */
 export type OwnAddresses = () => Promise<readonly string[]>;
 
+/** What they are found by. */
 export type OwnAddressesParts = {
   readonly config: Pick<Config, 'platform' | 'storage'>;
-  /** As the rest of the world resolves a name; none where nobody can tell. */
+  /** As the rest of the world resolves a name; none where no resolver gave a usable answer. */
   readonly observer: { lookupAddresses(hostname: string): Promise<readonly string[]> };
+  /** The target of a domain: any one resolves to the addresses of all. */
   targetFor(projectId: string, hostname: string): string;
   now(): Date;
 };
 
 /**
- * PLATFORM_ADDRESSES, or what a target resolves to (which one is all the same, because one record is that of all); and what
- * the hosts of DATABASE_URL and REDIS_URL resolve to here.
+ * Returns PLATFORM_ADDRESSES, or what a target resolves to (which one is all the same, because one record is that of all);
+ * and what the hosts of DATABASE_URL and REDIS_URL resolve to here. Asked again as time goes by, so it is a function.
  */
 export function composeOwnAddresses(parts: OwnAddressesParts): OwnAddresses {
   const { config, observer, targetFor, now } = parts;
@@ -51,21 +53,22 @@ async function asThisMachine(hostname: string): Promise<readonly string[]> {
   return found.map(({ address }) => address);
 }
 
+/** A name, and how it is resolved. */
 export type RememberedDeps = {
   readonly hostname: string;
-  /** None where nobody can tell. */
+  /** None where it found no usable answer. */
   readonly lookup: (hostname: string) => Promise<readonly string[]>;
   now(): Date;
 };
 
 /** For as long as resolvers keep what `signpost zone` prints, unless its TTL is changed. */
 const REMEMBERED_MS = 300_000;
-/** Our choice: soon again where nobody could tell, and not at each attempt. */
+/** Our choice: soon again where there was no usable answer, and not at each attempt. */
 const UNTOLD_MS = 30_000;
 
 /**
- * What a name resolves to, looked up when it is asked for, by one at a time. What was told once holds until something
- * else is told; before, there are none. Never rejects, but for what `lookup` does.
+ * Returns what a name resolves to, resolved when it is asked for, by one at a time, and kept for five minutes. Addresses
+ * that were found once hold until others are found; before, there are none. Never rejects, but for what `lookup` does.
  */
 export function rememberAddresses(deps: RememberedDeps): OwnAddresses {
   let known: readonly string[] = [];

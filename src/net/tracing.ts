@@ -28,7 +28,7 @@ export function isTracing(): boolean {
   );
 }
 
-/** For the options of queues and workers: jobs carry the context that they were added in, and run in a span of their own. */
+/** For the options of queues and workers: jobs run in a span of their own, in the context that added them. */
 export function jobTelemetry(): { readonly telemetry?: Telemetry } {
   if (!isTracing()) return {};
   // Not loaded for nobody; what `require` gives is what the package's types say.
@@ -36,7 +36,7 @@ export function jobTelemetry(): { readonly telemetry?: Telemetry } {
   return { telemetry: new BullMQOtel({ tracerName: NAME }) };
 }
 
-/** Runs it in a span, which ends with it. */
+/** Runs it in a span, which ends with it. Resolves and rejects as `act` does. */
 export function inSpan<T>(name: string, attributes: Attributes, act: () => Promise<T>): Promise<T> {
   return trace.getTracer(NAME).startActiveSpan(name, { attributes }, (span) => ended(span, act));
 }
@@ -49,10 +49,11 @@ const methods: ReadonlySet<string> = new Set([
 export type RequestSpan = {
   /** W3C Trace Context, 3.2; null where nothing traces. */
   readonly traceparent: string | null;
+  /** Names the span by the operation and notes the status; undefined: no operation has the path. */
   answered(operationId: string | undefined, status: number): void;
 };
 
-/** Runs a request in a span that goes on with the trace which its headers name. */
+/** Runs a request in a span that goes on with the trace which its headers name. Resolves and rejects as `act` does. */
 export function inRequestSpan<T>(
   { method, headers }: { readonly method: string; readonly headers: object },
   act: (span: RequestSpan) => Promise<T>,

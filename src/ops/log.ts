@@ -8,11 +8,15 @@ const keptFields = [
   ...['severity', 'schema', 'table', 'constraint', 'clientVersion'],
 ] as const;
 
+/** Returns the options of the process's pino logger: errors under `err` are written by `errorInLog`. */
 export function logOptions(level: Config['logLevel']): LoggerOptions {
   return { level, serializers: { err: errorInLog } };
 }
 
-/** Foreign errors carry what they were about: ioredis the arguments of a command, Prisma the values of a row. */
+/**
+ * Returns what the log keeps of an error. Foreign errors carry what they were about (ioredis the arguments of a command,
+ * Prisma the values of a row), so beside message and stack only known fields are kept.
+ */
 export function errorInLog(fault: unknown): object {
   if (!(fault instanceof Error)) return { type: 'Thrown', message: withoutSecrets(String(fault)) };
   const { type, message, stack } = stdSerializers.err(fault);
@@ -28,7 +32,7 @@ export function errorInLog(fault: unknown): object {
   };
 }
 
-/** Passwords in URLs, keys and secrets of our making, and private keys. */
+/** Replaces passwords in URLs, keys and secrets of our making, and private keys with `…`. */
 export function withoutSecrets(text: string): string {
   return text
     .replace(/(\w:\/\/[^\s:/@]*:)[^\s/@]+@/g, '$1…@')

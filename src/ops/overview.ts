@@ -17,26 +17,29 @@ import type { QueueCounts, Queues } from '../queue/queues.ts';
 /** How much of one of the certificate authority's limits is left. */
 export type BudgetLeft = {
   readonly authority: string;
-  /** In words: `new orders for one registrable domain`. */
+  /** In words, e.g. `new orders for one registrable domain`. */
   readonly limit: string;
+  /** Tokens, out of `of`. */
   readonly left: number;
   readonly of: number;
   /** When all of it is there again. */
   readonly fullAt: Date;
 };
 
-/** The limits of which least is left first; a handful. */
+/** Resolves with the limits of which least is left, in that order; ten at most. */
 export type ReadBudget = () => Promise<readonly BudgetLeft[]>;
 
+/** What the operator's first page shows, as it was at `at`. */
 export type Overview = OperationsReads & {
   readonly at: Date;
   readonly state: InstallationState;
-  /** Null: the queue does not answer. */
+  /** Null where the queue does not answer. */
   readonly queues: { readonly [N in QueueName]: QueueCounts } | null;
-  /** Null: nobody keeps one. */
+  /** Null where no budget is kept. */
   readonly budget: readonly BudgetLeft[] | null;
 };
 
+/** What an overview is read from. */
 export type OverviewDeps = {
   readInstallation(): Promise<InstallationState>;
   readOperations(now: Date): Promise<OperationsReads>;
@@ -45,14 +48,20 @@ export type OverviewDeps = {
   now(): Date;
 };
 
+/** Reads overviews for all operators of a process. */
 export type ReadOverview = {
+  /**
+   * Resolves with an overview that is at most 5 s old; calls at the same time share one. Rejects where the database is
+   * away, and remembers no failure.
+   */
   read(): Promise<Overview>;
-  /** Something was changed: the next reader gets a new one. */
+  /** Something was changed: the next reader gets a new overview. */
   forget(): void;
 };
 
 const FRESH_MS = 5_000;
 
+/** Returns a reader that reads nothing before its first call. */
 export function createReadOverview(deps: OverviewDeps): ReadOverview {
   let last: { readonly at: number; readonly reading: Promise<Overview> } | null = null;
   return {
@@ -105,7 +114,7 @@ const SHOWN_MAX = 10;
 
 const limits = Object.keys(authorityLimits) as readonly AuthorityLimit[]; // its own keys
 
-/** Those of which least is left first; a bucket that is full is not stored, or counts as nothing. */
+/** Reads the limits of which least is left, five of each kind. A full bucket is not stored, or counts as nothing. */
 export function createReadBudget(emptiest: ReadEmptiest, now: () => Date): ReadBudget {
   return async () => {
     const at = now();

@@ -16,24 +16,30 @@ import { queueNames } from '../core/operations/jobs.ts';
 import type { SeenQueues } from '../queue/queues.ts';
 import type { AnyQueue } from '../queue/seen-job.ts';
 
+/** A call of the page's own API. */
 export type BoardCall = {
   readonly method: string;
   /** Below the board's own path: `/api/queues`. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly body: unknown;
-  /** Otherwise whatever would change something is refused. */
+  /** Where false, whatever would change something is refused. */
   readonly mayChange: boolean;
 };
 
+/** A file of the page with its Content-Type; all of them are text. */
 export type BoardFile = { readonly text: string; readonly contentType: string };
 
+/** The dashboard of the queues, as values. */
 export type QueueBoard = {
-  /** The page, for any path that is neither a call nor a file. `home`: the board's own path as the browser has it. */
+  /**
+   * Returns the page, for any path that is neither a call nor a file. `home`: the board's own path as the browser has
+   * it; `operations`: the page that it links back to.
+   */
   page(home: string, operations: string): string;
   /** A file of the page, by its path below the board's; undefined where there is none. */
   file(path: string): BoardFile | undefined;
-  /** Null where there is no such call. Rejects while the queue's server is away. */
+  /** Makes a call; null where there is no such one. Rejects while the queue's server is away. */
   call(call: BoardCall): Promise<{ readonly status: number; readonly body: unknown } | null>;
 };
 
@@ -44,13 +50,14 @@ type Board = {
   readonly uiConfig: UIConfig;
 };
 
+/** Reads the list of its files at once, and loads bull-board at the first call. */
 export function createQueueBoard(queues: Pick<SeenQueues, 'opened'>): QueueBoard {
   const files = filesOf(`${uiFolder}static/`);
   const template = pageOf(readFileSync(`${uiFolder}index.ejs`, 'utf8'));
   let last: { readonly opened: readonly AnyQueue[]; readonly boards: readonly Board[] } | null =
     null;
 
-  /** One to read and one to change things, over queues that are made anew after an outage. */
+  /** One to read and one to change things, over queues that are opened again after an outage. */
   async function boards(): Promise<readonly Board[]> {
     const opened = await Promise.all(queueNames.map((name) => queues.opened(name)));
     const isSame = last?.opened.every((queue, place) => queue === opened[place]);
@@ -97,7 +104,7 @@ const require = createRequire(import.meta.url);
 const uiFolder = require.resolve('@bull-board/ui/package.json').replace('package.json', 'dist/');
 
 /**
- * Quiet: no link to its makers, no icon that is no text. Nor does it tell of workers: in PostgreSQL it finds none where
+ * Quiet: no link to its makers, no icon that is no text. Nor does it show workers: in PostgreSQL it finds none where
  * some are at work.
  */
 const branding = {

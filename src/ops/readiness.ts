@@ -5,12 +5,14 @@ import { answersInTime } from '../net/answers-in-time.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Role } from './metrics/process.ts';
 
+/** What a process may depend on. `migrations`: whether the schema is up to date. */
 export type Dependency = 'database' | 'migrations' | 'queue';
 /** `unknown`: could not be asked, because the database does not answer or is not opened yet. */
 export type DependencyState = 'up' | 'down' | 'unknown';
 
+/** What a process can do now. */
 export type Readiness = {
-  /** `degraded`: it does its work, and less than all of it is done; what is missing says what waits. */
+  /** `degraded`: it does part of its work; what is missing says what waits. */
   readonly status: 'ready' | 'degraded' | 'starting' | 'not_ready';
   /** Those that the process's roles need, wholly or in part. */
   readonly dependencies: { readonly [D in Dependency]?: DependencyState };
@@ -18,6 +20,7 @@ export type Readiness = {
   readonly missing: readonly Dependency[];
 };
 
+/** Asks the dependencies each time. Never rejects. */
 export type ReadReadiness = () => Promise<Readiness>;
 
 /** Null: the process has not opened it yet. */
@@ -28,7 +31,10 @@ type Asked = {
   readonly backend: Pick<QueueBackend, 'probe'> | null;
 };
 
-/** Never rejects. */
+/**
+ * Asks what is opened whether it answers, each for a bounded time. `starting` until `isStarted`, unless it is
+ * `not_ready`. Never rejects.
+ */
 export async function readReadiness(
   roles: readonly Role[],
   { isStarted, database, backend }: Asked,
@@ -57,8 +63,8 @@ async function readMigrations(database: Asked['database']): Promise<DependencySt
 }
 
 /**
- * Nobody works without the database as it should be. The edge never asks the queue; the API stores what the reconciler hands
- * to it later; a process that only works has nothing else to do.
+ * Pure. Nobody works without the database as it should be. The edge never asks the queue; the API stores what the
+ * reconciler hands to it later; a process that only works has nothing else to do.
  */
 export function decideReadiness(
   roles: readonly Role[],

@@ -18,7 +18,7 @@ import type { Database } from '../db/engine/client.ts';
 import { answersInTime } from '../net/answers-in-time.ts';
 import { jobTelemetry } from '../net/tracing.ts';
 
-/** The factory knows the connection; BullMQ only insists on being given something. */
+/** The factory has the connection; BullMQ's options require some object in its place. */
 export type NoConnection = Record<string, never>;
 
 /** The arguments of `new Queue(name, queueOptions, factory)` and `new Worker(name, processor, workerOptions, factory)`. */
@@ -27,11 +27,11 @@ export type QueueBackend = {
   /** How jobs are locked and kept; concurrency is the caller's. */
   readonly workerOptions: WorkerOptions<NoConnection>;
   readonly factory: BackendFactory<IQueueBackend, NoConnection>;
-  /** Whether what it is kept in answers within two seconds. Never rejects. */
+  /** Whether Redis or PostgreSQL answers within two seconds. Never rejects. */
   probe(): Promise<boolean>;
-  /** For the `error` events of queues: logged, but one that repeats only every ten seconds. */
+  /** For the `error` events of queues. Logs one error in ten seconds at most. */
   reportError(error: Error): void;
-  /** Close the queues and workers first. */
+  /** Ends the connection that the producers share. Close the queues and workers first. */
   close(): Promise<void>;
 };
 
@@ -47,12 +47,12 @@ const PREFIX = 'signpost';
 const workerDefaults = {
   lockDuration: 10 * SECOND,
   stalledInterval: 5 * SECOND,
-  // A job whose worker is killed is seldom at fault; the default of 1 fails it at the second deploy. BullMQ counts
-  // over a job's whole life, and ours live for days, so workers/running/run-job.ts judges by deaths in a row instead.
+  // A job whose worker is killed is seldom at fault; the default of 1 fails it at the second deploy. BullMQ counts over
+  // a job's whole life, and ours live for days; so workers/running/run-job.ts decides by deaths in a row instead.
   maxStalledCount: 1_000_000,
   removeOnComplete: { count: 0 },
   removeOnFail: { age: WEEK_SECONDS },
-  // While the server cannot be reached; the default is 15 s.
+  // The wait before the next try while the server cannot be reached; the default is 15 s.
   runRetryDelay: 2 * SECOND,
 } as const;
 
@@ -60,8 +60,8 @@ const workerDefaults = {
 const LONGEST_WAIT_SECONDS = 30;
 
 /**
- * Opens what the storage calls for. On PostgreSQL it brings BullMQ's own tables up to date, so that the
- * server must answer; Redis may be down.
+ * Opens the queues' storage. On PostgreSQL it brings BullMQ's own tables up to date, so the server must answer, or it
+ * rejects; Redis may be down.
  */
 export function openQueueBackend(
   storage: Storage,
@@ -173,7 +173,7 @@ const unavailableMessages: ReadonlySet<string> = new Set([
 /** Answers of a Redis that starts, follows another or has lost its cluster. */
 const notReady = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/;
 
-/** Whether a fault of ioredis or BullMQ says so. */
+/** Whether a fault of ioredis or BullMQ means that Redis cannot be reached, or is not ready, just now. */
 export function isQueueUnavailable(fault: unknown): boolean {
   if (!(fault instanceof Error)) return false;
   return (

@@ -13,13 +13,14 @@ import type { QuarantineStore } from '../db/domains/quarantine.ts';
 import type { QueueBackend } from './backend.ts';
 import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
 
+/** A job that is to be added, with the time from which it may run. */
 export type QueuedJob<N extends QueueName> = {
   readonly job: JobOf<N>;
   /** In the past: at once. */
   readonly runAt: Date;
 };
 
-/** A job that the database says there must be. */
+/** A job that must be in its queue, by the state of the database. */
 export type WantedJob = {
   readonly job: AnyJob;
   readonly runAt: Date;
@@ -27,6 +28,7 @@ export type WantedJob = {
   readonly probation?: true;
 };
 
+/** Jobs of a queue by state. `delayed`: asleep until their time. `failed`: for good; kept for a week. */
 export type JobCounts = {
   readonly waiting: number;
   readonly delayed: number;
@@ -53,11 +55,12 @@ export type Queues = {
   promote<N extends QueueName>(name: N, job: JobOf<N>): Promise<void>;
   /** Takes a job out. Nothing happens where it is not there, or a worker has it. */
   remove<N extends QueueName>(name: N, job: JobOf<N>): Promise<void>;
-  /** The same for jobs that wait, by id; answers how many were there. */
+  /** Takes out jobs that wait, by id; returns how many were there. A job that a worker has stays. */
   removeIdle(name: QueueName, ids: readonly string[]): Promise<number>;
   /** The ids of those that will run, or run now. What moves meanwhile may be missing, or have just ended. */
   aliveIds(name: QueueName): Promise<Set<string>>;
   counts(name: QueueName): Promise<QueueCounts>;
+  /** Closes what was opened; a later call opens its queue again. */
   close(): Promise<void>;
 };
 
@@ -79,7 +82,7 @@ const aliveStates = ['active', 'waiting', 'prioritized', 'delayed'] as const;
 const BATCH = 500;
 /** One command lists this many ids; Redis does nothing else meanwhile. */
 const LIST = 10_000;
-/** So much later than `runAt` is not a wait in hand, but a mistake. */
+/** A job that sleeps for longer than this after its `runAt` is not waiting, but has been scheduled by mistake. */
 const OVERSLEPT_MS = 20_000;
 
 /** Opens nothing yet: each queue connects when it is first used. */
@@ -203,7 +206,7 @@ async function ensure(queue: AnyQueue, jobs: readonly WantedJob[]): Promise<Ensu
   return { added, woken };
 }
 
-/** Takes away what has expired, and wakes what sleeps too long. */
+/** Removes a job that has ended, so that its id is free, and wakes one that sleeps too long. */
 async function makeWay(queue: AnyQueue, wanted: WantedJob): Promise<'missing' | 'woken' | 'there'> {
   const id = jobId(wanted.job);
   switch (await inspect(queue, wanted)) {
@@ -262,11 +265,12 @@ function batches<T>(items: readonly T[]): T[][] {
   );
 }
 
-/** Takes a life's jobs out of every queue; those that a worker has end by themselves, fenced by their epoch. */
+/** Removes an epoch's jobs from every queue. A job that a worker has changes nothing any more: its epoch is over. */
 export async function forgetJobs(queues: Queues, job: DomainJob): Promise<void> {
   for (const name of domainQueues) await queues.remove(name, job);
 }
 
+/** Resolves once the job is due. Rejects where the queue or the database is away; calling it again does no harm. */
 export type BringNow = (queue: DomainQueue, job: DomainJob) => Promise<void>;
 
 /**
@@ -280,7 +284,7 @@ export function createBringNow(deps: {
 }): BringNow {
   return async (queue, job) => {
     const runAt = deps.now();
-    // First, or the reconciler would take the job for one that nobody wants.
+    // First, or the reconciler would remove the job as one that is set aside.
     const wasSetAside = await deps.quarantine.endAt(queue, jobId(job), runAt);
     await deps.queues.ensure(queue, [{ job, runAt, ...(wasSetAside && { probation: true }) }]);
     await deps.queues.promote(queue, job);

@@ -1,7 +1,8 @@
-/** A job as an operator sees it: where it stands, when it runs, and what its attempts said. */
+/** A job as an operator sees it: its state, when it runs, and what its attempts logged. */
 import type { IQueueBackend, Job, Queue } from 'bullmq';
 import type { NoConnection } from './backend.ts';
 
+/** BullMQ's queue of any name, on any storage. */
 export type AnyQueue = Queue<
   unknown,
   unknown,
@@ -13,15 +14,16 @@ export type AnyQueue = Queue<
   NoConnection
 >;
 
+/** A job at one moment. `unknown`: it changed its state while it was read. */
 export type SeenJob = {
   readonly state: 'active' | 'waiting' | 'delayed' | 'completed' | 'failed' | 'unknown';
   /** How often a worker took it. */
   readonly attempts: number;
   /** When a job that sleeps wakes; null for any other. */
   readonly runAt: Date | null;
-  /** Why it failed for good. */
+  /** Why it failed for good; null for any other. */
   readonly failedReason: string | null;
-  /** A line for each of its last attempts, the newest first. */
+  /** A line for each of its last attempts, the newest first, 50 at most. */
   readonly log: readonly string[];
 };
 
@@ -42,7 +44,7 @@ export async function seeJob(queue: AnyQueue, id: string): Promise<SeenJob | nul
   };
 }
 
-/** When a delayed job is due, in ms since the epoch. */
+/** When a delayed job is due, in ms since 1970 (UTC). */
 export function dueOf({ delay, processedOn, timestamp }: Job): number {
   return (processedOn ?? timestamp) + delay;
 }

@@ -9,7 +9,10 @@ import type { Earlier } from '../dns/observe/observe.ts';
 import { inSpan } from '../net/tracing.ts';
 import type { Parts } from './parts.ts';
 
-/** In a span of its own: it is what a check waits for. */
+/**
+ * Observes one domain, in a span of its own because it is what a check waits for. `earlier`: what may be found unchanged
+ * by a few questions, and is then the result. Never rejects for what the network does.
+ */
 export function observeDomain(
   { observer }: Parts,
   domain: { readonly hostname: string; readonly target: string },
@@ -18,7 +21,7 @@ export function observeDomain(
   return inSpan('observe the DNS', {}, () => observer.observe(checkTargetOf(domain), earlier));
 }
 
-/** What was seen of a domain, where it need not be checked in full now. */
+/** Returns what was seen of a domain before; undefined where it has to be checked in full now. */
 export function earlierOf({ now, config }: Parts, domain: LoadedDomain): Earlier | undefined {
   const depth = checkDepthOf(domain, now(), config.verifyWindowMs);
   const { observation } = domain;
@@ -35,6 +38,7 @@ function checkTargetOf({
   return { hostname, target, apex: splitAtZone(hostname).apex };
 }
 
+/** Returns the rules of a check at `now`, with a jitter of 0 to 1 drawn for it. */
 export function checkRules({ verifyWindowMs, escalateAfterMs }: Config, now: Date): CheckRules {
   const jitter = Math.random();
   return { now, windowMs: verifyWindowMs, escalateAfterMs, jitter };

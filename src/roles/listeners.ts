@@ -12,22 +12,24 @@ import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { createOpsApi } from './operations-listener.ts';
 
-/** What the process has opened so far. */
+/** What the process has opened so far; null: not yet. Readiness is read from it. */
 export type OpenedSoFar = {
+  /** Every role is at work, and the first key is accepted. */
   isStarted: boolean;
   database: Database | null;
   backend: QueueBackend | null;
 };
 
+/** The metrics and the readiness of a process. */
 export type Ops = {
   readonly metrics: Metrics;
   /** Filled while the process starts. */
   readonly opened: OpenedSoFar;
   /** The same on METRICS_PORT and on the API's port. */
   readonly readiness: ReadReadiness;
-  /** Of METRICS_PORT; null where there is none. */
+  /** Of METRICS_PORT, as it was bound; null where there is none. */
   readonly port: number | null;
-  /** Has the state of the installation shown, where the process plays the role that tells it. */
+  /** Shows the pool, and in a process of the role `api` the state of the installation. To be called once. */
   watch(parts: { readonly database: Database; readonly queues: Queues }): void;
   close(deadlineMs: number): Promise<void>;
 };
@@ -38,7 +40,7 @@ function isOpenToAll({ http: { host }, metrics: { port, token } }: Config): bool
   return port !== undefined && token === undefined && !isLoopback;
 }
 
-/** Rejects where METRICS_PORT cannot be had. */
+/** Opens METRICS_PORT, where there is one, before anything else is open. Rejects where it cannot be had. */
 export async function openOps(config: Config, log: Pick<Logger, 'warn'>): Promise<Ops> {
   const roles = rolesOf(config);
   const metrics = createMetrics(roles);
@@ -77,7 +79,7 @@ async function countJobs(queues: Queues): Promise<Readonly<Record<string, QueueC
   return Object.fromEntries(await Promise.all(counted));
 }
 
-/** No edge of ours starts where another one serves the domains. */
+/** Returns the roles that this process plays. No edge of ours starts where another one serves the domains. */
 export function rolesOf({ role, certificates }: Config): readonly Role[] {
   const played: readonly Role[] = role === 'all' ? ['api', 'worker', 'edge'] : [role];
   return played.filter((one) => one !== 'edge' || certificates.source === 'own');

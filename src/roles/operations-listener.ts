@@ -13,14 +13,19 @@ import { traceOf } from '../http/pipeline/trace.ts';
 import { metricsAnswer, readinessAnswer } from '../http/routes/health.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
 
+/** What METRICS_PORT shows. */
 export type OpsApiDeps = {
+  /** The metrics in the text format of Prometheus. */
   metrics(): Promise<string>;
   readonly readiness: ReadReadiness;
-  /** Missing: nobody is asked for one. */
+  /** The bearer token for /metrics; undefined: nobody is asked for one. */
   readonly token: string | undefined;
 };
 
-/** Without keys and limits: it is for those who run the process, on an address that they have chosen. */
+/**
+ * Serves /healthz, /readyz and /metrics, to GET and HEAD. Without keys and limits: it is for those who run the process,
+ * on an address that they have chosen. A fault is a 500, never a rejection.
+ */
 export function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
   const isToken = createIsMetricsToken(token);
 
@@ -56,7 +61,10 @@ export function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
   };
 }
 
-/** Whether an Authorization header brings the token (RFC 6750, 2.1); never where there is none to bring. */
+/**
+ * Returns whether an Authorization header brings the token (RFC 6750, 2.1), compared in constant time; never where there
+ * is none to bring.
+ */
 export function createIsMetricsToken(
   token: string | undefined,
 ): (authorization: string | undefined) => boolean {
@@ -68,7 +76,7 @@ export function createIsMetricsToken(
   };
 }
 
-/** Of one length, whatever was given. */
+/** Of one length, as timingSafeEqual needs it, whatever was given. */
 function digest(text: string): Uint8Array {
   return createHash('sha256').update(text).digest();
 }

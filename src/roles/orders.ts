@@ -24,6 +24,7 @@ import { forgetJobs } from '../queue/queues.ts';
 import { checkRules, observeDomain } from './checks.ts';
 import type { Parts } from './parts.ts';
 
+/** Builds what issue-certificate, the renewals and the escalations are handed. Asks nobody. */
 export function issueDeps(parts: Parts): IssueCertificateDeps {
   const { certificates, checks, config, metrics, now, observer, queues, vault } = parts;
   return {
@@ -50,7 +51,7 @@ export function issueDeps(parts: Parts): IssueCertificateDeps {
     rules: (at) => checkRules(config, at),
     async enqueueFollowUps({ id, epoch }, { to, nextCheckAt, escalateAt }) {
       await parts.wake({ id, epoch, status: to.status, nextCheckAt, escalateAt });
-      // A way back to pending began a new life (src/db/domains/transitions.ts); the jobs of the one before only wait to end.
+      // The way back to pending began an epoch (src/db/domains/transitions.ts); the jobs of the one before only wait to end.
       if (to.status === 'pending') await forgetJobs(queues, { domainId: id, epoch: epoch - 1 });
     },
     recordServedCertificate: composeRecordServedCertificate(parts),
@@ -69,8 +70,8 @@ export function issueDeps(parts: Parts): IssueCertificateDeps {
 }
 
 /**
- * Another edge is asked with the order it was given, and nothing of it is kept here to be compared with. Nor is anything noted where
- * our own addresses cannot be reached from here: it would say nothing of what visitors are shown.
+ * Another edge is asked with the order that it was given, and nothing of it is kept here to be compared with. Nor is
+ * anything noted where our own addresses cannot be reached from here: it would say nothing of what visitors see.
  */
 function composeRecordServedCertificate({
   config,
@@ -89,6 +90,7 @@ function composeRecordServedCertificate({
   });
 }
 
+/** Builds what escalate-certificate is handed, on top of what orders are. */
 export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): EscalateCertificateDeps {
   const { certificates, database } = parts;
   const quarantine = createQuarantineStore(database.prisma);

@@ -50,9 +50,10 @@ import {
   type SeenQueues,
 } from '../queue/queues.ts';
 
+/** The time of this process; tests have their own. */
 export type Clock = () => Date;
 
-/** What is open before anything is composed. */
+/** What is open before anything is composed. `compose` closes none of it. */
 export type Opened = {
   readonly config: Config;
   readonly database: Database;
@@ -72,7 +73,7 @@ export type Parts = Opened & {
   readonly probes: Probes;
   /** What an edge asks the database; our own probes are answered before it. */
   readonly lookups: EdgeLookups & Probed;
-  /** Also as operators see them. */
+  /** Each queue connects when it is first used. */
   readonly queues: SeenQueues;
   readonly keys: AuthorityKeyStore;
   /** The local authority's root in PEM, once it has signed something. */
@@ -83,7 +84,7 @@ export type Parts = Opened & {
   readonly health: AuthorityHealth;
   /** Null where certificates are our own. */
   readonly external: ExternalAuthority | null;
-  /** As CAA records name the authorities in use, in their order. */
+  /** The authorities in use as CAA records name them, in their order. */
   caaAuthorities(): Promise<readonly CaaAuthority[]>;
   readonly projects: ProjectStore;
   readonly domains: DomainStore;
@@ -97,14 +98,14 @@ export type Parts = Opened & {
   readonly ownAddresses: OwnAddresses;
   /** The text that proves an apex to be a project's. */
   proofFor(projectId: string, hostname: string): string;
-  /** Makes sure that a waiting domain's jobs exist. */
+  /** Makes sure that a waiting domain's jobs exist; may be called again. Rejects while the queue is away. */
   wake(domain: Waiting & { readonly id: string; readonly epoch: number }): Promise<void>;
   readonly bringNow: BringNow;
-  /** Lets go of what was opened here. */
+  /** Closes the queues and the sockets of the DNS that were opened here. */
   close(): Promise<void>;
 };
 
-/** Builds every part once. Nothing here asks the network; `close` lets go of what it opened. */
+/** Builds every part once. Asks the network nothing. Throws where a file of the configuration cannot be read. */
 export function compose(opened: Opened): Parts {
   const { config, database, backend, vault, secrets, log, now } = opened;
   const { prisma } = database;
@@ -206,10 +207,13 @@ function createWake(queues: Queues): Parts['wake'] {
   };
 }
 
-/** What ends a part of the process, within so many milliseconds. */
+/** Ends a part of the process within so many milliseconds. */
 export type Closing = (deadlineMs: number) => Promise<void>;
 
-/** In the opposite order, all within one deadline. */
+/**
+ * Closes in the opposite order, one after the other, all within one deadline. Rejects with the first that fails, and
+ * leaves the others open.
+ */
 export async function closeAll(closings: readonly Closing[], deadlineMs: number): Promise<void> {
   const end = Date.now() + deadlineMs;
   for (const closing of closings.toReversed()) await closing(Math.max(0, end - Date.now()));

@@ -44,13 +44,17 @@ import type { Parts } from './parts.ts';
 export type RoutesDeps = {
   readonly parts: Parts;
   readonly readiness: ReadReadiness;
+  /** Cuts off what an edge in this process serves under a name. */
   readonly dropTraffic: (hostname: string) => void;
-  /** Has a key looked up again at its next use. */
+  /** Has a key read from the database again at its next use. */
   readonly forgetKey: (keyId: string) => void;
   readonly openStream: OpenStream;
 };
 
-/** Every route there is; docs/api.md describes the same ones. */
+/**
+ * Returns every route there is; docs/api.md describes the same ones. The last ones serve the OpenAPI document of the
+ * others.
+ */
 export function routesOf(deps: RoutesDeps): readonly Route[] {
   const { parts } = deps;
   const { config, database, now, projects, webhooks, deliveries, vault } = parts;
@@ -107,7 +111,7 @@ function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] 
   return domainRoutes({ ...verifyingOf(parts), projects, targetFor, dropTraffic, platformDomain });
 }
 
-/** What verifying a domain sets going. The queue is told what was committed, and may be away. */
+/** What verifying a domain starts. The queue learns of it after the commit, and may be away. */
 function verifyingOf({ config, domains, log, now, queues, wake, bringNow }: Parts) {
   return {
     domains,
@@ -171,7 +175,7 @@ function watchedRoutes({ parts, readiness }: RoutesDeps): readonly Route[] {
   ];
 }
 
-/** What was committed is safe without the queue: the reconciler makes good within a minute. */
+/** What was committed is safe without the queue: the reconciler adds the job within a minute. */
 async function quietly(
   log: Parts['log'],
   about: { readonly what: string; readonly domainId: string; readonly requestId: string },

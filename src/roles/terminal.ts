@@ -11,10 +11,14 @@ export type Welcome = {
     readonly edge: { readonly httpPort: number; readonly httpsPort: number } | null;
     readonly metricsPort: number | null;
   };
-  /** The key that was just made, which is shown only now. */
+  /** The key that was just made, which is shown only now; null: none was. */
   readonly firstKey: string | null;
 };
 
+/**
+ * Returns the text that a start prints, with a line break at its end. It holds the first key where one was made: it must
+ * not be logged.
+ */
 export function welcome(config: Config, { addresses, firstKey }: Welcome): string {
   const parts = [
     `\nSignpost is ready (${config.role}, ${storageWords[config.storage.kind]}).\n`,
@@ -57,7 +61,7 @@ function thingsToTry(url: string, firstKey: string | null): string {
   ].join('\n');
 }
 
-/** Why a start failed, in one line: what the operating system refused is said in terms of the variable to change. */
+/** Returns why a start failed, in one line: what the operating system refused is said in terms of the variable to change. */
 export function startProblem(fault: unknown, config: Config): string {
   const system = systemFault(fault);
   const known = system && (portProblem(system, config) ?? fileProblem(system, config));
@@ -74,7 +78,7 @@ function systemFault(fault: unknown): SystemFault | undefined {
   return 'syscall' in fault ? (fault as SystemFault) : systemFault(fault.cause);
 }
 
-/** Who listens names its own variable; that it met another one of ours is known only here. */
+/** Who listens names its own variable; that two of ours have the same port is known only here. */
 function portProblem(
   { syscall, port }: SystemFault,
   { http, edge, metrics }: Config,

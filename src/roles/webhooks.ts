@@ -13,6 +13,7 @@ import type { Queues } from '../queue/queues.ts';
 import { bodyOf, messageIdOf, openSecret, signatureHeaders } from '../webhooks/message.ts';
 import { createLines, createSender, type Leave, type Lines, type Send } from '../webhooks/send.ts';
 
+/** The parts of the process that deliveries need. */
 export type DeliveryParts = {
   readonly config: Config;
   readonly deliveries: DeliveryStore;
@@ -24,15 +25,15 @@ export type DeliveryParts = {
 };
 
 /**
- * Our choice: a process has 200 attempts under way, so that it takes many who are slow to hold up everybody. A webhook has
- * no more in the queue than its receiver has places.
+ * A process has 200 attempts under way, so that it takes many slow receivers to delay the others. A webhook has no more
+ * in the queue than its receiver has places. Our choice.
  */
 const places = { host: 4, owner: 8 } as const;
 
-/** Our choice: long beyond the 20 s after which another worker has taken over from one that died. */
+/** Long beyond the 20 s after which another worker has taken over from one that died. Our choice. */
 const LOST_AFTER_MS = 120_000;
 
-/** What deliverWebhook is handed. `send` is another one in tests. */
+/** Builds what deliver-webhook is handed. `send` is another one in tests. */
 export function deliverDeps(
   parts: DeliveryParts,
   send: Send = senderOf(parts),
@@ -48,6 +49,7 @@ export function deliverDeps(
       const messageId = messageIdOf(event);
       const secrets = secretsOf(vault, delivery, at);
       const headers = signatureHeaders({ messageId, at, body, secrets });
+      // Opened for this one signature: nothing is left in memory.
       for (const secret of secrets) secret.fill(0);
       return send({ url: webhook.url, headers, body });
     },
@@ -59,7 +61,7 @@ export function deliverDeps(
   };
 }
 
-/** What the relay is handed. */
+/** Builds what the relay of deliveries is handed. */
 export function relayDeps(parts: DeliveryParts): RelayDeliveriesDeps {
   const { config, deliveries, queues, waiting, now } = parts;
   return {

@@ -31,10 +31,10 @@ import { escalateDeps, issueDeps } from './orders.ts';
 import type { Closing, Parts } from './parts.ts';
 import { deliverDeps, relayDeps } from './webhooks.ts';
 
-/** However short a laboratory's window: each turn costs the queue and the database some milliseconds. */
+/** However short a laboratory's window is: each turn costs the queue and the database some milliseconds. */
 const SWEEP_MS_MIN = 1_000;
 
-/** The functions that the workers are handed. */
+/** Builds what the workers are handed. Starts nothing. */
 export function composeWorkers(parts: Parts): WorkerDeps {
   const { backend, queues, waiting, log, now, config } = parts;
   const quarantine = createQuarantineStore(parts.database.prisma);
@@ -92,13 +92,13 @@ function deliveries(parts: Parts): Pick<WorkerDeps, 'deliverWebhook' | 'relayDel
   };
 }
 
-/** Starts the workers of every queue, the timers and the reconciler. */
+/** Starts the workers of every queue and the timers; adds to `closings` what ends them. */
 export async function startWork(parts: Parts, closings: Closing[]): Promise<void> {
   const workers = startWorkers(composeWorkers(parts));
   closings.push((deadlineMs) => workers.close(deadlineMs));
 }
 
-/** Checks settled domains, and renewals. */
+/** Builds the checks of settled domains and the renewals, each with the rows that are due for it. */
 export function sweeps(
   parts: Parts,
   issue: IssueCertificateDeps,
@@ -148,7 +148,7 @@ export function sweeps(
   };
 }
 
-/** A courtesy of the authorities: neither many at once, nor before anything else. */
+/** Asking is a courtesy of the authorities: neither many at once, nor before anything else. */
 function askDeps(parts: Parts, { rules, now }: IssueCertificateDeps) {
   const { authorities, certificates, database } = parts;
   return {

@@ -1,11 +1,11 @@
-/** What a receiver gets: the body and the headers of Standard Webhooks 1.0.0, signed with one secret or, after a rotation, two. */
+/** What a receiver gets: body and headers of Standard Webhooks 1.0.0, signed with one secret or, after a rotation, two. */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Vault } from '../certificates/vault/vault.ts';
 import type { EventToDeliver } from '../db/delivery/deliveries.ts';
 import { eventView } from '../events/event-view.ts';
 import { renderJson } from '../net/json.ts';
 
-/** The same for every receiver and every attempt. */
+/** The `webhook-id` of an event: the same for every receiver and every attempt. */
 export function messageIdOf({ messageId }: Pick<EventToDeliver, 'messageId'>): string {
   return `msg_${messageId}`;
 }
@@ -16,16 +16,17 @@ export function bodyOf(event: EventToDeliver): string {
   return renderJson({ type, timestamp: at, data: { ...eventView(event), projectId } });
 }
 
+/** What goes into a signature. */
 export type Signed = {
   readonly messageId: string;
   /** Of the attempt, not of the event: receivers refuse what was signed more than minutes ago. */
   readonly at: Date;
   readonly body: string;
-  /** Each signs; any one of them convinces the receiver. */
+  /** Each of them signs; a receiver accepts the message if one signature fits its secret. */
   readonly secrets: readonly Uint8Array[];
 };
 
-/** The three headers ("Webhook headers"). */
+/** The three headers of the specification ("Webhook headers"). The timestamp is in whole seconds since 1970 (UTC). */
 export function signatureHeaders({ messageId, at, body, secrets }: Signed) {
   const timestamp = String(Math.floor(at.getTime() / 1_000));
   const content = `${messageId}.${timestamp}.${body}`;
@@ -42,14 +43,15 @@ export function signatureHeaders({ messageId, at, body, secrets }: Signed) {
 /** Standard Webhooks wants 24 to 64 bytes; as many as HMAC-SHA256 gives out are enough (RFC 2104, 3). */
 const SECRET_BYTES = 32;
 
+/** A new secret, for its owner and for the database. */
 export type MintedSecret = {
   /** `whsec_` and base64, as receivers' libraries take it. Show it once, store it nowhere. */
   readonly secret: string;
-  /** For the row of this webhook, and no other. */
+  /** Opens only with the id of this webhook. */
   readonly sealed: Uint8Array<ArrayBuffer>;
 };
 
-/** A new secret for a webhook. */
+/** Makes a secret of 32 random bytes; stores nothing. */
 export function mintSecret(vault: Vault, webhookId: string): MintedSecret {
   const bytes = randomBytes(SECRET_BYTES);
   return {
@@ -58,7 +60,7 @@ export function mintSecret(vault: Vault, webhookId: string): MintedSecret {
   };
 }
 
-/** The bytes that sign; throws the vault's faults. */
+/** The bytes that sign; the caller may overwrite them afterwards. Throws the vault's faults. */
 export function openSecret(vault: Vault, webhookId: string, sealed: Uint8Array): Uint8Array {
   return vault.open(sealed, sealOf(webhookId));
 }

@@ -9,30 +9,35 @@ import { BlockList, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { Answer } from '../core/operations/webhook-plan.ts';
 import { addressesOf, type Lookup, type ReceiverRules, urlProblem } from '../net/destination.ts';
 
+/** A signed message on its way. Content type, length and user agent are added to the headers. */
 export type Outgoing = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
+/** Where messages may go, and how long an attempt may take. */
 export type SenderDeps = ReceiverRules & {
   readonly lookup: Lookup;
   /** Whether an address may be connected to. */
   readonly isAllowed: (address: string) => boolean;
-  /** PEM to believe instead of the system's roots. */
+  /** Root certificates in PEM to trust instead of the usual ones. */
   readonly trust?: string;
+  /** For the whole attempt, from the look-up to the end of the answer; 10 s unless given. */
   readonly timeoutMs?: number;
 };
 
-/** Resolves whatever the receiver does; rejects for faults of ours alone. */
+/** Makes one attempt. Resolves whatever the receiver does; rejects only for faults of our own. */
 export type Send = (outgoing: Outgoing) => Promise<Answer>;
 
 /** Standard Webhooks suggests 15 to 30 s; our choice is less, because a receiver is to note the message and answer. */
 const TIMEOUT_MS = 10_000;
+/** The connection is closed after so much of an answer's body; its status counts all the same. */
 const ANSWER_BYTES_MAX = 65_536;
 
 type Problem = Extract<Answer, { kind: 'unanswered' }>['problem'];
 
+/** Each attempt resolves the name again and opens a connection of its own. */
 export function createSender(deps: SenderDeps): Send {
   return async (outgoing) => {
     if (urlProblem(outgoing.url, deps) !== null) return unanswered('url_refused');
@@ -42,7 +47,7 @@ export function createSender(deps: SenderDeps): Send {
     if (addresses === 'late') return unanswered('timed_out');
     if (addresses === 'untold') return unanswered('name_not_told');
     if (addresses.length === 0) return unanswered('name_not_resolved');
-    // All of them: which one is connected to is up to who answers first.
+    // All of them must be allowed, because whichever answers first is connected to.
     if (!addresses.every(({ address }) => deps.isAllowed(address))) {
       return unanswered('address_refused');
     }
@@ -76,7 +81,7 @@ function post(deps: SenderDeps, { url, addresses, outgoing, late }: Attempt): Pr
   return new Promise((resolve) => {
     let reached: 'nothing' | 'host' | 'receiver' | 'refused' = 'nothing';
     request.on('socket', (socket: Socket) => {
-      // Listened to before the request is written: nothing is sent to an address that was not checked.
+      // These listeners are set before the request is written: nothing is sent to an address that was not checked.
       socket.once('connect', () => {
         reached = isSecure ? 'host' : 'receiver';
         if (isVetted(socket, addresses, deps)) return;
@@ -132,7 +137,7 @@ function always(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-/** Whether a socket leads where it was told to: also where a literal address never passed `lookup`. */
+/** Whether a socket leads to an address that was checked; `lookup` is not called for a literal address, this always is. */
 function isVetted(
   { remoteAddress }: Socket,
   addresses: readonly LookupAddress[],
@@ -146,7 +151,7 @@ function isVetted(
   return vetted.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
 }
 
-/** A look-up that fails has told nothing, which is not that there is no address. */
+/** `untold`: the look-up failed, which does not say that there is no address. `late`: the attempt's time is over. */
 async function within(
   late: AbortSignal,
   found: Promise<readonly LookupAddress[]>,
@@ -163,11 +168,13 @@ async function within(
 /** Call it once, when the attempt is over. */
 export type Leave = () => void;
 
+/** Counts what is under way for each key of this process. */
 export type Lines = {
-  /** Null where all of the `places` are taken. Nobody waits: a worker that did would be missed elsewhere. */
+  /** Takes a place; null where all of `places` are taken. Never waits: a worker that did would be missing elsewhere. */
   enter(key: string, places: number): Leave | null;
 };
 
+/** Keys without anything under way take no memory. */
 export function createLines(): Lines {
   const inside = new Map<string, number>();
   return {

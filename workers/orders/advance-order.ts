@@ -16,6 +16,7 @@ import type { Certificate } from '../../src/core/records.ts';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { Unavailable } from '../issue-certificate.ts';
 
+/** What an order is advanced with. */
 export type AdvanceDeps = {
   readonly authorities: Authorities;
   readonly certificates: Pick<
@@ -29,7 +30,7 @@ export type AdvanceDeps = {
   now(): Date;
 };
 
-/** Another process, which has other settings, opened it a moment ago. */
+/** Another process, whose settings differ, opened the order a moment ago. */
 const gone: Unavailable = {
   kind: 'unavailable',
   retryAfter: null,
@@ -38,7 +39,8 @@ const gone: Unavailable = {
 
 /**
  * Takes an order as far as it goes, and notes whether its authority answers. `before`: the certificate that it is to
- * replace, if there is one.
+ * replace, if there is one. An authority that is away or slow is `unavailable`; faults of the vault and of storage are
+ * thrown.
  */
 export async function advance(parts: AdvanceDeps, order: Certificate, before: Certificate | null) {
   const { authorities, certificates, external, health, vault } = parts;
@@ -72,7 +74,7 @@ export async function advance(parts: AdvanceDeps, order: Certificate, before: Ce
   }
 }
 
-/** An order that has to wait for a token stays open, at an authority that has just answered. */
+/** Throws where a token is missing: the order stays open, at an authority that has just answered. */
 async function countPlaced({ certificates, now }: AdvanceDeps, id: string, kind: PlacedAs) {
   const wait = await certificates.beforePlacing(id, kind, now());
   if (wait === null) return;

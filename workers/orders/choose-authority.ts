@@ -26,10 +26,11 @@ import { isWait } from '../../src/db/issuance/orders.ts';
 /** As `certificate.authority` has it: a directory, or null for the local authority and another edge's. */
 export type AuthorityId = string | null;
 
+/** What this process knows of its authorities. */
 export type ChoiceDeps = {
   /** At least one, the first choice first. */
   readonly authorities: readonly AuthorityId[];
-  /** For how long it gives no answer to whatever order; 0 where it does. */
+  /** For how many ms it has given no answer to any order; 0 where it does. */
   downForMs(authority: AuthorityId): number;
   /** When it last answered this process, whatever it was asked; null: not yet. */
   answeredAt(authority: AuthorityId): Date | null;
@@ -37,32 +38,38 @@ export type ChoiceDeps = {
   now(): Date;
 };
 
+/** The authority for the next order, and when that is allowed. */
 export type Choice = {
   readonly authority: AuthorityId;
-  /** It allows nothing before then; in the past: now. */
+  /** The authority allows nothing before then; in the past: now. */
   readonly notBefore: Date;
-  /** Its own refusals, for its own plan: in this life, and the newest of whichever. */
+  /** How often it refused in this epoch, for its own plan. */
   readonly refusals: number;
   /** When its plan has the next order; in the past: now. */
   readonly plannedAt: Date;
+  /** Its newest refusals of the name, from whichever epoch. */
   readonly recentRefusals: readonly Refusal[];
-  /** What its limits ask for, as far as known. */
+  /** Until when a known limit of its budget allows no new order; null where none does. */
   readonly budgetUntil: Date | null;
 };
 
+/** What an order is opened with. */
 export type TakeUpDeps = ChoiceDeps &
   ReachDeps & {
     readonly certificates: Pick<CertificateStore, 'openOrder'>;
-    /** Asks it whether it answers at all, where that is not known; `downForMs` and `answeredAt` tell what came of it. */
+    /**
+     * Asks the authority whether it answers at all, where that is not known; `downForMs` and `answeredAt` have the
+     * result.
+     */
     ask(authority: AuthorityId): Promise<void>;
     /** A new P-256 key, sealed for the certificate it belongs to; null where an edge of another make has it. */
     newKey(): Promise<{ id: string; sealedKey: Uint8Array | null }>;
   };
 
-/** What an order is placed or continued by; `forbidden`: the places of the authorities that CAA forbids. */
+/** What an order is placed or continued by. `forbidden`: the places of the authorities that CAA forbids. */
 export type OrderWork = IssueWork & { readonly forbidden: readonly number[] };
 
-/** However the job was woken: neither a new order nor a question about the open one before then. `note`: why. */
+/** However the job was woken, before `until` it neither opens an order nor asks about the open one. `note`: why. */
 export type PutOff = { readonly until: Date; readonly note: string };
 
 type Known = Pick<
@@ -71,8 +78,9 @@ type Known = Pick<
 >;
 
 /**
- * The open order where its authority can go on with it, else a new one at the authority that can, in its place. Null
- * where the domain is no longer what it was loaded as. One that its authority has never seen is checked as a new one is.
+ * Returns the open order where its authority can continue it, else a new one at the authority that can, in its place.
+ * Null where the domain is no longer what it was loaded as. An order that its authority has never seen is checked as a
+ * new one is.
  */
 export async function takeUp(
   deps: TakeUpDeps,
@@ -105,7 +113,7 @@ async function goOn(
   return (isToBePlaced ? await whyUnreached(deps, work) : null) ?? order;
 }
 
-/** Those that could have the order, or have it back, if they answered: time alone makes nobody well. */
+/** Asks those that would have the order if they answered: time alone brings none of them back. */
 async function askWhoIsAway(deps: TakeUpDeps, work: OrderWork): Promise<void> {
   const { now, windowMs } = deps.rules(deps.now());
   const preferred = inPreference(deps, work);
@@ -131,7 +139,10 @@ function whyPutOff(wait: BudgetWait | null, notBefore: Date): string {
   return `the authority allows ${limitInWords(wait)}: the next at ${wait.until.toISOString()}`;
 }
 
-/** The next try after this refusal: by the plan of the authority that it was, or at once where another one is next. */
+/**
+ * Returns the time of the next try after this refusal: by the plan of the authority that refused, or at once where
+ * another one is next.
+ */
 export function afterRefusal(
   deps: ChoiceDeps,
   work: OrderWork,
@@ -146,7 +157,7 @@ export function afterRefusal(
     : later(at, next.plannedAt);
 }
 
-/** When the open order is taken up again, there or at another authority. */
+/** Returns when the open order is continued, there or at another authority. */
 export function afterSetback(
   deps: ChoiceDeps,
   work: OrderWork,
@@ -161,7 +172,10 @@ export function afterSetback(
   return takeUpAgainAt(since, at, retryAfter);
 }
 
-/** Where CAA forbids all of them it is the first choice, for which nothing is ordered. */
+/**
+ * Chooses by the rule of the core from what is known now; asks nobody. Where CAA forbids all of them it is the first
+ * choice, for which nothing is ordered.
+ */
 export function chooseFor(deps: ChoiceDeps, work: Known): Choice {
   const now = deps.now();
   const preferred = inPreference(deps, work);
@@ -197,7 +211,7 @@ function inPreference(
   );
 }
 
-/** Orders of before there were several do not say whose they are: the first one's. */
+/** Returns whose an order is. Orders from before there were several do not say: they are the first one's. */
 export function idIn(
   { authorities }: Pick<ChoiceDeps, 'authorities'>,
   { authority }: { readonly authority: AuthorityId },
@@ -211,7 +225,7 @@ function summaryOf(deps: ChoiceDeps, known: Known, id: AuthorityId): AuthoritySt
   const own = recentRefusals.filter((refusal) => idIn(deps, refusal) === id);
   const [newest] = own;
   const hasOrder = order !== null && idIn(deps, order) === id;
-  // An open order has been allowed, and counted: it waits for nothing but what it was told itself.
+  // An open order has been allowed, and counted: it waits for nothing but its own Retry-After.
   const asked = hasOrder ? setback?.retryAfter : mayOrderAt(own);
   const spent = hasOrder ? null : budgetWaits[place]?.until;
   return {
@@ -224,10 +238,10 @@ function summaryOf(deps: ChoiceDeps, known: Known, id: AuthorityId): AuthoritySt
   };
 }
 
-/** Of an order that has been moved before its own tries count alone: others may have failed long before it came. */
+/** Of an order that has been moved before, its own tries count alone: others may have failed long before it came. */
 function downFor(deps: ChoiceDeps, { order, setback, left }: Known, id: AuthorityId): number {
   if (order === null || idIn(deps, order) !== id) return deps.downForMs(id);
-  // Slow is not down: its next try tells whether it still answers.
+  // Slow is not down: its next try shows whether it still answers.
   if (setback?.answered === true) return 0;
   const waited = setback === null ? 0 : setback.at.getTime() - setback.since.getTime();
   return left.length > 0 ? waited : Math.max(waited, deps.downForMs(id));
@@ -244,13 +258,17 @@ function later(one: Date, other: Date): Date {
   return one > other ? one : other;
 }
 
+/** How the addresses of a name are probed. */
 export type ReachDeps = {
-  /** Asks each address of the name for a challenge; empty where no authority ever asks, and where the operator wants none. */
+  /**
+   * Asks each address of the name for a challenge; empty where no authority ever asks, and where the operator wants
+   * none.
+   */
   probe(hostname: string): Promise<readonly Probe[]>;
   now(): Date;
 };
 
-/** Why no order is placed, and when the addresses are asked again; null where none of them fails. */
+/** Resolves with why no order is placed, and when the addresses are asked again; null where none of them fails. */
 export async function whyUnreached(
   { probe, now }: ReachDeps,
   { domain, usable }: Pick<IssueWork, 'domain' | 'usable'>,

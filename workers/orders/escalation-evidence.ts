@@ -1,4 +1,4 @@
-/** What a case is after a check: its cause, what that rests on, and whether it is worth a try at the order now. */
+/** What an escalation is after a check: its cause, what that rests on, and whether it is worth a try at the order now. */
 import { soonestWait } from '../../src/core/certificates/budget.ts';
 import {
   type EscalationCause,
@@ -17,12 +17,19 @@ import type { Quarantined } from '../../src/db/domains/quarantine.ts';
 import type { NewEscalation, OpenEscalation } from '../../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 
-/** A case that is younger than this share of the wait (of 30 minutes, one) may be that of a worker that died before it woke the order. */
+/**
+ * A fraction of the wait (of 30 minutes, one): an escalation that is younger may be that of a worker that died before it
+ * woke the order.
+ */
 const YOUNG_SHARE = 1 / 30;
 
+/** The cause of an escalation, and what it rests on. */
 export type CauseAndEvidence = Pick<NewEscalation, 'cause' | 'evidence'>;
 
-/** The case after this check: a cause that only this check has found does not change it yet, and is remembered. */
+/**
+ * Returns the escalation after this check. A cause that only this check has found does not replace the open one yet: it
+ * is remembered as `candidate`.
+ */
 export function settledCause(
   open: OpenEscalation | null,
   evidence: EscalationEvidence,
@@ -36,7 +43,10 @@ export function settledCause(
   return { cause, evidence: { ...before, probes, quarantine, servedUntil, candidate: found } };
 }
 
-/** The order's own plan goes on; it is woken for news only, or the authority would be asked far more often than planned. */
+/**
+ * Whether the order is tried at once: where the escalation is new, its cause is another, it is younger than a minute, or
+ * the cause was repaired. Else the order's own plan goes on, or the authority would be asked far more often.
+ */
 export function isWorthATry(
   open: OpenEscalation | null,
   { cause, evidence }: CauseAndEvidence,
@@ -47,7 +57,7 @@ export function isWorthATry(
   return open.openedAt.getTime() >= youngSince || isRepaired(open.evidence, evidence);
 }
 
-/** What there is to show for it, without a next attempt yet. */
+/** Returns what there is to show for it, without a next attempt yet. `probes` is empty where none were made. */
 export function evidenceOf(
   { lastProblem: problem, order, refusals, budgetWaits, setback }: IssueWork,
   { findings }: Pick<Diagnosis, 'findings'>,
@@ -65,10 +75,12 @@ export function evidenceOf(
   return { findings, problem, refusals, budget, probes, setback: shown, ...later };
 }
 
+/** Returns a quarantine as evidence keeps it: its time in RFC 3339. Null stays null. */
 export function inJson(quarantine: Quarantined | null): EscalationEvidence['quarantine'] {
   return quarantine && { reason: quarantine.reason, until: quarantine.until.toISOString() };
 }
 
+/** Returns the escalation to store, worded for its cause and evidence. */
 export function inWords(cause: EscalationCause, evidence: EscalationEvidence): NewEscalation {
   return { cause, ...escalationWords(cause, evidence), evidence };
 }

@@ -1,7 +1,7 @@
 /**
- * Compares a queue with the rows that wait, both ways: jobs that are missing, and jobs that nobody wants. The two
- * cannot be read at one moment, and a row is committed before its job is added; so a first check only suspects, and
- * what a second one some seconds later still finds wrong is put right.
+ * Compares a queue with the rows that wait, both ways: jobs that are missing, and jobs that nobody wants. The two cannot
+ * be read at one moment, and a row is committed before its job is added; so a first check only suspects, and what a
+ * second one some seconds later still finds wrong is repaired.
  */
 import { jobId, type QueueName, rowIdIn, type SweepQueue } from '../../src/core/operations/jobs.ts';
 import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
@@ -15,6 +15,7 @@ import type { Queues, WantedJob } from '../../src/queue/queues.ts';
 
 const PAGE = 1_000;
 
+/** What a first check found wrong; it may pass by itself. */
 export type Suspects = {
   /** Keys of rows without a job that runs at its time. */
   readonly missing: readonly string[];
@@ -22,9 +23,10 @@ export type Suspects = {
   readonly orphaned: readonly string[];
 };
 
-/** Of a queue that is as it should be. */
+/** The suspects of a queue that is as it should be. */
 export const unsuspicious: Suspects = { missing: [], orphaned: [] };
 
+/** What a second check repaired: jobs that were missing, jobs that slept beyond their time, and jobs without a row. */
 export type Confirmed = {
   readonly added: number;
   readonly woken: number;
@@ -32,8 +34,9 @@ export type Confirmed = {
 };
 
 /**
- * The first check. All ids of the queue are held at once: a million take some hundred megabytes for a moment. Suspects
- * nothing once `stop` is aborted, because what was not read yet looks like an orphan.
+ * Makes the first check and changes nothing. All ids of the queue are held at once: a million take some hundred
+ * megabytes for a moment. Suspects nothing once `stop` is aborted, because what was not read yet would count as an
+ * orphan.
  */
 export async function compare(
   deps: ReconcileDeps,
@@ -53,7 +56,7 @@ export async function compare(
   return unsuspicious;
 }
 
-/** The second check, some seconds later, which puts right what is still wrong. Begins no page once `stop` is aborted. */
+/** Makes the second check, some seconds later, and repairs what is still wrong. Begins no page once `stop` is aborted. */
 export async function confirm(
   deps: ReconcileDeps,
   queue: WaitingQueue,
@@ -104,19 +107,23 @@ function pages<T>(items: readonly T[]): T[][] {
   );
 }
 
+/** What the reconciler needs of the process that it runs in. */
 export type ReconcileDeps = {
   readonly waiting: WaitingStore;
   readonly queues: Pick<Queues, 'astray' | 'ensure' | 'removeIdle' | 'aliveIds' | 'counts'>;
   readonly quarantine: Pick<QuarantineStore, 'untils' | 'dropBefore'>;
   readonly repairs: RepairStore;
-  /** How long after a sweep the next one begins. */
+  /** How many ms after a sweep the next one begins. */
   readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
   now(): Date;
-  /** Between a first check and the one that confirms it. */
+  /** Waits between a first check and the one that confirms it. */
   pause(ms: number): Promise<void>;
 };
 
-/** Of the jobs that there must be those that may run; the ones whose time aside is over on probation. */
+/**
+ * Returns the jobs that may run now: those that are set aside are left out until their time is over, and come back on
+ * probation.
+ */
 export async function withoutSetAside(
   { quarantine, now }: Pick<ReconcileDeps, 'quarantine' | 'now'>,
   queue: QueueName,

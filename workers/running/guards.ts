@@ -1,34 +1,41 @@
 /**
- * Keeps a process whose clock is wrong from working. Windows, certificates and locks end by the clock of whoever looks: one that
- * is ahead would end them early, and what it plans would be far off for everybody else. The others do its work meanwhile.
+ * Keeps a process whose clock is wrong from working. Windows, certificates and locks end by the clock of the process
+ * that checks them: one that is ahead would end them early, and what it plans would be far off for all others. Those do
+ * its work meanwhile.
  */
 import type { Logger } from 'pino';
 
+/** What clocks are compared with. */
 export type ClockGuardDeps = {
-  /** By how much the clock differs from the database's; missing: nobody else has a clock. */
+  /** By how many ms the clock differs from the database's; missing where nobody else has a clock. */
   readonly clockSkewMs?: () => Promise<number>;
   readonly log: Logger;
 };
 
-/** What the guard needs of a BullMQ Worker that does not run by itself (`autorun: false`). */
+/** What the clock guard needs of a BullMQ Worker that does not run by itself (`autorun: false`). */
 export type Halting = Pick<Pausable, 'isPaused' | 'pause' | 'resume'> & {
   run(): Promise<void>;
   emit(event: 'error', fault: Error): unknown;
 };
 
+/** Watches the clock of this process. */
 export type ClockGuard = {
   /** Whether the clock was right when it was last compared; waits for the first comparison. */
   isRight(): Promise<boolean>;
+  /** Ends the comparisons; `isRight` no longer waits for the first one. */
   stop(): Promise<void>;
 };
 
-/** Half of what a job is locked for (src/queue/backend.ts): so far apart, nobody takes a job from who works on it. */
+/**
+ * Half of the time that a job is locked for (src/queue/backend.ts): clocks that differ by no more take no job from a
+ * process that works on it.
+ */
 export const SKEW_MS_MAX = 5_000;
 const COMPARE_EVERY_MS = 5_000;
 
 /**
- * Has the workers run while the clocks differ by five seconds at most; compares at once and then every five seconds. A database
- * that does not answer says nothing of the clock, and changes nothing.
+ * Has the workers run while the clocks differ by five seconds at most; compares at once and then every five seconds. A
+ * database that does not answer says nothing of the clock, and changes nothing.
  */
 export function startClockGuard(
   { clockSkewMs = async () => 0, log }: ClockGuardDeps,
@@ -76,12 +83,12 @@ export function startClockGuard(
   };
 }
 
-/** Each time, because the guard against spinning (spin-guard.ts) may have let them go on. */
+/** Each time, because the guard against spinning (below) may have let them go on. */
 async function halt(workers: readonly Halting[]): Promise<void> {
   await Promise.all(workers.map((each) => (each.isPaused() ? undefined : each.pause(true))));
 }
 
-/** What the guard needs of a BullMQ Worker. */
+/** What the guard against spinning needs of a BullMQ Worker. */
 export type Pausable = {
   on(event: 'error', listener: (fault: Error) => void): unknown;
   isPaused(): boolean;
@@ -89,18 +96,25 @@ export type Pausable = {
   resume(): void;
 };
 
+/**
+ * So many errors within BURST_WINDOW_MS pause a worker; the pause doubles up to PAUSE_MS_MAX, and begins small again
+ * after CALM_MS without one.
+ */
 const BURST = 10;
 const BURST_WINDOW_MS = 1_000;
 const CALM_MS = 60_000;
 const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 10_000;
 /**
- * One error for each job of a process that is behind (bullmq 6.7, lock-manager.js), which gives it no name: somebody else may
- * run the job again. A pause would put the process further behind.
+ * One error for each job of a process that is behind (bullmq 6.7, lock-manager.js), which gives it no name: another
+ * worker may run the job again. A pause would put the process further behind.
  */
 const lostLock = /^could not renew lock for job /;
 
-/** Listens to a worker's errors; without a listener BullMQ's would end the process. */
+/**
+ * Logs a worker's errors, the first of a burst only, and pauses it for half a second or more where they come in bursts.
+ * Without a listener BullMQ's errors would end the process.
+ */
 export function keepFromSpinning(worker: Pausable, log: Logger): void {
   let recent: number[] = [];
   let pauseMs = PAUSE_MS_MIN;
@@ -128,8 +142,9 @@ export function keepFromSpinning(worker: Pausable, log: Logger): void {
   });
 }
 
+/** A timer that runs. */
 export type Timer = {
-  /** No run begins any more, and the one under way is told to end; resolves when it has. */
+  /** No run begins any more, and the one under way is asked to end; resolves when it has. */
   stop(): Promise<void>;
 };
 

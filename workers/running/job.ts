@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type AnyJob, type JobOf, jobId, type QueueName } from '../../src/core/operations/jobs.ts';
 
-/** Nothing of it stands in a job that has only known good days: Redis keeps a hundred thousand of them. */
+/** Nothing of it is stored in a job that has met no trouble: Redis keeps a hundred thousand of them. */
 const trouble = {
   /** Faults in a row, of ours: ten of them set the job aside. */
   faults: z.int().min(0).optional(),
@@ -27,20 +27,29 @@ const schemas = {
   'deliver-webhook': z.object({ deliveryId: z.uuid(), ...trouble }),
 } as const satisfies { readonly [N in QueueName]: z.ZodType };
 
+/** What a job has met since it last went well; all 0 and false for most. */
 export type Trouble = {
+  /** Faults of ours in a row. */
   readonly faults: number;
+  /** Attempts in a row that met an outage. */
   readonly outages: number;
+  /** How many deaths of its worker no longer count. */
   readonly forgiven: number;
+  /** How often it has begun to run alone and not come to an end. */
   readonly alone: number;
+  /** Whether the next fault or death sets it aside again. */
   readonly probation: boolean;
 };
 
-/** What a worker is given: the job, and its trouble with every blank filled in. */
+/** What a worker is given: the job, and its trouble with every blank filled in; or why it is none. */
 export type ParsedJob<N extends QueueName> =
   | { readonly ok: true; readonly job: JobOf<N>; readonly trouble: Trouble }
   | { readonly ok: false; readonly reason: string };
 
-/** Refuses what is not a job of this queue, also one under an id that is not its own. */
+/**
+ * Parses what the queue holds. Refuses what is not a job of this queue, also one under an id that is not its own. Never
+ * throws; the reason holds nothing of the data.
+ */
 export function parseJob<N extends QueueName>(
   name: N,
   stored: { readonly id?: string | undefined; readonly data: unknown },
@@ -60,7 +69,7 @@ export function parseJob<N extends QueueName>(
   return { ok: true, job, trouble: { faults, outages, forgiven, alone, probation } };
 }
 
-/** What the queue is to keep: the ids, and of the trouble what there is. */
+/** Returns what the queue is to keep: the ids, and of the trouble what there is. */
 export function toStored(job: AnyJob, trouble: Trouble): AnyJob {
   const { faults, outages, forgiven, alone, probation } = trouble;
   return {
@@ -78,6 +87,7 @@ function why({ issues }: z.ZodError): string {
   return issues.map(({ path, code }) => `${path.join('.') || 'data'} ${code}`).join(', ');
 }
 
+/** How an attempt of a job ended, where it met no fault. */
 export type JobResult =
   | { readonly kind: 'done' }
   /** The same job again at that time: waiting for a customer is never a failed job. */
@@ -85,9 +95,10 @@ export type JobResult =
   /** Over for good, with the reason. */
   | { readonly kind: 'over'; readonly reason: string };
 
+/** The attempt is over, and there is nothing left to do. */
 export const done: JobResult = { kind: 'done' };
 
-/** Somebody else saved first: check again in a moment, so that exactly one history is written. */
+/** Somebody else saved first: the job runs again in a second, so that exactly one history is written. */
 export function retryNow(now: Date): JobResult {
   return {
     kind: 'again',

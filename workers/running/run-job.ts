@@ -1,7 +1,7 @@
 /**
- * One attempt of one job, whatever its queue: parse → run → judge what went wrong. The one place that catches a
- * job's faults. A job that meets a fault, or whose worker dies, waits a little longer each time; one that goes
- * wrong again and again is set aside (src/core/operations/quarantine.ts), and comes back by the reconciler.
+ * One attempt of one job, whatever its queue: parse → run → classify what went wrong. The one place that catches a job's
+ * faults. A job that meets a fault, or whose worker dies, waits a little longer each time; one that goes wrong again and
+ * again is set aside (src/core/operations/quarantine.ts), and comes back by the reconciler.
  */
 
 import type { Logger } from 'pino';
@@ -27,11 +27,13 @@ import type { CountJob, JobOutcome } from '../../src/ops/metrics/work.ts';
 import { isQueueUnavailable } from '../../src/queue/backend.ts';
 import { type JobResult, parseJob, type Trouble, toStored } from './job.ts';
 
+/** What attempts need of the process that they run in. */
 export type RunDeps = {
   readonly quarantine: Pick<QuarantineStore, 'setAside' | 'forget'>;
-  /** A laboratory's short window shortens these waits too (scaleOf, src/core/life/ladder.ts). */
+  /** 0 to 1: a laboratory's short window shortens these waits too (scaleOf, src/core/life/ladder.ts). */
   readonly waitScale: number;
   readonly log: Logger;
+  /** Counts attempts that ran, with their outcome and seconds. */
   readonly count?: CountJob;
   now(): Date;
 };
@@ -45,9 +47,10 @@ export type RawJob = {
   updateData(data: AnyJob): Promise<void>;
 };
 
-/** How an attempt ended. `store`: what the queue is to keep of the job from now on, where that is something new. */
+/** How an attempt ended. `store`: what the queue is to keep of the job from now on, where that has changed. */
 export type Attempt = { readonly result: JobResult; readonly store?: AnyJob };
 
+/** Makes one attempt. A fault of `run` becomes a result; it rejects only where the database or the queue does. */
 export type Attempts = <N extends QueueName>(
   name: N,
   raw: RawJob,
@@ -85,6 +88,7 @@ export function createAttempts(deps: RunDeps): Attempts {
   };
 }
 
+/** A parsed job whose attempt is under way. */
 type Started<N extends QueueName> = {
   readonly name: N;
   readonly raw: RawJob;

@@ -1,7 +1,8 @@
 /**
  * What the sweeps share: domains that wait for nothing have no job of their own, but a time in their row
- * (docs/decisions/0012). A sweep takes what is due in batches, works on some of it at once, and ends when nothing is due.
- * What it took before without a save, again and again, it takes at the end, one at a time: it may be what kills the worker.
+ * (docs/decisions/0012). A sweep takes what is due in batches, works on some of it at once, and ends when nothing is
+ * due. A domain that it took several times without a save is taken at the end, one at a time: it may be what kills the
+ * worker.
  */
 
 import type { CheckRules } from '../../src/core/life/check.ts';
@@ -11,21 +12,25 @@ import type { DueDomains, Lease, Taken } from '../../src/db/domains/sweeps.ts';
 import { isUnavailable } from '../../src/db/engine/unavailable.ts';
 import { isQueueUnavailable } from '../../src/queue/backend.ts';
 
+/** What a sweep takes, and what it does with it. */
 export type Sweep = {
   readonly due: DueDomains;
-  /** What is taken now is leased like this. */
+  /** How long what is taken now is leased; called for every batch. */
   lease(): Lease;
+  /** Works on one domain. */
   work(id: string): Promise<void>;
-  /** A domain's fault stops nobody else: it is told here, and the domain comes again when its lease ends. */
+  /** Called with the fault of one domain, which stops no other; it comes again when its lease ends. */
   onFault(fault: unknown, id: string): void;
-  /** The largest batch to take, and how many of it are worked on at once. */
+  /** The largest batch to take. */
   readonly batch: number;
+  /** How many domains are worked on at a time. */
   readonly atOnce: number;
 };
 
 /**
- * Answers how many domains were worked on. Once `stop` is aborted nothing more is begun; what is under way is finished.
- * An outage of ours, in taking or in working, ends the sweep with it: every other domain would only meet it, too.
+ * Resolves with how many domains were worked on. Once `stop` is aborted nothing more is begun; what is under way is
+ * finished. An outage of ours, in taking or in working, ends the sweep and is thrown: every other domain would only meet
+ * it, too. What was taken and not worked on is given back.
  */
 export async function sweep(given: Sweep, stop: AbortSignal): Promise<number> {
   const together = await sweepThrough(given, false, stop);
@@ -102,14 +107,14 @@ function errorOf(fault: unknown) {
   return fault instanceof Error ? fault : { name: 'Thrown', message: String(fault) };
 }
 
-/** What work on one batch takes at most. */
+/** How long work on one batch takes at most, in ms. */
 export type UsualLease = {
   readonly usualMs: number;
-  /** However short a laboratory makes its window. */
+  /** Not less than this, however short a laboratory makes its window. */
   readonly leastMs: number;
 };
 
-/** The leases of what is taken now. */
+/** Returns the leases of what is taken now, shortened for a laboratory's window. */
 export function leaseNow(
   { now: clock, rules }: { now(): Date; rules(now: Date): CheckRules },
   { usualMs, leastMs }: UsualLease,

@@ -5,11 +5,12 @@ import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { CountCheck, CountedCheck, OrderCounters } from '../../src/ops/metrics/work.ts';
 import type { SavedCheck } from '../check-dns.ts';
 
-/** Counts every check that is saved. */
+/** Returns the function that counts every check that is saved. */
 export function countChecks(count: CountCheck): (check: SavedCheck) => void {
   return (check) => count(countedCheckOf(check));
 }
 
+/** Returns what is counted of a check: `unchanged` where a light check gave the loaded observation back. */
 export function countedCheckOf({
   domain,
   observation,
@@ -35,7 +36,10 @@ function lastSeen({ state, lastCheckedAt }: LoadedDomain): number {
   return Math.max(since, lastCheckedAt?.getTime() ?? since);
 }
 
-/** The same store; each step of an order that it has stored is counted once, however often a job runs. */
+/**
+ * Returns the same store, which counts what became of orders: `issued` once for each certificate, refusals and setbacks
+ * with each call.
+ */
 export function countOrders(store: CertificateStore, count: OrderCounters): CertificateStore {
   return {
     ...store,

@@ -1,18 +1,23 @@
-/** Requests in the name of our account, which is registered at the first need (RFC 8555, 7.3). */
+/** Requests in the name of our account, which is registered when it is first needed (RFC 8555, 7.3). */
 import type { KeyObject } from 'node:crypto';
 import { certificateFault, isCertificateFault } from '../fault.ts';
 import { type ExternalAccount, signBinding } from './jws.ts';
 import type { AcmePost, AcmeRefusal, AcmeReply, AcmeSession } from './session.ts';
 
+/** Where an account is kept, and what it is registered with. */
 export type AcmeAccountDeps = {
-  /** The account's P-256 key, made once and kept by the caller, and what `save` was told; nulls before. */
+  /**
+   * Resolves with the account's P-256 key, which the caller makes once and keeps, and with what `save` was given; nulls
+   * before that.
+   */
   readonly load: () => Promise<KeptAccount>;
+  /** Keeps what the authority has answered. Called again with the same after a crash. */
   readonly save: (stored: StoredAccount) => Promise<void>;
-  /** A mail address for the authority. */
+  /** A mail address for the authority, without `mailto:`; null: none is given. */
   readonly contact: string | null;
-  /** What a new account is bound to, where the authority asks for that. */
+  /** What a new account is bound to, where the authority requires a binding; null: nothing. */
   readonly externalAccount: ExternalAccount | null;
-  /** How the names of this authority's settings begin; ACME unless told. */
+  /** How the names of this authority's settings begin; `ACME` unless given. */
   readonly settings?: AcmeSettings | undefined;
 };
 
@@ -24,13 +29,19 @@ type KeptAccount = {
   readonly contact: string | null;
 };
 
-/** For words to the operator: `ACME_PROFILE` is the first authority's, `ACME_FALLBACK_PROFILE` the second's. */
+/** For messages to the operator: `ACME_PROFILE` is the first authority's, `ACME_FALLBACK_PROFILE` the second's. */
 export type AcmeSettings = 'ACME' | 'ACME_FALLBACK';
 
+/** One account at one authority. */
 export type AcmeAccount = {
+  /** Resolves with the account's private key. Asks nobody outside. */
   readonly key: () => Promise<KeyObject>;
-  /** Asks nobody outside; null before the account is registered. */
+  /** Resolves with the account's URL, null before it is registered. Asks nobody outside. */
   readonly url: () => Promise<string | null>;
+  /**
+   * Posts in the account's name and registers it first where that is needed. Throws as `AcmeSession.post`, and
+   * `ca_misconfigured` where the authority refuses the account.
+   */
   readonly post: (request: AcmePost) => Promise<AcmeReply>;
 };
 
@@ -40,7 +51,10 @@ function bindingMissing(settings: AcmeSettings): string {
 
 type Registered = { readonly kind: 'registered'; readonly url: string };
 
-/** An account on a session. Several processes may register at once: one key always gets the one account. */
+/**
+ * Returns an account that has loaded nothing yet. Several processes may register at once: one key always gets the one
+ * account. One call registers for all that wait.
+ */
 export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): AcmeAccount {
   const { contact } = deps;
   let loaded: { readonly key: KeyObject; url: string | null; contact: string | null } | null = null;
@@ -92,7 +106,7 @@ export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): Acme
     if (known.kind === 'refused') return known;
     const reply = await session.post({ key: account.key, accountUrl: known.url }, request);
     if (!isForgotten(reply)) return reply;
-    // A laboratory's server forgets everything at a restart: the same key makes the account anew.
+    // A laboratory's server forgets everything at a restart: the same key registers the account again.
     if (account.url === known.url) account.url = null;
     const again = await ensure();
     if (again.kind === 'refused') return again;
@@ -103,8 +117,9 @@ export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): Acme
 }
 
 /**
- * ACME_CONTACT has changed since the authority was told (RFC 8555, 7.3.2). One that does not want it is asked once by each
- * process and goes on with the address that it has; one that fails (null) is told with the next request. No order waits for it.
+ * ACME_CONTACT has changed since the authority was given it (RFC 8555, 7.3.2). One that refuses the new one is asked
+ * once by each process and keeps the address that it has; one that fails (null) is asked again with the next request,
+ * and no order fails for it.
  */
 async function updateContact(
   session: AcmeSession,

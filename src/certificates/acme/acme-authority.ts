@@ -31,19 +31,20 @@ import { type AcmeOrder, fetchAuthorization, fetchOrder, lostWhere404 } from './
 import { type AcmeRefusal, type AcmeReply, createSession, type Directory } from './session.ts';
 import { createTransport } from './transport.ts';
 
-/** One call of `advance` follows an order for so long; then the order stays open and the caller comes back. */
+/** For so long one call of `advance` follows an order; then the order stays open and the caller comes back. */
 const ADVANCE_MS_MAX = 60_000;
 
+/** What an authority behind a directory is made of. */
 export type AcmeAuthorityDeps = {
   readonly directoryUrl: string;
-  /** PEM to trust for the directory instead of the system's roots. */
+  /** PEM to trust for the directory instead of the system's roots; null: those. */
   readonly trust: string | null;
   readonly account: AcmeAccountDeps;
-  /** The one kind that is answered. */
+  /** The only kind of challenge that is answered. */
   readonly challenge: ChallengeType;
-  /** Of those that the directory offers; null: the authority's default. */
+  /** One of those that the directory offers; null: the authority's default. */
   readonly profile: string | null;
-  /** For a whole answer; 10 s unless told. */
+  /** For a whole answer; 10 s unless given. */
   readonly timeoutMs?: number | undefined;
   readonly now: () => Date;
 };
@@ -57,7 +58,7 @@ type Run = {
   readonly pacer: () => Pacer;
 };
 
-/** The authority behind a directory. Nothing is asked before the first order. */
+/** Returns the authority behind a directory. Sends nothing before the first call. Throws where `directoryUrl` is no URL. */
 export function createAcmeAuthority(deps: AcmeAuthorityDeps): CertificateAuthority {
   const { directoryUrl, now } = deps;
   const transport = createTransport(deps.trust, deps.timeoutMs);
@@ -83,6 +84,7 @@ export function createAcmeAuthority(deps: AcmeAuthorityDeps): CertificateAuthori
       await steps.beforePlacing('opened');
       const url = await placeOrder(account, await session.directory(), wanted, steps);
       if (typeof url !== 'string') return { kind: 'refused', problem: url.problem };
+      // Kept before anything else is asked, so that a run after a crash continues this order.
       await steps.orderPlaced(url);
       return follow(run, url);
     },
@@ -130,7 +132,7 @@ async function finalize({ account, order: { hostname, privateKey } }: Run, order
   const csr = await createSigningRequest(hostname, privateKey);
   const payload = { csr: csr.toString('base64url') };
   const reply = await account.post({ url: order.finalize, payload });
-  // Finalized by an earlier run a moment ago: the order itself tells.
+  // Finalized by an earlier run a moment ago: the order itself says so.
   const alreadyOnItsWay = reply.kind === 'refused' && reply.problem.type === 'order_not_ready';
   return reply.kind === 'refused' && !alreadyOnItsWay ? reply : null;
 }
@@ -170,7 +172,7 @@ async function whyInvalid({ account }: Run, order: AcmeOrder): Promise<Refused |
 }
 
 /**
- * The order's end. A server that only asks us to slow down (429) has said nothing about the order: to end it here would
+ * Ends the order. A server that only asks us to slow down (429) has said nothing about the order: ending it here would
  * mean to place a second one while it is open there.
  */
 function refused(end: Refused | AcmeRefusal): Refused {
@@ -182,19 +184,21 @@ function refused(end: Refused | AcmeRefusal): Refused {
   return { kind: 'refused', problem };
 }
 
+/** What is ordered. */
 export type NewOrder = {
   readonly hostname: string;
   /** PEM of the certificate that this one is to replace; null for a first one. */
   readonly predecessor: string | null;
   /** Null: the authority's default. */
   readonly profile: string | null;
-  /** Whose setting the profile is; ACME unless told. */
+  /** Whose setting the profile is, for the message; `ACME` unless given. */
   readonly settings?: AcmeSettings | undefined;
 };
 
 /**
- * The new order's URL. A crash before the caller has kept it leaves an order that nobody takes up; it costs nothing and
- * expires (ACME has no client's order id to look for). Throws `ca_misconfigured` where there is no such profile.
+ * Places an order and resolves with its URL, or with the refusal. A crash before the caller has kept the URL leaves an
+ * order that nobody continues; it costs nothing and expires (ACME has no client's order id to search for). Throws
+ * `ca_misconfigured` where the directory does not offer the profile.
  */
 export async function placeOrder(
   account: AcmeAccount,

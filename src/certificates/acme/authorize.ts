@@ -9,11 +9,13 @@ import type { AcmeRefusal } from './session.ts';
 
 /** What an authorization is answered with. */
 type Answering = { readonly type: ChallengeType; readonly steps: OrderSteps };
+/** A challenge of the configured kind; `isNew`: the server has not been asked to validate it yet. */
 type Offered = { readonly url: string; readonly token: string; readonly isNew: boolean };
 
 /**
- * Answers one authorization and waits for its end: null once it is valid. Taken up again after a crash, it publishes
- * the same key authorization once more and does not tell the server twice.
+ * Answers one authorization and waits for its end: null once it is valid, else why it is not. Called again after a
+ * crash, it publishes the same key authorization once more and does not ask the server twice. Throws `order_still_open`
+ * at the deadline of the pacer.
  */
 export async function authorize(
   account: AcmeAccount,
@@ -49,12 +51,12 @@ async function answer(
     keyAuthorization: await keyAuthorization(token, await account.key()),
   });
   if (!challenge.isNew) return null;
-  // An empty object, not an empty payload: "go and look" (RFC 8555, 7.5.1).
+  // An empty object, not an empty payload: the server is to validate now (RFC 8555, 7.5.1).
   const reply = await account.post({ url: challenge.url, payload: {} });
   return reply.kind === 'answer' || (await isAnswered(account, url, type)) ? null : reply;
 }
 
-/** A run beside this one has told the server a moment ago: it does not want to hear it twice (RFC 8555, 7.5.1). */
+/** A run beside this one has asked the server a moment ago, which does not want to be asked twice (RFC 8555, 7.5.1). */
 async function isAnswered(
   account: AcmeAccount,
   url: string,
@@ -78,7 +80,7 @@ function notOffered({ challenges }: AcmeAuthorization, wanted: ChallengeType): O
   return { type: 'challenge_not_offered', detail: plainLine(detail), retryAfter: null };
 }
 
-/** The challenge's own error says more than anything above it. */
+/** Returns why an authorization failed. The challenge's own error says more than anything above it. */
 export function problemIn({ challenges }: AcmeAuthorization): OrderProblem {
   const document = challenges.find(({ error }) => error !== undefined)?.error;
   if (document !== undefined) return toProblem(document);

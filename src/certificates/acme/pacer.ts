@@ -5,17 +5,21 @@ import { certificateFault } from '../fault.ts';
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
 /**
- * 50 + 100 + 200 + 400 ms pass before Retry-After is honoured (RFC 8555, 7.5.1 leaves the first polls to us):
- * servers send a flat 3 or 5 s, and a customer is waiting.
+ * For so many polls, 50 + 100 + 200 + 400 ms together, Retry-After is not honored (RFC 8555, 7.5.1 leaves the first
+ * polls to us): servers send a flat 3 or 5 s, and a customer is waiting.
  */
 const EAGER_POLLS = 4;
 
+/** Waits between the polls of one resource. */
 export type Pacer = {
-  /** Resolves when it is time to ask again; throws `order_still_open` where that would be past the deadline. */
+  /**
+   * Resolves when it is time to ask again; rejects with `order_still_open` at once where that would be after the
+   * deadline.
+   */
   readonly wait: (retryAfter: Date | null) => Promise<void>;
 };
 
-/** One pacer per resource that is polled. */
+/** Returns a pacer at its first poll; each resource that is polled needs its own. */
 export function createPacer(deadline: Date, now: () => Date): Pacer {
   let polls = 0;
   return {
@@ -31,20 +35,24 @@ export function createPacer(deadline: Date, now: () => Date): Pacer {
   };
 }
 
-/** The wait before poll number `polls` (from 0), where the server asked for `askedMs`. */
+/** Returns the wait in ms before poll number `polls` (from 0), where the server asked for `askedMs` (0: for none). */
 export function nextPollMs(polls: number, askedMs: number): number {
   const backOffMs = Math.min(FIRST_WAIT_MS * 2 ** polls, LONGEST_WAIT_MS);
   return polls < EAGER_POLLS ? backOffMs : Math.max(backOffMs, askedMs);
 }
 
+/** A rate: how many calls go through at once, and how far apart the others are. */
 export type PaceRules = {
-  /** From then on one in this time. */
+  /** After those, one call goes through in this time. */
   readonly gapMs: number;
-  /** So many without a wait, after a while of none. */
+  /** So many calls go through without a wait, after a while of none. */
   readonly atOnce: number;
 };
 
-/** Resolves when it is the caller's turn. `clock`: milliseconds, never backwards; it and `pause` are for tests. */
+/**
+ * Returns a function that resolves when it is the caller's turn, in the order of the calls. `clock`: milliseconds, never
+ * backwards; it and `pause` are for tests.
+ */
 export function createPace(
   { gapMs, atOnce }: PaceRules,
   clock: () => number = () => performance.now(),

@@ -1,4 +1,4 @@
-/** What an ACME server's "no" means: problem documents (RFC 9457) with the types of RFC 8555, 6.7. */
+/** What an ACME server's refusal means: problem documents (RFC 9457) with the types of RFC 8555, 6.7. */
 import { z } from 'zod';
 import type { ProblemType } from '../../core/certificates/problem-words.ts';
 import type { OrderProblem } from '../authorities/authority.ts';
@@ -6,8 +6,9 @@ import { type CertificateFault, certificateFault } from '../fault.ts';
 import type { TransportReply } from './transport.ts';
 
 const NAMESPACE = 'urn:ietf:params:acme:error:';
+/** In code points. */
 const DETAIL_MAX = 500;
-/** A longer wait is a mistake of somebody's; the caller's own ladder asks daily. */
+/** A longer wait is somebody's mistake; the caller's own plan asks daily. */
 const RETRY_AFTER_MS_MAX = 7 * 86_400_000;
 
 /** Of the registry at RFC 8555, 9.7.3 what an order can meet; badNonce never leaves session.ts. */
@@ -37,14 +38,21 @@ const typeOf: Readonly<Record<string, ProblemType>> = {
 
 const part = { type: z.string().default('about:blank'), detail: z.string().default('') };
 
-/** A problem document, as an answer's body or within an order or a challenge. */
+/**
+ * A problem document, as an answer's body or within an order or a challenge. Missing members get defaults; others are
+ * dropped.
+ */
 export const problemSchema = z.object({
   ...part,
   subproblems: z.array(z.object(part)).default([]),
 });
+/** A parsed problem document: foreign text, not to be shown before `toProblem`. */
 export type ProblemDocument = z.infer<typeof problemSchema>;
 
-/** The document in our words. `compound` stands for its first part (RFC 8555, 6.7.1): we order one name at a time. */
+/**
+ * Returns the document with a type of ours, `other` where it is unknown, and its detail made fit to be shown. `compound`
+ * stands for its first part (RFC 8555, 6.7.1): we order one name at a time.
+ */
 export function toProblem(document: ProblemDocument, retryAfter: Date | null = null): OrderProblem {
   const { type, detail } =
     document.type === `${NAMESPACE}compound` ? (document.subproblems[0] ?? document) : document;
@@ -53,24 +61,28 @@ export function toProblem(document: ProblemDocument, retryAfter: Date | null = n
   return { type: known ?? 'other', detail: plainLine(detail), retryAfter };
 }
 
-/** The problem document of an answer of 4xx, or null where it is none of ACME's. */
+/** Returns the problem document in the body of an answer; null where it is none of ACME's. */
 export function problemOf(reply: TransportReply): ProblemDocument | null {
   const parsed = problemSchema.safeParse(parseJson(reply.body));
   return parsed.success && parsed.data.type.startsWith(NAMESPACE) ? parsed.data : null;
 }
 
+/** Whether the server refused the nonce only (RFC 8555, 6.5): the same request with a new one may succeed. */
 export function isBadNonce(document: ProblemDocument): boolean {
   return document.type === `${NAMESPACE}badNonce`;
 }
 
-/** The fault for an answer that is neither success nor an ACME refusal. */
+/** Returns the fault `ca_failed` for an answer that is neither success nor an ACME refusal. */
 export function faultOf(reply: TransportReply, now: Date): CertificateFault {
   return certificateFault('ca_failed', `the authority answered ${reply.status}`, {
     retryAfter: retryAfterOf(reply, now),
   });
 }
 
-/** Retry-After as a time: seconds or an HTTP date (RFC 9110, 10.2.3), at most a week; null without or unreadable. */
+/**
+ * Returns Retry-After as a time: seconds or an HTTP date (RFC 9110, 10.2.3), a week from `now` at most and never before
+ * it. Null where it is missing or unreadable.
+ */
 export function retryAfterOf({ headers }: Pick<TransportReply, 'headers'>, now: Date): Date | null {
   const text = headers['retry-after'];
   if (text === undefined) return null;
@@ -79,7 +91,7 @@ export function retryAfterOf({ headers }: Pick<TransportReply, 'headers'>, now: 
   return new Date(now.getTime() + Math.min(Math.max(waitMs, 0), RETRY_AFTER_MS_MAX));
 }
 
-/** undefined for what is no JSON, so that a schema refuses it. */
+/** Returns undefined for what is no JSON, so that a schema refuses it. Never throws. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -88,7 +100,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Foreign text that is going to be shown: one line without control and direction characters. */
+/** Makes foreign text fit to be shown: one line of at most 500 code points, without control and direction characters. */
 export function plainLine(text: string): string {
   const line = text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
   return [...line].slice(0, DETAIL_MAX).join(''); // by code point, so that no pair is cut

@@ -24,7 +24,10 @@ const schema = z.object({
     .catch(undefined),
 });
 
-/** Null where the server offers no such information, or does not know the certificate. */
+/**
+ * Resolves with the window in which the server wants the certificate renewed, and when to ask again. Null where the
+ * server offers no such information, or does not know the certificate. Throws a CertificateFault for every other answer.
+ */
 export async function fetchRenewalInfo(
   session: Pick<AcmeSession, 'directory' | 'get'>,
   chain: string,
@@ -53,8 +56,8 @@ export async function fetchRenewalInfo(
 }
 
 /**
- * Of the first certificate of a PEM chain; null where it does not say by which key it was signed. Throws
- * `ca_answer_unreadable` for what is no certificate.
+ * Resolves with the identifier of RFC 9773 for the first certificate of a PEM chain; null where that does not name the
+ * key that signed it. Throws `ca_answer_unreadable` for what is no certificate.
  */
 export async function certificateIdOf(chain: string): Promise<string | null> {
   try {

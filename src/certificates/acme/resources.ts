@@ -30,14 +30,20 @@ const authorizationSchema = z.object({
   challenges: z.array(challengeSchema),
 });
 
+/** `retryAfter`: when the server wants to be asked again; null where it did not say. */
 type Seen<Kind extends string, Shape> = Shape & {
   readonly kind: Kind;
   readonly retryAfter: Date | null;
 };
+/** An order as the server shows it (RFC 8555, 7.1.3); `certificate` is its URL once there is one. */
 export type AcmeOrder = Seen<'order', z.infer<typeof orderSchema>>;
+/** An authorization as the server shows it, with its challenges (RFC 8555, 7.1.4). */
 export type AcmeAuthorization = Seen<'authorization', z.infer<typeof authorizationSchema>>;
 
-/** The order as it stands; one that the server no longer knows is refused as `order_lost`. */
+/**
+ * Resolves with the order as it is now. One that the server no longer knows (404) is refused as `order_lost`. Throws
+ * `ca_answer_unreadable` for another shape, and as `AcmeAccount.post`.
+ */
 export async function fetchOrder(
   account: AcmeAccount,
   url: string,
@@ -48,6 +54,7 @@ export async function fetchOrder(
   return { kind: 'order', ...order, retryAfter: reply.retryAfter };
 }
 
+/** As `fetchOrder`, for one of an order's authorizations. */
 export async function fetchAuthorization(
   account: AcmeAccount,
   url: string,
@@ -58,7 +65,7 @@ export async function fetchAuthorization(
   return { kind: 'authorization', ...authorization, retryAfter: reply.retryAfter };
 }
 
-/** What belongs to an order is lost with it. */
+/** Turns a 404 into `order_lost`: what belongs to an order is lost with it. Returns any other refusal as it is. */
 export function lostWhere404(refusal: AcmeRefusal): AcmeRefusal {
   return refusal.status === 404
     ? { ...refusal, problem: { ...refusal.problem, type: 'order_lost' } }

@@ -10,14 +10,14 @@ import type { Transport, TransportReply } from './transport.ts';
 
 /** Pebble can be told to refuse nine good nonces of ten; this many tries all fail once in 37,000 requests even then. */
 const NONCE_TRIES_MAX = 100;
-/** A server that refuses this often gets time to breathe. */
+/** After so many refused nonces each further try waits NONCE_PAUSE_MS, so that the server is not overrun. */
 const NONCE_TRIES_AT_ONCE = 10;
 const NONCE_PAUSE_MS = 20;
 /** One for each order that a process has under way, and some more: 50 renewals and 10 others. */
 const NONCES_KEPT_MAX = 64;
 /**
- * Let's Encrypt allows an address 20 new nonces a second and 10 at once (letsencrypt.org/docs/rate-limits, overall requests),
- * and each order asks for one. Three quarters of it.
+ * Let's Encrypt allows an address 20 new nonces a second and 10 at once (letsencrypt.org/docs/rate-limits, overall
+ * requests), and each order asks for one. We use three quarters of it.
  */
 const NEW_NONCES = { gapMs: 1_000 / 15, atOnce: 10 } as const;
 const DIRECTORY_KEPT_MS = 3_600_000;
@@ -28,6 +28,7 @@ const notFound = {
   subproblems: [],
 };
 
+/** A 2xx answer. `location` is an https URL; null where it is missing or is none. */
 export type AcmeAnswer = {
   readonly kind: 'answer';
   readonly body: string;
@@ -35,40 +36,49 @@ export type AcmeAnswer = {
   readonly retryAfter: Date | null;
 };
 
-/** The server said no (4xx with a problem document). */
+/** The server refused (4xx with a problem document). */
 export type AcmeRefusal = {
   readonly kind: 'refused';
+  /** Of HTTP. */
   readonly status: number;
   readonly problem: OrderProblem;
 };
 
+/** What came of a signed request; everything else is thrown. */
 export type AcmeReply = AcmeAnswer | AcmeRefusal;
 
+/** A request to be signed. `payload` null makes it a POST-as-GET (RFC 8555, 6.3); `accept` is JSON unless given. */
 export type AcmePost = {
   readonly url: string;
   readonly payload: object | null;
   readonly accept?: string | undefined;
 };
 
+/** Talks to one ACME server. All calls of a process share its nonces and its directory. */
 export type AcmeSession = {
-  /** Fetched at the first need, and once an hour: what it offers changes. */
+  /** Resolves with the directory, fetched when it is first needed and once an hour, because what it offers changes. */
   readonly directory: () => Promise<Directory>;
-  /** Gets a new nonce, which costs nothing: throws a CertificateFault where the server gives none. */
+  /** Gets a new nonce, which counts for no limit of orders. Throws a CertificateFault where the server gives none. */
   readonly reach: () => Promise<void>;
-  /** Without a signature, whatever comes. */
+  /** Gets a URL without a signature and resolves for every status. Throws `ca_unreachable`. */
   readonly get: (url: string) => Promise<TransportReply>;
-  /** Throws a CertificateFault for 5xx, for no answer and for answers that are none of ACME's. */
+  /**
+   * Signs and sends a request, again with another nonce where that was refused. Throws a CertificateFault for 5xx, for
+   * no answer and for answers that are none of ACME's.
+   */
   readonly post: (signer: Signer, request: AcmePost) => Promise<AcmeReply>;
 };
 
+/** What a session is made of. */
 export type SessionDeps = {
   readonly directoryUrl: string;
   readonly transport: Transport;
   readonly now: () => Date;
-  /** Resolves when a new nonce may be asked for. */
+  /** Resolves when a new nonce may be asked for; a rate below Let's Encrypt's unless given. */
   readonly pace?: () => Promise<void>;
 };
 
+/** Returns a session that has asked nothing yet. One for each directory and process. */
 export function createSession({
   directoryUrl,
   transport,
@@ -135,7 +145,7 @@ export function createSession({
   return { directory, reach, get: (url) => transport({ method: 'GET', url }), post };
 }
 
-/** Success, a refusal by the server, or the one refusal that only means "once more"; throws for the rest. */
+/** Tells success, a refusal, and the refusal of a nonce apart; throws for the rest. */
 function classify(
   reply: TransportReply,
   payload: object | null,
@@ -175,9 +185,10 @@ const schema = z.object({
     .optional(),
 });
 
+/** The URLs that the server offers (RFC 8555, 7.1.1); `renewalInfo` is missing where it has none. */
 export type Directory = Readonly<z.infer<typeof schema>>;
 
-/** Fetches the directory; throws `ca_unreachable`, `ca_failed` or `ca_answer_unreadable`. */
+/** Fetches the directory. Throws `ca_unreachable`, `ca_failed` or `ca_answer_unreadable`. */
 export async function fetchDirectory(
   transport: Transport,
   url: string,

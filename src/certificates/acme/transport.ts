@@ -3,30 +3,36 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { certificateFault } from '../fault.ts';
 
+/** For a whole exchange, connection and body included. */
 const TIMEOUT_MS = 10_000;
 const RESPONSE_BYTES_MAX = 1_048_576;
-/** Shorter than any server's own, so that a connection is rarely closed under a request. */
+/** Shorter than any server's own, so that a connection is rarely closed while a request is on it. */
 const IDLE_SOCKET_MS = 4_000;
 
+/** One request. Its `url` is https. */
 export type TransportRequest = {
   readonly method: 'GET' | 'HEAD' | 'POST';
   readonly url: string;
-  /** What to accept; JSON and problem documents unless told. */
+  /** What to accept; JSON and problem documents unless given. */
   readonly accept?: string | undefined;
-  /** A JWS in the flattened JSON serialisation. */
+  /** A JWS in the flattened JSON serialization. */
   readonly body?: string;
 };
 
+/** A whole answer, whatever its status; the body is UTF-8 of at most 1 MiB. */
 export type TransportReply = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 };
 
-/** Resolves for every status; throws the fault `ca_unreachable` where no whole answer came within 10 s. */
+/**
+ * Resolves for every status. Throws the fault `ca_unreachable` where no whole answer came in time (10 s unless given),
+ * or where it was larger than 1 MiB.
+ */
 export type Transport = (request: TransportRequest) => Promise<TransportReply>;
 
-/** `trust`: PEM to believe instead of the system's roots; null for those. */
+/** `trust`: PEM to believe instead of the system's roots; null for those. Connections are kept for 4 s and reused. */
 export function createTransport(trust: string | null, timeoutMs = TIMEOUT_MS): Transport {
   const agent = new Agent({
     keepAlive: true,
@@ -79,7 +85,7 @@ async function readCapped(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** ECONNREFUSED, DEPTH_ZERO_SELF_SIGNED_CERT, ABORT_ERR …: short, and the same in every language. */
+/** Returns ECONNREFUSED, DEPTH_ZERO_SELF_SIGNED_CERT, ABORT_ERR and the like: short, and the same in every language. */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
 }

@@ -12,6 +12,7 @@ import type { Authorities, CertificateAuthority, ConfiguredAuthority } from './a
 import { createExternalAuthority, type ExternalAuthority } from './external.ts';
 import { createLocalAuthority, type LocalRoot } from './local.ts';
 
+/** What the configured authorities are built from. */
 export type ComposeAuthoritiesDeps = {
   readonly config: Config['acme'];
   readonly keys: AuthorityKeyStore;
@@ -21,15 +22,15 @@ export type ComposeAuthoritiesDeps = {
   readonly now: () => Date;
 };
 
-/** Where browsers look for https URLs without a port (RFC 9110, 4.2.2). */
+/** Where browsers go for https URLs without a port (RFC 9110, 4.2.2). */
 export const HTTPS_PORT = 443;
 
 /** What a root's key is bound to in the vault. */
 const ROOT_SEAL = 'local_authority/root';
 
 /**
- * The ACME directory where one is configured, and the one that stands in for it; else the local authority. Throws where
- * a file of roots to trust cannot be read.
+ * Builds the ACME directory where one is configured, and the one that stands in for it; else the local authority. Asks
+ * nobody. Throws where a file of roots to trust cannot be read.
  */
 export function composeAuthorities(deps: ComposeAuthoritiesDeps): Authorities {
   const { directoryUrl, issuerDomains, fallback } = deps.config;
@@ -41,7 +42,10 @@ export function composeAuthorities(deps: ComposeAuthoritiesDeps): Authorities {
   return [first, composeAcme(deps, { ...fallback, settings: 'ACME_FALLBACK' })];
 }
 
-/** Checks the certificates that an edge of another make serves; null where the certificates are our own. Throws where ACME_CA_FILE cannot be read. */
+/**
+ * Builds what checks the certificates that an edge of another make serves; null where the certificates are our own.
+ * Throws where ACME_CA_FILE cannot be read.
+ */
 export function composeExternal(
   {
     acme: { caFile },

@@ -9,11 +9,13 @@ import type { Issued } from './authority.ts';
 
 /** Our choice: as long as we follow an order of our own. The edge holds the handshake up until it has the certificate. */
 const HANDSHAKE_MS = 60_000;
+/** How handshakes are made, and with whom. */
 export type ExternalAuthorityDeps = Omit<HandshakeRules, 'handshakeMs'> & {
+  /** The addresses of a name as the rest of the world resolves it; empty where there are none. */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
 };
 
-/** `detail`: for a person, one line. */
+/** No certificate to use yet. `detail`: one line for a person, address by address. */
 export type NotServed = {
   readonly kind: 'unavailable';
   readonly retryAfter: null;
@@ -22,10 +24,11 @@ export type NotServed = {
   readonly answered: true;
 };
 
+/** Stands in for a certificate authority where another edge has the certificates. */
 export type ExternalAuthority = {
   /**
-   * The certificate that is shown, where every address that can be reached from here shows one that is good for the name
-   * at this moment; of several, the one that ends first. Never rejects for what the network does.
+   * Resolves with the certificate that is shown, where every address that can be reached from here shows one that is
+   * good for the name at this moment; of several, the one that expires first. Never rejects for what the network does.
    */
   readonly check: (hostname: string) => Promise<Issued | NotServed>;
 };
@@ -51,7 +54,7 @@ type Shown =
   | { readonly address: string; readonly outcome: 'good'; readonly certificate: Issued }
   | { readonly address: string; readonly outcome: Problem | keyof typeof unasked };
 
-/** Checks the addresses that the rest of the world goes to. */
+/** Returns a check that remembers nothing: each call makes its handshakes, 8 at most. */
 export function createExternalAuthority({
   lookupAddresses,
   ...rules

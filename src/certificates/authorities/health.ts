@@ -1,6 +1,6 @@
 /**
  * Which authorities give no answer, as this process met them: what one order found out, the next one need not wait for.
- * Kept in memory: a process that has not met it yet learns it from its own first order.
+ * Kept in memory only, so each process finds it out by its own first order.
  */
 
 import { standIn } from '../../core/certificates/choose-authority.ts';
@@ -9,35 +9,45 @@ import { MINUTE } from '../../core/time.ts';
 import { type CertificateFaultCode, isCertificateFault } from '../fault.ts';
 import { type Authorities, authorityOf } from './authority.ts';
 
-/** Our choice: an authority that is down is asked again this often, before an order, so that it is used again once it is back. */
+/**
+ * An authority that is down is asked again this often before an order, so that it is used again once it is back. Our
+ * choice.
+ */
 const ASK_AGAIN_MS = 5 * MINUTE;
-/** Our choice: two failures of one that is not down are two incidents where they are further apart. */
+/** Two failures of one that is not down are two incidents where they are further apart. Our choice. */
 const REMEMBERED_MS = 30 * MINUTE;
 
-/** `reached`: it answered a question that costs nothing (`CertificateAuthority.reach`); `answered`: an order. */
+/**
+ * What came of an attempt. `reached`: it answered a question that costs nothing (`CertificateAuthority.reach`);
+ * `answered`: an order.
+ */
 export type Outcome = 'answered' | 'reached' | CertificateFaultCode;
 
+/** What this process knows of its authorities, by directory; null is the local one. No call asks anybody. */
 export type AuthorityHealth = {
-  /** What became of an attempt, or of a question. */
+  /** Notes what became of an attempt, or of a question, now. */
   note(directoryUrl: string | null, outcome: Outcome): void;
-  /** For how long no order got an answer, up to the last one; 0 once there was any, and while nobody has tried. */
+  /** For how many ms no order got an answer, up to the last try; 0 once there was one, and while nobody has tried. */
   downForMs(directoryUrl: string | null): number;
   /** When it last answered, whatever it was asked; null: not yet. */
   answeredAt(directoryUrl: string | null): Date | null;
-  /** Whether nothing has been heard of it for 5 minutes, neither an answer nor a failure. */
+  /** Whether nothing was noted for 5 minutes, neither an answer nor a failure. A laboratory's window shortens them. */
   mayAsk(directoryUrl: string | null): boolean;
 };
 
+/** In ms since 1970: the first and the last failure of the incident. `isReached`: it has answered a question since. */
 type Failing = { readonly since: number; readonly last: number; readonly isReached: boolean };
 
+/** A clock, and whoever is called about changes. */
 export type AuthorityHealthDeps = {
   readonly now: () => Date;
-  /** A laboratory's shortens the times. */
+  /** A short window (laboratories) shortens all times in proportion. */
   readonly windowMs: number;
-  /** Told once for each incident, and once at its end. */
+  /** Called once for each incident, and once at its end. */
   readonly onChange: (directoryUrl: string | null, state: 'down' | 'up') => void;
 };
 
+/** Returns a health under which every authority is up until a failure is noted. */
 export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealth {
   const failing = new Map<string | null, Failing>();
   const answered = new Map<string | null, number>();
@@ -51,7 +61,7 @@ export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealt
     if (before === undefined) deps.onChange(directoryUrl, 'down');
   }
   const remembered = REMEMBERED_MS * scale;
-  /** Time alone makes nobody well. */
+  /** An incident ends with an answer only; time alone does not end it. */
   const isDown = ({ since, last, isReached }: Failing) =>
     !isReached && last - since >= standIn.downMs * scale;
 
@@ -83,11 +93,13 @@ export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealt
   };
 }
 
+/** Stands for an authority without an incident. */
 const well: Failing = { since: 0, last: 0, isReached: false };
 
 /**
- * Asks an authority whether it answers at all, where that is not known for 5 minutes: before it gets an order, and in place
- * of one. However many want to know, it is asked once.
+ * Returns a function that asks an authority whether it answers at all, and notes it, where nothing is known for 5
+ * minutes; else it resolves at once. Calls at the same time share one question. Rejects only for what is no
+ * CertificateFault.
  */
 export function createAsk(
   authorities: Authorities,

@@ -1,7 +1,7 @@
 /**
- * The authority where none is configured: certificates for development and tests, signed by a root of our own.
- * It validates nothing over the network, because whoever can ask it already runs this process; it only makes
- * sure that the name is one we hold.
+ * The authority where none is configured: certificates for development and tests, signed by a root of our own. It
+ * validates nothing over the network, because whoever can ask it already runs this process; it only makes sure that the
+ * name is held here.
  */
 
 import { type KeyObject, randomBytes } from 'node:crypto';
@@ -11,36 +11,40 @@ import { readCertificate } from '../x509.ts';
 import type { CertificateAuthority, OrderResult, OrderState, OrderSteps } from './authority.ts';
 import { signLeaf, signRoot, type Validity } from './sign.ts';
 
-/** How the issuer of every certificate of it begins; more tells one installation's from another's. */
+/** How the issuer of each of its certificates begins; what follows tells installations apart. */
 export const LOCAL_AUTHORITY = 'Signpost local authority';
 
-/** Whether a certificate is one of its own: browsers trust none of them. */
+/** Whether an issuer is a local authority, of whichever installation: browsers trust none of them. */
 export function isLocalAuthority(issuer: string): boolean {
   return issuer.startsWith(LOCAL_AUTHORITY);
 }
 
 const ROOT_DAYS = 3_650;
 const LEAF_DAYS = 90;
-/** Clocks differ. */
+/** Clocks differ, so certificates are valid from a little earlier. */
 const BACKDATED_MS = 5 * 60_000;
 
-/** The root as the caller keeps it, its key sealed. */
+/** A root in PEM and its private key, opened. */
 export type LocalRoot = { readonly certificate: string; readonly key: KeyObject };
 
+/** Where the root is kept, and which names may have a certificate. */
 export type LocalAuthorityDeps = {
+  /** Resolves with the root that is kept; null before the first. */
   readonly loadRoot: () => Promise<LocalRoot | null>;
-  /** Keeps the root unless there is one by now, and gives back the one that counts: several processes share it. */
+  /** Keeps the root unless there is one by now, and resolves with the one that counts: several processes share it. */
   readonly keepRoot: (root: LocalRoot) => Promise<LocalRoot>;
+  /** Whether a project holds this name. */
   readonly isHeld: (hostname: string) => Promise<boolean>;
   readonly now: () => Date;
 };
 
+/** A certificate authority that needs no network and finishes each order in one call. */
 export type LocalAuthority = CertificateAuthority & {
-  /** PEM of the root, for a test or a person to trust. */
+  /** Resolves with the root in PEM, for a test or a person to trust. Makes the root where there is none. */
   readonly rootCertificate: () => Promise<string>;
 };
 
-/** An authority without network; its root is made at the first need. */
+/** Returns the authority; its root is loaded or made when it is first needed. */
 export function createLocalAuthority(deps: LocalAuthorityDeps): LocalAuthority {
   let known: Promise<LocalRoot> | null = null;
   const root = () => {

@@ -4,10 +4,13 @@ import type { Extension, X509Certificate } from '@peculiar/x509';
 import { ECDSA_SHA256, publicKeyInfo, toCryptoKeys } from '../vault/keys.ts';
 import { loadX509, type X509Library } from '../x509.ts';
 
+/** Both ends are included (RFC 5280, 4.1.2.5). */
 export type Validity = { readonly notBefore: Date; readonly notAfter: Date };
 
+/** A root to be made. `key` is its P-256 private key. */
 export type RootContent = Validity & { readonly commonName: string; readonly key: KeyObject };
 
+/** A certificate to be made for one host name. */
 export type LeafContent = Validity & {
   /** ASCII; may be longer than a common name's 64 characters. */
   readonly hostname: string;
@@ -15,10 +18,10 @@ export type LeafContent = Validity & {
   readonly key: KeyObject;
 };
 
-/** Who signs: a root in PEM, and its private key. */
+/** The root that signs, in PEM, and its private key. */
 export type Issuer = { readonly certificate: string; readonly key: KeyObject };
 
-/** A self-signed root in PEM. It may sign certificates and revocation lists, with no authority below it. */
+/** Resolves with a self-signed root in PEM. It may sign certificates and revocation lists, with no authority below it. */
 export async function signRoot({ commonName, key, ...validity }: RootContent): Promise<string> {
   const x509 = await loadX509();
   const keys = await toCryptoKeys(key);
@@ -37,7 +40,7 @@ export async function signRoot({ commonName, key, ...validity }: RootContent): P
   return toPem(root);
 }
 
-/** A TLS server's certificate in PEM. Its subject is empty: the name is in the subjectAltName. */
+/** Resolves with a TLS server's certificate in PEM. Its subject is empty: the name is in the subjectAltName. */
 export async function signLeaf(content: LeafContent, issuer: Issuer): Promise<string> {
   const { hostname, key, ...validity } = content;
   const x509 = await loadX509();
@@ -59,8 +62,8 @@ export async function signLeaf(content: LeafContent, issuer: Issuer): Promise<st
 }
 
 /**
- * A self-signed certificate in PEM for this one name, with nothing in it but that and the proof (RFC 8737, 3): `identifier`
- * is the acmeIdentifier extension in DER.
+ * Resolves with a self-signed certificate in PEM for this one name, with nothing in it but that and the proof (RFC 8737,
+ * 3): `identifier` is the acmeIdentifier extension in DER.
  */
 export async function signProof(content: LeafContent, identifier: Buffer): Promise<string> {
   const { hostname, key, ...validity } = content;
@@ -101,8 +104,8 @@ function toPem(certificate: X509Certificate): string {
 }
 
 /**
- * A request in DER for one host name (ASCII), signed with its P-256 key. The subject stays empty: the name is
- * in the subjectAltName (RFC 8555, 7.4 allows it), where it may be longer than a common name's 64 characters.
+ * Resolves with a request in DER for one host name (ASCII), signed with its P-256 key. The subject stays empty: the name
+ * is in the subjectAltName (RFC 8555, 7.4 allows it), where it may be longer than a common name's 64 characters.
  */
 export async function createSigningRequest(hostname: string, key: KeyObject): Promise<Buffer> {
   const { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } = await loadX509();

@@ -7,7 +7,10 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** No authority's token begins like this by chance: those are random (RFC 8555, 8.3: 128 bits or more). */
+/**
+ * How every token of ours begins. No authority's token begins so by chance: those are random (RFC 8555, 8.3: 128 bits or
+ * more).
+ */
 const PREFIX = 'signpost-probe-';
 const NONCE_BYTES = 16;
 /** RFC 2104, 5: not less than half of the hash. */
@@ -15,16 +18,17 @@ const MAC_BYTES = 16;
 /** Each 16 bytes as base64url. */
 const NONCE_CHARACTERS = 22;
 
+/** Makes tokens and knows their answers, without storing anything. */
 export type Probes = {
-  /** A token that was never asked for before, for this host name alone. */
+  /** Returns a token that was never asked for before, for this host name alone. */
   readonly newToken: (hostname: string) => string;
   /** Whether a token claims to be a probe's. No authority's does. */
   readonly isProbe: (token: string) => boolean;
-  /** What an edge answers to a token for this host name; null for one that was not made by us, for this name. */
+  /** Returns what an edge answers to a token for this host name; null for one that we did not make for this name. */
   readonly answerTo: (token: string, hostname: string) => string | null;
 };
 
-/** `key`: `probe` of src/certificates/vault/derived-secrets.ts, the same in workers and edges. */
+/** `key`: the secret `probe` of src/certificates/vault/derived-secrets.ts, the same in workers and edges. */
 export function createProbes(key: Uint8Array): Probes {
   const macOf = (said: string) => createHmac('sha256', key).update(said).digest();
   /** Begins unlike an answer's text, so that neither is ever the other. */
@@ -55,15 +59,18 @@ type Lookups = {
   findTlsChallenge(hostname: string): Promise<string | null>;
 };
 
-/** What asks for a name's proof, ours or an authority's. */
+/** Finds the proof of a name, for an authority or for a probe of ours. */
 export type Probed = {
-  /** The key authorization of the name's open tls-alpn-01 challenge; with a token, the answer to that probe. */
+  /**
+   * Resolves with the key authorization of the name's open tls-alpn-01 challenge; with a token, the answer to that
+   * probe. Null where there is none.
+   */
   findProof(hostname: string, probeToken: string | null): Promise<string | null>;
 };
 
 /**
- * The same look-ups, which answer probes, too, without asking anybody. The edge asks for no name that is not held here
- * (EdgeDeps), so neither answer is ever about another.
+ * Returns the same lookups, which now answer probes as well, without asking anybody. The edge asks for no name that is
+ * not held here (EdgeDeps), so neither answer is ever about another.
  */
 export function answeringProbes<L extends Lookups>(lookups: L, probes: Probes): L & Probed {
   return {

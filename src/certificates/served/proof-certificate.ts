@@ -11,22 +11,22 @@ import { generateCertificateKey, privateKeyToPem } from '../vault/keys.ts';
 export type EdgeCertificate = {
   /** PEM, the leaf first. */
   readonly chain: string;
-  /** PKCS#8 PEM, opened. Bytes are zeroed once they were used. */
+  /** PKCS#8 PEM, opened. A Buffer is zeroed by whoever has used it. */
   readonly key: string | Buffer;
 };
 
 /** id-pe-acmeIdentifier (1.3.6.1.5.5.7.1.31), critical, and the head of its value: an OCTET STRING of 32 bytes. */
 const IDENTIFIER_HEAD = Buffer.from('303106082b0601050507011f0101ff04220420', 'hex');
 
-/** The acmeIdentifier extension of a key authorization, in DER. */
+/** Returns the acmeIdentifier extension of a key authorization, in DER (RFC 8737, 3). */
 export function acmeIdentifier(keyAuthorization: string): Buffer {
   const digest = createHash('sha256').update(keyAuthorization).digest();
   return Buffer.concat([IDENTIFIER_HEAD, digest]);
 }
 
 /**
- * Makes the certificate for whatever `findProof` gives, null where that does. All have one key, made at the first need:
- * what counts is the digest, and nobody trusts them for anything else.
+ * Returns a function that makes the certificate for whatever `findProof` gives; null where that does. All have one key,
+ * made at the first need: what counts is the digest, and nobody trusts them for anything else.
  */
 export function createProofCertificates(
   findProof: (hostname: string, probeToken: string | null) => Promise<string | null>,
@@ -47,18 +47,21 @@ export function createProofCertificates(
 
 const PROTOCOL = 'acme-tls/1';
 
+/** One handshake to make, and what it must show. */
 export type TlsQuestion = {
   readonly address: string;
   readonly port: number;
   readonly hostname: string;
+  /** Of `Probes.newToken`; it is offered as the second protocol. */
   readonly token: string;
-  /** What an edge of ours would prove. */
+  /** The proof that an edge of ours would show: `Probes.answerTo` of the token. */
   readonly answer: string;
+  /** For connection and handshake together. */
   readonly timeoutMs: number;
 };
 
 /**
- * Whether the certificate of the answer is shown there; false where somebody refuses the handshake or shows another one.
+ * Whether the certificate of the answer is shown there; false where the handshake is refused or shows another one.
  * Rejects where there is no connection, it is cut off, or nothing comes in time.
  */
 export async function showsProof(question: TlsQuestion): Promise<boolean> {

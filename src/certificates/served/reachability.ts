@@ -9,27 +9,31 @@ import type { ChallengeType } from '../authorities/authority.ts';
 import type { Probes } from './probe.ts';
 import { showsProof } from './proof-certificate.ts';
 
-/** Of the whole exchange. Let's Encrypt gives a connection 10 s; who needs more than this is slow enough to name. */
+/** For the whole exchange. Let's Encrypt gives a connection 10 s; who needs more than this is slow enough to name. */
 const TIMEOUT_MS = 3_000;
 /** An answer of ours has 43 bytes. */
 const BODY_BYTES_MAX = 4_096;
-/** Our choice: a name has a few; what more there is says nothing new. */
+/** A name has a few; more than these say nothing new. Our choice. */
 const ADDRESSES_MAX = 8;
 
 /** The network's own words for "there is no way there from this machine". */
 const noRoute: ReadonlySet<string> = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL']);
 
+/** How an address is asked for a challenge. */
 export type ReachabilityDeps = {
   readonly probes: Probes;
   /** The kind of challenge to ask for. */
   readonly challenge: ChallengeType;
-  /** Where an authority asks for it; 80 or 443 but for laboratories. */
+  /** The port that an authority asks at: 80 or 443 but for laboratories. */
   readonly port: number;
-  /** Laboratories: whether addresses that nobody on the internet has are asked. */
+  /** Whether addresses that nobody on the internet has are asked, too (laboratories). */
   readonly allowPrivate: boolean;
 };
 
-/** Asks each of the name's addresses, at most 8. Never rejects for what the network does. */
+/**
+ * Asks each of the name's addresses at once, each one once and 8 at most; the results are in their order. Never rejects
+ * for what the network does.
+ */
 export function probeAddresses(
   deps: ReachabilityDeps,
   hostname: string,
@@ -69,7 +73,7 @@ async function askOverTls(probes: Probes, question: Question) {
     : ({ outcome: 'other_answer', status: null } as const);
 }
 
-/** What a connection that could not be made means. */
+/** Returns what a connection that could not be made means. */
 export function outcomeOf(fault: unknown): 'refused' | 'timeout' | 'no_route' {
   const code = fault instanceof Error && 'code' in fault ? String(fault.code) : '';
   const name = fault instanceof Error ? fault.name : '';
@@ -84,7 +88,10 @@ type Question = {
   readonly token: string;
 };
 
-/** One GET over a connection of its own; redirects are not followed. The body is null where it is larger than ours are. */
+/**
+ * Makes one GET over a connection of its own; redirects are not followed. The body is null where it is larger than ours
+ * are.
+ */
 function fetchFrom({ address, port, hostname, token }: Question) {
   return new Promise<{ status: number; body: string | null }>((resolve, reject) => {
     const asking = request(

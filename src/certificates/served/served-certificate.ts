@@ -11,22 +11,24 @@ import type {
 import { readCertificate } from '../x509.ts';
 import { outcomeOf } from './reachability.ts';
 
-/** Of the connection alone. */
+/** For the connection alone. */
 const CONNECT_MS = 5_000;
-/** Our choice, as for challenges: a name has a few. */
+/** As for challenges: a name has a few. Our choice. */
 const ADDRESSES_MAX = 8;
 
+/** How a handshake is made and checked. */
 export type HandshakeRules = {
-  /** Where visitors reach the edge: 443 but for laboratories. */
+  /** The port at which visitors reach the edge: 443 but for laboratories. */
   readonly port: number;
-  /** PEM to trust instead of the roots that visitors have. */
+  /** PEM to trust instead of Node's roots; null: those. */
   readonly trust: string | null;
-  /** Laboratories: whether addresses that nobody on the internet has are connected to. */
+  /** Whether addresses that nobody on the internet has are connected to, too (laboratories). */
   readonly allowPrivate: boolean;
-  /** From the connection to the end of the handshake. */
+  /** From the connection to the end of the handshake; the connection has 5 s of its own. */
   readonly handshakeMs: number;
 };
 
+/** What one address showed. `no_route`: this machine has no way there; `reserved`: it was not asked. */
 export type Seen =
   | {
       readonly address: string;
@@ -41,12 +43,15 @@ export type Seen =
       readonly outcome: 'refused' | 'timeout' | 'no_route' | 'no_certificate' | 'reserved';
     };
 
-/** Those that are checked. */
+/** Returns those that are asked: each once, the first 8. */
 export function addressesToAsk(addresses: readonly string[]): readonly string[] {
   return [...new Set(addresses)].slice(0, ADDRESSES_MAX);
 }
 
-/** One handshake with each address, at most 8. Never rejects for what the network does. */
+/**
+ * Makes one handshake with each address at once, at most 8; the results are in their order. A certificate is returned
+ * whether it is good or not. Never rejects for what the network does.
+ */
 export function readServed(
   rules: HandshakeRules,
   hostname: string,
@@ -110,15 +115,16 @@ function shownBy(socket: TLSSocket, address: string): Seen {
   return { address, outcome: 'certificate', certificate, refusal };
 }
 
-/** An edge of ours has the certificate at hand; who needs more than this, browsers do not wait for either. */
+/** An edge of ours has the certificate at hand, and browsers wait no longer either. */
 const HANDSHAKE_MS = 5_000;
-/** Our choice: while an edge is silent, the checks of its other domains go on without waiting for it each time. */
+/** While an edge is silent, the checks of its other domains go on without waiting for it each time. Our choice. */
 const SILENT_MS = 10_000;
 const SILENT_MAX = 1_000;
 
+/** Where visitors are sent, and where what they are shown is noted. */
 export type RecordServedCertificateDeps = Pick<HandshakeRules, 'port' | 'allowPrivate'> &
   ServedCertificateStore & {
-    /** As the rest of the world resolves the name. */
+    /** The addresses of a name as the rest of the world resolves it. */
     readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
     readonly now: () => Date;
     /** Shorter in tests. */
@@ -126,11 +132,15 @@ export type RecordServedCertificateDeps = Pick<HandshakeRules, 'port' | 'allowPr
   };
 
 /**
- * Makes a handshake with each of the name's addresses, at most 8, and notes what they show. Never rejects for what the
- * network does, and takes some 10 s at most.
+ * Makes a handshake with each of the name's addresses, at most 8, and stores what they show, compared with our own
+ * certificates. Never rejects for what the network does, and takes some 10 s at most.
  */
 export type RecordServedCertificate = (domain: VisitedDomain) => Promise<void>;
 
+/**
+ * Returns a recorder that trusts Node's roots. An address that did not answer in time is taken as silent for the next 10
+ * s, whichever domain it is asked for.
+ */
 export function createRecordServedCertificate({
   lookupAddresses,
   ...deps

@@ -15,19 +15,25 @@ const purposes = {
   session: 'signpost dashboard session',
 } as const;
 
+/** What a secret is for. */
 export type DerivedSecretName = keyof typeof purposes;
+/** Every secret by its name, of 32 bytes each. */
 export type DerivedSecrets = Readonly<Record<DerivedSecretName, Uint8Array>>;
 
+/** All names, in a fixed order. */
 export const derivedSecretNames = Object.keys(purposes) as readonly DerivedSecretName[];
 
-/** All of them, of the KEK that sealed `like`; of the first where it is null. */
+/**
+ * Derives all of them from the KEK that sealed `like`; from the first one where it is null. The same KEK always gives
+ * the same secrets. Throws `vault_key_unknown`.
+ */
 export function deriveSecrets(vault: Vault, like: Uint8Array | null = null): DerivedSecrets {
   return eachName((name) => vault.derive(purposes[name], like));
 }
 
 /**
- * As they are stored; those that are not yet, derived and stored. Several processes may start at once: what was stored
- * first counts for all. Throws the vault's faults.
+ * Resolves with the secrets as they are stored; those that are missing are derived and stored first. Several processes
+ * may start at once: what was stored first counts for all. Throws the vault's faults.
  */
 export async function loadDerivedSecrets(
   store: DerivedSecretStore,
@@ -66,9 +72,9 @@ function boundTo(name: DerivedSecretName): string {
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'; // base32, RFC 4648, 6, in lower case
 
 /**
- * `<16 base32 characters>.<platformDomain>`, from project and host name by a keyed hash: the same pair asks for
- * the same record for ever, nobody can guess another's, and a CNAME to it proves which project controls the name.
- * `secret`: `target` of src/certificates/vault/derived-secrets.ts.
+ * Returns the function that names the target of a project's host name: `<16 base32 characters>.<platformDomain>`, by a
+ * keyed hash. The same pair asks for the same record for ever, nobody can guess another's, and a CNAME to it proves
+ * which project controls the name. `secret`: `target` of the derived secrets.
  */
 export function createTargets(secret: Uint8Array, platformDomain: string) {
   const characters = keyedHash(secret);
@@ -77,9 +83,9 @@ export function createTargets(secret: Uint8Array, platformDomain: string) {
 }
 
 /**
- * `signpost-domain-verification=<32 base32 characters>`, the same for the same pair for ever: the value of the TXT record
- * that proves whose an apex is (core/proof.ts). Under a secret of its own (`proof` of src/certificates/vault/derived-secrets.ts), so that the
- * target, which every visitor's resolver sees, tells nothing of it.
+ * Returns the function that makes the value of the TXT record which proves whose an apex is (core/names/proof.ts):
+ * `signpost-domain-verification=<32 base32 characters>`, the same for the same pair for ever. Its secret, `proof`, is
+ * its own, so that the target, which every visitor's resolver sees, gives nothing of it away.
  */
 export function createProofs(secret: Uint8Array) {
   const characters = keyedHash(secret);

@@ -10,36 +10,39 @@ import type { Vault } from './vault.ts';
 
 const P256 = { name: 'ECDSA', namedCurve: 'P-256' };
 
-/** How WebCrypto signs with our keys (RFC 5758, 3.2). */
+/** The algorithm that WebCrypto signs with under our keys (RFC 5758, 3.2). */
 export const ECDSA_SHA256 = { name: 'ECDSA', hash: 'SHA-256' };
 
-/** A new P-256 private key; each certificate gets its own. */
+/** Returns a new P-256 private key; each certificate gets its own. */
 export function generateCertificateKey(): KeyObject {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 }
 
-/** A new P-256 private key for an account (ES256, RFC 8555, 6.2) or a root. */
+/** Returns a new P-256 private key for an account (ES256, RFC 8555, 6.2) or a root. */
 export const generateSigningKey: () => KeyObject = generateCertificateKey;
 
-/** PKCS#8 PEM, which is what the vault seals and the edge's TLS reads. */
+/** Returns PKCS#8 PEM, which is what the vault seals and the edge's TLS reads. */
 export function privateKeyToPem(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** The opposite of `privateKeyToPem`; throws what node:crypto throws for anything else. */
+/** Reads what `privateKeyToPem` wrote. Throws what node:crypto throws for anything else. Does not zero `pem`. */
 export function privateKeyFromPem(pem: string | Uint8Array): KeyObject {
   return createPrivateKey(
     typeof pem === 'string' ? pem : Buffer.from(pem.buffer, pem.byteOffset, pem.length),
   );
 }
 
-/** SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7) of a private or public key. */
+/** Returns the SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7) of a private or public key. */
 export function publicKeyInfo(key: KeyObject): Buffer {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   return publicKey.export({ type: 'spki', format: 'der' });
 }
 
-/** A private key's pair as WebCrypto wants it (Node 20 has no way but through DER); only its public half can be exported. */
+/**
+ * Resolves with a private key's pair as WebCrypto wants it; only its public half can be exported. The way is through DER
+ * because Node 20 has no other.
+ */
 export async function toCryptoKeys(key: KeyObject): Promise<webcrypto.CryptoKeyPair> {
   const { subtle } = webcrypto;
   const pkcs8 = key.export({ type: 'pkcs8', format: 'der' });
@@ -54,7 +57,7 @@ export async function toCryptoKeys(key: KeyObject): Promise<webcrypto.CryptoKeyP
   }
 }
 
-/** For the row that `boundTo` names (Vault.seal). */
+/** Seals a private key for the row that `boundTo` names (`Vault.seal`). */
 export function sealKey(vault: Vault, key: KeyObject, boundTo: string): Uint8Array<ArrayBuffer> {
   const pem = Buffer.from(privateKeyToPem(key));
   try {
@@ -64,7 +67,7 @@ export function sealKey(vault: Vault, key: KeyObject, boundTo: string): Uint8Arr
   }
 }
 
-/** Throws the vault's faults. */
+/** Opens what `sealKey` has sealed, with the same `boundTo`. Throws the vault's faults. */
 export function openKey(vault: Vault, sealed: Uint8Array, boundTo: string): KeyObject {
   const pem = vault.open(sealed, boundTo);
   try {
@@ -74,7 +77,7 @@ export function openKey(vault: Vault, sealed: Uint8Array, boundTo: string): KeyO
   }
 }
 
-/** What a certificate's key is bound to in the vault. */
+/** Returns what a certificate's key is bound to in the vault. */
 export function sealOf(certificateId: string): string {
   return `certificate/${certificateId}`;
 }

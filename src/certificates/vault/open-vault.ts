@@ -11,17 +11,18 @@ import { createSealedStore, inWords, type SealedCount } from '../../db/issuance/
 import { type DerivedSecrets, loadDerivedSecrets } from './derived-secrets.ts';
 import { createVault, type Vault } from './vault.ts';
 
+/** A vault that opens everything that is stored. */
 export type OpenedVault = {
   readonly vault: Vault;
-  /** What is stored, by column and key, as it was a moment ago. */
+  /** How many items are stored, by column and key, as counted a moment ago. */
   readonly stored: readonly SealedCount[];
-  /** Makes those that are missing. */
+  /** Resolves with the derived secrets, and makes those that are missing. */
   readonly loadSecrets: () => Promise<DerivedSecrets>;
 };
 
 /**
- * Throws where something stored was sealed with none of the keys: better not to start than to fail at its order or its
- * handshake. Makes a key on embedded storage that has none.
+ * Opens the vault. Throws where something stored was sealed with none of the keys: better not to start than to fail
+ * later, at its order or its handshake. Makes a key on embedded storage that has none.
  */
 export async function openVault(
   config: Pick<Config, 'keyEncryptionKeys' | 'storage'>,
@@ -55,7 +56,11 @@ function sealedByOther(vault: Vault, stored: readonly SealedCount[]): Uint8Array
 
 const FILE = 'key-encryption-key';
 
-/** Of 32 bytes each; the first one seals. On embedded storage one is made once, readable by the owner alone. */
+/**
+ * Resolves with the keys of 32 bytes each; the first one seals. On embedded storage without KEY_ENCRYPTION_KEY one is
+ * made once, in a file that only the owner can read; for storage in memory it is new each time. Throws where that file
+ * holds anything else, and without the variable on any other storage.
+ */
 export async function loadKeyEncryptionKeys({
   keyEncryptionKeys,
   storage,

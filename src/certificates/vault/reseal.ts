@@ -1,4 +1,7 @@
-/** Seals anew what was sealed with another key than the first, while everything runs on (docs/decisions/0018-key-rotation.md). */
+/**
+ * Seals again what was sealed with another key than the first, while everything runs on
+ * (docs/decisions/0018-key-rotation.md).
+ */
 
 import {
   type SealedColumn,
@@ -10,28 +13,33 @@ import {
 import { isCertificateFault } from '../fault.ts';
 import type { Vault } from './vault.ts';
 
-/** Some 200 KiB of keys, and a few milliseconds for which their rows are locked. */
+/** Rows in a batch: some 200 KiB of keys, and a few milliseconds for which their rows are locked. */
 const AT_ONCE = 500;
 /** A row that is locked, or changes, is taken again with the next pass. */
 const PASSES_MAX = 5;
 
+/** What resealing needs; `vault` has the new key first and the old ones behind it. */
 export type ResealDeps = {
   readonly store: SealedStore;
   readonly vault: Vault;
-  /** After every batch: how many of a column were sealed anew so far in this pass. */
+  /** Called after every batch: how many of a column were resealed so far in this pass. */
   readonly onProgress: (column: SealedColumn, done: number) => void;
 };
 
+/** What resealing came to. It was complete where `left` is empty. */
 export type Resealed = {
-  /** How many were sealed anew, by column. */
+  /** How many were resealed, for each column in each pass. */
   readonly done: readonly Omit<SealedCount, 'header'>[];
-  /** What is still sealed with another key. */
+  /** What is still sealed with another key, those that are unreadable included. */
   readonly left: readonly SealedCount[];
   /** Rows that none of the keys opens although one of them sealed it: damaged, or copied from another row. */
   readonly unreadable: readonly { readonly column: SealedColumn; readonly id: string }[];
 };
 
-/** May be stopped at any moment, and called again: what is done stays done. Several at once do no harm. */
+/**
+ * Reseals everything with the first key, in at most 5 passes. May be stopped at any moment and called again: what is
+ * done stays done. Several at once do no harm. Rejects where the database does.
+ */
 export async function reseal(deps: ResealDeps): Promise<Resealed> {
   const done: Omit<SealedCount, 'header'>[] = [];
   let unreadable: Resealed['unreadable'] = [];
@@ -48,7 +56,7 @@ export async function reseal(deps: ResealDeps): Promise<Resealed> {
   return { done, left, unreadable };
 }
 
-/** What was sealed with another key than the first. */
+/** Returns what was sealed with another key than the first. */
 export function sealedWithOthers(
   { header: first }: Vault,
   counted: readonly SealedCount[],
@@ -56,7 +64,7 @@ export function sealedWithOthers(
   return counted.filter(({ header }) => !Buffer.from(header).equals(first));
 }
 
-/** How many items these are together. */
+/** Returns how many items these are together. */
 export function sumOf(counted: readonly Omit<SealedCount, 'header'>[]): number {
   return counted.reduce((sum, { count }) => sum + count, 0);
 }

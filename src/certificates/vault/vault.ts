@@ -18,16 +18,23 @@ const TAG_BYTES = 16;
 const WRAPPED_BYTES = NONCE_BYTES + KEY_BYTES + TAG_BYTES;
 const SMALLEST_BYTES = HEADER_BYTES + WRAPPED_BYTES + NONCE_BYTES + TAG_BYTES;
 
+/** Seals and opens secrets. Every call is synchronous and touches no storage. */
 export type Vault = {
-  /** Encrypts; `boundTo` names the row (`certificate/<id>`), so that the item opens nowhere else. */
+  /**
+   * Encrypts with the first KEK. `boundTo` names the row (`certificate/<id>`), so that the item opens nowhere else. Two
+   * calls never give the same bytes.
+   */
   readonly seal: (plaintext: Uint8Array, boundTo: string) => Uint8Array<ArrayBuffer>;
-  /** Decrypts; throws `vault_key_unknown` or `vault_item_unreadable`. The caller zeroes what it no longer needs. */
+  /** Decrypts; throws `vault_key_unknown` or `vault_item_unreadable`. The caller zeroes the result once it is used. */
   readonly open: (sealed: Uint8Array, boundTo: string) => Buffer<ArrayBuffer>;
-  /** Whether an item was sealed with one of the KEKs, by its first bytes; they need not be all of it. */
+  /** Whether an item was sealed with one of the KEKs, by its first 9 bytes; the rest need not be given. */
   readonly knows: (sealed: Uint8Array) => boolean;
-  /** What every item begins with that is sealed now: HEADER_BYTES. */
+  /** What every item begins with that is sealed now: version and KEK id. */
   readonly header: Uint8Array<ArrayBuffer>;
-  /** 32 bytes for one purpose (HKDF, RFC 5869, 3.2), of the KEK that sealed `like`; of the first one where it is null. */
+  /**
+   * Returns 32 bytes for one purpose (HKDF, RFC 5869, 3.2), of the KEK that sealed `like`; of the first one where it is
+   * null. The same arguments always give the same bytes. Throws `vault_key_unknown`.
+   */
   readonly derive: (purpose: string, like: Uint8Array | null) => Buffer;
 };
 

@@ -1,5 +1,6 @@
 /** The demo's customer as an HTTP client: it knows the service by its API alone. */
 
+/** A domain as far as the demo shows it. */
 export type Shown = {
   readonly hostname: string;
   readonly status: string;
@@ -7,19 +8,26 @@ export type Shown = {
     readonly type: string;
     readonly name: string;
     readonly value: string;
+    /** In seconds. */
     readonly ttl: number;
   };
 };
 
+/** A finding as far as the demo shows it. */
 export type FindingShown = {
   readonly code: string;
   readonly summary: string;
   readonly action: string;
 };
 
+/**
+ * An event of the timeline as far as the demo shows it. `appeared` and `cleared` are of `domain.findings_changed`,
+ * `issuer` of those about certificates.
+ */
 export type EventShown = {
   readonly id: number;
   readonly type: string;
+  /** RFC 3339. */
   readonly at: string;
   readonly data: {
     readonly appeared?: readonly FindingShown[];
@@ -28,13 +36,21 @@ export type EventShown = {
   };
 };
 
+/**
+ * A customer with one project and one domain. Every call rejects where the API refuses, with its answer in the
+ * message.
+ */
 export type Customer = {
-  /** Makes a project on a paid plan with a successful deploy, and adds the domain. */
+  /**
+   * Makes a project on a paid plan with a successful deploy at `upstream`, and adds the domain. Call it once, before
+   * `timeline`: a second project would need another slug.
+   */
   addDomain(hostname: string, upstream: string): Promise<Shown>;
-  /** The timeline from the first event on. */
+  /** All events of the domain that the API's timeline has, the oldest first. */
   timeline(): Promise<readonly EventShown[]>;
 };
 
+/** A customer at this address of the API, without a trailing slash. Sends nothing yet. */
 export function createCustomer(apiUrl: string, key: string): Customer {
   let domainPath = '';
 
@@ -72,14 +88,17 @@ export function createCustomer(apiUrl: string, key: string): Customer {
 /** What the service has to say before the customer acts again. */
 export type Awaited = { readonly finding: string } | { readonly event: 'domain.live' };
 
+/** One step of the demo: what the customer publishes, and what the service has to say about it. */
 export type Act = {
   /** Said aloud before the records are published. */
   readonly says: string;
   /** The zone as the customer now publishes it; `{target}` stands for the host name they were shown. */
   readonly publishes: readonly string[];
+  /** Ends the act. */
   readonly until: Awaited;
 };
 
+/** The acts in the order in which they are played: one mistake after the other, and what repairs the last of them. */
 export const acts: readonly Act[] = [
   {
     says: 'The customer has not created the record yet.',

@@ -1,4 +1,7 @@
-/** `npm run demo`: the real service and a laboratory, and a customer who makes the classic mistakes. */
+/**
+ * `npm run demo` and `signpost demo`: the real service and a laboratory, and a customer who makes the classic
+ * mistakes.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,12 +20,18 @@ import {
 import { type Laboratory, PLATFORM_DOMAIN, startLaboratory, visit, ZONE } from './laboratory.ts';
 
 const HOSTNAME = `docs.${ZONE}`;
+/** How long one act may take before the demo gives up. */
 const ACT_DEADLINE_MS = 15_000;
 const POLL_MS = 100;
 
+/** Prints one line, given without its end. */
 type Print = (line: string) => void;
 
-/** Plays the tour, with a pause to read before each act; resolves when the domain has answered over HTTPS, and leaves nothing behind. */
+/**
+ * Plays the demo, with a pause of `pauseMs` before each act; resolves when the domain has answered over HTTPS.
+ * Rejects where an act takes longer than 15 s or anything fails. Stops what it has started and removes its data, also
+ * where an act fails.
+ */
 export async function runDemo(write: Print, pauseMs: number): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signpost-demo-'));
   const laboratory = await startLaboratory();
@@ -82,6 +91,7 @@ function createFollower({ timeline }: Customer, print: Print): (act: Act) => Pro
     const deadline = Date.now() + ACT_DEADLINE_MS;
     while (Date.now() < deadline) {
       const fresh = (await timeline()).slice(seen);
+      // Events after the awaited one belong to the next act: they are left for its turn.
       const last = fresh.findIndex((event) => isAwaited(event, until));
       const shown = last === -1 ? fresh : fresh.slice(0, last + 1);
       seen += shown.length;

@@ -6,18 +6,26 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { startDnsServer } from '../../lab/dns-server.ts';
 
+/** The customer's zone, which holds nothing until something is published. */
 export const ZONE = 'shop.test';
+/** Where the targets of records are: every name below it leads to 127.0.0.1. */
 export const PLATFORM_DOMAIN = 'edge.signpost.test';
 
+/** A name server and a deploy on ports of 127.0.0.1 that were free. */
 export type Laboratory = {
   readonly dnsPort: number;
-  /** The project's deploy: an HTTP server that greets. */
+  /** The URL of the project's deploy, an HTTP server that greets; without a trailing slash. */
   readonly upstream: string;
-  /** Replaces the records of a zone, the customer's where none is named, in the words of a zone file. */
+  /**
+   * Replaces all records of a zone, the customer's where none is named, in the words of a zone file. The next query
+   * sees them.
+   */
   publish(records: readonly string[], zone?: string): Promise<void>;
+  /** Resolves once both servers are closed. */
   close(): Promise<void>;
 };
 
+/** Resolves once both servers take requests. */
 export async function startLaboratory(): Promise<Laboratory> {
   const dns = await startDnsServer({
     zones: { [ZONE]: [], [PLATFORM_DOMAIN]: ['* A 127.0.0.1'] },
@@ -41,15 +49,21 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port; // it listens on TCP, so it has one
 }
 
+/** What a visitor got. `status` 0 where the response had none. */
 export type Visit = {
   readonly status: number;
   readonly body: string;
   /** The common name of who signed the certificate. */
   readonly issuer: string;
+  /** As Node.js writes it: `Nov 20 12:00:00 2026 GMT`. */
   readonly validTo: string;
 };
 
-/** Asks as a browser would, but for the DNS: the edge's port is given. Rejects where the certificate does not hold. */
+/**
+ * Sends a GET over HTTPS to the edge on 127.0.0.1, as a browser would that has resolved the name. `rootCertificate`:
+ * PEM, the only authority that is trusted. Rejects where the certificate does not hold or nobody answers; no status
+ * is a fault.
+ */
 export function visit(
   hostname: string,
   httpsPort: number,

@@ -17,9 +17,17 @@ import { withProgress } from '../progress.ts';
 import { renderReport } from './render.ts';
 import { readReport } from './shown.ts';
 
+/**
+ * What is to be checked. With `target` and without `url` the check runs on this machine, otherwise the service does
+ * it.
+ */
 type Asked = { readonly hostname: string; readonly target?: string; readonly url?: string };
 
-/** Checks, and shows what was seen. Exits as the verdict says; what keeps it from checking everything decides nothing. */
+/**
+ * Checks a host name once and prints what was seen, as a page or as the API's JSON. The outcome is the verdict's:
+ * `done` for right, `negative` for wrong, `undecided` for unknown. A check that cannot be made has the outcome of
+ * what prevents it.
+ */
 export async function runDoctor(
   { json = false, ...asked }: Asked & { readonly json?: boolean },
   io: Io,
@@ -32,6 +40,7 @@ export async function runDoctor(
 
 type Seen = Extract<LocalCheck, { readonly ok: true }>;
 
+/** `json` here is what to print, and its text what was read: it is printed as it came. */
 function show({ json: text, accountUntold }: Seen, json: boolean, io: Io): Outcome {
   const { out, env, screen } = io;
   const report = readReport(text);
@@ -50,7 +59,7 @@ const outcomes: { readonly [V in Verdict]: Outcome } = {
   unknown: { kind: 'undecided' },
 };
 
-/** With a target it is known what to look for; without one, only the service knows. */
+/** Which of the two ways is taken. Without a target only the service can tell what the record must point to. */
 async function check({ hostname, target, url }: Asked, io: Io): Promise<LocalCheck> {
   if (target !== undefined && url === undefined) {
     return checkFromHere({ hostname, target }, io.env);
@@ -67,6 +76,7 @@ async function check({ hostname, target, url }: Asked, io: Io): Promise<LocalChe
   return { ok: false, refusal: inOurWords(answer, { hostname, ...(target && { target }) }) };
 }
 
+/** Said where neither way is open. */
 const bothWays =
   'to check from here, pass --target <host>; to ask the service, set SIGNPOST_API_KEY (or API_KEY)';
 const urlNeedsKey =
@@ -114,6 +124,7 @@ async function checkFromHere(
   const named = parseTarget(typed.target, parsed.hostname.ascii);
   if (!named.ok) return refused(`--target: ${named.reason}`);
   const wire = createWire();
+  // The wire's sockets would keep the process alive.
   try {
     const examine = createExamine({
       observer: createObserver({ wire, config: dns, platformAddresses: platform.addresses }),

@@ -19,14 +19,17 @@ import { recordAsWritten, recordLinesOf } from '../record-lines.ts';
 import { isAtServers, serverLines, worldLines } from './servers.ts';
 import type { Report, Seen } from './shown.ts';
 
-/** `accountUntold`: see finding-lines.ts. */
+/** `columns`: of the terminal. `accountUntold`: see finding-lines.ts; false where nothing is said. */
 type Screen = {
   readonly columns: number;
   readonly paint: Paint;
   readonly accountUntold?: boolean;
 };
 
-/** The whole page, lines ended. The same diagnosis gives the same page; whatever a zone holds, only our own colours steer. */
+/**
+ * The whole page, every line ended. The same diagnosis gives the same page. Whatever a zone holds is made fit to be
+ * printed: only `paint` writes escape sequences.
+ */
 export function renderReport(
   report: Report,
   { columns, paint, accountUntold = false }: Screen,
@@ -72,7 +75,10 @@ const headlines: { readonly [V in Report['verdict']]: string } = {
   unknown: 'could not be checked',
 };
 
-/** Points here, and yet nothing goes on: a question about CAA without an answer is a refusal to the authority. */
+/**
+ * Where everything points here and only the question about CAA has no answer, the verdict is unknown: an authority
+ * takes a missing answer for a refusal. The headline says which half is missing.
+ */
 function headlineOf(report: Report): string {
   const { verdict, findings } = report;
   const isCaaAlone =
@@ -105,6 +111,7 @@ function headline(report: Report, { columns, paint }: Page): readonly string[] {
   ];
 }
 
+/** Only where the zone's own servers were not seen, since then nothing on the page is certain to be current. */
 function whyRecursive({ view, whyRecursive: why }: Report['observation']): readonly string[] {
   if (view === 'authoritative') return [];
   const said =
@@ -129,6 +136,7 @@ function recordLines(report: Report, page: Page): readonly string[] {
   return recordLinesOf(report, page);
 }
 
+/** What the check took: messages sent, time, bytes received, and when it was. */
 function costLine({ observation: { cost, at } }: Report): string {
   const { questions, bytes, ms } = cost;
   const seen = plain(at).replace(/\.\d+(?=Z$)/, '');

@@ -15,15 +15,21 @@ import {
   type ServerRow,
 } from './shown.ts';
 
+/** What of a server's view decides where it points. */
 type Views = Pick<ServerRow, 'state' | 'cname' | 'a' | 'aaaa'>;
 
-/** Whether some server has the record, and none anything else. */
+/**
+ * Whether at least one server has the record and none shows anything else. Servers that could not tell do not count.
+ */
 export function isAtServers(report: Report): boolean {
   const shown = report.observation.servers.map((view) => verdictOf(view, report));
   return shown.includes('right') && !shown.includes('wrong');
 }
 
-/** The matrix: what is shown, and below it the servers that show it. */
+/**
+ * A line or two for each server, below what it shows: servers that show the same stand together, in the order in
+ * which the first of each kind was seen. What was found beside the record comes last.
+ */
 export function serverLines(report: Report, page: Page): readonly string[] {
   const { servers } = report.observation;
   const { heading, rows } = serverRows(servers, page);
@@ -46,7 +52,10 @@ export function serverLines(report: Report, page: Page): readonly string[] {
   ];
 }
 
-/** The same of the recursive servers: what they tell the world, whether they check signatures, why they fail. */
+/**
+ * The same of the recursive servers, one after the other: what each answers, whether it checks signatures, how long
+ * it took, what it still remembers and why it fails. Empty where none was asked.
+ */
 export function worldLines(report: Report, page: Page): readonly string[] {
   return resolversIn(report).flatMap((view) => {
     const { server, authenticated, rttMs, errors, answersUnchecked } = view;
@@ -112,6 +121,7 @@ function serverRows(servers: readonly ServerRow[], { columns, paint }: Page) {
   return {
     heading: [],
     rows: servers.map(({ server, address, soa, rttMs }, index) => {
+      // Serial and time are labeled here, since there is no heading.
       const [, , state, aa, rcode] = cells[index] ?? [];
       const facts = [
         ...[state, aa, rcode].map((cell) => cell?.text ?? '-').filter((text) => text !== '-'),
@@ -161,13 +171,14 @@ function besideLine(type: string, answer: AnswerShown | null, inWords: (value: s
   return answer === null ? [] : recordLine(type, answerIn(answer), inWords);
 }
 
-/** As much of a text as tells what it is. A name is never cut. */
+/** How many characters of a text record are shown, enough to recognize it. A name is never cut. */
 const TEXT_MAX = 120;
 
 function shortText(value: string): string {
   return cut(plain(value), TEXT_MAX);
 }
 
+/** How a server behaved, in the words of the column “State”. */
 export const stateWords: { readonly [S in ServerState]: string } = {
   answers: 'answers',
   refused: 'refuses',

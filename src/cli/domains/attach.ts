@@ -5,7 +5,10 @@ import { showDomain } from './show.ts';
 import { shownDomain, understood } from './shown.ts';
 import { type About, whichDomain, whichProject } from './which.ts';
 
-/** Attaches it, and shows the record to create. */
+/**
+ * Attaches a host name to a project and prints the record to create, or with `json` the API's answer. One that is
+ * attached already is `failed`.
+ */
 export async function add(
   { hostname: typed, project, url, json }: About,
   io: Io,
@@ -34,7 +37,10 @@ export async function add(
   return done;
 }
 
-/** Detaches it. `orphans`: the settings that lead to it go with it. */
+/**
+ * Detaches a domain; its traffic stops at once. With `orphans`, the settings that lead to it are removed, too;
+ * without it, such a domain is refused and stays. Prints nothing on standard output.
+ */
 export async function remove(
   { hostname: typed, project: named, url, orphans }: About & { readonly orphans?: 'drop' },
   io: Io,

@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { jsonOption, notes, type Program, type Run, urlOption } from '../command.ts';
 
+/** The only ones that `--status` takes; the compiler checks that each of them is one. */
 const statuses = [
   'pending',
   'verified',
@@ -11,6 +12,7 @@ const statuses = [
   'failed',
 ] as const satisfies readonly DomainStatus[];
 
+/** Adds `domains` and its commands. What a command does is loaded when it runs, so that help needs none of it. */
 export function defineDomains(program: Program, run: Run): void {
   const domains = program
     .command('domains')
@@ -78,6 +80,7 @@ function statusOption() {
     .argParser((list) => list.split(',').map((one) => statusOf(one.trim())));
 }
 
+/** Throws InvalidArgumentError for any other text, which the program reports as wrong usage. */
 function statusOf(text: string): DomainStatus {
   const status = statuses.find((one) => one === text);
   if (status === undefined) {

@@ -17,6 +17,7 @@ type Listed = {
   readonly body: unknown;
 };
 
+/** `project`: an id or a slug; without it, all projects. `status`: only domains with one of these. */
 type Filter = {
   readonly project?: string;
   readonly status?: readonly DomainStatus[];
@@ -24,7 +25,10 @@ type Filter = {
   readonly json?: boolean;
 };
 
-/** Prints the status of each domain, of all projects or of one. */
+/**
+ * Prints a line for each domain, or with `json` an array of them as the API has them: project by project, each one's
+ * oldest first. An empty list is no failure.
+ */
 export async function list(
   { project, status: wanted, url, json = false }: Filter,
   io: Io,
@@ -38,11 +42,12 @@ export async function list(
   return done;
 }
 
+/** Every domain that was asked for, or the first refusal: half a list would pass for the whole. */
 type All =
   | { readonly ok: true; readonly domains: readonly Listed[] }
   | { readonly ok: false; readonly refusal: Outcome };
 
-/** Project by project, each one's oldest first. */
+/** One request for each project, one after the other. */
 async function listed(call: Call, name: string | undefined): Promise<All> {
   const found = await (name === undefined ? projectsIn(call) : oneProject(call, name));
   if (!found.ok) return found;
@@ -76,7 +81,10 @@ function show(
 
 const headings = ['', 'HOSTNAME', 'STATUS', 'PROJECT', 'STATUS'];
 
-/** Cut to a screen, and whole where something else reads. */
+/**
+ * Summaries are cut to the screen's width, but not to less than 20 characters; where no terminal reads, they are
+ * whole.
+ */
 function inTable(shown: readonly Listed[], { env, screen }: Io): string {
   const paint = createPaint(wantsColour(env, screen.out));
   const heads = shown.map(({ domain: { hostname, status }, project: { slug } }) => {
@@ -99,5 +107,5 @@ function inTable(shown: readonly Listed[], { env, screen }: Io): string {
     .join('');
 }
 
-/** Less would say nothing. */
+/** The shortest summary, in characters, that still says something. */
 const WIDTH_MIN = 20;

@@ -17,14 +17,18 @@ import { actorWords, type Mark, marks } from '../marks.ts';
 import { recordAsWritten, recordLinesOf, spelt } from '../record-lines.ts';
 import type { DomainShown, EventShown, ProjectShown } from './shown.ts';
 
+/** What the page is made of. */
 type Seen = {
   readonly domain: DomainShown;
   readonly project: ProjectShown;
-  /** The newest first. */
+  /** The newest first; only the first five are shown. */
   readonly events: readonly EventShown[];
 };
 
-/** The whole page, lines ended. Whatever a zone or an authority says, only our own colours steer. */
+/**
+ * The whole page, every line ended. `columns`: of the terminal. Whatever a zone or an authority says is made fit to
+ * be printed: only `paint` writes escape sequences.
+ */
 export function renderDomain(
   { domain, project, events }: Seen,
   screen: { readonly columns: number; readonly paint: Paint },
@@ -46,11 +50,15 @@ function recordTitle({ status, zone }: DomainShown): string {
   return isThere ? `The DNS record ${where}; it has to stay` : `The DNS record to create ${where}`;
 }
 
-/** The sign of where a domain stands. What blocks a served one is graver than that it is served. */
+/**
+ * The mark of a domain's status: right for live, unknown while it is on its way, else wrong; wrong for any that
+ * something blocks.
+ */
 export function markOf({ status, findings }: Pick<DomainShown, 'status' | 'findings'>): Mark {
   return marks[isBlocked({ findings }) ? 'wrong' : verdicts[status]];
 }
 
+/** Whether any finding has the severity `blocks`. */
 export function isBlocked({ findings }: Pick<DomainShown, 'findings'>): boolean {
   return findings.some(({ severity }) => severity === 'blocks');
 }
@@ -117,6 +125,7 @@ function eventLines(events: readonly EventShown[], page: Page): readonly string[
   });
 }
 
+/** Findings that appeared or went, by their codes; for any other event its title and the one field that explains it. */
 function eventInWords({ type, data }: EventShown): string {
   const [appeared, cleared] = [codesIn(data['appeared']), codesIn(data['cleared'])];
   const changes = [
@@ -129,12 +138,13 @@ function eventInWords({ type, data }: EventShown): string {
   return text === undefined ? eventTitle(type) : `${eventTitle(type)}: ${text}`;
 }
 
+/** The codes with commas between them; empty for what is no list of findings. */
 function codesIn(findings: unknown): string {
   if (!Array.isArray(findings)) return '';
   return findings.flatMap((one) => (typeof one?.code === 'string' ? [one.code] : [])).join(', ');
 }
 
-/** `2026-11-20T12:00:00Z` */
+/** The time without fractions of a second, `2026-11-20T12:00:00Z`; null stays null. `time`: RFC 3339, in UTC. */
 export function timeOf(time: string | null): string | null {
   return time?.replace(/\.\d+(?=Z$)/, '') ?? null;
 }

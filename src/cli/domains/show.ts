@@ -7,7 +7,7 @@ import { isBlocked, renderDomain } from './render.ts';
 import { type DomainShown, shownDomain, shownEvent, understood } from './shown.ts';
 import { type About, type Which, whichDomain } from './which.ts';
 
-/** Shows a domain as it is at this moment. */
+/** Prints one domain as it is now. The outcome is `done` where it is live and nothing blocks it, else `negative`. */
 export async function show(
   { hostname, project, url, json = false }: About,
   io: Io,
@@ -20,11 +20,15 @@ export async function show(
   return shown.ok ? outcomeOf(shown.domain) : shown.refusal;
 }
 
+/** The domain that was printed, or why nothing was. */
 export type Shown =
   | { readonly ok: true; readonly domain: DomainShown }
   | { readonly ok: false; readonly refusal: Outcome };
 
-/** Prints the page of a domain as it is at this moment, or the API's own JSON of it. */
+/**
+ * Reads a domain and prints its page, with the newest events, or with `json` the API's own answer. Nothing is printed
+ * where either cannot be read. Never rejects.
+ */
 export async function showDomain(
   call: Call,
   { path, project }: Which,
@@ -45,7 +49,10 @@ export async function showDomain(
   return { ok: true, domain };
 }
 
-/** 1 is a word about the domain: it is not served, or not for long. */
+/**
+ * `done` for a domain that is live and that nothing blocks, else `negative`: exit code 1 is about the domain, and not
+ * about the command.
+ */
 export function outcomeOf(domain: DomainShown): Outcome {
   return domain.status === 'live' && !isBlocked(domain) ? done : { kind: 'negative' };
 }

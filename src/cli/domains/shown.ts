@@ -5,11 +5,17 @@ import type { Answer } from '../client.ts';
 import { failed, type Outcome } from '../command.ts';
 import { shownFinding } from '../finding-lines.ts';
 
+/** A project, by what the command line shows of it. */
 export const shownProject = z.object({ id: z.string(), name: z.string(), slug: z.string() });
+/** A project that `shownProject` has read. */
 export type ProjectShown = z.infer<typeof shownProject>;
 
 const { certificate } = domain.shape;
 
+/**
+ * A domain without its observation, which no command shows. Codes of findings, a refusal's type and a browser's state
+ * may be those of a later version.
+ */
 export const shownDomain = domain.omit({ observation: true }).extend({
   findings: z.array(shownFinding),
   certificate: certificate.extend({
@@ -20,30 +26,36 @@ export const shownDomain = domain.omit({ observation: true }).extend({
     z.object({ openedAt: z.string(), summary: z.string(), nextAction: z.string() }),
   ),
 });
+/** A domain that `shownDomain` has read; times are RFC 3339. */
 export type DomainShown = z.infer<typeof shownDomain>;
 
+/** An event of the timeline, of any type: `data` is read by the names of its fields. */
 export const shownEvent = z.object({
   type: z.string(),
   at: z.string(),
   data: z.record(z.string(), z.unknown()),
 });
+/** An event that `shownEvent` has read; `at` is RFC 3339. */
 export type EventShown = z.infer<typeof shownEvent>;
 
-/** Of a stream: one check of a domain. */
+/** One check of a domain, as a stream reports it. `attempts` counts those since it was added or verified again. */
 export const shownCheck = z.object({
   attempts: z.bigint(),
   lastCheckedAt: z.nullable(z.string()),
   nextCheckAt: z.nullable(z.string()),
 });
+/** A check that `shownCheck` has read. */
 export type CheckShown = z.infer<typeof shownCheck>;
 
+/** A host name as the service reads it: A-labels in lower case. */
 export const shownReading = z.object({ hostname: z.string() });
 
+/** `text`: the body as it came. `code`: the service's own, where it was the service that refused. */
 export type Understood<T> =
   | { readonly ok: true; readonly value: T; readonly text: string }
   | { readonly ok: false; readonly refusal: Outcome; readonly code?: string };
 
-/** The body of an answer, or what kept it from us. */
+/** The body of an answer by a schema, or the answer's refusal. A body that does not fit is `failed`. Never throws. */
 export function understood<T>(answer: Answer, schema: z.ZodType<T>): Understood<T> {
   if (!answer.ok) return answer;
   const parsed = schema.safeParse(answer.body);

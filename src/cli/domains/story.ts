@@ -1,4 +1,4 @@
-/** What is told to a person who waits for a domain: what was found, what is repaired, and where it stands now. */
+/** What a person who waits for a domain is shown: what was found, what is repaired, and the domain's status. */
 import type { Io } from '../command.ts';
 import type { FindingShown } from '../finding-lines.ts';
 import { columnsFor, createPaint, plain, plainSentence, wantsColour, wrapped } from '../layout.ts';
@@ -7,12 +7,13 @@ import type { Progress } from '../progress.ts';
 import { markOf } from './render.ts';
 import type { CheckShown, DomainShown } from './shown.ts';
 
+/** The lines of one wait. It remembers what it has shown, and shows only what is new. */
 export type Story = {
-  /** As the domain stood when the check was asked for. */
+  /** Call it first, with the domain as it was when the check was asked for. */
   asked(domain: DomainShown): void;
-  /** True for the first check since then. */
+  /** Shows the number and times of a check; true for the first one since `asked`. */
   checked(check: CheckShown): boolean;
-  /** Tells what is new; true where there is nothing left to wait for. */
+  /** Prints what is new; true where there is nothing left to wait for: it is live or has failed. */
   stands(domain: DomainShown): boolean;
 };
 
@@ -20,6 +21,7 @@ const CLOCK_WIDTH = 10; // a time, and two spaces
 
 type World = Pick<Io, 'env' | 'now' | 'screen'>;
 
+/** A story that has shown nothing yet. */
 export function createStory(progress: Progress, world: World): Story {
   const say = createSay(progress, world);
   let asked: DomainShown | null = null;
@@ -28,6 +30,7 @@ export function createStory(progress: Progress, world: World): Story {
   let lastSummary = '';
 
   function notice(lastCheckedAt: string | null): boolean {
+    // The domain may have been checked long before it was asked about: only another time is a new check.
     const isFirst =
       !isChecked && lastCheckedAt !== null && lastCheckedAt !== asked?.checks.lastCheckedAt;
     isChecked ||= isFirst;
@@ -88,6 +91,7 @@ function createSay({ say }: Progress, { env, now, screen }: World) {
   };
 }
 
+/** A finding whose evidence has changed is shown again. */
 function isSame(one: FindingShown, other: FindingShown): boolean {
   return one.code === other.code && one.found === other.found;
 }
@@ -102,6 +106,7 @@ function waiting(
   return `Check ${attempts}${last}${next} UTC; Ctrl-C stops waiting`;
 }
 
+/** `12:00:16`, in UTC, of a time in RFC 3339. */
 function clockOf(time: string): string {
   return time.slice(11, 19);
 }

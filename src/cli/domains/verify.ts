@@ -9,9 +9,13 @@ import { shownCheck, shownDomain, understood } from './shown.ts';
 import { createStory, type Story } from './story.ts';
 import { type About, type Which, whichDomain } from './which.ts';
 
+/** `timeout`: a duration as typed, which only goes with `wait`. */
 type Wanted = About & { readonly wait?: boolean; readonly timeout?: string };
 
-/** Checks it at once; with `wait`, ends as the domain does. */
+/**
+ * Has a domain checked at once. Without `wait` it does not stay for the check. With it, it reports what changes until
+ * the domain is live or has failed, or the time is over, then prints it; the outcome is that of `show`.
+ */
 export async function verify(
   { hostname: typed, project, url, json = false, wait = false, timeout }: Wanted,
   io: Io,
@@ -41,13 +45,14 @@ export async function verify(
   return ending(followed, which, io, () => showDomain(connection.call, which, json, io));
 }
 
+/** In ms; undefined where none was given, null for one that is none. */
 function timeoutIn(given: string | undefined): number | null | undefined {
   if (given === undefined) return undefined;
   const ms = durationMs(given);
   return ms !== null && ms > 0 && ms <= TIMEOUT_MS_MAX ? ms : null;
 }
 
-/** What a timer holds. */
+/** The longest delay of a Node.js timer; a longer one would fire at once. */
 const TIMEOUT_MS_MAX = 2_147_483_647;
 
 async function askOnly(
@@ -91,6 +96,7 @@ async function ending(
   }
 }
 
+/** How waiting ended. `settled`: the domain is live or has failed. `removed`: it was detached meanwhile. */
 type Followed =
   | { readonly kind: 'settled' | 'timed_out' | 'removed' }
   | { readonly kind: 'refused'; readonly refusal: Outcome };
@@ -98,7 +104,10 @@ type Followed =
 type Connected = Extract<Connection, { readonly ok: true }>;
 type With = { readonly progress: Progress; readonly io: Io; readonly signal: AbortSignal };
 
-/** Asks for a check, and waits for what comes of it. The stream is opened first, so that nothing is missed. */
+/**
+ * Asks for a check, and waits for what comes of it. The stream is opened first, so that nothing is missed. Ends with
+ * `timed_out` once the signal does; interruptions of the stream are bridged. Never rejects.
+ */
 export async function follow(
   { call, open }: Connected,
   { hostname, path, projectPath }: Which,
@@ -115,7 +124,10 @@ export async function follow(
   return { kind: 'timed_out' };
 }
 
-/** What to do with each message, until one of them is the end. */
+/**
+ * What to do with each message; null until one of them is the end. The check is asked for once, at the first
+ * `opened`.
+ */
 function createStep(call: Call, path: string, story: Story) {
   let isAsked = false;
   let isStale = false;
@@ -143,7 +155,10 @@ function createStep(call: Call, path: string, story: Story) {
   };
 }
 
-/** Whether the domain may stand elsewhere now: checks alone change nothing that is not told as an event, but the first. */
+/**
+ * Whether the domain may have changed: a check that changes something comes with an event of its own, but the first
+ * check counts even if it finds nothing new.
+ */
 function isRelevant(message: StreamMessage, story: Story): boolean {
   if (message.kind !== 'event') return message.kind === 'opened';
   if (message.type !== 'checked') return true;

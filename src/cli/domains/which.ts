@@ -9,24 +9,31 @@ import { type ProjectShown, shownProject, shownReading, understood } from './sho
 
 type Refused = { readonly ok: false; readonly refusal: Outcome };
 
+/** An attached domain, or a name and the project that it is to be attached to. */
 export type Which = {
+  /** As the DNS has it: A-labels in lower case. */
   readonly hostname: string;
   readonly project: ProjectShown;
-  /** Of the project, in the API. */
+  /** The project in the API, such as `/v1/projects/…`; percent-encoded. */
   readonly projectPath: string;
-  /** Of the domain, in the API. */
+  /** The domain in the API; percent-encoded. */
   readonly path: string;
 };
 
+/** The domain, or why it is not known which one is meant. */
 export type Found = { readonly ok: true; readonly which: Which } | Refused;
 
 /** What the commands about one domain are given. */
 export type About = Asked & { readonly url?: string; readonly json?: boolean };
 
-/** `project`: an id or a slug. */
+/** `hostname`: in any spelling, as typed. `project`: an id or a slug. */
 export type Asked = { readonly hostname: string; readonly project?: string | undefined };
 
-/** An attached domain. Where several projects have it, somebody has to say which. */
+/**
+ * The attached domain that is meant. Asks the service to read the name, and for the projects that have it. Refuses a
+ * name that no project has, or not the one that was named, and one that several have where none was named. Never
+ * rejects.
+ */
 export async function whichDomain(call: Call, { hostname: typed, project }: Asked): Promise<Found> {
   const read = await readHostname(call, typed);
   if (!read.ok) return read;
@@ -51,7 +58,10 @@ export async function whichDomain(call: Call, { hostname: typed, project }: Aske
   return refused(wrongUsage(problem));
 }
 
-/** A domain that is to be attached. Where there is one project only, nobody has to name it. */
+/**
+ * The project that a name is to be attached to: the one that was named, or the only one there is. Refuses where there
+ * is none or several. Whether the name is attached already is not asked. Never rejects.
+ */
 export async function whichProject(
   call: Call,
   { hostname: typed, project }: Asked,
@@ -70,18 +80,23 @@ export async function whichProject(
   return refused(wrongUsage(`to which project? Say so with --project: ${slugs(all.projects)}`));
 }
 
+/** What is said where the service has no project at all. */
 export const noProject =
   'there is no project yet: make one in the dashboard, or with POST /v1/projects';
 
+/** Projects, or why they could not be read. */
 export type Projects = { readonly ok: true; readonly projects: readonly ProjectShown[] } | Refused;
 
-/** All of them, the oldest first. */
+/** Every project, the oldest first. `query`: with its question mark, to have only some. Never rejects. */
 export async function projectsIn(call: Call, query = ''): Promise<Projects> {
   const answer = understood(await call('GET', `/v1/projects${query}`), z.array(shownProject));
   return answer.ok ? { ok: true, projects: answer.value } : answer;
 }
 
-/** One of them, by its id or its slug. */
+/**
+ * One project, by its id in any case or by its slug. The refusal names those that there are, ten at most. Never
+ * rejects.
+ */
 export async function projectNamed(
   call: Call,
   name: string,
@@ -99,7 +114,7 @@ function projectsWith(call: Call, hostname: string): Promise<Projects> {
   return projectsIn(call, `?hostname=${encodeURIComponent(hostname)}`);
 }
 
-/** As the DNS has it, so that it is one name wherever it is said from now on. */
+/** The name as the DNS has it. The service reads it, so that every spelling which it takes is taken here. */
 async function readHostname(call: Call, typed: string) {
   const answer = await call('GET', `/v1/hostname?text=${encodeURIComponent(typed)}`);
   if (!answer.ok && answer.code === 'invalid_hostname') {
@@ -113,6 +128,7 @@ function attachedNowhere(hostname: string, who = 'no project has'): string {
   return `${who} ${printable(hostname, 80)}: signpost domains list shows which there are, signpost domains add attaches it`;
 }
 
+/** How many projects a refusal names. */
 const SLUGS_MAX = 10;
 
 function slugs(projects: readonly ProjectShown[]): string {

@@ -1,21 +1,29 @@
 /**
  * What it means when a browser warns at a domain: that the certificate is not there yet, that the browser or the DNS
- * remembers what was there before, or that it has come to something else. Judged by what is stored, and by what the
- * addresses of the name showed when our own workers last came there.
+ * remembers what was there before, or that it has come to something else. Decided from what is stored, and from what the
+ * addresses of the name showed when our own workers last asked them.
  */
 import type { FindingCode } from '../diagnosis/findings.ts';
 import type { DomainStatus } from '../life/lifecycle.ts';
 import { shortList } from '../names/printable.ts';
 import type { AddressShown, Shown, ShownOutcome } from './served.ts';
 
+/** What a browser that is led to the domain meets, as the API spells it. */
 export type BrowserState =
+  /** There is none, or it has expired. */
   | 'no_certificate_yet'
+  /** We serve it. A browser that warns nevertheless has met something in between, or the local authority signed it. */
   | 'served'
+  /** A browser, a resolver or an address may still have what was there before. */
   | 'may_be_cached'
+  /** An address showed one that is not ours. */
   | 'other_certificate'
+  /** An address showed none, or did not answer. */
   | 'not_shown'
+  /** The DNS leads elsewhere, or the domain is not served until it is right. */
   | 'not_reaching_us';
 
+/** What is stored of the domain, as far as the answer depends on it. */
 export type Visited = {
   readonly status: DomainStatus;
   /** The first of two checks that make a live domain drifted, where there was one. */
@@ -31,27 +39,28 @@ export type Visited = {
   readonly shown: Shown | null;
 };
 
+/** What a browser meets at the domain, and the words for it. */
 export type BrowserWarning = {
   readonly state: BrowserState;
   /** A sentence or two for the customer. */
   readonly summary: string;
-  /** The check that was judged by; null where none says anything about the present certificate. */
+  /** The check that it was decided from; null where none says anything about the present certificate. */
   readonly shown: Shown | null;
 };
 
-/** For how long browsers and resolvers may go by what was before: the TTL of the record that we ask for, which most others have too. */
+/** Milliseconds for which browsers and resolvers may go by what was before: the TTL of most records, and of ours. */
 export const REMEMBERED_MS = 3_600_000;
 
-/** A live domain is checked once an hour at least: a check from before that has not been repeated, and says nothing of now. */
+/** Milliseconds: a live domain is checked hourly at least, so an older check says nothing of now. */
 export const CHECK_COUNTS_MS = 7_200_000;
 
-/** With this among the findings, some of the world is told what was there before. */
+/** With one of these among the findings, some resolvers or servers still show what was there before. */
 const explainedElsewhere: ReadonlySet<FindingCode> = new Set([
   'old_answer_cached',
   'name_servers_disagree',
 ]);
 
-/** What a browser that comes at this moment meets, and what it means. */
+/** Returns what a browser that comes at this moment meets, and what it means. Pure: nothing is asked of the network. */
 export function browserWarning(visited: Visited, now: Date): BrowserWarning {
   const shown = observationThatCounts(visited, now);
   return { ...classify(visited, shown, now), shown };
@@ -73,6 +82,7 @@ function classify(visited: Visited, shown: Shown | null, now: Date): Classified 
   return (shown && problemOf(shown)) ?? whileServed(visited, certificate, shown, now);
 }
 
+/** Nothing is known to be wrong with what we serve: what is left is what others remember. */
 function whileServed(
   { findings }: Visited,
   certificate: NonNullable<Visited['certificate']>,

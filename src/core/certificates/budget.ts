@@ -27,12 +27,16 @@ export const authorityLimits = {
   Record<string, { readonly tokens: number; readonly windowMs: number }>
 >;
 
+/** One of the limits above, by its name; part of the keys by which buckets are stored. */
 export type AuthorityLimit = keyof typeof authorityLimits;
 
-/** `plain`: after all without naming what it replaces, so that limits hold for it that did not when it was opened. */
+/**
+ * `opened`: as the kind of order that was opened. `plain`: after all without naming what it replaces, so that limits hold
+ * for it that did not when it was opened.
+ */
 export type PlacedAs = 'opened' | 'plain';
 
-/** Whose limits are kept. `none`: no published ones, only our own restraint: no name is refused more than five times an hour. */
+/** Whose limits are kept. `none`: only our own restraint, of five refusals of a name in an hour. */
 export type Budget = 'letsencrypt' | 'none';
 
 /**
@@ -91,13 +95,13 @@ export function bucketsOf(
   });
 }
 
-/** Of what `bucketsOf` made; null for a key of another version's. */
+/** Reads a stored key that `bucketsOf` made; null for one of another version. Never throws. */
 export function bucketOf(key: string): Bucket | null {
   const [limit = ''] = key.split(' ');
   return isLimit(limit) ? { limit, key } : null;
 }
 
-/** Whose a bucket is: its authority's directory, and the subject as in `BudgetWait`. */
+/** Returns whose a bucket is: its authority's directory, and the subject as in `BudgetWait`. */
 export function partsOfKey({ key }: Bucket): {
   readonly authority: string;
   readonly subject: string;
@@ -118,7 +122,7 @@ function subjectOf(limit: AuthorityLimit, { hostname, projectId }: OrderOwner): 
   return getDomain(hostname, { allowPrivateDomains: true, extractHostname: false }) ?? hostname;
 }
 
-/** `window`: when the authority wants the certificate replaced that this order is the successor of; null: not said. */
+/** `window`: when the authority wants the certificate before this order replaced; null: not said. */
 export function orderKind(
   previous: { readonly window: RenewalWindow | null } | null,
   now: Date,
@@ -134,7 +138,7 @@ export function publishedBudget(host: string): Budget {
   return isLetsEncrypt && !host.startsWith('acme-staging') ? 'letsencrypt' : 'none';
 }
 
-/** How long it takes until one more token is there. */
+/** Returns how many milliseconds it takes until one more token is there. */
 export function refillMs(limit: AuthorityLimit): number {
   const { tokens, windowMs } = authorityLimits[limit];
   return windowMs / tokens;
@@ -146,7 +150,7 @@ export function tokenAt(limit: AuthorityLimit, fullAt: Date): Date {
   return new Date(fullAt.getTime() - (tokens - 1) * refillMs(limit));
 }
 
-/** Whole tokens that are there now. */
+/** Returns how many whole tokens are there now: 0 up to the limit. `fullAt`: when the bucket is full again. */
 export function tokensLeft(limit: AuthorityLimit, fullAt: Date, now: Date): number {
   const { tokens } = authorityLimits[limit];
   const missing = Math.max(0, fullAt.getTime() - now.getTime()) / refillMs(limit);
@@ -199,7 +203,7 @@ export function isGivenBack({ limit }: Bucket): boolean {
   return limit === 'registrable_domain' || limit === 'same_names';
 }
 
-/** The last of the waits, where one of these has no token now. `fullAt`: by key; full where it has none. */
+/** Returns the longest wait; null where each bucket has a token now. `fullAt`: by key; a missing one is full. */
 export function budgetWait(
   buckets: readonly Bucket[],
   fullAt: ReadonlyMap<string, Date>,

@@ -6,15 +6,15 @@
 import { scaleOf } from '../life/ladder.ts';
 import { MINUTE } from '../time.ts';
 
-/** Our choice. A customer who waits for the first certificate is told of nothing before this is over. */
+/** When another authority takes an order over. Our choice: first well before an operator is notified. */
 export const standIn = {
   /** A pause that ends sooner is waited for. */
   pauseMs: 5 * MINUTE,
-  /** A blip moves nobody: an order there may be half done, and another one has to prove the name anew. */
+  /** A short failure moves nothing: an order there may be half done, and another one has to prove the name again. */
   downMs: 5 * MINUTE,
   /**
-   * Twice as long after each move of the same life, up to 5 h 20 min: two authorities that answer questions and fail orders
-   * would throw each other's away for ever.
+   * Twice as long after each move of the same life, up to 5 h 20 min: between two authorities that answer requests and fail
+   * orders, an order would move for ever.
    */
   doublings: 6,
 } as const;
@@ -29,15 +29,17 @@ export type AuthorityState = {
   readonly pausedUntil: Date;
   /** How long it has given no answer, from the first time in a row to the last; 0 where it does, however slow it is. */
   readonly downForMs: number;
-  /** An order of this life was taken away from it, and it has not answered since, to whatever question. */
+  /** An order of this life was taken away from it, and it has not answered any request since. */
   readonly isSilent: boolean;
   /** How often this life's order was moved before, where this authority has it now; 0 for any other. */
   readonly moves: number;
 };
 
+/** Where the order goes. */
 export type AuthorityChoice = {
-  /** The place in the list. */
+  /** Its place in the list that was given. */
   readonly index: number;
+  /** Nothing may be asked there before then; in the past: now. */
   readonly notBefore: Date;
 };
 
@@ -49,7 +51,7 @@ const anotherMaySayYes: ReadonlySet<string> = new Set([
   'user_action_required',
 ]);
 
-/** Whether a refusal says nothing about what another authority would answer. */
+/** Whether a refusal of this type says nothing about what another authority would answer. */
 export function isOwnView(problemType: string): boolean {
   return anotherMaySayYes.has(problemType);
 }
@@ -57,9 +59,9 @@ export function isOwnView(problemType: string): boolean {
 type Rules = { readonly now: Date; readonly windowMs: number };
 
 /**
- * The first that can take the order in a moment. Where none can, the first of those that can be asked again soonest,
- * however they stand otherwise, but a silent one only where all are. Null where CAA forbids all of them.
- * `standings`: in the order of preference. `windowMs`: a laboratory's shortens the waits.
+ * Chooses the first that can take the order within minutes. Where none can, the first of those that can be asked again
+ * soonest, whatever else is known of them, but a silent one only where all are. Null where CAA forbids all of them. Pure.
+ * `authorities`: in the order of preference. `windowMs`: a laboratory's shortens the waits.
  */
 export function chooseAuthority(
   authorities: readonly AuthorityState[],
@@ -77,7 +79,7 @@ export function chooseAuthority(
   return chosen === undefined ? null : { index: chosen.index, notBefore: chosen.notBefore };
 }
 
-/** The places of those that would have the order if they answered: whether they do is worth a question before the choice. */
+/** Returns the places of those that would have the order if they answered: asking them may change the choice. */
 export function worthAsking(
   authorities: readonly AuthorityState[],
   rules: Rules,

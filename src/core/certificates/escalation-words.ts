@@ -1,6 +1,6 @@
 /**
- * An open case in words: what is wrong, and what happens next by itself. Operator and customer read the same ones, but for
- * what is set on the platform: an operator is told which setting, a customer that it is the operator's to do.
+ * An open escalation in words: what is wrong, and what happens next by itself. Operator and customer read the same ones, but
+ * for what is set on the platform: an operator reads which setting, a customer that it is the operator's to do.
  */
 
 import type { Finding } from '../diagnosis/findings.ts';
@@ -15,11 +15,12 @@ import {
   takesBack,
 } from './escalation.ts';
 
+/** Whom the words are for; only an operator reads the names of settings. */
 export type Reader = 'customer' | 'operator';
 
 type Sentence = (evidence: EscalationEvidence, reader: Reader) => string;
 
-/** The words of a case: nothing but its cause and its evidence goes into them. The customer's unless told otherwise. */
+/** Returns sentences made of the cause and the evidence alone; not escaped for HTML. Pure. */
 export function escalationWords(
   cause: EscalationCause,
   evidence: EscalationEvidence,
@@ -41,6 +42,7 @@ export function isEscalationCause(cause: string): cause is EscalationCause {
   return Object.hasOwn(nextActions, cause);
 }
 
+/** What is wrong, by cause; it stands after what `servedUntil` says. */
 const summaries: { readonly [C in EscalationCause]: Sentence } = {
   dns_changed: ({ findings, servedUntil: end }) =>
     `The DNS has changed since it was verified${end === null ? ', before the certificate came' : ''}.${summaryOf(findings.find(takesBack))}`,
@@ -72,7 +74,7 @@ const summaries: { readonly [C in EscalationCause]: Sentence } = {
     'Nothing about the domain or the certificate authority explains it: the order did not get on, which is our own fault.',
 };
 
-/** What happens next by itself; its keys are all causes there are. */
+/** What happens next by itself, by cause; its keys are all causes there are. */
 export const nextActions: { readonly [C in EscalationCause]: Sentence } = {
   dns_changed: (evidence) =>
     `The DNS is checked ${howOften(evidence, 'every few minutes')}; the certificate is ${obtained(evidence)} as soon as the record is right.`,
@@ -114,7 +116,7 @@ function obtained({ servedUntil: end }: EscalationEvidence): string {
   return end === null ? 'ordered' : 'renewed';
 }
 
-/** A job that was set aside is tried once before its time where the case is news, and comes back by itself in any case. */
+/** A job set aside may be tried once before its time (isWorthATry), and comes back by itself in any case. */
 function afterQuarantine({ quarantine, nextAttempt }: EscalationEvidence): string | null {
   if (quarantine === null || nextAttempt === null) return null;
   const met = 'Its job met faults again and again, and was set aside';
@@ -165,7 +167,10 @@ function alsoSetBack(setback: EscalationEvidence['setback'], reader: Reader): st
   return ` The order that is open now had not come further at ${inUtc(setback.at)}: ${detailOf(setback, reader)}.`;
 }
 
-/** That of a fault in our configuration begins with the fault's code (workers/orders/advance-order.ts), and names the variable. */
+/**
+ * The detail of a fault in our configuration begins with the fault's code (workers/orders/advance-order.ts), and names the
+ * variable, which a customer is not shown.
+ */
 function detailOf({ detail }: Setback, reader: Reader): string {
   return reader === 'customer' && /^ca_misconfigured\b/.test(detail)
     ? 'it does not take the settings of this platform, which the platform’s operator has to mend'

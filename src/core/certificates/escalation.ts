@@ -8,6 +8,7 @@ import { type Finding, severities } from '../diagnosis/findings.ts';
 import type { AuthorityLimit } from './budget.ts';
 import { mayOrderAt, nextAttemptAt, type Refusal } from './plan.ts';
 
+/** Why a domain has no certificate, as it is stored and as the API spells it. */
 export type EscalationCause =
   | 'dns_changed'
   | 'caa_blocks'
@@ -45,7 +46,7 @@ export type NextAttempt = {
   readonly thenAt: string | null;
 };
 
-/** What the cause was told by. Plain JSON: it is stored with the case, and worded from there. */
+/** What the cause was decided from. Plain JSON: it is stored with the escalation, and its words are made from it. */
 export type EscalationEvidence = {
   readonly findings: readonly Finding[];
   /** Why the authority refused the newest order since verification; `retryAfter` in RFC 3339. */
@@ -74,8 +75,9 @@ export type EscalationEvidence = {
   } | null;
   /** The order's job met faults again and again, and was set aside: why, and until when (RFC 3339). */
   readonly quarantine: { readonly reason: string; readonly until: string } | null;
-  /** Another cause that the last check found: it becomes the case's where the next check finds it, too. */
+  /** Another cause that the last check found: it becomes the cause where the next check finds it, too. */
   readonly candidate: EscalationCause | null;
+  /** Null: not decided yet. */
   readonly nextAttempt: NextAttempt | null;
   /** The domain is served, and what did not come is its renewal: when (RFC 3339) its certificate ends. */
   readonly servedUntil: string | null;
@@ -121,7 +123,7 @@ const ranking: readonly (readonly [EscalationCause, (facts: Facts) => boolean])[
   ['authority_unreachable', ({ setback }) => setback !== null],
 ];
 
-/** The likeliest cause. Where nothing outside explains it, the fault is ours. */
+/** Returns the likeliest cause; `platform_fault` where nothing outside explains it. Pure. */
 export function likeliestCause(facts: Facts): EscalationCause {
   return ranking.find(([, holds]) => holds(facts))?.[0] ?? 'platform_fault';
 }
@@ -130,9 +132,9 @@ export function likeliestCause(facts: Facts): EscalationCause {
 const countsAtOnce: ReadonlySet<EscalationCause> = new Set(['dns_changed', 'caa_blocks']);
 
 /**
- * Whether an open case keeps its cause although this check found another one: two checks in a row have to agree on it, so
- * that what comes and goes does not close and open cases in turns. A check of a domain that is served takes it nowhere, so
- * of those every cause waits for its second.
+ * Whether an open escalation keeps its cause although this check found another one: two checks in a row have to agree on it,
+ * so that what comes and goes does not close and open escalations in turns. A check of a domain that is served moves it
+ * nowhere, so there every cause waits for its second check.
  */
 export function keepsCause(
   open: { readonly cause: EscalationCause; readonly evidence: EscalationEvidence },
@@ -164,9 +166,10 @@ function has(...codes: readonly Finding['code'][]) {
   return ({ findings }: Facts) => findings.some(({ code }) => codes.includes(code));
 }
 
-/** Longer than an open order waits by itself (certificate-plan.ts): then the authority has asked us to. */
+/** Longer than an open order waits by itself (takeUpAgainAt in plan.ts): then the authority has asked us to. */
 const ASKED_TO_WAIT_MS = 5 * 60_000;
 
+/** What the next work on a domain's order depends on. */
 type Plan = {
   readonly hasOrder: boolean;
   readonly nextCheckAt: Date | null;
@@ -178,7 +181,7 @@ type Plan = {
   readonly setAsideUntil: Date | null;
 };
 
-/** Whether waking the order's job now keeps to what the authority allows: an order that it postponed is left alone. */
+/** Whether the order's job may be made due now: not where its authority has postponed an open order. */
 export function mayWake(
   { hasOrder, nextCheckAt }: Pick<Plan, 'hasOrder' | 'nextCheckAt'>,
   now: Date,
@@ -189,7 +192,7 @@ export function mayWake(
   );
 }
 
-/** When the order's job works next, woken now or not. */
+/** Returns when the order's job works next. `woken`: it was made due now, whatever was planned. */
 export function nextAttempt(plan: Plan, woken: boolean, now: Date): NextAttempt {
   const { hasOrder, nextCheckAt, refusals, recentRefusals, budgetUntil, setAsideUntil } = plan;
   const planned = woken ? now : later(later(now, nextCheckAt ?? now), setAsideUntil ?? now);
@@ -199,7 +202,7 @@ export function nextAttempt(plan: Plan, woken: boolean, now: Date): NextAttempt 
   return { order: 'new', at: at.toISOString(), thenAt };
 }
 
-/** Whether what an open case rests on has been put right since: every address that failed answers now. */
+/** Whether probes that failed in an open escalation are put right: none fails now, and one at least answers. */
 export function isRepaired(
   before: Pick<EscalationEvidence, 'probes'>,
   after: Pick<EscalationEvidence, 'probes'>,

@@ -5,15 +5,15 @@ import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
 import { askFirstAt, type RenewalWindow, renewalTime } from './renewal-information.ts';
 
 /**
- * Waits after the first, second and third refusal since verification; daily from then on. Measured from the
+ * Waits in milliseconds after the first, second and third refusal since verification; daily from then on. Measured from the
  * first try that is 0, 1, 11 and 100 min.
  */
 export const attemptWaitsMs: readonly number[] = [1 * MINUTE, 10 * MINUTE, 89 * MINUTE];
 
-/** An order that the authority refused. */
+/** An order that the authority refused. `retryAfter`: before then it wants no other; null: it did not say. */
 export type Refusal = { readonly at: Date; readonly retryAfter: Date | null };
 
-/** The next try after `refusals` refusals (1 or more), never before the time the authority asked us to wait for. */
+/** Returns the next try after `refusals` refusals (1 or more), never before the time the authority asked us to wait for. */
 export function nextAttemptAt(refusals: number, now: Date, retryAfter: Date | null): Date {
   const wait = attemptWaitsMs[refusals - 1] ?? DAY;
   return new Date(Math.max(now.getTime() + wait, retryAfter?.getTime() ?? 0));
@@ -43,7 +43,7 @@ export const renewal = {
   spreadShare: 0.05,
   /**
    * Whatever its authority says: later than the usual windows, which are about at two thirds, and soon enough for the first
-   * four tries before an operator is called for; that is four and a half days of 90, and seven hours of 6 days. Our choice.
+   * four tries before an operator is notified; that is four and a half days of 90, and seven hours of 6 days. Our choice.
    */
   latestShareOfLifetime: 3 / 4,
   /**
@@ -52,8 +52,8 @@ export const renewal = {
    */
   checkAgainMs: HOUR,
   /**
-   * By then the renewal of a certificate of 90 days has been tried for twelve days, and that of one of six days for most of a
-   * day; and there is a day left to act in for every certificate of five days or more. Our choice.
+   * By then the renewal of a certificate of 90 days has been tried for twelve days, and that of one of six days for most of
+   * a day; and there is a day left to act in for every certificate of five days or more. Our choice.
    */
   escalateShareOfLifetime: 4 / 5,
   /** Of a certificate that lives no longer than this (a laboratory's) a fifth is no time to act in. */
@@ -62,12 +62,10 @@ export const renewal = {
 
 type Lifetime = { readonly issuedAt: Date; readonly expiresAt: Date };
 
-/** A certificate, and when its authority wants it renewed (RFC 9773); null: it has not said. */
+/** A certificate, by its UUID, and when its authority wants it renewed (RFC 9773); null: it has not said. */
 export type Renewable = Lifetime & { readonly id: string; readonly window: RenewalWindow | null };
 
-/**
- * Our own plan, where the authority has none. `jitter`: 0 to 1, 1 is the earliest.
- */
+/** Returns our own plan, for where the authority has none. `jitter`: 0 to 1, 1 is the earliest. */
 export function renewAt(lifetime: Lifetime, jitter: number): Date {
   return atShare(lifetime, renewal.shareOfLifetime - renewal.spreadShare * jitter);
 }
@@ -99,7 +97,7 @@ export function movedRenewalAt(
   return isDue ? null : plannedRenewalAt({ ...certificate, window }, now);
 }
 
-/** From 0 up to 1, by a certificate's id: its first 48 bits, which are random (RFC 9562, 5.4). */
+/** From 0 up to 1, by a certificate's id (a UUID): its first 48 bits, which are random (RFC 9562, 5.4). */
 export function drawOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) / 2 ** 48;
 }
@@ -111,8 +109,8 @@ function latestRenewalAt(lifetime: Lifetime, draw: number): Date {
 }
 
 /**
- * When a served certificate that has not been renewed calls for an operator: with a fifth of its life left; of a life of
- * minutes as soon as its renewal is due. Always before it ends, and never before the renewal was due.
+ * Returns when an operator is notified of a served certificate that has not been renewed: with a fifth of its life left; of
+ * a life of an hour or less as soon as its renewal is due. Always before it expires, and never before the renewal was due.
  */
 export function escalateRenewalAt(lifetime: Lifetime): Date {
   return atShare(
@@ -129,7 +127,7 @@ export type ServedTimes = {
   readonly renewalInfoAt: Date;
 };
 
-/** From the moment on at which it has it; `escalateAt`: when an operator is notified unless it is renewed. */
+/** Of a domain that has it from `now` on; `escalateAt`: when an operator is notified unless it is renewed. */
 export function servedTimes(
   certificate: Renewable,
   now: Date,

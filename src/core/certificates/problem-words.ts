@@ -4,11 +4,13 @@
  */
 import type { Actor } from '../diagnosis/findings.ts';
 
+/** A refusal in whole sentences for the customer. */
 export type ProblemWords = {
   /** What it means. */
   readonly summary: string;
   /** What to do about it. When the next order follows is said elsewhere. */
   readonly action: string;
+  /** Who has to act. */
   readonly actor: Actor;
 };
 
@@ -115,11 +117,13 @@ const words = {
   },
 } as const satisfies Readonly<Record<string, ProblemWords>>;
 
+/** Why an authority refused, as it is stored and as the API spells it. */
 export type ProblemType = keyof typeof words;
 
+/** Every type that has words. */
 export const problemTypes = Object.keys(words) as readonly ProblemType[]; // of the object above, which has no other keys
 
-/** A type that a newer version stored has the words of `other`. */
+/** Returns the words of a stored type; those of `other` for one that only a newer version knows. Never throws. */
 export function explainProblem(type: string): ProblemWords {
   return Object.hasOwn(words, type) ? words[type as ProblemType] : words.other; // one of its keys
 }

@@ -21,7 +21,7 @@ export function certificateId(keyIdentifier: Uint8Array, serialNumber: Uint8Arra
   return `${base64url(keyIdentifier)}.${base64url(serial)}`;
 }
 
-/** Null where there is no such time, or the window is empty: that counts as no answer (RFC 9773, 4.2). */
+/** Returns null where one of the times is none, or the window is empty: that counts as no answer (RFC 9773, 4.2). */
 export function renewalWindow(start: Date, end: Date): RenewalWindow | null {
   return end > start ? { start, end } : null;
 }

@@ -1,16 +1,19 @@
 /** What the addresses of a name show in a TLS handshake, held against the certificates that are stored for it. */
 import { printable } from '../names/printable.ts';
 
+/** What one address shows, compared with the certificates that are stored for the name. */
 export type ShownOutcome =
+  /** The newest one. */
   | 'ours'
-  /** One of before, which the newest has replaced. */
+  /** An earlier one, which the newest has replaced. */
   | 'ours_before'
+  /** One that is not stored for the name. */
   | 'other'
-  /** It ended the handshake without one. */
+  /** The server closed the handshake without one. */
   | 'no_certificate'
   | 'refused'
   | 'timeout'
-  /** They say nothing about the address, but where we looked from, or that nobody on the internet has it. */
+  /** These two say nothing of what visitors see: this machine has no way there, or nobody on the internet has. */
   | 'no_route'
   | 'reserved';
 
@@ -27,7 +30,7 @@ export type Shown = { readonly checkedAt: Date; readonly addresses: readonly Add
 
 const saysNothing: readonly ShownOutcome[] = ['no_route', 'reserved'];
 
-/** Whether some visitors are given something else than the certificate, or nothing. */
+/** Whether some visitors are given something else than the newest certificate, or nothing; false without addresses. */
 export function hasProblem({ addresses }: Shown): boolean {
   return addresses.some(({ outcome }) => outcome !== 'ours' && !saysNothing.includes(outcome));
 }
@@ -53,7 +56,7 @@ const ISSUER_LENGTH_MAX = 100;
 /** A host name has no more (RFC 1035, 2.3.4). */
 const NAME_LENGTH_MAX = 253;
 
-/** `fingerprints`: of the certificates that are stored for the name, the one that is served first. */
+/** In the order of the handshakes. `fingerprints`: of the certificates stored for the name, the served one first. */
 export function compareServed(
   handshakes: readonly Handshake[],
   fingerprints: readonly string[],

@@ -18,11 +18,12 @@ import { addressRecords, foreignName, recordIn, type Wanted } from './words.ts';
 export type ApexFinding =
   | (Wanted & {
       readonly code: 'cname_at_apex';
+      /** The alias that stands there. */
       readonly found: string;
       readonly provider?: string;
       readonly ourAddresses?: readonly string[];
     })
-  /** Only some of our addresses, and nothing foreign. */
+  /** `addresses`: some of ours, and nothing foreign; `missing`: the others of ours. */
   | (Wanted & {
       readonly code: 'apex_partial';
       readonly addresses: readonly string[];
@@ -41,6 +42,7 @@ export type ApexFinding =
       readonly ourAddresses?: readonly string[];
     });
 
+/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const apex: FamilyOf<ApexFinding> = {
   cname_at_apex: {
     meaning: 'A CNAME at the apex, where none may be',
@@ -197,7 +199,10 @@ type AtApex = Wanted & {
   readonly ourAddresses?: readonly string[];
 };
 
-/** How the record of an apex is made at its provider, in its provider's words; the choices where that has none. */
+/**
+ * Returns how the record of an apex is made at its provider, in that provider's words; the choices where it has no such
+ * record, or is not known. Whole sentences.
+ */
 export function createAtApex(finding: AtApex): string {
   const provider = finding.provider === undefined ? null : providerNamed(finding.provider);
   if (provider === null) {

@@ -16,10 +16,12 @@ export type BesideFinding =
   | (Wanted & { readonly code: 'wildcard_answers'; readonly wildcard: string })
   | (Wanted & {
       readonly code: 'proxied';
+      /** Who runs the proxy. */
       readonly by: string;
       readonly addresses: readonly string[];
     });
 
+/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const beside: FamilyOf<BesideFinding> = {
   mail_at_name: {
     meaning: 'Mail arrives at the name, which a CNAME would end',
@@ -87,7 +89,7 @@ function mailAtName(
   return exchanges === undefined ? undefined : { code: 'mail_at_name', ...input.wanted, exchanges };
 }
 
-/** The MX records that a CNAME would end; beside an ALIAS they may stay. */
+/** Returns the MX records that a CNAME would end, sorted; none at an apex, where they may stay beside an ALIAS. */
 export function mailIn(input: DiagnosisInput): { readonly exchanges?: readonly string[] } {
   const exchanges = unique(
     input.servers
@@ -99,12 +101,14 @@ export function mailIn(input: DiagnosisInput): { readonly exchanges?: readonly s
   return input.apex || exchanges.length === 0 ? {} : { exchanges };
 }
 
+/** A finding about the record, with what may have to be dealt with before the record is created. */
 export type Masked = Wanted & {
+  /** The MX records at the name, as in `mail_at_name`. */
   readonly exchanges?: readonly string[];
   readonly hints?: readonly Hint[];
 };
 
-/** What to do about mail before a CNAME ends it (RFC 1034, 3.6.2); empty where there is none. */
+/** Returns what to do about mail before a CNAME ends it (RFC 1034, 3.6.2), and a blank; empty where there is none. */
 export function mailFirst(finding: Masked): string {
   const { hostname, exchanges = [] } = finding;
   if (exchanges.length === 0) return '';
@@ -112,6 +116,7 @@ export function mailFirst(finding: Masked): string {
   return `${hostname} receives mail (MX ${listed(exchanges)}), which a CNAME record would end. First move the mail to another name${own}; or keep it, and add another name here instead, for example www.${hostname}. `;
 }
 
+/** Returns the wildcard that a hint of the finding says answers for the name, printable; undefined where no hint does. */
 export function wildcardIn({ hints = [] }: Masked): string | undefined {
   const hint = hints.find(({ code }) => code === 'wildcard_masks');
   return hint?.code === 'wildcard_masks' ? foreign(hint.wildcard) : undefined;

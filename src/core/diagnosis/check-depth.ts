@@ -10,11 +10,11 @@ import type { Observation } from './observation.ts';
 
 /**
  * `light`: one of the zone's servers, any of them, is asked whether it shows what it did. `compare`: each of them is.
- * `full`: everything is checked anew.
+ * `full`: everything is checked, whatever is known from before.
  */
 export type CheckDepth = 'light' | 'compare' | 'full';
 
-/** After this long a full check is due, whatever the servers show: it sees more. Our choice. */
+/** In milliseconds: after this long a full check is due, whatever the servers show: it sees more. Our choice. */
 export const FULL_CHECK_MS = 15 * 60_000;
 
 /** A light check would not see them go: they end with the zone's own NS set, or with what we issue certificates with. */
@@ -24,20 +24,22 @@ const beyondLightChecks: readonly FindingCode[] = [
   'caa_unknown',
 ];
 
+/** What the earlier checks of a domain left. */
 export type EarlierCheck = {
   readonly state: DomainState;
   readonly findings: readonly Pick<Finding, 'code'>[];
-  /** Looks since it was added or verified anew. */
+  /** Checks since it was added or verified again. */
   readonly attempts: number;
   /** The last full check; null where there was none. */
   readonly observation: Pick<Observation, 'at'> | null;
+  /** Somebody has its page open until then, about; null: nobody has had. */
   readonly watchedUntil: Date | null;
 };
 
 /**
- * Somebody who has the page open is told of every change at every server. Where nobody has, only the moment counts at which
- * the record is right, and full checks are due at twice the age each: 15 minutes, 30, an hour, two; and when the window ends,
- * because what that one finds is what its customer is told.
+ * Decides how closely to check. Somebody who has the page open sees every change at every server. Where nobody has, only the
+ * moment counts at which the record is right, and full checks are due at twice the age each: 15 minutes, 30, an hour, two;
+ * and when the window ends, because the findings of that check are what its customer is left with. Pure.
  */
 export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number): CheckDepth {
   const { state, attempts, observation } = domain;
@@ -52,6 +54,7 @@ export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number):
   return age < Math.max(FULL_CHECK_MS, waitedThen) ? 'light' : 'full';
 }
 
+/** Whether asking one server is enough: nobody watches, and no finding is beyond what that server shows. */
 function mayBeLight({ watchedUntil, findings }: EarlierCheck, now: Date): boolean {
   const isWatched = watchedUntil !== null && watchedUntil > now;
   return !isWatched && !findings.some(({ code }) => beyondLightChecks.includes(code));

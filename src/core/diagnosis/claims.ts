@@ -6,6 +6,7 @@ import type { Proof, ProofSeen } from '../names/proof.ts';
 import type { FamilyOf } from './finding.ts';
 import { listed } from './words.ts';
 
+/** The finding about an apex that several projects have. */
 export type ClaimFinding =
   /**
    * An apex that another project holds, or has pending, too: addresses do not say whose it is, so it moves nowhere until
@@ -13,6 +14,7 @@ export type ClaimFinding =
    */
   { readonly code: 'held_elsewhere'; readonly hostname: string; readonly proof?: Proof };
 
+/** Its rule. No observation of the DNS makes it: workers/resolve-claim.ts does. */
 export const claims: FamilyOf<ClaimFinding> = {
   held_elsewhere: {
     meaning: 'Another project on this platform has added this apex, too',

@@ -12,6 +12,7 @@ export type DelegationFinding =
       readonly code: 'domain_unregistered';
       readonly hostname: string;
       readonly domain: string;
+      /** The zone that should delegate it, such as `com`. */
       readonly registry: string;
     }
   /** `right`: the servers that have the record; `others`: those that do not, with what they show instead. */
@@ -25,10 +26,12 @@ export type DelegationFinding =
       readonly hostname: string;
       readonly zone: string;
       readonly parent: string;
+      /** Server names, sorted; so are the others. */
       readonly onlyAtParent: readonly string[];
       readonly onlyAtZone: readonly string[];
     };
 
+/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const delegation: FamilyOf<DelegationFinding> = {
   domain_unregistered: {
     meaning: 'Nobody has registered the domain',
@@ -150,6 +153,7 @@ function isOfSeveralProviders({ right, others }: Disagreeing): boolean {
   );
 }
 
+/** Servers of one provider follow each other by themselves; those of several never do. */
 function agreeing(finding: Disagreeing): string {
   const { hostname, zone = hostname } = finding;
   return isOfSeveralProviders(finding)

@@ -6,11 +6,12 @@ import { type DiagnosisInput, type Expected, gather } from './input.ts';
 import type { Observation } from './observation.ts';
 import type { Provider } from './providers.ts';
 
+/** What a name is measured against (input.ts). */
 export type { Expected } from './input.ts';
 
 /**
- * `findings[0]` is the headline: the first one that blocks, where any does. A verdict other than `right` always has
- * one: nobody waits without being told what for. `provider`: who runs the zone's servers, where we know them.
+ * `findings[0]` is the headline: the first one that blocks, where any does. A verdict other than `right` always has one, so
+ * that every wait has a reason to show. `provider`: who runs the zone's servers, where we know them.
  */
 export type Diagnosis = {
   readonly verdict: Verdict;
@@ -18,7 +19,7 @@ export type Diagnosis = {
   readonly provider: Provider | null;
 };
 
-/** Diagnoses one observation of a host name. Pure; never throws. */
+/** Diagnoses one observation of a host name; findings by severity, then as a customer would repair them. Never throws. */
 export function diagnose(observation: Observation, expected: Expected): Diagnosis {
   const input = gather(observation, expected);
   const findings = rules
@@ -41,19 +42,21 @@ function verdictOf({ pointing }: DiagnosisInput, findings: readonly Finding[]): 
   return pointing === 'right' && blocking.length === 0 ? 'right' : 'unknown';
 }
 
+/** What a name is measured against, where any of several authorities may issue. */
 export type ExpectedOfAny = Omit<Expected, 'ca'> & {
   /** At least one, the first choice first. */
   readonly authorities: readonly CaaAuthority[];
 };
 
+/** A diagnosis that some authority of several may act on. */
 export type DiagnosisForAny = Diagnosis & {
-  /** The places of the authorities that the CAA records forbid. */
+  /** The places of the authorities that the CAA records forbid, in ascending order. */
   readonly forbidden: readonly number[];
 };
 
 /**
- * Judges a check for the first authority that CAA does not forbid. Where it forbids all of them it is the first one's
- * judgement, with the records that would allow the others beside it.
+ * Diagnoses an observation for the first authority that CAA does not forbid. Where it forbids all of them it is the first
+ * one's diagnosis, with the records that would allow the others in `orToAdd`. Throws where `authorities` is empty.
  */
 export function diagnoseForAny(
   observation: Observation,

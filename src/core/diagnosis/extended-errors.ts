@@ -48,8 +48,8 @@ export function isFilter(code: number): boolean {
 }
 
 /**
- * The error that tells most of why an answer is bogus; undefined where none says so.
- * 6 is the general one, and resolvers often send it beside the cause.
+ * Returns the error that says most of why an answer is bogus; undefined where none says so. 6 is the general one, and
+ * resolvers often send it beside the cause.
  */
 export function bogusCause(errors: readonly ExtendedError[]): ExtendedError | undefined {
   const bogus = errors.filter(({ code }) => isBogus(code));
@@ -63,7 +63,7 @@ export function describeExtendedError({ code, text }: ExtendedError): string {
   return `${words} (EDE ${code}${own})`;
 }
 
-/** The extended errors of some resolvers, one of each code (their texts name servers and times), fit to be stored. */
+/** Extended errors fit to be stored: one of each code, as their texts name servers and times; sorted by code. */
 export function foreignErrors(
   resolvers: readonly { readonly errors: readonly ExtendedError[] }[],
 ): readonly ExtendedError[] {

@@ -3,8 +3,9 @@ import type { ExplainedHint } from './hints.ts';
 import type { DiagnosisInput } from './input.ts';
 import type { Words } from './words.ts';
 
-/** `blocks`: the domain cannot go on. A check that could not tell only informs: nothing is known to be wrong. */
+/** `blocks`: the domain cannot go on. `warns`: it can. `informs`: nothing is known to be wrong. */
 export type Severity = 'blocks' | 'warns' | 'informs';
+/** Who has to act: the customer, whoever runs the name servers of the zone, or this platform. */
 export type Actor = 'customer' | 'dns_provider' | 'platform';
 
 /** Everything about one code, where `F` is the finding with its evidence. All functions are pure and never throw. */
@@ -18,11 +19,12 @@ export type FindingRule<F> = {
   readonly actorFor?: (finding: F) => Actor;
   /** The place among findings of one severity: the order in which a customer would repair them. No two share one. */
   readonly order: number;
-  /** The place in this case, where it depends on what was observed. */
+  /** The place, where it depends on what was observed. */
   readonly orderFor?: (input: DiagnosisInput) => number;
   /** Undefined where there is nothing to say; null for a finding that no observation of the DNS makes. */
   readonly check: ((input: DiagnosisInput) => F | undefined) | null;
   readonly explain: (finding: F) => Words;
+  /** The likely slips behind it; empty where none is known. */
   readonly hints?: (finding: F) => readonly ExplainedHint[];
 };
 

@@ -1,4 +1,4 @@
-/** What can be said about a customer's DNS: the families of findings put together, and a finding in words. A new one is no change here. */
+/** What can be said about a customer's DNS: all families of findings, and a finding in words. */
 import { type ApexFinding, apex } from './apex.ts';
 import { type BesideFinding, beside } from './beside.ts';
 import { type CaaFinding, caaFindings } from './caa/caa-findings.ts';
@@ -12,9 +12,10 @@ import { type ServerFinding, servers } from './servers.ts';
 import type { Words } from './words.ts';
 import { type WorldFinding, world } from './world.ts';
 
+/** Who acts on a finding, and how grave it is (finding.ts). */
 export type { Actor, Severity } from './finding.ts';
 
-/** One thing worth saying about a domain, with its evidence. Stored as it is; worded by explain.ts. */
+/** One thing worth saying about a domain, with its evidence. Plain JSON, stored as it is; `explain` has its words. */
 export type Finding =
   | DelegationFinding
   | PointingFinding
@@ -26,7 +27,9 @@ export type Finding =
   | CaaFinding
   | ClaimFinding;
 
+/** A finding's name, as it is stored, documented in docs/findings.md and spelled by the API. */
 export type FindingCode = Finding['code'];
+/** The finding of one code. */
 export type FindingOf<C extends FindingCode> = Finding & { readonly code: C };
 
 const families: FamilyOf<Finding> = {
@@ -50,17 +53,17 @@ const codes = (Object.keys(families) as FindingCode[]).sort(
     families[one].order - families[other].order,
 );
 
-/** Negative where the first is graver. */
+/** Compares for sorting: negative where the first is graver, 0 where they are the same. */
 export function compareSeverity(one: Severity, other: Severity): number {
   return severityOrder.indexOf(one) - severityOrder.indexOf(other);
 }
 
-/** Generic, so that the compiler sees that a finding and its rule go together. */
+/** Returns the rule of a code. Generic, so that the compiler sees that a finding and its rule go together. */
 export function ruleOf<C extends FindingCode>(code: C): FindingRule<FindingOf<C>> {
   return families[code];
 }
 
-/** All rules, the graver ones first. */
+/** All rules, the graver ones first, and within a severity by `order`. */
 export const rules: readonly FindingRule<Finding>[] = codes.map(
   // Each check makes only findings of its own code, and each rule is handed only those.
   (code) => families[code] as FindingRule<Finding>,
@@ -69,7 +72,7 @@ export const rules: readonly FindingRule<Finding>[] = codes.map(
 /** How grave a code is, for every code; the graver ones first. */
 export const severities = tableOf(({ severity }) => severity);
 
-/** Who usually has to act; explain.ts says who has to where the evidence says more. */
+/** Who usually has to act, for every code; `explain` says who has to where the evidence says more. */
 export const actors = tableOf<Actor>(({ actor }) => actor);
 
 /** One line a code, for the reference of the API. */
@@ -93,7 +96,7 @@ export type Explanation = Words & {
   readonly hints: readonly ExplainedHint[];
 };
 
-/** Puts a finding into words for the one who has to act. */
+/** Puts a finding into words for the one who has to act. Pure; never throws. */
 export function explain(finding: Finding): Explanation {
   return explainBy(finding.code, finding);
 }

@@ -12,18 +12,23 @@ import { foreign, foreignName, lines, type Wanted } from './words.ts';
 export type Hint =
   /** It arrives at the target by a detour; the interface wants the exact value. `via`: the names in between. */
   | { readonly code: 'cname_indirect'; readonly via: readonly string[] }
+  /** The record is at this name: the zone was added to a name that had it already. */
   | { readonly code: 'doubled_name'; readonly name: string }
+  /** The record is at this name, which is not the host name. */
   | { readonly code: 'wrong_host'; readonly name: string }
   /** The zone was added to the value: it lacks its trailing dot. */
   | { readonly code: 'relative_target'; readonly found: string }
+  /** A TXT record has the target in it; `text`: 120 characters of it at most. */
   | { readonly code: 'txt_instead_of_cname'; readonly text: string }
+  /** What shows at the name is that of a wildcard, `*.example.com`. */
   | { readonly code: 'wildcard_masks'; readonly wildcard: string }
   /** The target with a scheme, a path or quotes around it. */
   | { readonly code: 'trailing_junk'; readonly found: string };
 
+/** A hint's name, as it is stored and as the API spells it. */
 export type HintCode = Hint['code'];
 
-/** Of a TXT record that should have been a CNAME. */
+/** Characters of a TXT record that should have been a CNAME. */
 const TXT_MAX = 120;
 
 /** The hints as a finding has them: nothing at all where there are none. */
@@ -31,7 +36,7 @@ export function hinted(hints: readonly Hint[]): { readonly hints?: readonly Hint
   return hints.length === 0 ? {} : { hints };
 }
 
-/** Where the record may have gone instead. */
+/** Returns where the record may have gone instead; none where nothing is known. */
 export function hintsForMissing(
   input: DiagnosisInput,
   seen: 'nxdomain' | 'nodata',
@@ -53,7 +58,7 @@ export function hintsForMissing(
   ];
 }
 
-/** How somebody who meant the target came to write this alias. */
+/** Returns how somebody who meant the target came to write this alias; none where nothing suggests it. */
 export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hint[] {
   const { hostname, target } = input.expected;
   const { chain, sibling } = input.observation.nearby;
@@ -77,7 +82,7 @@ export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hi
   ];
 }
 
-/** Whether the addresses in the way are those of a wildcard. Only A is asked of the sibling. */
+/** Returns the wildcard that the addresses in the way belong to, if any. Only A is asked of the sibling. */
 export function hintsForAddresses(
   input: DiagnosisInput,
   addresses: readonly string[],
@@ -142,7 +147,7 @@ function inWords<C extends HintCode>(hint: HintOf<C>, wanted: Wanted): Explained
   return { code: hint.code, text: hintWords[hint.code](hint, wanted) };
 }
 
-/** Total over the codes. */
+/** One or two sentences for each code; total over the codes. */
 export const hintWords: {
   readonly [C in HintCode]: (hint: HintOf<C>, wanted: Wanted) => string;
 } = {
@@ -190,7 +195,7 @@ export function isTargetWithJunk(found: string, target: string, zones: readonly 
   });
 }
 
-/** The names from the host name up to its registrable domain: each may be the zone it was typed into. */
+/** Returns the names from the host name up to its registrable domain: each may be the zone it was typed into. */
 export function zonesAbove(hostname: string, registrable: string): readonly string[] {
   const labels = hostname.split('.');
   return labels

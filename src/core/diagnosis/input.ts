@@ -15,7 +15,7 @@ import {
   pointingOfAll,
 } from './server-pointing.ts';
 
-/** What a check is measured against. `allowPrivate`: in a laboratory reserved addresses are fine. */
+/** What a name is measured against. `allowPrivate`: in a laboratory reserved addresses are fine. */
 export type Expected = {
   readonly hostname: string;
   readonly target: string;
@@ -26,9 +26,11 @@ export type Expected = {
 /** One server, and where it says the name points. */
 export type PointedServer = { readonly view: ServerView; readonly pointing: Pointing };
 
+/** What `gather` makes of an observation; each check takes what it needs. */
 export type DiagnosisInput = {
   readonly observation: Observation;
   readonly expected: Expected;
+  /** The one that should be there. */
   readonly record: DnsRecord;
   /** What findings about the record begin with; `zone` where it is one below the registrable domain. */
   readonly wanted: { readonly hostname: string; readonly target: string; readonly zone?: string };
@@ -37,22 +39,26 @@ export type DiagnosisInput = {
   /** The zone the host name is in, as far as we know. */
   readonly zone: string;
   readonly servers: readonly PointedServer[];
+  /** Where all servers together say that the name points. */
   readonly pointing: Verdict;
+  /** The registry says that nobody has registered the domain. */
   readonly unregistered: boolean;
   /** Some servers of the zone are right, and others conclusively are not. */
   readonly disagree: boolean;
   /**
-   * The servers whose wrong or missing records are to be told. None where the servers disagree or the domain is not
+   * The servers whose wrong or missing records findings are made of. None where the servers disagree or the domain is not
    * registered: the findings about that say it all.
    */
   readonly wrong: readonly PointedServer[];
+  /** Whether an address, in any notation, is one that the target resolves to. */
   readonly isOwn: (address: string) => boolean;
+  /** Who runs the zone's servers; null: not known. */
   readonly provider: Provider | null;
-  /** Null where it says nothing yet: nobody could tell where the name points, or the domain is not registered. */
+  /** Null where it says nothing yet: no server's answer was conclusive, or the domain is not registered. */
   readonly caa: CaaVerdict | null;
 };
 
-/** Gathers what the checks need. */
+/** Works out what several checks need. Pure; never throws. */
 export function gather(observation: Observation, expected: Expected): DiagnosisInput {
   const { hostname, target } = expected;
   const { targetAddresses, delegation } = observation;
@@ -89,7 +95,10 @@ export function gather(observation: Observation, expected: Expected): DiagnosisI
   };
 }
 
-/** The names of the zone's servers, as the zone above and the zone itself have them; else those that were asked. */
+/**
+ * Returns the names of the zone's servers, sorted, as the zone above and the zone itself have them; else those that were
+ * asked. Empty where only resolvers were.
+ */
 export function zoneServers({ view, delegation, servers }: Observation): readonly string[] {
   if (delegation?.kind === 'delegated') {
     return unique([...delegation.atParent, ...(delegation.atZone ?? [])]);

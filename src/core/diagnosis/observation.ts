@@ -4,8 +4,8 @@
  */
 
 /**
- * One question's outcome. `nodata` (RFC 2308, 2.2) and `nxdomain` are answers; the last three are not:
- * "could not tell" never counts as "there is none".
+ * The outcome of one query. `nodata` (RFC 2308, 2.2) and `nxdomain` are answers; the last three are not: a query that failed
+ * never counts as "there is none".
  */
 export type Answer<R> =
   | {
@@ -19,15 +19,15 @@ export type Answer<R> =
   | { readonly kind: 'refused' }
   | { readonly kind: 'timeout' };
 
-/** An answer that is about the DNS and not about us failing to hear it. */
+/** An answer that says something about the DNS, not about our query. */
 export type Conclusive<R> = Extract<Answer<R>, { kind: 'records' | 'nodata' | 'nxdomain' }>;
 
-/** Whether an answer says something about the name, rather than that we could not tell. */
+/** Whether an answer says something about the name, rather than that the query failed. */
 export function isConclusive<R>(answer: Answer<R>): answer is Conclusive<R> {
   return answer.kind === 'records' || answer.kind === 'nodata' || answer.kind === 'nxdomain';
 }
 
-/** The records of an answer; an answer without any, or a question that was not asked, gives an empty list. */
+/** Returns the records of an answer; an empty list for one without any, and for a query that was not made. */
 export function recordsOf<R>(answer: Answer<R> | null): readonly R[] {
   return answer?.kind === 'records' ? answer.records : [];
 }
@@ -96,7 +96,7 @@ export type Delegation =
       readonly zone: string;
       readonly parent: string;
       readonly atParent: readonly string[];
-      /** The zone's own NS set; null where none of its servers told. */
+      /** The zone's own NS set; null where none of its servers showed it. */
       readonly atZone: readonly string[] | null;
       /** The TTL of the delegation at the parent. */
       readonly ttlSeconds: number;
@@ -107,7 +107,7 @@ export type Delegation =
 /** An extended error of a resolver (RFC 8914); `text` is foreign, with bytes outside printable ASCII escaped as \DDD. */
 export type ExtendedError = { readonly code: number; readonly text: string };
 
-/** What a validating recursive server tells the world about the host name. */
+/** What a validating recursive server shows the world at the host name. */
 export type ResolverView = {
   /** Its address. */
   readonly server: string;
@@ -118,7 +118,7 @@ export type ResolverView = {
   readonly negativeTtlSeconds: number | null;
   /** The AD flag (RFC 4035, 3.2.3): it has checked the signatures. */
   readonly authenticated: boolean;
-  /** After a SERVFAIL: whether it answers when told not to check signatures (CD). Null: not tried. */
+  /** After a SERVFAIL: whether it answers when asked not to check signatures (CD). Null: not tried. */
   readonly answersUnchecked: boolean | null;
   readonly errors: readonly ExtendedError[];
   readonly rttMs: number | null;
@@ -154,21 +154,21 @@ export type Observation = {
   readonly view: 'authoritative' | 'recursive';
   /** Why the zone's own servers were not asked; null where they were. */
   readonly whyRecursive: 'configured' | 'port_53_blocked' | null;
-  /** Null where the zone above could not tell, or was not asked. */
+  /** Null where the zone above gave no usable answer, or was not asked. */
   readonly delegation: Delegation | null;
   /** Never empty: a name whose servers could not even be found has one view that says why. */
   readonly servers: readonly [ServerView, ...ServerView[]];
-  /** Empty unless the zone's own servers have it right: a question before that would plant a "there is none". */
+  /** Empty unless the zone's own servers have it right: a query before that would plant a "there is none". */
   readonly world: readonly ResolverView[];
   readonly nearby: Nearby;
   /**
    * The climb, nearest level first, down to the first level that has a set or gives no answer. Made as if the record
-   * were there already, so that everything can be repaired in one visit; null where nobody could tell where it points.
+   * were there already, so that everything can be repaired in one visit; null where no answer said where it points.
    */
   readonly caa: readonly CaaLevel[] | null;
   /**
-   * What the target resolves to (or PLATFORM_ADDRESSES): asked for an apex, which can be judged by addresses only, and
-   * where addresses stand in a CNAME's way.
+   * What the target resolves to (or PLATFORM_ADDRESSES): asked for an apex, which is compared by addresses only, and where
+   * addresses stand in a CNAME's way.
    */
   readonly targetAddresses: readonly string[];
   /** What it took: messages sent (retries and TCP included), bytes received, milliseconds. */

@@ -30,6 +30,7 @@ export type PointingFinding =
       readonly hints?: readonly Hint[];
     })
   | (Wanted & {
+      /** `found`: the alias, at one of the servers at least. */
       readonly code: 'cname_mismatch';
       readonly found: string;
       readonly hints?: readonly Hint[];
@@ -51,6 +52,7 @@ type Conflict<C extends ConflictCode = ConflictCode> = Wanted & {
   readonly hints?: readonly Hint[];
 };
 
+/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const pointing: FamilyOf<PointingFinding> = {
   record_missing: {
     meaning: 'Nothing at the name points here',
@@ -225,6 +227,7 @@ function beforeWildcard(finding: Masked, ifOwn: string): string | undefined {
   return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}. It goes before ${wildcard}, which stays as it is. ${ifOwn}`;
 }
 
+/** Words for addresses in the way: foreign ones, our own at a subdomain, or one family of an apex. */
 function conflictIn(type: 'A' | 'AAAA', finding: Conflict): Words {
   const { hostname, target, addresses, ours } = finding;
   const apex = isApex(finding);

@@ -1,9 +1,11 @@
-/** Who runs a zone, told from the names of its name servers, and what that means for the customer. */
+/** Who runs a zone, as the names of its name servers show it, and what that means for the customer. */
 
 import ipaddr from 'ipaddr.js';
 import { splitAtZone } from '../names/zone.ts';
 
+/** A DNS provider, as its customers know it. */
 export type Provider = {
+  /** As findings keep it. */
   readonly name: string;
   /** What leads an apex to a foreign host name there; null: nothing that we know of. */
   readonly apex: 'ALIAS' | 'ANAME' | 'CNAME flattening' | null;
@@ -122,7 +124,7 @@ const rules: readonly Rule[] = [
   rule('netcup', null, 'the domain → DNS', 'netcup.net'),
 ];
 
-/** The provider that most of the server names belong to; null where that is not the greater half of them. */
+/** Returns the provider that more than half of the server names belong to; null where there is none. */
 export function providerOf(serverNames: readonly string[]): Provider | null {
   let best: { readonly count: number; readonly rule: Rule } | null = null;
   for (const one of rules) {
@@ -141,13 +143,13 @@ export function providerNamed(name: string): Provider | null {
 /** All that are known. */
 export const providerNames: readonly string[] = rules.map(({ name }) => name);
 
-/** Whether none of the servers here can be run by who runs one of those there, as far as their names tell. */
+/** Whether the servers of both lists seem to have no provider in common; false where one is known by its address. */
 export function areOfSeveralProviders(here: readonly string[], there: readonly string[]): boolean {
   const others = [...new Set(there)];
   return [...new Set(here)].every((one) => others.every((other) => areApart(one, other)));
 }
 
-/** A server that was configured by its address tells nothing. */
+/** A server that was configured by its address shows nothing of who runs it. */
 function areApart(one: string, other: string): boolean {
   if (ipaddr.isValid(one) || ipaddr.isValid(other)) return false;
   // Amazon and others spread their servers over several domains.
@@ -158,6 +160,7 @@ function withoutRule({ name, apex, where }: Rule): Provider {
   return { name, apex, where };
 }
 
+/** Compares labels from the right, without case: `ns1.he.net` is below `he.net`, `ns1.the.net` is not. */
 function belongsTo(serverName: string, { suffixes }: Rule): boolean {
   const name = `.${serverName.toLowerCase().replace(/\.$/, '')}`
     // Amazon numbers its zones: awsdns-00 to awsdns-63.

@@ -27,9 +27,10 @@ const cloudflare = [
   '2c0f:f248::/32',
 ].map((range) => ipaddr.parseCIDR(range));
 
+/** The name that findings and providers.ts have for it. */
 export const CLOUDFLARE = 'Cloudflare';
 
-/** Who proxies all of these addresses; null where nobody we know does, or there are none. */
+/** Returns who proxies all of these addresses; null where nobody we know does, or there are none. */
 export function proxyOf(addresses: readonly string[]): typeof CLOUDFLARE | null {
   return addresses.length > 0 && addresses.every(isCloudflare) ? CLOUDFLARE : null;
 }
@@ -49,7 +50,7 @@ function isCloudflare(address: string): boolean {
   );
 }
 
-/** The addresses of a proxy in place of the record, at a subdomain or an apex. */
+/** Returns the addresses of a proxy in place of the record, sorted; undefined where any is not one, or our own. */
 export function proxyInTheWay(
   input: DiagnosisInput,
 ): { readonly by: typeof CLOUDFLARE; readonly addresses: readonly string[] } | undefined {
@@ -59,7 +60,7 @@ export function proxyInTheWay(
   return by === null || addresses.some(input.isOwn) ? undefined : { by, addresses };
 }
 
-/** Whether the proxy is all that is wrong with the addresses: the zone is served by who runs it. */
+/** Whether the proxy is all that is wrong with the addresses: whoever runs it serves the zone, too. */
 export function isProxiedHere(input: DiagnosisInput): boolean {
   const { delegation } = input.observation;
   const lists =

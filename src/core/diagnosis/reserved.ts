@@ -8,17 +8,19 @@ import { addressRecords, foreign, lines, type Words } from './words.ts';
 
 /** Addresses at the name or of a name server. */
 export type ReservedFinding =
-  /** Addresses that nobody on the internet can reach; `range` as ipaddr.js calls it, `at` the name they stand at. */
+  /** `at`: the name that has the address; `range`: as `reservedRange` calls it. */
   {
     readonly code: 'reserved_address';
     readonly hostname: string;
     readonly addresses: readonly {
       readonly at: string;
+      /** Null: of a name server without a usable one. */
       readonly address: string | null;
       readonly range: string;
     }[];
   };
 
+/** Its rule; findings.ts puts it beside those of the other families. */
 export const reserved: FamilyOf<ReservedFinding> = {
   reserved_address: {
     meaning: 'An address that nobody can reach',
@@ -53,6 +55,7 @@ function reservedAddress(
   return { code: 'reserved_address', hostname, addresses };
 }
 
+/** The addresses of name servers that were not asked for that reason. */
 function ofServers({ observation }: DiagnosisInput) {
   return observation.servers
     .filter(({ state }) => state === 'reserved_address')
@@ -89,7 +92,7 @@ function reservedIn(finding: Reserved): Words {
   };
 }
 
-/** As ipaddr.js calls them. */
+/** In words, by the names of ipaddr.js; a range that is not here is shown by its name. */
 const ranges: ReadonlyMap<string, string> = new Map([
   ['private', 'for private networks'],
   ['uniqueLocal', 'for private networks'],

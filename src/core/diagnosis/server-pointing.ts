@@ -4,7 +4,7 @@ import type { Verdict } from '../life/lifecycle.ts';
 import type { DnsRecord } from '../names/instructions.ts';
 import { isConclusive, recordsOf, type ServerState, type ServerView } from './observation.ts';
 
-/** Why a server could not tell. */
+/** Why a server gave no conclusive answer. */
 export type Outcome = 'servfail' | 'refused' | 'timeout';
 
 /** Why a server was not even asked. */
@@ -26,7 +26,7 @@ export type Pointing =
   /** The addresses of an apex are seen, but we do not know our own to compare them with. */
   | { readonly kind: 'incomparable' };
 
-/** The part of a view that says where the name points; a resolver's word can be judged by it, too. */
+/** The part of a view that says where the name points; what a resolver shows is compared by it, too. */
 export type Shown = Pick<ServerView, 'state' | 'cname' | 'a' | 'aaaa'>;
 
 /**
@@ -54,8 +54,8 @@ export function isSameName(one: string, other: string): boolean {
 }
 
 /**
- * Judges one server's answers. Records that are wrong outweigh answers that are missing; where nothing
- * is wrong, an answer that is needed and missing makes the whole unknown.
+ * Compares one server's answers with the record. Records that are wrong outweigh answers that are missing; where nothing is
+ * wrong, an answer that is needed and missing makes the whole unknown. Pure.
  */
 export function pointingOf(
   view: Shown,
@@ -83,8 +83,8 @@ export function pointingOf(
 }
 
 /**
- * Any server that conclusively shows something else makes it wrong, whatever the others show; one that is right
- * outweighs silence, and silence alone is unknown.
+ * Any server that conclusively shows something else makes it wrong, whatever the others show; one that is right outweighs
+ * silence, and silence alone, or no server, is unknown.
  */
 export function pointingOfAll(all: readonly Pointing[]): Verdict {
   if (all.some(isOther)) return 'wrong';
@@ -106,7 +106,7 @@ function elsewhere(
     : { kind: 'elsewhere', cname, a, aaaa };
 }
 
-/** Where nothing is in the way, only the question for the CNAME counts: a CNAME owns its name alone. */
+/** Where nothing is in the way, only the query for the CNAME counts: a CNAME owns its name alone. */
 function byAlias({ cname }: Shown): Pointing {
   if (cname.kind === 'records') return { kind: 'right' };
   return isConclusive(cname)
@@ -114,7 +114,7 @@ function byAlias({ cname }: Shown): Pointing {
     : { kind: 'unknown', outcome: cname.kind };
 }
 
-/** Where no address is foreign: right if there is any, and none that stayed untold. */
+/** Where no address is foreign: right if there is any, and both queries had a conclusive answer. */
 function byAddresses({ a, aaaa }: Shown): Pointing {
   for (const answer of [a, aaaa]) {
     if (!isConclusive(answer)) return { kind: 'unknown', outcome: answer.kind };

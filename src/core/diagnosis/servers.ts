@@ -1,4 +1,4 @@
-/** Findings about the zone's name servers: those that fail, and what follows where none can tell. */
+/** Findings about the zone's name servers: those that fail, and what follows where none gives a usable answer. */
 import ipaddr from 'ipaddr.js';
 import { describeExtendedError, foreignErrors } from './extended-errors.ts';
 import type { FamilyOf } from './finding.ts';
@@ -14,6 +14,7 @@ export type ServerFinding =
   | {
       readonly code: 'dns_unknown';
       readonly hostname: string;
+      /** Without a conclusive answer, sorted; empty: our own target could not be resolved, and `hostname` is that. */
       readonly servers: readonly { readonly server: string; readonly outcome: Outcome | Unasked }[];
       /** What resolvers said about it (RFC 8914). */
       readonly errors?: readonly ExtendedError[];
@@ -21,6 +22,7 @@ export type ServerFinding =
 
 type FailingCode = 'name_server_lame' | 'name_server_unreachable';
 
+/** Servers with the state that each was found in, sorted, each pair once. */
 type FailingServers<C extends FailingCode> = {
   readonly code: C;
   readonly hostname: string;
@@ -28,6 +30,7 @@ type FailingServers<C extends FailingCode> = {
   readonly servers: readonly { readonly server: string; readonly outcome: ServerState }[];
 };
 
+/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const servers: FamilyOf<ServerFinding> = {
   name_server_lame: {
     meaning: 'A listed name server does not know the zone',
@@ -99,7 +102,7 @@ const unreachable: ReadonlySet<ServerState> = new Set([
   'reserved_address',
 ]);
 
-/** The answer of a server that does not have the zone; a failure of our own network looks otherwise. */
+/** The answer of a server that does not have the zone; no failure of our own network gives it. */
 const declining: ReadonlySet<ServerState> = new Set(['refused', 'not_authoritative']);
 
 /**
@@ -114,7 +117,7 @@ function nameServerLame(input: DiagnosisInput): FailingServers<'name_server_lame
 function nameServerUnreachable(
   input: DiagnosisInput,
 ): FailingServers<'name_server_unreachable'> | undefined {
-  // Where no server tells, our own network may be the reason, and dns_unknown says all that is known.
+  // Where no server answers, our own network may be the reason, and dns_unknown says all that is known.
   return anyPoints(input) ? misbehaving('name_server_unreachable', unreachable, input) : undefined;
 }
 
@@ -141,10 +144,7 @@ function misbehaving<C extends FailingCode>(
   return { code, hostname: expected.hostname, zone, servers };
 }
 
-/**
- * Where no server could tell. Where servers told and we cannot compare, it is the platform's own target that we could
- * not look up.
- */
+/** No server gave a usable answer; or servers did, and our own target, to compare them with, could not be resolved. */
 function dnsUnknown(
   input: DiagnosisInput,
 ): (ServerFinding & { readonly code: 'dns_unknown' }) | undefined {
@@ -188,7 +188,7 @@ function distinct<T extends { readonly server: string; readonly outcome: string 
 type Unknown = ServerFinding & { readonly code: 'dns_unknown' };
 
 /**
- * Whether it is our own target that could not be looked up, or our own resolvers that say nothing. Those are listed by
+ * Whether it is our own target that could not be resolved, or our own resolvers that say nothing. Those are listed by
  * address, a zone's servers by name; a resolver that fails passes on that the zone does.
  */
 function isOurTrouble({ servers }: Unknown): boolean {

@@ -18,7 +18,7 @@ export type ServerShows = {
   readonly shows: string;
 };
 
-/** Every server of a check, in its order. */
+/** Returns every server of a check, in the order of the observation, with what it shows measured against the record. */
 export function serversShow(
   { servers, targetAddresses }: Pick<Observation, 'servers' | 'targetAddresses'>,
   record: DnsRecord,
@@ -31,6 +31,7 @@ export function serversShow(
   }));
 }
 
+/** The verdict that one server by itself comes to. */
 export const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
   right: 'right',
   missing: 'wrong',
@@ -39,6 +40,7 @@ export const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
   incomparable: 'unknown',
 };
 
+/** What came of one query, in a few words. */
 export const answerWords: { readonly [K in Answer<unknown>['kind']]: string } = {
   records: 'records',
   nodata: 'no such record (NODATA)',
@@ -57,7 +59,7 @@ const unaskedWords: { readonly [S in Unasked]: string } = {
 
 const types = ['CNAME', 'A', 'AAAA'] as const;
 
-/** All records that lead somewhere, in one line, or why there are none. */
+/** Returns all records that lead somewhere, in one line, or why there are none; printable. */
 export function shownInWords({ state, cname, a, aaaa }: Shown): string {
   if (state === 'no_address' || state === 'reserved_address' || state === 'not_asked') {
     return unaskedWords[state];
@@ -72,7 +74,7 @@ export function shownInWords({ state, cname, a, aaaa }: Shown): string {
 /** More than these help nobody. */
 const RECORDS_MAX = 6;
 
-/** `A 192.0.2.1, 192.0.2.2, TTL 5 min`; empty for an answer without records. */
+/** `A 192.0.2.1, 192.0.2.2, TTL 5 min`, of printable values by `inWords`; empty for an answer without records. */
 export function recordLine(
   type: string,
   answer: Answer<string>,
@@ -84,7 +86,7 @@ export function recordLine(
   return [`${type} ${shortList(values, RECORDS_MAX)}, TTL ${durationInWords(answer.ttlSeconds)}`];
 }
 
-/** What could not be told of the three types that decide. */
+/** Which of the three queries that decide failed, and how. */
 function missedIn(answers: readonly Answer<string>[]): readonly string[] {
   const failed = answers.flatMap(({ kind }, at) =>
     kind === 'servfail' || kind === 'refused' || kind === 'timeout'
@@ -105,7 +107,7 @@ const units = [
   [60, 'min'],
 ] as const;
 
-/** `300 s` as `5 min`; what is no whole number of a unit stays in the smaller one. */
+/** Returns `300 s` as `5 min`; what is no whole number of a unit stays in the smaller one. */
 export function durationInWords(seconds: number): string {
   for (const [size, unit] of units) {
     if (seconds >= size && seconds % size === 0) return `${seconds / size} ${unit}`;
@@ -116,7 +118,10 @@ export function durationInWords(seconds: number): string {
 /** Records named in a short text; the rest is counted. */
 const BRIEF_MAX = 3;
 
-/** What a server or resolver shows, in a few words: `A 192.0.2.1`, `CNAME other.net`, `no such name`, `no record`. */
+/**
+ * Returns what a server or resolver shows, in a few words: `A 192.0.2.1`, `CNAME other.net`, `no such name`, `no record`.
+ * Stored in findings, so it is sorted, and not made printable.
+ */
 export function showing({ cname, a, aaaa }: Pick<ServerView, 'cname' | 'a' | 'aaaa'>): string {
   const parts = [
     ...unique(recordsOf(cname)).map((alias) => `CNAME ${alias}`),

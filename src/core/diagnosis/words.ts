@@ -6,9 +6,13 @@ import type { Outcome } from './server-pointing.ts';
 
 /** Sentences or short lines, safe to show anywhere but in HTML without escaping. */
 export type Words = {
+  /** What is so, in one sentence. */
   readonly summary: string;
+  /** What should be there. */
   readonly expected: string;
+  /** What is there instead. */
   readonly found: string;
+  /** What to do about it, or that there is nothing to do. */
   readonly action: string;
 };
 
@@ -27,7 +31,7 @@ const LIST_MAX = 5;
 /** A CAA record or a name in full, yet no page-filling value of a hostile zone. */
 const FOREIGN_LENGTH_MAX = 300;
 
-/** Text from outside, made printable and cut. */
+/** Returns text from outside, made printable and cut to 300 characters. */
 export function foreign(text: string): string {
   return printable(text, FOREIGN_LENGTH_MAX);
 }
@@ -54,12 +58,12 @@ export function keeperOf(zone: string): string {
   return splitAtZone(zone).zone === zone ? 'your registrar' : 'the zone above';
 }
 
-/** The first few of some foreign texts. */
+/** Joins the first five of some foreign texts, then says how many more there are. */
 export function listed(texts: readonly string[]): string {
   return lines(texts.map(foreign));
 }
 
-/** The first few of some lines that are fit to be shown already, then how many more there are. */
+/** Joins the first five of some lines that are fit to be shown already, then says how many more there are. */
 export function lines(texts: readonly string[], separator = ', '): string {
   return shortList(texts, LIST_MAX, separator);
 }
@@ -81,11 +85,12 @@ export function recordIn(finding: Wanted): string {
   return `${type} ${name} → ${value}, TTL ${ttl}${other}`;
 }
 
+/** Whether the record stands at the top of its zone, where it has to be an ALIAS. */
 export function isApex(finding: Wanted): boolean {
   return recordFor(finding).type === 'ALIAS';
 }
 
-/** What became of a question, or of a server that was asked. */
+/** What became of a query, or of a server that was asked. */
 export const outcomes: { readonly [O in Outcome | 'nxdomain']: string } = {
   servfail: 'the server failed (SERVFAIL)',
   refused: 'the server declined to answer (REFUSED)',

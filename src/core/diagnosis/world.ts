@@ -26,16 +26,19 @@ export type WorldFinding =
       readonly code: 'dnssec_bogus';
       readonly hostname: string;
       readonly zone: string;
+      /** What the failing resolvers said, one of each code; may be empty. */
       readonly errors: readonly ExtendedError[];
     }
   /** The zone has it right; some resolvers remember what was there before, at the longest `until` (RFC 3339). */
   | (Wanted & {
       readonly code: 'old_answer_cached';
+      /** That there was no record, or a record of before. */
       readonly remembered: 'negative' | 'positive';
       readonly resolvers: readonly { readonly server: string; readonly shows: string }[];
       readonly until: string | null;
     });
 
+/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const world: FamilyOf<WorldFinding> = {
   dnssec_bogus: {
     meaning: 'Its DNSSEC is broken, so most of the world cannot see it',
@@ -82,7 +85,7 @@ export const world: FamilyOf<WorldFinding> = {
 
 /**
  * A resolver that checks signatures fails, and says that they are the reason: by its extended error, or, where it lists
- * none, by answering as soon as it is told not to check. One that answers all the same proves the opposite. All other
+ * none, by answering as soon as it is asked not to check. One that answers all the same proves the opposite. All other
  * failures say nothing about the domain: its own servers are right, so they neither hold it up nor are worth a finding.
  */
 function dnssecBogus(
@@ -146,7 +149,7 @@ function whatCounts({ cname, a, aaaa }: ResolverView, apex: boolean): readonly A
   return apex ? [a, aaaa] : [cname];
 }
 
-/** With any other error (22: no server could be reached) the second question may just have had more luck. */
+/** With any other error (22: no server could be reached) the second query may just have had more luck. */
 function blamesSignatures({ answersUnchecked, errors }: ResolverView): boolean {
   return (
     errors.some(({ code }) => isBogus(code)) || (errors.length === 0 && answersUnchecked === true)
@@ -155,7 +158,7 @@ function blamesSignatures({ answersUnchecked, errors }: ResolverView): boolean {
 
 /**
  * What a resolver shows at the name itself: it follows aliases to their end, so the addresses beside one, or beside one
- * that it may not have told, are those of another name.
+ * that it may not have shown, are those of another name.
  */
 function atName({ cname, a, aaaa }: ResolverView, apex: boolean): Shown {
   const none = { kind: 'nodata' } as const;
@@ -163,7 +166,7 @@ function atName({ cname, a, aaaa }: ResolverView, apex: boolean): Shown {
   return { state: 'answers', cname, a: behind ? none : a, aaaa: behind ? none : aaaa };
 }
 
-/** For how long it may remember; null where nobody told. */
+/** For how long it may remember; null where neither it nor the zone said. */
 function secondsLeft(
   { cname, a, aaaa }: Shown,
   negativeTtlSeconds: number | null,
@@ -192,6 +195,7 @@ function bogusActor(errors: readonly ExtendedError[]): Actor {
   return bySigner.has(bogusCause(errors)?.code ?? -1) ? 'dns_provider' : 'customer';
 }
 
+/** Expired, premature and incomplete signatures, by INFO-CODE (RFC 8914). */
 const bySigner: ReadonlySet<number> = new Set([7, 8, 12]);
 
 type Repair = (zone: string, keeper: string) => string;

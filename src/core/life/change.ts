@@ -4,15 +4,19 @@ import type { Finding } from '../diagnosis/findings.ts';
 import type { DomainEvent, EscalationEnd } from './events.ts';
 import type { DomainState } from './lifecycle.ts';
 
+/** What one occurrence does to a domain, written as a whole in one transaction; of a `refused` one nothing is. */
 export type Change = {
   /** `stayed`: its state is the same, if not its times. `refused`: nothing becomes another. */
   readonly kind: 'moved' | 'stayed' | 'refused';
+  /** The state from now on. */
   readonly to: DomainState;
   /** `next`: jobs of the epoch that ends change nothing any more. */
   readonly epoch: 'same' | 'next';
   /** The checks that ran: one more, or none yet of a window that begins. */
   readonly attempts: 'counted' | 'same' | 'reset';
+  /** All that hold from now on, the headline first. */
   readonly findings: readonly Finding[];
+  /** In the order in which they are recorded. */
   readonly events: readonly DomainEvent[];
   /** When its job is due; null: it has none. */
   readonly nextCheckAt: Date | null;
@@ -24,5 +28,6 @@ export type Change = {
   readonly served: ServedTimes | null;
   /** Why its open escalation ends; null: it stays open. */
   readonly closes: EscalationEnd | null;
+  /** Whether the domain is taken out of its project. */
   readonly isRemoved: boolean;
 };

@@ -9,23 +9,28 @@ import { type DomainState, type Transition, transition, type Verdict } from './l
 /** What a check needs to know of the domain it is about. */
 export type CheckedDomain = {
   readonly state: DomainState;
+  /** Of the check before. */
   readonly findings: readonly Finding[];
   /** Of the newest certificate; null where there is none. */
   readonly certificateEndsAt: Date | null;
+  /** When an operator is notified unless a certificate comes; null: not planned. */
   readonly escalateAt: Date | null;
   /** Somebody has the domain's page open until then, about. */
   readonly watchedUntil: Date | null;
 };
 
+/** The time of the check, and what its decision depends on beside the domain. */
 export type CheckRules = {
   readonly now: Date;
+  /** How long a pending domain has (VERIFY_WINDOW). */
   readonly windowMs: number;
+  /** How long after its verification an operator is notified (ESCALATE_AFTER). */
   readonly escalateAfterMs: number;
   /** 0 to 1; see ladder.ts. */
   readonly jitter: number;
 };
 
-/** What comes of one check of a domain. Pure: the same arguments give the same change. */
+/** Decides what one check does, and an expired certificate after it, with an event for each move. Pure. */
 export function decideCheck(domain: CheckedDomain, result: CheckResult, rules: CheckRules): Change {
   const { findings } = result;
   const certificateEndsAt = domain.certificateEndsAt ?? rules.now;
@@ -74,7 +79,7 @@ type Step = Exclude<Transition, { kind: 'refused' }> & {
   readonly because: 'check' | 'certificate';
 };
 
-/** What the check moves, and then what the clock does: a certificate may have ended meanwhile. */
+/** What the check moves, and then what the clock does: the certificate may have expired meanwhile. */
 function stepsOf(domain: CheckedDomain, result: CheckResult, rules: CheckRules): readonly Step[] {
   const { state, certificateEndsAt } = domain;
   const moved = transition(state, { kind: 'checked', verdict: verdictFor(state, result) }, rules);
@@ -84,7 +89,7 @@ function stepsOf(domain: CheckedDomain, result: CheckResult, rules: CheckRules):
   return ended.kind === 'refused' ? steps : [...steps, { ...ended, because: 'certificate' }];
 }
 
-/** Somebody is looking, or a server already has the record. */
+/** Why to check sooner: somebody has the page open, or one of the zone's servers has the record. */
 function eagernessOf(
   { watchedUntil }: CheckedDomain,
   findings: readonly Finding[],
@@ -94,7 +99,7 @@ function eagernessOf(
   return findings.some(({ code }) => code === 'name_servers_disagree') && 'on_its_way';
 }
 
-/** The end of a certificate moves a domain that is served by it: it is checked no later than that. */
+/** The expiry of its certificate moves a domain that is served with it, so it is checked no later than that. */
 function notPastTheEnd(
   recheckAt: Date | null,
   state: DomainState,
@@ -105,7 +110,7 @@ function notPastTheEnd(
     : recheckAt;
 }
 
-/** What the DNS showed, and what it means. */
+/** What one check found: what the DNS means for the domain, and the findings with the headline first. */
 export type CheckResult = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
 
 /**
@@ -120,9 +125,10 @@ const toleratedFindings: { readonly [S in DomainState['status']]: readonly Findi
   failed: [],
 };
 
-/** They keep a served domain's next certificate back, not its visitors: it is told, and the record is right. */
+/** These keep back the next certificate of a served domain, and nothing else: its record is right. */
 const onlyForNextCertificate: readonly FindingCode[] = ['caa_blocks', 'caa_unknown'];
 
+/** The verdict as this state takes it: what it tolerates takes nothing back, though it may keep the domain waiting. */
 function verdictFor(state: DomainState, { verdict, findings }: CheckResult): Verdict {
   const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
   if (blocking.length === 0) return verdict;
@@ -136,7 +142,7 @@ function verdictFor(state: DomainState, { verdict, findings }: CheckResult): Ver
 type Timing = Pick<CheckRules, 'now' | 'windowMs' | 'jitter'>;
 type WhenNext = Pick<Change, 'nextCheckAt' | 'recheckAt'>;
 
-/** When a domain in this state is next worked on: by its own job, `verified` at once, or by a batch. */
+/** When a domain in this state is next worked on: by its own job, `verified` at once, or by a batch. Both null: never. */
 export function whenNext(state: DomainState, rules: Timing, eager: Eagerness): WhenNext {
   switch (state.status) {
     case 'pending': {

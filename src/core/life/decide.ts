@@ -7,7 +7,7 @@ import type { DomainEvent } from './events.ts';
 import { findingsChanged } from './findings-changed.ts';
 import { type Rules, type Transition, transition } from './lifecycle.ts';
 
-/** What a decision needs to know of the domain it is about. */
+/** What a decision needs to know of the domain it is about. Null times: nothing is planned. */
 export type DecidedDomain = CheckedDomain & {
   readonly nextCheckAt: Date | null;
   readonly recheckAt: Date | null;
@@ -33,7 +33,7 @@ export type DomainOccurrence =
 /** How the DNS has proven that the name is another project's. */
 type Claimed = Pick<Extract<DomainEvent, { type: 'domain.claimed_elsewhere' }>, 'proof' | 'found'>;
 
-/** What comes of an occurrence. Pure and total; test/core/decide.test.ts is its table. */
+/** Decides what an occurrence does to a domain; `refused` where it does not fit. Pure, total (test/core/decide.test.ts). */
 export function decide(domain: DecidedDomain, occurrence: DomainOccurrence, rules: Rules): Change {
   switch (occurrence.kind) {
     case 'checked': {
@@ -73,6 +73,7 @@ function stored(
   if (step.kind === 'refused') return unchanged(domain);
   const { escalateAt, ...served } = servedTimes(certificate, rules.now);
   const renewed = { ...unchanged(domain), kind: step.kind, to: step.to, escalateAt, served };
+  // It was served before: the DNS decides over its state and its next check, not the certificate.
   if (step.kind === 'stayed') return { ...renewed, closes: 'certificate_issued' };
   const findings = domain.findings.filter(({ code }) => severities[code] === 'warns');
   const { expiresAt } = certificate;
@@ -123,6 +124,7 @@ function ended({ state, findings }: DecidedDomain): Change {
   return { ...nothingBut({ kind: 'moved', to: state }), findings, epoch: 'next' };
 }
 
+/** Everything as it was; refused, unless the caller says otherwise. */
 function unchanged({ state, findings, nextCheckAt, recheckAt, escalateAt }: DecidedDomain): Change {
   const times = { nextCheckAt, recheckAt, escalateAt };
   return { ...nothingBut({ kind: 'refused', to: state }), findings, ...times };

@@ -1,6 +1,6 @@
 /**
- * Everything that is told about a domain, each with its evidence. Written in the transaction that makes it so
- * (src/db/events.ts), shown in the timeline, streamed and sent to webhooks; docs/lifecycle.md lists the same ones.
+ * Every event of a domain, each with its evidence. Written in the transaction that makes it so (src/db/events.ts), shown in
+ * the timeline, streamed and sent to webhooks; docs/lifecycle.md lists the same ones.
  */
 import type { Finding } from '../diagnosis/findings.ts';
 import type { DnsRecord } from '../names/instructions.ts';
@@ -10,6 +10,7 @@ import type { TransitionEvent } from './lifecycle.ts';
 
 type Findings = { readonly findings: readonly Finding[] };
 
+/** What happened, with its evidence. The store adds the domain, the time and the number. */
 export type DomainEvent =
   | { readonly type: 'domain.reverify_requested' }
   /** `record`: the one to create, as far as is known before the first check. */
@@ -60,7 +61,7 @@ export type DomainEvent =
       readonly reason: EscalationEnd;
     };
 
-/** Why a case was closed. */
+/** Every reason why an escalation can be closed. */
 export const escalationEnds = [
   'certificate_issued',
   'cause_changed',
@@ -69,19 +70,23 @@ export const escalationEnds = [
   'claimed_elsewhere',
   'closed_by_operator',
 ] as const;
+/** One of `escalationEnds`. */
 export type EscalationEnd = (typeof escalationEnds)[number];
 
+/** An event's type, as it is stored, streamed and sent to webhooks. */
 export type EventType = DomainEvent['type'];
 
 /** A transition that a check, or the end of a certificate seen at that check, has brought about. */
 export type CheckTransition = {
   readonly type: TransitionEvent;
+  /** `certificate`: it has expired. */
   readonly because: 'check' | 'certificate';
   readonly findings: readonly Finding[];
+  /** Read for `certificate.ended` alone. */
   readonly certificateEndsAt: Date;
 };
 
-/** Its event. */
+/** Returns the event of a transition. Throws for `domain.live` and `domain.claimed_elsewhere`: no check yields them. */
 export function eventOfCheck(transition: CheckTransition): DomainEvent {
   const { type, because, findings } = transition;
   switch (type) {
@@ -122,7 +127,7 @@ const titles: { readonly [T in EventType]: string } = {
   'escalation.closed': 'Escalation closed',
 };
 
-/** The type itself where a later version, that writes to the same database, tells more. */
+/** Returns a few words; the type itself where only a later version, with the same database, knows it. */
 export function eventTitle(type: string): string {
   const known: Readonly<Record<string, string>> = titles;
   return known[type] ?? type;

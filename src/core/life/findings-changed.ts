@@ -1,9 +1,11 @@
 /** What is new since the check before: findings compared by code and by the evidence that makes them another one. */
 import type { Finding, FindingCode } from '../diagnosis/findings.ts';
 
+/** What differs between two checks; at least one of the lists has an item. */
 export type FindingsChanged = {
   readonly type: 'domain.findings_changed';
   readonly appeared: readonly Finding[];
+  /** As the check before had them. One whose evidence changed is in both lists. */
   readonly cleared: readonly Finding[];
 };
 
@@ -34,7 +36,7 @@ const passingIn: { readonly [C in FindingCode]?: readonly string[] } = {
   caa_unknown: ['outcome', 'publishedAt', 'asked'],
 };
 
-/** What appeared and what is gone; an empty list where nothing changed. */
+/** Returns one event of what appeared and what is gone, in whatever order; an empty list where nothing changed. */
 export function findingsChanged(
   before: readonly Finding[],
   after: readonly Finding[],
@@ -46,13 +48,14 @@ export function findingsChanged(
     : [{ type: 'domain.findings_changed', appeared, cleared }];
 }
 
-/** Whether two looks found the very same, passing evidence included. */
+/** Whether two checks found the very same in the same order, passing evidence included. */
 export function areEqual(some: readonly Finding[], others: readonly Finding[]): boolean {
   return isSame(some, others, nothing);
 }
 
 const nothing: ReadonlySet<string> = new Set();
 
+/** Those of `some` that no finding of `others` equals, passing evidence aside. */
 function except(some: readonly Finding[], others: readonly Finding[]): Finding[] {
   return some.filter((finding) => {
     const passing = new Set([...passingEverywhere, ...(passingIn[finding.code] ?? [])]);

@@ -1,5 +1,5 @@
 /**
- * When to look again at a domain that is not right yet.
+ * When to check a domain again that is not right yet.
  * A wait is a share of the time already waited, so the delay it adds is never more than 5 % of the customer's own.
  */
 import { HOUR, MINUTE, SECOND } from '../time.ts';
@@ -7,6 +7,7 @@ import { HOUR, MINUTE, SECOND } from '../time.ts';
 /** DNS propagation takes "up to 48 hours (often a few minutes)" (interface document, part 8). */
 export const VERIFY_WINDOW_MS = 48 * HOUR;
 
+/** The waits of a pending domain. Shares are fractions (0 to 1) of the time since its window began. */
 export const ladder = {
   shareOfAge: 0.05,
   waitMsMin: 15 * SECOND,
@@ -15,6 +16,7 @@ export const ladder = {
   watchedWaitMs: 5 * SECOND,
   /** Where one of the zone's servers has the record already: most follow within minutes, some never. Our choice. */
   onItsWayShare: 0.01,
+  /** A wait is longer or shorter by this share of itself at most. */
   jitterShare: 0.1,
 } as const;
 
@@ -24,7 +26,7 @@ export const recheckWaits = {
   liveMs: 50 * MINUTE,
   /** After a first miss; the second must come 10 minutes after it or later (lifecycle.ts). */
   missedMs: 10 * MINUTE,
-  /** Where that check could not tell: the miss is neither confirmed nor over. Our choice. */
+  /** Where that check was not conclusive: the miss is neither confirmed nor over. Our choice. */
   unsureMs: MINUTE,
   /** Where an address does not show its certificate: what was said of that is not to stand for an hour. Our choice. */
   notServedMs: 5 * MINUTE,
@@ -39,12 +41,15 @@ export const recheckWaits = {
 /** No wait is shorter than this, however short a laboratory makes the window. */
 const FLOOR_MS = 250;
 
-/** Why to look sooner than by the ladder: somebody is looking, or some of the zone's servers have the record. */
+/** Why to check sooner than by the ladder: somebody watches, or some of the zone's servers have the record. */
 export type Eagerness = false | 'watched' | 'on_its_way';
 
+/** What the wait of a pending domain depends on. */
 export type LadderInput = {
+  /** When its window began. */
   readonly pendingSince: Date;
   readonly now: Date;
+  /** How long its window is: `VERIFY_WINDOW_MS` but in laboratories. */
   readonly windowMs: number;
   readonly eager: Eagerness;
   /** 0 to 1, drawn by the caller; spreads domains that were added together. */

@@ -10,6 +10,7 @@
 
 import { scaleOf } from './ladder.ts';
 
+/** What a domain is. `missedAt`: when a check found it wrong for the first time since it was right; null: none has. */
 export type DomainState =
   | { readonly status: 'pending'; readonly pendingSince: Date }
   | { readonly status: 'verified'; readonly verifiedAt: Date }
@@ -17,9 +18,10 @@ export type DomainState =
   | { readonly status: 'drifted'; readonly driftedAt: Date }
   | { readonly status: 'failed'; readonly failedAt: Date };
 
+/** A state's name, as it is stored and as the API spells it. */
 export type DomainStatus = DomainState['status'];
 
-/** A verdict about the DNS. `unknown` moves nothing but the clock. */
+/** What a check says of the DNS. `unknown` moves nothing but the clock. */
 export type Verdict = 'right' | 'wrong' | 'unknown';
 
 /** What can happen to a domain. */
@@ -30,7 +32,7 @@ export type Occurrence =
   | { readonly kind: 'verify_requested' }
   | { readonly kind: 'claimed_elsewhere' };
 
-/** The event a transition tells the outside world. */
+/** The event that a transition records. */
 export type TransitionEvent =
   | 'domain.verified'
   | 'domain.live'
@@ -42,9 +44,10 @@ export type TransitionEvent =
   | 'domain.claimed_elsewhere'
   | 'certificate.ended';
 
+/** What an occurrence does to a state. Only `moved` records an event, perhaps in the same state. */
 export type Transition =
   | { readonly kind: 'moved'; readonly to: DomainState; readonly event: TransitionEvent }
-  /** Nothing to tell; `to` may carry a note for next time (a first miss). */
+  /** No event; `to` differs from before by `missedAt` at most. */
   | { readonly kind: 'stayed'; readonly to: DomainState }
   /** The occurrence came too late or does not fit the state: a no-op, never an error. */
   | { readonly kind: 'refused' };
@@ -52,6 +55,7 @@ export type Transition =
 /** Two conclusive misses at least this far apart make a live domain `drifted`; a laboratory's window shortens it. */
 export const DRIFT_CONFIRM_MS = 10 * 60 * 1_000;
 
+/** `windowMs`: how long a pending domain has (VERIFY_WINDOW). */
 export type Rules = { readonly now: Date; readonly windowMs: number };
 
 /** What comes of an occurrence in a state. Pure and total; test/core/lifecycle.test.ts is its table. */
@@ -80,7 +84,7 @@ function fromPending(
   switch (occurrence.kind) {
     case 'checked':
       if (occurrence.verdict === 'right') return verified(now);
-      // The clock ends the window, whatever the last check could tell.
+      // The clock ends the window, whatever the last check found.
       return now.getTime() >= state.pendingSince.getTime() + windowMs
         ? failed(now)
         : { kind: 'stayed', to: state };
@@ -159,6 +163,7 @@ function fromFailed(state: In<'failed'>, occurrence: Occurrence, { now }: Rules)
   }
 }
 
+/** One miss is noted, and only a second one far enough behind it counts: a single check may meet a passing failure. */
 function afterCheckOfLive(
   state: In<'live'>,
   verdict: Verdict,

@@ -1,31 +1,39 @@
 /**
  * Where a domain stands, what happens next and when: the one line that the API, the pages and the command line all say.
- * Judged by what is stored; docs/lifecycle.md has the states themselves.
+ * Decided from what is stored; docs/lifecycle.md has the states themselves.
  */
 import { type Actor, explain, type Finding, severities } from '../diagnosis/findings.ts';
 import type { DomainStatus } from './lifecycle.ts';
 
+/** A domain's status in words. */
 export type Summary = {
   /** Status: a sentence or two. */
   readonly now: string;
   /** What happens next by itself: a whole sentence where `nextAt` is null, else one that the time completes. */
   readonly next: string;
+  /** When `next` happens; null: it is under way, or not planned. */
   readonly nextAt: Date | null;
   /** Who has to act; null: nobody has to. */
   readonly actor: Actor | null;
 };
 
+/** Everything that the words depend on. */
 export type SummaryInput = {
   readonly status: DomainStatus;
   /** The headline first. */
   readonly findings: readonly Finding[];
+  /** Null: no check has run. */
   readonly lastCheckedAt: Date | null;
+  /** When its own job or a batch checks it next; null: nothing is planned. */
   readonly nextCheckAt: Date | null;
+  /** Null: not since it was last pending. */
   readonly verifiedAt: Date | null;
   /** The first of two checks that make a live domain drifted, where there was one. */
   readonly missedAt: Date | null;
   readonly certificate: {
+    /** Null: there is none. */
     readonly expiresAt: Date | null;
+    /** When an order is next worked on; null: none is planned. */
     readonly nextAttemptAt: Date | null;
     /** Whether the authority refused the newest order. */
     readonly isRefused: boolean;
@@ -33,7 +41,7 @@ export type SummaryInput = {
   readonly hasEscalation: boolean;
 };
 
-/** What holds now, what comes next. Pure and total: every state has its line. */
+/** Returns what holds now and what comes next. Pure and total: every state has its line. */
 export function summaryOf(input: SummaryInput, now: Date): Summary {
   return lines[input.status](input, now);
 }

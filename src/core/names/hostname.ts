@@ -6,6 +6,7 @@ import { splitAtZone, suffixOf, type ZonePlace } from './zone.ts';
 /** A host name that can be published: A-labels in lower case without a trailing dot, and its place in its zone. */
 export type Hostname = ZonePlace & { readonly ascii: string; readonly unicode: string };
 
+/** Why a host name cannot be added, as the API spells it. */
 export type HostnameRefusalCode =
   | 'invalid_hostname'
   | 'public_suffix'
@@ -23,8 +24,8 @@ const NAME_OCTETS_MAX = 253;
 const LABELS_MAX = 10;
 
 /**
- * Reads a host name as people type or paste it. Never throws, whatever the text.
- * The `ascii` of an accepted name is accepted again and stays the same.
+ * Reads a host name as people type or paste it. Never throws, whatever the text. The `ascii` of an accepted name is accepted
+ * again and stays the same. `platformDomain`, in any spelling, and every name below it is refused.
  */
 export function parseHostname(text: string, platformDomain: string): HostnameResult {
   const pasted = hostInPasted(text);
@@ -39,7 +40,7 @@ export function parseHostname(text: string, platformDomain: string): HostnameRes
   return name.ok ? placed(name.ascii, platformDomain) : refused('invalid_hostname', name.reason);
 }
 
-/** Judges a name whose labels are all sound by its size and its place in the DNS. */
+/** Decides on a name whose labels are all sound, by its size and its place in the DNS. */
 function placed(ascii: string, platformDomain: string): HostnameResult {
   const sizeReason = reasonAgainstShape(ascii);
   if (sizeReason !== undefined) return refused('invalid_hostname', sizeReason);

@@ -13,11 +13,12 @@ const rules = {
 
 const LABEL_OCTETS_MAX = 63;
 
+/** `ascii`: A-labels in lower case. `reason`: one sentence for the customer, with foreign text made printable. */
 export type AsciiName =
   | { readonly ok: true; readonly ascii: string }
   | { readonly ok: false; readonly reason: string };
 
-/** The name as lower-case A-labels, or one sentence about the first label that is wrong. */
+/** Returns lower-case A-labels of 63 octets at most, or a sentence about the first label that is wrong. Never throws. */
 export function toAsciiName(host: string): AsciiName {
   const typed = host.split(fullStops);
   const strange = typed.find((label) => !isNormalPunycode(label));
@@ -32,14 +33,14 @@ export function toAsciiName(host: string): AsciiName {
   return { ok: true, ascii };
 }
 
-/** The name as people read it. */
+/** Returns the name as people read it, for A-labels that `toAsciiName` has accepted. */
 export function toUnicodeName(ascii: string): string {
   return toUnicode(ascii, rules).domain;
 }
 
 const badPunycode = 'starts with “xn--” but is not Punycode in its normal form';
 
-/** The first that holds is said. Labels are compared in lower case. */
+/** What can be wrong with one label; the first that holds is said. Labels are compared in lower case. */
 const labelFaults: readonly {
   readonly holds: (label: string) => boolean;
   readonly words: string;
@@ -87,6 +88,7 @@ function sentence(label: string, words: string): string {
   return label === '' ? `A label ${words}.` : `The label “${printable(label, 40)}” ${words}.`;
 }
 
+/** `host`: not empty, without a trailing dot, and not checked otherwise. `reason`: one sentence for the customer. */
 export type PastedHost =
   | { readonly ok: true; readonly host: string }
   | { readonly ok: false; readonly reason: string };
@@ -101,15 +103,16 @@ const schemeBefore = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
 const portAfter = /^([^:]*):(\d{0,5})$/;
 
 /**
- * Takes away surrounding space, scheme, path, query, fragment, port and one trailing dot.
- * A port says nothing about the DNS, and customers' domains are served on 80 and 443 only: our choice to drop
- * it. A user name is refused, for an e-mail address is not a host name.
+ * Takes away surrounding space, scheme, path, query, fragment, port and one trailing dot. A port says nothing about the DNS,
+ * and customers' domains are served on 80 and 443 only: our choice to drop it. A user name is refused, for an e-mail address
+ * is not a host name. Never throws.
  */
 export function hostInPasted(text: string): PastedHost {
   const [authority = ''] = text.trim().replace(schemeBefore, '').split(/[/?#]/, 1);
   if (authority.includes('@')) {
     return refused('This looks like an e-mail address or a user name; please give the host name.');
   }
+  // A host name has no colon: one is a port's, more are an IPv6 address.
   if (authority.startsWith('[') || authority.split(':').length > 2) {
     return refused('This looks like an IPv6 address; please give a host name.');
   }

@@ -2,18 +2,21 @@
 import type { Observation } from '../diagnosis/observation.ts';
 import { splitAtZone } from './zone.ts';
 
+/** A record as a customer enters it. */
 export type DnsRecord = {
   /** `ALIAS` at an apex, where no CNAME may stand (RFC 1034, 3.6.2); providers also call it ANAME or flattening. */
   readonly type: 'CNAME' | 'ALIAS';
   /** As providers' forms want it, relative to the zone: `docs`, or `@` for an apex. */
   readonly name: string;
+  /** The host name it points to, without a trailing dot. */
   readonly value: string;
+  /** Seconds. */
   readonly ttl: 3600;
 };
 
 /**
- * The record for an accepted host name (A-labels, lower case). The same arguments always ask for the same record.
- * `zone`: the zone that the host name is in, where the DNS has told; else its registrable domain.
+ * Returns the record for an accepted host name (A-labels, lower case). The same arguments always give the same record.
+ * `zone`: the zone that the host name is in, where the DNS has shown it; else its registrable domain.
  */
 export function recordFor({
   hostname,
@@ -29,8 +32,8 @@ export function recordFor({
 }
 
 /**
- * The zone delegated below the registrable domain that a host name is in, which its record goes into; undefined where
- * there is none, or nobody has told.
+ * Returns the zone delegated below the registrable domain that a host name is in, which its record goes into; undefined
+ * where there is none, or no delegation was seen.
  */
 export function zoneBelow({ hostname, delegation }: Seen): string | undefined {
   if (delegation?.kind !== 'delegated') return undefined;

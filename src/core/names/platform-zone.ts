@@ -7,6 +7,7 @@ import ipaddr from 'ipaddr.js';
 import { type CaaParameter, presentationOf, recordToAdd } from '../diagnosis/caa/caa-value.ts';
 import { reservedRange } from './reserved-addresses.ts';
 
+/** What the records are made from. */
 export type PlatformZoneSettings = {
   /** Lower case, no trailing dot. */
   readonly platformDomain: string;
@@ -17,25 +18,30 @@ export type PlatformZoneSettings = {
   /** Those of the one that stands in for it; none where there is none. */
   readonly fallbackIssuerDomains: readonly string[];
   readonly ttlSeconds: number;
-  /** A mail address to tell of requests that the set forbids (RFC 8659, 4.4). */
+  /** A mail address to which authorities report requests that the set forbids (RFC 8659, 4.4); null: none. */
   readonly contact: string | null;
   /** What the permission is narrowed to: `accounturi` and `validationmethods` (RFC 8657). */
   readonly parameters: readonly CaaParameter[];
 };
 
+/** One record, ready for a master file. */
 export type PlatformRecord = {
   /** Fully qualified, with its trailing dot. */
   readonly name: string;
+  /** Seconds. */
   readonly ttl: number;
   readonly type: 'A' | 'AAAA' | 'CAA';
   /** In presentation form. */
   readonly data: string;
 };
 
-/** A target has one label of 16 characters more (src/certificates/vault/derived-secrets.ts), and a name 253 in all (RFC 1035, 2.3.4). */
+/** A target has a label of 16 characters more (derived-secrets.ts), and a name 253 in all (RFC 1035, 2.3.4). */
 export const PLATFORM_DOMAIN_LENGTH_MAX = 253 - 17;
 
-/** All of one owner; the same settings make the same records in the same order, each address once. */
+/**
+ * Returns the records, all of one owner: addresses, IPv4 first, then the CAA set. The same settings make the same records in
+ * the same order, each address once. Throws where an address is none.
+ */
 export function platformZone(settings: PlatformZoneSettings): readonly PlatformRecord[] {
   const { platformDomain, ttlSeconds } = settings;
   const own = { name: `*.${platformDomain}.`, ttl: ttlSeconds };
@@ -85,7 +91,7 @@ export function inMasterFile(records: readonly PlatformRecord[]): string {
   return lines.join('');
 }
 
-/** What is right to the letter, and hardly what was meant: a sentence each. */
+/** Returns a sentence about each setting that is valid, and hardly what was meant; empty where there is none. */
 export function doubtsAbout({ addresses }: PlatformZoneSettings): readonly string[] {
   const reserved = addresses.flatMap((address) => {
     const range = reservedRange(address);

@@ -18,7 +18,7 @@ export function withoutDisorder(text: string): string {
   return text.replace(disorder, escaped);
 }
 
-/** The text with unprintable characters as `\u{…}`, cut to `lengthMax` characters with an ellipsis. */
+/** The text, cut to `lengthMax` characters and an ellipsis; unprintable ones are then escaped as `\u{…}`. */
 export function printable(text: string, lengthMax: number): string {
   // A character takes at most two code units, so the cut below cannot reach past this one.
   const characters = [...text.slice(0, 2 * lengthMax + 2)];
@@ -26,7 +26,7 @@ export function printable(text: string, lengthMax: number): string {
   return characters.length > lengthMax ? `${kept}…` : kept;
 }
 
-/** The first `countMax` items, then how many more there are. */
+/** Joins the first `countMax` items, then says how many more there are: `a, b and 3 more`. */
 export function shortList(items: readonly string[], countMax: number, separator = ', '): string {
   const shown = items.slice(0, countMax).join(separator);
   const left = items.length - countMax;

@@ -1,6 +1,6 @@
 /**
- * The TXT record that proves whose an apex is, where another project has it, too: addresses are the same for all.
- * What is asked for and what is looked for both come from here.
+ * The TXT record that proves whose an apex is, where another project has it, too: addresses are the same for all. What the
+ * customer is asked for and what the check asks for both come from here.
  */
 import { type Answer, isConclusive, recordsOf } from '../diagnosis/observation.ts';
 import { printable } from './printable.ts';
@@ -15,12 +15,12 @@ export type ProofRecord = {
 };
 
 /**
- * What became of asking for it. `both`: the other project's own record is there, too, so nobody moves, and two projects
- * never take the name from each other at every check. `partial`: not every server that answers has it.
+ * What a check of the record found. `both`: the other project's own is there, too, so nobody moves, and two projects never
+ * take the name from each other at every check. `partial`: not every server that answers has it.
  */
 export type ProofSeen = 'proven' | 'missing' | 'both' | 'partial' | 'unknown';
 
-/** The record that a claimant is asked for, how far it is, and what stands there instead. */
+/** The record that a claimant is asked for, how far it is, and what stands there: at most 5 values, sorted and cut. */
 export type Proof = {
   readonly record: ProofRecord;
   readonly seen: ProofSeen;
@@ -52,8 +52,8 @@ export function proofRecordFor({
 }
 
 /**
- * Judges what each server showed at the record's name; none that could tell: unknown, and nothing moves. A value counts
- * with the quotes and blanks that providers' forms keep.
+ * Decides from what each server showed at the record's name; without a conclusive answer it is unknown, and nothing moves. A
+ * value counts with the quotes and blanks that providers' forms keep.
  */
 export function checkProof(
   answers: readonly Answer<string>[],

@@ -2,10 +2,12 @@
 
 /** `domains` of the interface document, part 1. Host names are A-labels in lower case. */
 export type DomainSettings = {
+  /** Null: none is chosen. */
   readonly primary: string | null;
   readonly redirects: readonly Redirect[];
 };
 
+/** Visitors of `from` are sent to `to`, path and query kept. `status`: one of `redirectStatuses`. */
 export type Redirect = { readonly from: string; readonly to: string; readonly status: number };
 
 /** The statuses that send a visitor on (RFC 9110, 15.4); 303 is an answer to a form, and 300, 304 are no redirects. */
@@ -14,6 +16,7 @@ export const redirectStatuses: readonly number[] = [301, 302, 307, 308];
 /** Our choice: more than anybody has old names of one site. */
 export const REDIRECTS_MAX = 100;
 
+/** Why settings do not fit a project, as the API spells it, in the order in which the rules are applied. */
 export type SettingsRefusalCode =
   | 'too_many_redirects'
   | 'redirect_status'
@@ -28,8 +31,8 @@ export type SettingsRefusalCode =
 export type SettingsRefusal = { readonly code: SettingsRefusalCode; readonly reason: string };
 
 /**
- * Why settings do not fit a project with these domains; null where they do. What is accepted sends every visitor on once
- * at most, to a domain of the same project. Of several refusals the first in the order of the codes above is given.
+ * Returns why settings do not fit a project with these domains; null where they do. What is accepted sends every visitor on
+ * once at most, to a domain of the same project. Of several refusals the first in the order of the codes above is given.
  */
 export function checkSettings(
   settings: DomainSettings,
@@ -44,6 +47,7 @@ export function checkSettings(
 
 type Rule = (settings: DomainSettings, hostnames: ReadonlySet<string>) => SettingsRefusal | null;
 
+/** Later rules rely on earlier ones: a path is followed only where each name redirects once, and none to itself. */
 const rules: readonly Rule[] = [
   ({ redirects }) =>
     redirects.length <= REDIRECTS_MAX
@@ -140,7 +144,7 @@ export function usesOf({ primary, redirects }: DomainSettings, hostname: string)
   };
 }
 
-/** Whether anything would be orphaned. */
+/** Whether settings would be left pointing at nothing. */
 export function isInUse({ primary, redirects }: SettingsUse): boolean {
   return primary || redirects.length > 0;
 }

@@ -34,7 +34,7 @@ export function reservedRange(address: string): string | null {
   const range = parsed.range();
   if (range === 'reserved') return betterName(parsed);
   if (range !== 'unicast') return range;
-  // ipaddr.js takes all it has not heard of for unicast: ::a00:1 (RFC 4291, 2.5.5.1), 100:0:0:1:: (RFC 9780), 4000::
+  // ipaddr.js takes all it does not know for unicast: ::a00:1 (RFC 4291, 2.5.5.1), 100:0:0:1:: (RFC 9780), 4000::
   return parsed instanceof ipaddr.IPv6 && !parsed.match(globalUnicast) ? 'reserved' : null;
 }
 

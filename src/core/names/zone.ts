@@ -19,6 +19,7 @@ const specialUse: ReadonlyMap<string, string> = new Map([
   ['arpa', 'RFC 3172'],
 ]);
 
+/** Where a name stands in the zone of its registrable domain. */
 export type ZonePlace = {
   /** The registrable domain, by the ICANN section of the Public Suffix List. */
   readonly zone: string;
@@ -27,6 +28,7 @@ export type ZonePlace = {
   readonly apex: boolean;
 };
 
+/** Only a `registrable` name can be added. `source`: the document that takes the name out of the public DNS. */
 export type Suffix =
   | { readonly kind: 'registrable' }
   | { readonly kind: 'public_suffix' }
@@ -38,7 +40,7 @@ export function isLaboratoryTld(tld: string): boolean {
   return laboratoryTlds.has(tld);
 }
 
-/** What the suffix of a lower-case A-label name makes of it. */
+/** Classifies a name (A-labels, lower case) by its suffix. Never throws. */
 export function suffixOf(ascii: string): Suffix {
   const tld = ascii.slice(ascii.lastIndexOf('.') + 1);
   const source = specialUse.get(tld);

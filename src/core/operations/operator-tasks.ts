@@ -1,7 +1,7 @@
 /** Whether anything is wrong with the installation, and what an operator does about it: the gravest first. */
 import { shortList } from '../names/printable.ts';
 
-/** What the overview is judged by. Times in seconds, at the moment of the reading. */
+/** What the tasks are decided from. Times in seconds, at the moment of the reading. */
 export type Vitals = {
   /** Since a worker took the reconciler's last turn; null where there has never been one. */
   readonly turnAgeSeconds: number | null;
@@ -13,9 +13,9 @@ export type Vitals = {
   readonly jobsSetAside: number;
   /** Served domains by what is left of their certificate; `day` and `week` without those before them. */
   readonly certificates: { readonly ended: number; readonly day: number; readonly week: number };
-  /** Operators of name servers, with how many domains nobody could tell about. */
+  /** Operators of name servers, with how many domains could not be checked because of them. */
   readonly dnsOperators: readonly { readonly operator: string; readonly domains: number }[];
-  /** Domains that nobody could tell about because our own resolvers did not lead to their name servers. */
+  /** Domains that could not be checked because our own resolvers did not lead to their name servers. */
   readonly ofOurResolvers: number;
   /** Domains, whatever their status. */
   readonly attached: number;
@@ -23,6 +23,7 @@ export type Vitals = {
   readonly queuesPaused: readonly string[];
 };
 
+/** What is wrong, as the API spells it. */
 export type OperatorTaskCode =
   | 'no_worker'
   | 'queue_paused'
@@ -38,6 +39,7 @@ export type OperatorTaskCode =
 /** `act`: customers are affected, or will be within a day. `watch`: it may pass by itself. */
 export type Urgency = 'act' | 'watch';
 
+/** One thing that is wrong with the installation, in words for its operator. */
 export type OperatorTask = {
   readonly code: OperatorTaskCode;
   readonly urgency: Urgency;
@@ -59,7 +61,7 @@ const limits = {
   ofOurResolvers: { atLeast: 5, share: 0.1, inAnyCase: 1_000 },
 } as const;
 
-/** In the order in which they are to be put right. Empty: nothing is known to be wrong. */
+/** Returns what is wrong, in the order in which it is to be put right. Empty: nothing is known to be wrong. */
 export function operatorTasksOf(vitals: Vitals): readonly OperatorTask[] {
   return rules.flatMap((rule) => rule(vitals) ?? []);
 }
@@ -115,6 +117,7 @@ function paused({ queuesPaused }: Vitals): OperatorTask | null {
   };
 }
 
+/** Where many domains are concerned, or half of all: a small installation never has five. */
 function resolversSilent({ ofOurResolvers: domains, attached }: Vitals): OperatorTask | null {
   const { atLeast, share, inAnyCase } = limits.ofOurResolvers;
   const isMany = domains >= atLeast && domains >= Math.min(attached * share, inAnyCase);
@@ -129,6 +132,7 @@ function resolversSilent({ ofOurResolvers: domains, attached }: Vitals): Operato
   };
 }
 
+/** Names the queue that is latest with its delay, and the others without. */
 function overdue({ overdueSeconds }: Vitals): OperatorTask | null {
   const late = Object.entries(overdueSeconds)
     .filter(([, seconds]) => seconds > limits.overdueSeconds)
@@ -208,7 +212,7 @@ function count(number: number, one: string, many: string): string {
   return `${number} ${number === 1 ? one : many}`;
 }
 
-/** `12 minutes`; rounded down. */
+/** A duration in the largest unit of which it has two or more, rounded down: `12 minutes`, `119 seconds`. */
 export function inWords(seconds: number): string {
   const units = [
     [86_400, 'day'],

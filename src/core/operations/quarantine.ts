@@ -1,6 +1,7 @@
 /** When a job of ours that goes wrong runs again, and when it is set aside so that it harms no others. */
 import { HOUR, MINUTE, SECOND } from '../time.ts';
 
+/** From when a job that goes wrong runs alone, and from when it is set aside. */
 export const quarantine = {
   /** Faults in a row; with the waits between them about a quarter of an hour. Our choice. */
   faultsMax: 10,
@@ -9,8 +10,8 @@ export const quarantine = {
   /** Deaths of its worker in a row while it ran alone. Our choice. */
   deathsAloneMax: 3,
   /**
-   * A sweep that has taken a domain so often without a save works on it alone, since of all that were taken with it only one is
-   * at fault, and notes it. Our choice.
+   * A sweep that has taken a domain so often without a save works on it alone, since of all that were taken with it only one
+   * is at fault, and notes it. Our choice.
    */
   takesSuspicious: 3,
   /** How long it is set aside the first time, the second, and every time after that. */
@@ -24,6 +25,7 @@ const outageWait = { firstMs: SECOND, maxMs: 30 * SECOND } as const;
 const FLOOR_MS = 250;
 const REASON_MAX = 300;
 
+/** What has gone wrong with a job so far. */
 export type Misfortune = {
   /** In a row, outages not counted. */
   readonly faults: number;
@@ -33,7 +35,7 @@ export type Misfortune = {
   readonly probation: boolean;
 };
 
-/** Whether a job has gone wrong so often that it is set aside. On probation the first time is too often. */
+/** Whether a job is set aside now: after 10 faults or 3 deaths alone, on probation after the first of either. */
 export function isPoison({ faults, deathsAlone, probation }: Misfortune): boolean {
   return (
     faults >= (probation ? 1 : quarantine.faultsMax) ||
@@ -46,25 +48,22 @@ export function isSuspect(deaths: number, probation: boolean): boolean {
   return probation || deaths >= quarantine.deathsSuspicious;
 }
 
-/** The wait after so many faults in a row; `scale` is a laboratory's (ladder.ts). */
+/** Returns the wait in ms after so many faults in a row: 1 s, doubled each time, 5 min at most. `scale`: as in ladder.ts. */
 export function faultWaitMs(faults: number, scale: number): number {
   return doubled(faultWait, faults, scale);
 }
 
-/** The wait after so many attempts in a row that met an outage. */
+/** Returns the wait in ms after so many attempts in a row met an outage: 1 s, doubled each time, 30 s at most. */
 export function outageWaitMs(outages: number, scale: number): number {
   return doubled(outageWait, outages, scale);
 }
 
-/** How long jobs are set aside: the first time, the second, and so on; the last of them for ever after. */
+/** Returns how long, in ms, a job is set aside the first time, the second, and so on; the last holds ever after. */
 export function quarantineWaitsMs(scale: number): readonly number[] {
   return quarantine.waitsMs.map((ms) => Math.round(Math.max(FLOOR_MS, ms * scale)));
 }
 
-/**
- * How long a sweep leases a domain that it takes: the first time, the second, and so on without a save between; the last of
- * them for ever after. `usualMs`: what measuring it takes at most.
- */
+/** How long, in ms, a sweep leases a domain that it takes the first time, the second, and so on without a save between. */
 export function sweepLeasesMs(usualMs: number, scale: number): readonly number[] {
   const usual = Array.from({ length: quarantine.takesSuspicious }, () => usualMs);
   return [...usual, ...quarantineWaitsMs(scale).map((ms) => Math.max(usualMs, ms))];

@@ -3,30 +3,32 @@
  * clock that never goes back.
  */
 
-/** How well the process hears of changes. */
+/** Since when, and up to when, the process is notified of every change. */
 export type Subscription = {
-  /** When the listening began; null: nobody tells. */
+  /** When the listening began; null: the process does not listen. */
   readonly since: number | null;
-  /** What was committed from `since` until then has all been heard. It stays where it is when the listening ends. */
+  /** Every change committed from `since` until then has been notified. It stays where it is when the listening ends. */
   readonly completeUntil: number;
-  /** The listening before this one, of which something has been heard. */
+  /** The last listening before this one of which `completeUntil` is known. */
   readonly earlier?: { readonly since: number; readonly completeUntil: number };
 };
 
-/** No change is told. */
+/** No change is notified. */
 export const unsubscribed: Subscription = { since: null, completeUntil: Number.NEGATIVE_INFINITY };
 
+/** What is known of an answer that the database once gave. */
 export type Remembered = {
-  /** When the question was asked that it is the answer to. */
+  /** When the database was asked for it. */
   readonly readAt: number;
-  /** A change of it was heard since. */
+  /** A change of it was notified since. */
   readonly isOutdated: boolean;
 };
 
+/** How long an answer counts, in milliseconds. */
 export type MemoryTimes = {
   /** How long it counts after the last moment at which it is known to have been right. */
   readonly freshMs: number;
-  /** How long it counts at most, however well changes are heard: a certificate ends by itself. */
+  /** How long it counts at most, however complete the notifications are: a certificate expires without one. */
   readonly rereadMs: number;
   /** How long it may stand in for a look-up that fails while the database is there: one that is busy goes on changing. */
   readonly busyMs: number;
@@ -34,6 +36,7 @@ export type MemoryTimes = {
   readonly awayMs: number;
 };
 
+/** The times of every edge process; its limits may set another `freshMs` (src/edge/routes/route-memories.ts). */
 export const memoryTimes: MemoryTimes = {
   // Together with edgeLimits.routePatienceMs less than the 5 s that a removal may take where its notification is lost.
   freshMs: 3_000,
@@ -51,7 +54,10 @@ export const memoryTimes: MemoryTimes = {
  */
 export type MemoryVerdict = 'use' | 'ask' | 'last_resort' | 'forget';
 
-/** What is heard of once the listening begins anew. What was right until it broke off was right until then. */
+/**
+ * Returns the subscription of a listening that begins again at `now`. Nothing counts as complete yet; what was complete when
+ * the one before broke off becomes `earlier`.
+ */
 export function resubscribe(
   { since, completeUntil, earlier }: Subscription,
   now: number,
@@ -61,7 +67,7 @@ export function resubscribe(
   return { ...unsubscribed, since: now, ...(subscription && { earlier: subscription }) };
 }
 
-/** What to do with something remembered. */
+/** Decides what to do with something remembered, by how long ago it is last known to have been right. Pure. */
 export function classifyMemory(
   { readAt, isOutdated }: Remembered,
   subscription: Subscription,
@@ -76,7 +82,7 @@ export function classifyMemory(
   return isOutdated || now - readAt >= rereadMs || now - knownUntil >= freshMs ? 'ask' : 'use';
 }
 
-/** Read before a listening began, it may have changed in between, and nobody told. */
+/** Read before a listening began, it may have changed in between without a notification. */
 function rightUntil(
   readAt: number,
   subscription: Pick<Subscription, 'since' | 'completeUntil'> | undefined,

@@ -4,8 +4,9 @@ import { scaleOf, spreadOf } from '../life/ladder.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
 
 /**
- * The wait after each attempt but the last. The schedule of the Standard Webhooks specification ("Deliverability and
- * reliability") as far as 10 hours, and 10 once more: 8 attempts over 27.6 h, a night's outage and the morning after it.
+ * The wait after each attempt but the last, in milliseconds. The schedule of the Standard Webhooks specification
+ * ("Deliverability and reliability") as far as 10 hours, and 10 once more: 8 attempts over 27.6 h, a night's outage and the
+ * morning after it.
  */
 export const attemptWaitsMs = [
   5 * SECOND,
@@ -16,6 +17,7 @@ export const attemptWaitsMs = [
   10 * HOUR,
   10 * HOUR,
 ] as const;
+/** Attempts of one delivery in all, the first included. */
 export const ATTEMPTS_MAX = attemptWaitsMs.length + 1;
 
 /** Our choice: a receiver that asks for longer is asked again after a day. */
@@ -28,7 +30,10 @@ export const OLD_SECRET_MS = DAY;
 /** A webhook none of whose deliveries has arrived for so long is switched off. */
 export const FAILING_MS = 5 * DAY;
 
-/** Why an attempt did not deliver; nothing else of what the receiver said is kept. */
+/**
+ * Why an attempt did not deliver; nothing else of what the receiver said is kept. `name_not_resolved`: the host name has no
+ * address; `name_not_told`: nobody could say. `address_refused`, `url_refused`: we do not go there (src/net/destination.ts).
+ */
 export type AttemptProblem =
   | 'not_accepted'
   | 'redirected'
@@ -43,6 +48,7 @@ export type AttemptProblem =
 
 /** Why a delivery ended without another attempt: what became of its webhook, or another took its place. */
 export type EndProblem = 'webhook_deleted' | 'webhook_disabled' | 'replayed';
+/** Why a delivery has not arrived, so far or for good. */
 export type DeliveryProblem = AttemptProblem | EndProblem;
 
 /** Why a webhook is switched off: somebody asked, its receiver said 410, or nothing arrived for days. */
@@ -57,13 +63,14 @@ export type Answer =
       readonly problem: Exclude<AttemptProblem, 'not_accepted' | 'redirected' | 'gone'>;
     };
 
-/** What becomes of the delivery. `httpStatus` is null where no answer came. */
+/** What becomes of the delivery. `httpStatus`: null without an answer. `disables`: its webhook is switched off, too. */
 export type Verdict =
   | { readonly kind: 'delivered'; readonly httpStatus: number }
   | (Missed & { readonly kind: 'again'; readonly at: Date })
   | (Missed & { readonly kind: 'failed'; readonly disables: 'gone' | 'failing' | null });
 type Missed = { readonly httpStatus: number | null; readonly problem: AttemptProblem };
 
+/** One attempt, and what its consequences depend on. */
 export type AttemptMade = {
   readonly answer: Answer;
   /** Attempts before this one. */
@@ -71,12 +78,17 @@ export type AttemptMade = {
   /** The first attempt that failed since one arrived, or since the webhook is on; null where none has. */
   readonly failingSince: Date | null;
   readonly now: Date;
+  /** VERIFY_WINDOW; a laboratory's short one shortens the waits. */
   readonly windowMs: number;
   /** 0 to 1, drawn by the caller. */
   readonly jitter: number;
 };
 
-/** Judges one attempt. A window shorter than 48 h (a laboratory's) shortens every wait of the ladder by the same factor. */
+/**
+ * Decides what comes of one attempt. Delivered is any 2xx; a 410 ends the delivery and switches the webhook off; anything
+ * else is tried again until `ATTEMPTS_MAX`. A window shorter than 48 h (a laboratory's) shortens every wait of the ladder by
+ * the same factor.
+ */
 export function decideAttempt(made: AttemptMade): Verdict {
   const { answer, attempts, now } = made;
   if (answer.kind === 'answered' && isSuccess(answer.status)) {
@@ -104,6 +116,7 @@ function missedBy(answer: Answer): Missed {
   return { httpStatus: status, problem: redirected ? 'redirected' : 'not_accepted' };
 }
 
+/** Called once no attempt is left, so a delivery that may still arrive never switches its webhook off. */
 function givesUp({ failingSince, now }: AttemptMade): 'failing' | null {
   if (failingSince === null) return null;
   return now.getTime() - failingSince.getTime() >= FAILING_MS ? 'failing' : null;

@@ -1,5 +1,6 @@
 /** Times as people say them. The server writes the first ones, the script those after. */
 
+/** Each unit, the distance in ms below which it is used, and its length in ms. */
 const units = [
   ['s', 60_000, 1_000],
   ['min', 3_600_000, 60_000],
@@ -7,12 +8,13 @@ const units = [
   ['days', Number.POSITIVE_INFINITY, 86_400_000],
 ] as const;
 
-/** Our choice: a page that came late, or two clocks, let what has happened seem to be this much ahead, at most. */
+/** Our choice: a page that came late, or two clocks, let what has happened seem to be less than this ahead. */
 const LATE_MS = 5_000;
 
 /**
- * `3 s ago`, `in 12 min`; `timeMs` and `nowMs` since the epoch. `isToCome`: it has not happened, so that once its time has
- * come it is `any moment now`.
+ * `3 s ago`, `in 12 min`, rounded down; `timeMs` and `nowMs` in ms since 1970. `isToCome`: it has not happened, so
+ * that once its time has come it is `any moment now`. Below a second: `just now`, or `in a moment`. From two days on
+ * it counts days.
  */
 export function ago(timeMs: number, nowMs: number, isToCome: boolean): string {
   if (isToCome && timeMs <= nowMs) return 'any moment now';
@@ -34,7 +36,7 @@ const format = new Intl.DateTimeFormat('en-GB', {
   second: '2-digit',
 });
 
-/** `20 Nov 2026, 12:00:16 UTC`; `at`: RFC 3339. */
+/** `20 Nov 2026, 12:00:16 UTC`; `at`: RFC 3339. The same on the server and in every browser, whatever its language. */
 export function exactly(at: string): string {
   const parts = new Map(format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]));
   const [day, month, year] = [parts.get('day'), parts.get('month'), parts.get('year')];

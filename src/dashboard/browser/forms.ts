@@ -4,6 +4,7 @@ const COPIED_MS = 2_000;
 /** Our choice: what pauses a third of a second has typed a name, or is thinking. */
 const PAUSE_MS = 300;
 
+/** Copies what the button stands for, and says so for two seconds. */
 async function copy(button: HTMLButtonElement): Promise<void> {
   const text = button.dataset['copy'] ?? '';
   try {
@@ -52,10 +53,12 @@ addEventListener('pageshow', () => {
 let waiting = 0;
 let asked = new AbortController();
 
+/** Asks how the text is read, and shows the answer below the field. Only the newest question is answered. */
 async function read(text: string): Promise<void> {
   const place = document.getElementById('reading');
   const path = place?.dataset['reading'];
   if (place === null || path === undefined) return;
+  // An older answer that came later would be about another text.
   asked.abort();
   asked = new AbortController();
   if (text.trim() === '') return place.replaceChildren();
@@ -78,6 +81,10 @@ document.addEventListener('input', ({ target: field }) => {
 
 const place = document.getElementById('spoken');
 
+/**
+ * Says a text to who listens to the page (`role="status"`), and shows it to nobody. The same text twice is said
+ * twice.
+ */
 export function say(text: string): void {
   if (place === null) return;
   // The same words twice are news, too.

@@ -1,13 +1,17 @@
-/** The stream of events that a page listens to, kept open for as long as somebody may be looking. */
+/** The stream of events that a page listens to, kept open for as long as somebody may see the page. */
 import { refresh } from './refresh.ts';
 import { join, type StreamMessage } from './shared.ts';
 import { move } from './times.ts';
 
-/** Our choice: who looks at another window for a moment misses nothing, and who stays there leaves the connection to it. */
+/**
+ * How long a hidden window stays connected. Our choice: who changes to another window for a moment misses nothing,
+ * and who stays there leaves the connection to it.
+ */
 const HIDDEN_MS = 10_000;
 
 const words = { live: 'Watching', away: 'Reconnecting', slow: 'Refreshing every 10 s' } as const;
 
+/** Says beside the heading whether the page moves by itself. */
 function show(state: keyof typeof words): void {
   const place = document.getElementById('liveness');
   if (place === null) return;
@@ -16,6 +20,10 @@ function show(state: keyof typeof words): void {
   if (text !== null) text.textContent = words[state];
 }
 
+/**
+ * One check, as the API's stream reports it. `changed`: the name servers showed something else than at the one
+ * before.
+ */
 type Checked = {
   readonly attempts: number;
   readonly lastCheckedAt: string | null;
@@ -23,7 +31,10 @@ type Checked = {
   readonly changed: boolean;
 };
 
-/** A check that found nothing new moves the times; any other shows the page anew. */
+/**
+ * A check that found nothing new moves the times; any other shows the page again. `isFirst`: the stream begins with
+ * the last check, which the page may be older than.
+ */
 function checked({ attempts, lastCheckedAt, nextCheckAt, changed }: Checked, isFirst: boolean) {
   const count = document.querySelector<HTMLElement>('[data-attempts]');
   if (count === null) return;
@@ -39,8 +50,8 @@ function checked({ attempts, lastCheckedAt, nextCheckAt, changed }: Checked, isF
 }
 
 /**
- * Listens at a path of ours; every one of `types` shows the page anew. A window that nobody sees asks for nothing, and
- * catches up once it is looked at.
+ * Listens at a path of ours, for as long as the window is open; each of `types` shows the page again. A window that
+ * nobody sees asks for nothing after 10 s, and catches up once it is seen. Call it once.
  */
 export function listen(path: string, types: readonly string[]): void {
   const shown = new Set([...types, 'stream.reset']);

@@ -10,12 +10,14 @@ function aheadIn(element: HTMLElement | null): number {
   return Number.isNaN(theirs) ? 0 : theirs - Date.now();
 }
 
-/** Goes by the clock of a newer version of the page. */
+/**
+ * Goes by the clock of a newer version of the page: the server wrote its time into it. Without one, by the browser's.
+ */
 export function setClock(newer: Document): void {
   ahead = aheadIn(newer.getElementById('main'));
 }
 
-/** Writes every time anew that reads otherwise by now. */
+/** Writes every relative time that reads otherwise by now, and touches no other. */
 export function tick(): void {
   for (const time of document.querySelectorAll('time')) {
     const shown = time.querySelector('.ago');
@@ -25,7 +27,7 @@ export function tick(): void {
   }
 }
 
-/** Sets the times that a check moves (`data-of`). */
+/** Sets every time of this kind (`data-of`); `at`: RFC 3339, null leaves them as they are. */
 export function move(which: 'last-check' | 'next-check', at: string | null): void {
   if (at === null) return;
   for (const time of document.querySelectorAll<HTMLTimeElement>(`time[data-of="${which}"]`)) {
@@ -37,6 +39,7 @@ export function move(which: 'last-check' | 'next-check', at: string | null): voi
   tick();
 }
 
+/** Writes the relative times now and then every second, for as long as the page is there. Call it once. */
 export function startTicking(): void {
   tick();
   setInterval(tick, 1_000);

@@ -20,6 +20,7 @@ import { apiPath, domainPath, projectPath } from '../paths.ts';
 import { refusedPage } from './problem.ts';
 import { missingSteps, prerequisitePages } from './projects.ts';
 
+/** The list of a project's domains, the form that adds one, and the steps that have to come before. */
 export function domainsPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains';
   return [
@@ -32,6 +33,10 @@ export function domainsPages(): readonly PageRoute[] {
 
 const PAGE_SIZE = 25; // our choice: with names as long as names can be it is a page of 100 KB at most
 
+/**
+ * The page of a project's domains, 25 at a time. `error`: the refusal of a form on it, shown with what was typed; the
+ * page then has its status.
+ */
 export async function domainsPage(
   asked: SignedInRequest,
   error: ErrorBody | null = null,
@@ -63,7 +68,10 @@ ${part('pager', html`${pager(at, link(`${path}/domains`))}`)}`,
   };
 }
 
-/** The name comes from the address of the page: only what is none of the project's any more is said to be removed. */
+/**
+ * Says that a domain was removed, after its removal. The name comes from the address of the page, which anybody may
+ * have written: only a name that is none of the project's is said to be removed.
+ */
 function removedNotice({ query }: SignedInRequest, domains: readonly Domain[]): Html | null {
   const removed = query.get('removed');
   if (removed === null || !/^[a-z0-9.-]{1,253}$/.test(removed)) return null;
@@ -80,7 +88,7 @@ function list(asked: SignedInRequest, domains: readonly Domain[], settings: Sett
     : html`<ul class="cards">${domains.map((domain) => row(asked, domain, settings))}</ul>`;
 }
 
-/** Without the next check, whose time only a domain's own page keeps up with. */
+/** A domain in the list. Without the next check, whose time only a domain's own page keeps up with. */
 function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Html {
   const { hostname, unicodeHostname, projectId, status, summary } = domain;
   const path = link(domainPath(projectId, hostname));
@@ -93,7 +101,7 @@ function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Htm
   return html`<li>${part(`domain-${hostname}`, content, { className: 'card', say: spokenSummary(domain) })}</li>`;
 }
 
-/** What the settings say of it. */
+/** Whether a domain is the primary one or redirects, and where to; null where it is neither. */
 export function roleOf(hostname: string, { domains }: Settings): Html | null {
   if (domains.primary === hostname) return html` <span class="role">Primary</span>`;
   const redirect = domains.redirects.find(({ from }) => from === hostname);
@@ -129,7 +137,10 @@ const addDomain: Page = async (asked) => {
     : domainsPage(asked, answer.error);
 };
 
-/** How what is typed is read; the script puts it below the field. */
+/**
+ * How what is typed is read; the script puts the part with the id `reading` below the field. It is a page of its own,
+ * too.
+ */
 const readingPage: Page = async ({ api, query }) => {
   const text = query.get('hostname') ?? '';
   const answer = await api.call<HostnameReading>(

@@ -5,6 +5,10 @@ import { type Html, html } from '../../net/html.ts';
 import type { Link, Shown } from '../layout.ts';
 import { offers, type Session } from '../session.ts';
 
+/**
+ * Each problem's status, its title and what is said of it. The API has no refusal for them: they are the dashboard's
+ * own.
+ */
 const problems = {
   not_from_here: [
     403,
@@ -24,15 +28,16 @@ const problems = {
   ],
 } as const;
 
-/** Who is shown a problem; nobody may be signed in. */
+/** Who is shown a problem. `session` null: nobody is signed in. */
 export type Visitor = { readonly link: Link; readonly session: Session | null };
 
+/** A problem as a whole page, with its status. */
 export function problemPage(problem: keyof typeof problems, visitor: Visitor): Shown {
   const [status, title, words] = problems[problem];
   return { kind: 'page', status, title, main: main(title, words, visitor) };
 }
 
-/** An API's refusal as a whole page. */
+/** An API's refusal as a whole page, with its status and its message. */
 export function refusedPage({ message, status }: ErrorBody, visitor: Visitor): Shown {
   const title = titles[status] ?? 'That did not work';
   return { kind: 'page', status, title, main: main(title, message, visitor) };
@@ -46,7 +51,7 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Temporarily unavailable',
 };
 
-/** To a page that the key may see. */
+/** A link to a page that the visitor's key may see. */
 export function wayOut({ link, session }: Visitor): Html {
   const [path, words] = exitOf(session);
   return html`<p><a href="${link(path)}">${words}</a></p>`;

@@ -23,6 +23,7 @@ import { paged, pager } from '../parts/table.ts';
 import { apiPath, projectPath } from '../paths.ts';
 import { refusedPage } from './problem.ts';
 
+/** The list of projects, and the form that makes one. */
 export function projectPages(): readonly PageRoute[] {
   return [
     { method: 'GET', path: '/projects', handle: (asked) => listPage(asked, null) },
@@ -30,8 +31,10 @@ export function projectPages(): readonly PageRoute[] {
   ];
 }
 
+/** Projects on a page. */
 const PAGE_SIZE = 100;
 
+/** The plans of the API with their names. */
 export const planChoices: readonly Choice[] = [
   { value: 'pro', text: 'Pro' },
   { value: 'enterprise', text: 'Enterprise' },
@@ -93,7 +96,10 @@ const makeProject: Page = async (asked) => {
     : listPage(asked, answer.error);
 };
 
-/** `Café du Nord!` as `cafe-du-nord`. */
+/**
+ * A slug made of a name: `Café du Nord!` gives `cafe-du-nord`. At most 63 characters; empty where nothing of the name
+ * becomes an ASCII letter or digit.
+ */
 export function slugFrom(name: string): string {
   return name
     .normalize('NFKD')
@@ -104,8 +110,15 @@ export function slugFrom(name: string): string {
     .replace(/^-+|-+$/g, '');
 }
 
+/**
+ * Shows the domains of the project with the refusal of a form; given here, because that page is made with this file.
+ */
 type ShowDomains = (asked: SignedInRequest, error: ErrorBody) => Promise<Shown>;
 
+/**
+ * The forms that change the plan and report a deploy. Both lead back to the project's domains; `show` answers one
+ * that was refused.
+ */
 export function prerequisitePages(show: ShowDomains): readonly PageRoute[] {
   const changed =
     (method: string, below: string, bodyOf: (form: URLSearchParams) => object): Page =>
@@ -131,7 +144,10 @@ export function prerequisitePages(show: ShowDomains): readonly PageRoute[] {
   ];
 }
 
-/** The steps before the first domain; null where nothing is missing. */
+/**
+ * What has to be done before a project can have domains, each with its form; null where nothing is missing. `error`:
+ * the refusal of one of those forms.
+ */
 export function missingSteps(
   asked: SignedInRequest,
   project: Project,

@@ -17,6 +17,7 @@ import { projectHead, table } from '../parts/table.ts';
 import { apiPath, projectPath } from '../paths.ts';
 import { refusedPage } from './problem.ts';
 
+/** The page of a project's primary domain and redirects, and the forms that change them. */
 export function settingsPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/settings';
   return [
@@ -35,6 +36,7 @@ export function settingsPages(): readonly PageRoute[] {
   ];
 }
 
+/** A form that makes one change; refused, the page comes again with the reason and what was typed. */
 function changing(path: string, change: (typed: URLSearchParams) => Change): PageRoute {
   const handle: Page = async (asked) => {
     const answer = await changeSettings(asked, change(asked.form));
@@ -128,6 +130,7 @@ function ender(
   );
 }
 
+/** What a redirect's status means to browsers; any other is shown as a number. */
 const statusWords: Readonly<Record<number, string>> = {
   301: '301: for good',
   302: '302: for now',
@@ -167,18 +170,27 @@ ${choiceField({ name: 'status', label: 'Status', value: typed.get('status') ?? '
 type DomainSettings = Settings['domains'];
 type Redirect = DomainSettings['redirects'][number];
 
+/** A change of one part of the settings, which leaves all others as they are. */
 export type Change = {
+  /** The settings with the change. It may be called several times, and must not change what it is given. */
   readonly apply: (domains: DomainSettings) => DomainSettings;
-  /** How the part that it changes stands: where somebody else has put something else there meanwhile, it is refused. */
+  /**
+   * The part that is changed, as text: where somebody else has changed it meanwhile to something else, the change is
+   * refused.
+   */
   readonly part: (domains: DomainSettings) => string;
-  /** How that part stood when the change was thought of; left out, as it stands when it is asked for. */
+  /** That part when the change was thought of; left out, as it is when the settings are first read. */
   readonly seen?: string;
 };
 
-/** Each try that fails is a change of somebody else's that was stored: more than this are not at it together. */
+/** Each try that fails is a change by somebody else that was stored: more than this are not at it together. */
 const TRIES_MAX = 16;
 
-/** Makes the change to what is there now, and to nothing else: what is stored meanwhile is read, and it is made to that. */
+/**
+ * Makes the change to the settings that are stored now, and to nothing else: where others are stored in between, it
+ * reads those and makes it to them. Refuses with `precondition_failed`, and stores nothing, where the same part was
+ * changed, or 16 tries were overtaken.
+ */
 export async function changeSettings(
   { api, params }: SignedInRequest,
   { apply, part, seen: shown }: Change,
@@ -192,6 +204,7 @@ export async function changeSettings(
     const stands = part(now.body.domains);
     seen ??= stands;
     if (stands !== seen && stands !== part(domains)) return overtaken;
+    // The version that was read guards the whole: what was stored after it makes this fail.
     const answer = await api.call<Settings>('PUT', path, { domains }, now.etag);
     if (answer.ok || answer.error.code !== 'precondition_failed') return answer;
   }
@@ -208,7 +221,10 @@ function notStored(words: string) {
   return { ok: false, status, error: body } as const;
 }
 
-/** A domain redirects once: the new one takes the place of the old. */
+/**
+ * Adds a redirect at the end, in place of any of the same domain: a domain redirects once. Refused where that
+ * domain's redirect is changed meanwhile to another one.
+ */
 export function withRedirect(redirect: Redirect): Change {
   return {
     part: ({ redirects }) => JSON.stringify(entryOf(redirects, redirect.from)),
@@ -219,7 +235,10 @@ export function withRedirect(redirect: Redirect): Change {
   };
 }
 
-/** `to`: where it led when it was shown. */
+/**
+ * Ends the redirect of a domain; without one, nothing changes. `to`: where it led when it was shown, and one that
+ * leads elsewhere now is refused and stays; null: it ends wherever it leads.
+ */
 export function withoutRedirect(from: string, to: string | null): Change {
   return {
     part: ({ redirects }) => entryOf(redirects, from)?.[1] ?? '',
@@ -231,6 +250,7 @@ export function withoutRedirect(from: string, to: string | null): Change {
   };
 }
 
+/** Makes a domain the primary one; null: the project has none. */
 export function withPrimary(primary: string | null): Change {
   return {
     part: (domains) => domains.primary ?? '',
@@ -238,6 +258,7 @@ export function withPrimary(primary: string | null): Change {
   };
 }
 
+/** A redirect in a fixed order of its fields, so that it can be compared as text. */
 function entryOf(redirects: readonly Redirect[], from: string) {
   const entry = redirects.find((one) => one.from === from);
   return entry === undefined ? null : ([entry.from, entry.to, entry.status] as const);

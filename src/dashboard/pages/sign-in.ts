@@ -5,6 +5,10 @@ import type { Link, PageRequest, PageRoute, Shown } from '../layout.ts';
 import { notice } from '../parts/elements.ts';
 import { firstPage, type Sessions } from '../session.ts';
 
+/**
+ * The sign-in, which sends on who is signed in already, and the forms that sign in and out. Signing in asks the API
+ * whether the key works.
+ */
 export function signInPages(sessions: Sessions): readonly PageRoute[] {
   return [
     {
@@ -32,12 +36,14 @@ export function signInPages(sessions: Sessions): readonly PageRoute[] {
   ];
 }
 
+/** Begins a session for a key that works, and says on the page itself why another does not. */
 async function signIn({ begin }: Sessions, { apiWith, form, link }: PageRequest) {
   const key = (form.get('key') ?? '').trim();
   const then = form.get('then');
   if (key === '') return signInPage(link, then, 'Enter an API key.');
   const answer = await apiWith(key).call<OwnKey>('GET', '/v1/keys/self');
   if (!answer.ok) return signInPage(link, then, answer.error.message);
+  // The key's scopes go into the cookie, so that pages know what to offer without asking.
   const cookie = await begin(key, answer.body.scopes);
   // By way of a page that sees whether the browser has kept it, which over plain HTTP it does not.
   const own = ownPath(then);
@@ -45,7 +51,10 @@ async function signIn({ begin }: Sessions, { apiWith, form, link }: PageRequest)
   return { kind: 'see_other', path: `/?why=cookie${on}`, cookie } as const;
 }
 
-/** Where somebody wanted to go: a path of ours that a header can have, or null. */
+/**
+ * Where somebody wanted to go: a path of ours that a header can have, else null. `//` and `/\` would lead to another
+ * host.
+ */
 function ownPath(then: string | null): string | null {
   return then !== null && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(then) ? then : null;
 }

@@ -3,14 +3,18 @@ import { attribute, type Html, html } from '../../net/html.ts';
 import type { Project } from '../client.ts';
 import type { Link } from '../layout.ts';
 
+/** One column of a table of rows. */
 export type Column<Row> = {
+  /** Also stands beside each cell, where the screen is narrow. */
   readonly heading: string;
   readonly cell: (row: Row) => Html | string;
-  /** The cell that names its row. */
+  /** The cell that names its row, as its heading. */
   readonly names?: true;
+  /** Of its cells: `wide` and `name` have a style. */
   readonly className?: string;
 };
 
+/** A table with a heading, also where there are no rows. `caption`: for who hears the page; nobody sees it. */
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
@@ -30,7 +34,7 @@ function cellOf<Row>({ heading, cell, names, className }: Column<Row>, row: Row)
     : html`<td role="cell"${more}>${cell(row)}</td>`;
 }
 
-/** Terms and what is said of them. */
+/** Terms and what is said of them, in their order; null is left out. */
 export function facts(
   entries: readonly (readonly [term: string, said: Html | string] | null)[],
 ): Html {
@@ -38,13 +42,17 @@ export function facts(
   return html`<dl class="facts">${shown.map(([term, said]) => html`<div><dt>${term}</dt><dd>${said}</dd></div>`)}</dl>`;
 }
 
+/** One page of a list. `page` counts from 1; `pages` is 1 for an empty list. */
 export type Paged<Item> = {
   readonly items: readonly Item[];
   readonly page: number;
   readonly pages: number;
 };
 
-/** `asked`: the query's `page`, from 1; what is none is the nearest that there is. */
+/**
+ * The page that was asked for. `asked`: the query's `page`, from 1; what is no number is the first page, and what is
+ * too high the last. `size`: items on a page.
+ */
 export function paged<Item>(all: readonly Item[], asked: string | null, size: number): Paged<Item> {
   const pages = Math.max(1, Math.ceil(all.length / size));
   const number = /^\d{1,6}$/.test(asked ?? '') ? Number(asked) : 1;
@@ -52,7 +60,7 @@ export function paged<Item>(all: readonly Item[], asked: string | null, size: nu
   return { items: all.slice((page - 1) * size, page * size), page, pages };
 }
 
-/** Nothing where there is one page. `path`: of the first one. */
+/** Links to the page before and after; null where there is one page. `path`: of the first one, without a query. */
 export function pager({ page, pages }: Omit<Paged<unknown>, 'items'>, path: string): Html | null {
   if (pages === 1) return null;
   return html`<nav class="pager" aria-label="Pages">
@@ -62,6 +70,7 @@ ${page < pages ? html`<a rel="next" href="${path}?page=${page + 1}">Next</a>` : 
 </nav>`;
 }
 
+/** The pages of a project, by the end of their paths. */
 export type Tab = 'domains' | 'settings';
 
 const tabs: readonly (readonly [Tab, string])[] = [
@@ -69,6 +78,7 @@ const tabs: readonly (readonly [Tab, string])[] = [
   ['settings', 'Primary and redirects'],
 ];
 
+/** The heading of a project's pages and the links between them; `current` is marked as the one that is shown. */
 export function projectHead({ id, name, slug, plan }: Project, current: Tab, link: Link): Html {
   return html`<h1>${name}</h1>
 <p class="quiet under">${slug} · ${plan} plan</p>

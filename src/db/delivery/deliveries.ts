@@ -7,18 +7,19 @@ import { createDeliveryTimes, type DeliveryTimes, endWaiting } from './delivery-
 import { FORGOTTEN_MS, type Replay, type Replayed, replayDeliveries } from './replay-deliveries.ts';
 import { switchOff } from './webhooks.ts';
 
-/** An event with what names it to receivers. */
+/** An event with its project and with `messageId`, from which its `webhook-id` header is made. */
 export type EventToDeliver = EventRow & { readonly projectId: string; readonly messageId: string };
 
 /** A delivery with everything that an attempt needs. */
 export type LoadedDelivery = {
   readonly id: string;
   readonly status: 'pending' | 'delivered' | 'failed';
-  /** Fences, with `lastAttemptAt`: a save holds only while both are what was loaded. A replay begins again at 0. */
+  /** A replay begins again at 0. With `lastAttemptAt` it fences: a save holds only while both are what was loaded. */
   readonly attempts: number;
   readonly lastAttemptAt: Date | null;
+  /** Null where the delivery has ended. */
   readonly nextAttemptAt: Date | null;
-  /** Null: the queue is not to work on it now. */
+  /** When the queue was given its job; null where the queue is not to work on it now. */
   readonly queuedAt: Date | null;
   readonly webhook: Pick<
     Webhook,
@@ -40,14 +41,21 @@ export type DeliveryOutcome =
   | Verdict
   | { readonly kind: 'ended'; readonly problem: Exclude<EndProblem, 'replayed'> };
 
+/** Deliveries as their job, the relay and the API use them. Calls reject only where the database does. */
 export type DeliveryStore = DeliveryTimes & {
+  /** Whatever the state of the delivery and its webhook; null where there is no such delivery. */
   load(id: string): Promise<LoadedDelivery | null>;
-  /** False where somebody saved first: then nothing was changed. */
+  /**
+   * Saves what became of a delivery, what that says of its webhook's health, and a switch-off that follows, in one
+   * transaction. False where another save or a replay came first: then the outcome is dropped, and a delivery that was
+   * replayed waits again.
+   */
   save(delivery: LoadedDelivery, outcome: DeliveryOutcome, at: Date): Promise<boolean>;
-  /** It waits again, until then; no attempt was made. */
+  /** Has it wait until then without an attempt. Changes nothing where it has ended or was given to the queue again. */
   putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
-  /** The newest events first, and of one event the newest delivery. */
+  /** The newest events first, and of one event the newest delivery; `limit` at most. */
   list(webhookId: string, limit: number): Promise<DeliveryRow[]>;
+  /** Sends events again: see `replayDeliveries`. */
   replay(replay: Replay): Promise<Replayed>;
 };
 
@@ -62,6 +70,10 @@ const listed = {
   lastError: true,
   event: { select: { number: true, type: true, messageId: true, projectId: true } },
 } as const satisfies Prisma.WebhookDeliverySelect;
+/**
+ * A delivery as lists show it. `lastStatus` is null where the last attempt got no HTTP answer, `lastError` where none failed
+ * or the last one delivered.
+ */
 export type DeliveryRow = Prisma.WebhookDeliveryGetPayload<{ select: typeof listed }>;
 
 const loaded = {
@@ -97,6 +109,7 @@ const loaded = {
   },
 } as const satisfies Prisma.WebhookDeliverySelect;
 
+/** All times are the caller's clock, so that a laboratory may use its own. */
 export function createDeliveryStore(prisma: PrismaClient): DeliveryStore {
   return {
     ...createDeliveryTimes(prisma),
@@ -114,7 +127,7 @@ export function createDeliveryStore(prisma: PrismaClient): DeliveryStore {
   };
 }
 
-/** Only what nobody has put back, ended or given anew since. */
+/** Fenced by `queuedAt`: a delivery that was put back, ended or given again since stays as it is. */
 async function putBack(
   tx: Prisma.TransactionClient,
   { id, queuedAt }: LoadedDelivery,
@@ -140,13 +153,13 @@ async function save(
       data: { ...columnsOf(outcome, attempts, at), queuedAt: null },
     });
     if (count === 0) {
-      // Still given as it was loaded: a replay came meanwhile, and this job was all that the queue had of it.
+      // Still given as it was loaded: a replay changed the row meanwhile, and the queue had only this job for it.
       await putBack(tx, delivery, new Date(at.getTime() + FORGOTTEN_MS));
       return 'late';
     }
     await noteHealth(tx, webhook, outcome, at);
     if (outcome.kind !== 'failed' || outcome.disables === null) return 'saved';
-    // A receiver speaks for its own URL: one that the webhook has left by now decides nothing.
+    // An answer counts for the URL that it came from: where the webhook has another one by now, it is not switched off.
     return (await switchOff(tx, webhook, outcome.disables, at)) ? 'switched_off' : 'saved';
   });
   if (saved === 'switched_off') await endWaiting(prisma, webhook.id, 'webhook_disabled');
@@ -176,6 +189,7 @@ function columnsOf(
 ): Prisma.WebhookDeliveryUpdateManyMutationInput & { lastError: DeliveryProblem | null } {
   switch (outcome.kind) {
     case 'ended':
+      // No attempt was made, so attempts, lastAttemptAt and lastStatus stay.
       return { status: 'failed', lastError: outcome.problem, nextAttemptAt: null };
     case 'delivered':
       return {

@@ -9,24 +9,27 @@ import type { PrismaClient } from '../generated/client.ts';
 /** A delivery that the queue is to have. */
 export type Given = { readonly id: string };
 
+/** How deliveries reach the queue, end with their webhook, and are removed. Several processes may call all of it at once. */
 export type DeliveryTimes = {
   /**
-   * Marks as given what is due, at most `inFlight` of a webhook with those given before, and answers it: webhook by
-   * webhook in turn, each in the order of its events. What is set aside takes no place.
+   * Marks deliveries that are due at `at` as given to the queue, and returns them, `limit` at most. Of a webhook that is on,
+   * `inFlight` at most are given at a time, those set aside not counted. The first ones of all webhooks come before
+   * the second ones; those of one webhook come in the order of their times, then of their events.
    */
   giveDue(at: Date, inFlight: number, limit: number): Promise<readonly Given[]>;
-  /** Marks anew what was given before `givenBefore` and never worked on, but for what was set aside, and answers it. */
+  /** Marks again what was given before `givenBefore` and still waits, not what was set aside; returns `limit` at most. */
   giveAgain(givenBefore: Date, at: Date, limit: number): Promise<readonly Given[]>;
-  /** The queue did not take them: they wait on. Only what was marked at `at`. */
+  /** Undoes the mark of deliveries that the queue did not take; only one that was made at `at`. */
   takeBack(ids: readonly string[], at: Date): Promise<void>;
-  /** Ends what still waits of webhooks that are off or deleted: told at that moment, or left by a process that died. */
+  /** Ends what still waits of disabled and deleted webhooks: made during the switch-off, or left by a process that died. */
   endOfOff(): Promise<void>;
-  /** Removes ended deliveries of before; answers how many, `limit` at most. */
+  /** Removes deliveries that have ended and were created before; returns how many, `limit` at most. */
   prune(before: Date, limit: number): Promise<number>;
-  /** Removes webhooks that were deleted before, and of which no delivery is left. */
+  /** Removes webhooks that were deleted before, and of which no delivery is left, so that it follows `prune`. */
   pruneWebhooks(before: Date): Promise<void>;
 };
 
+/** `endOfOff` works in batches of their own transactions; every other call is one statement. All times are the caller's. */
 export function createDeliveryTimes(prisma: PrismaClient): DeliveryTimes {
   return {
     giveDue: (at, inFlight, limit) => giveDue(prisma, at, inFlight, limit),
@@ -62,8 +65,8 @@ export function createDeliveryTimes(prisma: PrismaClient): DeliveryTimes {
 }
 
 /**
- * Two that give at once take different ones, because each locks what it takes. The first part leaps through the index from
- * webhook to webhook: how long a backlog is makes no difference.
+ * Two processes that call it at once take different ones, because each locks what it takes. The first part of the statement
+ * steps through the index from webhook to webhook, so that a long backlog costs no more than a short one.
  */
 async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: number) {
   const now = at.toISOString();
@@ -105,6 +108,7 @@ async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: 
     UPDATE webhook_delivery AS d SET queued_at = ${now}::timestamptz
     FROM chosen WHERE chosen.id = d.id AND d.id IN (SELECT id FROM taken)
     RETURNING d.id, chosen.nth, chosen.next_attempt_at AS "nextAttemptAt"`;
+  // RETURNING promises no order.
   return given.sort(
     (a, b) => Number(a.nth - b.nth) || a.nextAttemptAt.getTime() - b.nextAttemptAt.getTime(),
   );
@@ -123,11 +127,13 @@ async function endOfOff(prisma: PrismaClient): Promise<void> {
   }
 }
 
+/** Rows of each kind, waiting and given, that one statement ends. */
 const BATCH = 5_000;
 
 /**
- * Outside of the transaction that switches it off; the relay goes on where a process dies in between. Locks in the order
- * of the ids, as a replay does (src/db/delivery/replay-deliveries.ts), or the two would wait for each other.
+ * Ends every pending delivery of a webhook as failed with this problem. Call it after the transaction that switches the
+ * webhook off; where a process dies in between, the relay's `endOfOff` completes it. Locks in the order of the ids, as a
+ * replay does (src/db/delivery/replay-deliveries.ts), or the two would wait for each other.
  */
 export async function endWaiting(
   prisma: PrismaClient,

@@ -1,48 +1,52 @@
-/** Sending events again: what still waits begins anew in its own row, and only what has ended gets another. */
+/** Sends events again: a delivery that still waits begins again in its own row; only one that has ended gets a new one. */
 
 import type { Webhook } from '../../core/records.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
+/** Which events are sent again: those after a number and of the types that the webhook takes, or a single one. */
 export type ReplayedEvents =
   | { readonly projectId: string; readonly after: bigint }
-  /** Whatever its type. */
+  /** The event with this number, whatever its type. */
   | { readonly projectId: string; readonly event: bigint };
 
+/** What a replay found. Each of these events has one delivery that waits from now on. */
 export type Replayed = {
-  /** How many are on their way, those among them that were before. */
+  /** How many events, those included whose delivery was waiting already. */
   readonly queued: number;
-  /** The number of the last event; null where there was none. */
+  /** The number of the last of them; null where there was none. With `limit` reached, the next replay begins after it. */
   readonly lastEvent: bigint | null;
 };
 
+/** A request to send events to a webhook again. */
 export type Replay = {
   readonly webhook: Pick<Webhook, 'id' | 'eventTypes'>;
   readonly events: ReplayedEvents;
+  /** The caller's clock; what is made or begins again is due then. */
   readonly at: Date;
-  /** In the order of the events. */
+  /** How many events at most, the lowest numbers first. */
   readonly limit: number;
 };
 
-/** Our choice: by then the queue has forgotten a job that ended, and takes another of the same name. */
+/** In ms, our choice: by then the queue has forgotten a job that ended, and takes another one with the same id. */
 export const FORGOTTEN_MS = 1_000;
 
 /**
- * Afterwards each of the events has one delivery that waits, however many replays there are at once. Every ended one
- * that is left was tried, so that replays leave no more rows than there were attempts.
+ * Afterwards each of the events has one delivery that waits, however many replays run at once. One transaction. Of those
+ * that had ended only the ones that were tried are left, so that replays leave no more rows than there were attempts.
  */
 export function replayDeliveries(prisma: PrismaClient, replay: Replay): Promise<Replayed> {
   return prisma.$transaction(async (tx) => {
-    // A statement of its own: the next one is to see what the replay before it made. Not the webhook's row, which a
-    // save locks after its delivery's.
+    // A statement of its own: the next one must see what a replay committed while this one waited. Not the webhook's row,
+    // which a save locks after its delivery's.
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`replay ${replay.webhook.id}`}))`;
     return bringBackOrMake(tx, replay);
   });
 }
 
 /**
- * One that waits and was not tried since it last began stays as it is. What a worker holds stays in the queue: the save
- * does not fit any more then, and puts it back (src/db/delivery/deliveries.ts). One that ended untried, with its webhook, makes
- * way for the new one instead of coming back, because the queue keeps the job that told so, by the delivery's id.
+ * A delivery that waits untried stays as it is. One that a worker has at the moment stays in the queue: its save no longer
+ * fits, and puts it back (src/db/delivery/deliveries.ts). One that ended untried, with its webhook, is replaced rather than
+ * reused: the queue may still keep the job that ended it, which has the delivery's id.
  */
 async function bringBackOrMake(
   tx: Prisma.TransactionClient,

@@ -1,4 +1,4 @@
-/** Addresses that are told events: a project's, or with `projectId` null an operator's, who is told those of all projects. */
+/** Addresses that receive events: a project's or, with `projectId` null, an operator's, which get those of all projects. */
 
 import type { DisabledReason } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
@@ -9,43 +9,51 @@ import { endWaiting } from './delivery-times.ts';
 /** Whose webhooks: a project's id, or null for an operator's. */
 export type WebhookOwner = string | null;
 
+/** A webhook to be stored. Its id is drawn before, because the secret is sealed for it. */
 export type NewWebhook = {
   readonly id: string;
   readonly projectId: WebhookOwner;
   readonly url: string;
   /** Empty: every type. */
   readonly eventTypes: readonly string[];
+  /** Sealed for this id (src/webhooks/message.ts). */
   readonly sealedSecret: Uint8Array<ArrayBuffer>;
   readonly createdAt: Date;
 };
 
+/** What is to change; a missing field stays as it is. Another URL, or switching it on, forgets past failures. */
 export type WebhookChange = {
   readonly url?: string | undefined;
+  /** Empty: every type. */
   readonly eventTypes?: readonly string[] | undefined;
+  /** False: off at its owner's request. True: on again, whatever it was switched off for. */
   readonly enabled?: boolean | undefined;
 };
 
+/** A new secret that signs from now on. */
 export type Rotation = {
   readonly sealedSecret: Uint8Array<ArrayBuffer>;
-  /** Until then the secret of before signs, too. */
+  /** Until then the previous secret signs as well. */
   readonly oldSecretEndsAt: Date;
 };
 
-/** What is deleted is found nowhere. */
+/** Webhooks by their owner. No call finds a deleted one, or another owner's. */
 export type WebhookStore = {
   /** Oldest first. */
   list(owner: WebhookOwner): Promise<Webhook[]>;
+  /** Null where there is none. */
   find(owner: WebhookOwner, id: string): Promise<Webhook | null>;
-  /** Null where the owner has `most` already. */
+  /** Null where the owner has `most` already; of several that are created at once none exceeds it. */
   create(webhook: NewWebhook, most: number): Promise<Webhook | null>;
-  /** Null where there is none. Switching off ends what was still to be delivered. */
+  /** Null where there is none. Switching off ends what was still to be delivered; switching on does not bring it back. */
   update(owner: WebhookOwner, id: string, change: WebhookChange, at: Date): Promise<Webhook | null>;
-  /** Null where there is none. Of three secrets in a row the first signs no more. */
+  /** Null where there is none. The current secret becomes the previous one; one that was previous before signs no more. */
   rotate(owner: WebhookOwner, id: string, rotation: Rotation): Promise<Webhook | null>;
-  /** Ends what was still to be delivered, and forgets the secrets. */
+  /** Ends what was still to be delivered, and erases the secrets. Does nothing where there is none. */
   remove(owner: WebhookOwner, id: string, at: Date): Promise<void>;
 };
 
+/** Waiting deliveries are ended after the change is committed; where a process dies in between, the relay ends them. */
 export function createWebhookStore(prisma: PrismaClient): WebhookStore {
   return {
     list: (projectId) =>
@@ -65,7 +73,7 @@ export function createWebhookStore(prisma: PrismaClient): WebhookStore {
 
 async function create(tx: Tx, webhook: NewWebhook, most: number): Promise<Webhook | null> {
   const { projectId, eventTypes } = webhook;
-  // Two at once would both find place for one more. Embedded storage runs one transaction after the other anyway.
+  // Without it, two at once would both count one too few. On embedded storage transactions run one after the other anyway.
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`webhooks ${projectId}`}))`;
   const present = await tx.webhook.count({ where: { projectId, deletedAt: null } });
   if (present >= most) return null;
@@ -82,7 +90,7 @@ async function update(
 ): Promise<Webhook | null> {
   const before = await prisma.webhook.findFirst({ where: { ...which, deletedAt: null } });
   if (before === null) return null;
-  // What was told as it was switched off is not sent when it is on again.
+  // Deliveries made while it was being switched off are not sent once it is on again.
   if (enabled === true && before.disabledAt !== null) await end(prisma, which, 'webhook_disabled');
   const isNew = url !== undefined && url !== before.url;
   const updated = await prisma.$transaction(async (tx) => {
@@ -93,7 +101,7 @@ async function update(
         ...(url !== undefined && { url }),
         ...(eventTypes !== undefined && { eventTypes: [...eventTypes] }),
         ...(enabled === true && { disabledAt: null, disabledReason: null }),
-        // Another receiver, or a fresh start: what failed before says nothing.
+        // Another receiver, or an owner who says that it works again: earlier failures say nothing about it.
         ...((enabled === true || isNew) && { failingSince: null }),
       },
     });
@@ -136,8 +144,8 @@ async function remove(prisma: PrismaClient, which: Which, at: Date): Promise<voi
 }
 
 /**
- * Switches an owner's webhook off that is on, and with `url` only while it has this URL; answers whether it did. What
- * still waits is ended afterwards: endWaiting().
+ * Switches an owner's webhook off, with `url` only while it has this URL; returns whether it was on and is off now. What
+ * still waits is ended by the caller after the transaction: endWaiting().
  */
 export async function switchOff(
   tx: Tx,
@@ -152,7 +160,7 @@ export async function switchOff(
   return count > 0;
 }
 
-/** The caller has found it to be the owner's. */
+/** By id alone: every caller has found the webhook to be the owner's. */
 function end(prisma: PrismaClient, { id }: Which, problem: 'webhook_disabled' | 'webhook_deleted') {
   return endWaiting(prisma, id, problem);
 }

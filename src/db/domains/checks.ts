@@ -14,24 +14,27 @@ import type { NewEscalation } from '../issuance/escalations.ts';
 import { type LoadedDomain, toLoadedDomain } from './domain-row.ts';
 import { type MoveResult, moveDomain } from './transitions.ts';
 
+/** A check that was made, and what was decided from it. */
 export type CheckSave = {
   readonly domain: LoadedDomain;
   readonly observation: Observation;
   readonly outcome: Change;
   readonly at: Date;
-  /** The project whose hold on the name this one's TXT record ends. */
+  /** The other project whose claim or hold on the name gives way to this domain's TXT record. */
   readonly provenAgainst?: string;
-  /** The case that a move opens; a check that moves nothing opens none. */
+  /** The escalation that a move opens; a check that moves nothing opens none. */
   readonly escalation?: NewEscalation;
 };
 
+/** Calls that arrive together share a statement; each has its own result. */
 export type CheckStore = {
-  /** The domain’s current state; undefined where there is none or it was removed. */
+  /** The domain's current state; undefined where there is none, or it was removed. */
   load(domainId: string): Promise<LoadedDomain | undefined>;
-  /** `stale`: somebody else saved since it was loaded, and nothing was changed. */
+  /** `stale`: another save came first, and nothing was changed. `held_elsewhere` comes of a move to `verified` only. */
   save(check: CheckSave): Promise<MoveResult>;
 };
 
+/** A refused row fails its own call only, and a batch that lost a race is run once more. */
 const batches = {
   itemsMax: 500,
   concurrency: 2,
@@ -45,6 +48,7 @@ const HELD_MAX = 10_000;
 /** The last full check of a domain, and the version of the row that has it. */
 type Held = { readonly version: string; readonly observation: Observation | null };
 
+/** Keeps the last observations of up to 10,000 domains in memory; each is used only while the stored one is the same. */
 export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): CheckStore {
   const run = createRunStatement(database);
   const held = new LRUCache<string, Held>({ max: HELD_MAX });
@@ -96,6 +100,7 @@ async function loadAll(
   return ids.map((id) => byId.get(id));
 }
 
+/** The fields of a row that hold times. */
 const times = [
   ...['pendingSince', 'verifiedAt', 'missedAt', 'driftedAt', 'failedAt'],
   ...[
@@ -120,7 +125,7 @@ function withTimes(row: Row & Record<string, unknown>): Row {
   return row;
 }
 
-/** What every save has; the names are those of the statements. */
+/** The columns that every save writes, under the names that the statements use. */
 type CheckRow = {
   readonly id: string;
   readonly epoch: number;
@@ -133,14 +138,14 @@ type CheckRow = {
 };
 type ToParameters = (rows: readonly CheckRow[]) => readonly unknown[];
 
-/** Answers which of the checks held. One statement, so one transaction. */
+/** Returns which of the checks were saved, in their order. One statement, so one transaction. */
 async function saveAll(
   run: RunStatement,
   statement: Statement,
   parameters: ToParameters,
   rows: readonly CheckRow[],
 ): Promise<readonly boolean[]> {
-  // The same job twice at once: the first check of the batch counts, the second is stale.
+  // The same job twice in a batch: its first check counts, the second one is stale, as it would be in a later batch.
   const first = new Map(rows.toReversed().map((row) => [row.id, row]));
   const saved = await run<{ id: string }>(statement, parameters([...first.values()]));
   const held = new Set(saved.map(({ id }) => id));
@@ -161,6 +166,7 @@ function toRow({ domain: { id, epoch, version }, outcome, at }: CheckSave): Chec
   };
 }
 
+/** The parameters of `saveUnchanged`, in their order. */
 function inColumns(rows: readonly CheckRow[]): readonly unknown[] {
   const column = <Name extends keyof CheckRow>(name: Name) => rows.map((row) => row[name]);
   return [

@@ -8,10 +8,10 @@ import type { Tx } from '../engine/transaction.ts';
 import type { Prisma } from '../generated/client.ts';
 import { type DomainRow, toDomainRow } from './domain-row.ts';
 
-/** What a decision rests on: it holds only while the domain is still that. */
+/** The version of a domain that a decision was made from; it is committed only while the domain is still that. */
 export type Fence = { readonly id: string; readonly epoch: number; readonly version: number };
 
-/** False, and nothing written, where somebody else has committed since, or the domain was removed. */
+/** Writes a change. False, with nothing written, where it is refused, another one came first, or the domain was removed. */
 export async function commit(
   tx: Tx,
   { id, epoch, version }: Fence,
@@ -26,7 +26,10 @@ export async function commit(
   return count > 0;
 }
 
-/** A domain that is added: a new row, or a removed one that comes back in its next epoch. Null: the project has it. */
+/**
+ * Adds a domain: as a new row, or a removed one that comes back in its next epoch. Returns its id, which for one that comes
+ * back is not the given one; null where the project has it attached already.
+ */
 export async function commitFirst(
   tx: Tx,
   domain: { readonly id: string } & Pick<DomainRow, 'projectId' | 'hostname' | 'target'>,
@@ -56,7 +59,10 @@ export type Times = {
   readonly renewalInfoAt?: Date;
 };
 
-/** Moves times of a domain that is still what `where` says. A check under way counts all the same: it has its own word on them. */
+/**
+ * Moves times of a domain that still matches `where`; false where it does not, or was removed. The version stays the same,
+ * so that a check under way is saved all the same, with the times that it decides.
+ */
 export async function schedule(
   tx: Tx,
   where: Prisma.DomainWhereInput & { readonly id: string; readonly epoch: number },
@@ -69,11 +75,13 @@ export async function schedule(
   return count > 0;
 }
 
+/** The statuses in which a domain counts as served: its certificate is in use. */
 export const served = ['live', 'drifted'] satisfies readonly DomainStatus[];
 
 /**
- * The row, locked until the transaction ends: what is decided from it is committed. Null where there is none, or it was
- * removed. Whoever ends an order locks its domain first, as a removal does, or the two would wait for each other.
+ * Loads a row and locks it until the transaction ends, so that a decision made from it is committed. Null where there is
+ * none, or it was removed. Whoever ends an order locks its domain first, as a removal does, or the two would wait for each
+ * other.
  */
 export async function loadLocked(tx: Tx, id: string): Promise<DomainRow | null> {
   await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${id}::uuid FOR UPDATE`;
@@ -122,7 +130,7 @@ function attemptColumns({ attempts }: Change, at: Date) {
   }
 }
 
-/** What is not served is not renewed, and nobody is asked when; a certificate that comes plans both again. */
+/** A domain that is not served has no renewal planned; the next certificate that it gets plans one. */
 const notServed = { renewAt: null, renewalInfoAt: null } as const;
 
 /** The columns that a state changes; the others keep what they say about the past. */

@@ -8,6 +8,7 @@ export type LoadedDomain = {
   readonly id: string;
   readonly projectId: string;
   readonly hostname: string;
+  /** The host name that its record must point to. */
   readonly target: string;
   /** Fences: a save holds only while both are what was loaded. */
   readonly epoch: number;
@@ -16,14 +17,18 @@ export type LoadedDomain = {
   readonly attempts: number;
   readonly state: DomainState;
   readonly findings: readonly Finding[];
-  /** The last full check; null where there was none yet, or one in a shape of before. */
+  /** Of the last full check; null where there was none yet, or it has the shape of an early version. */
   readonly observation: Observation | null;
   readonly lastCheckedAt: Date | null;
+  /** When its own job is due; null where it has none. */
   readonly nextCheckAt: Date | null;
+  /** When a batch checks it next; null where none does. */
   readonly recheckAt: Date | null;
+  /** When an operator is called for unless a certificate comes; null where none is. */
   readonly escalateAt: Date | null;
-  /** Of the newest certificate; null where there is none. */
+  /** When its newest certificate expires; null where it has none. */
   readonly certificateEndsAt: Date | null;
+  /** About until when somebody has its page open; null where nobody had. */
   readonly watchedUntil: Date | null;
 };
 
@@ -42,12 +47,12 @@ type StateColumns = {
 type Columns = Omit<DomainRow, 'state' | 'findings'> &
   StateColumns & { readonly findings: unknown };
 
-/** For a row without its observation. */
+/** Converts a row that was loaded without its observation. */
 export function toDomainRow(row: Columns): DomainRow {
   return toLoadedDomain({ ...row, observation: null });
 }
 
-/** Made for every check, and so without a copy of a copy. */
+/** Converts a row with its observation. Field by field, because every check does it and a spread would copy twice. */
 export function toLoadedDomain(row: Columns & { readonly observation: unknown }): LoadedDomain {
   return {
     id: row.id,
@@ -69,13 +74,13 @@ export function toLoadedDomain(row: Columns & { readonly observation: unknown })
   };
 }
 
-/** Written by us only, always an Observation; the first ones had no time and no costs. */
+/** Reads the stored observation; null where there is none, or it is one of the first, which had no time and no costs. */
 export function observationIn(stored: unknown): Observation | null {
   const known = typeof stored === 'object' && stored !== null && 'at' in stored && 'cost' in stored;
   return known ? (stored as unknown as Observation) : null; // see above
 }
 
-/** The state that the columns spell. A state whose time is missing counts from when the domain became pending. */
+/** The state that the columns hold. Where its own time is missing, `pendingSince` takes its place. */
 export function toState(row: StateColumns): DomainState {
   const { status, pendingSince } = row;
   switch (status) {

@@ -1,6 +1,6 @@
 /**
- * A project's primary domain and its redirects. Both are read and replaced under the project's row lock, which removal of
- * a domain takes as well (after the domain's own), so settings never name a domain that is gone.
+ * A project's primary domain and its redirects. They are replaced under the project's row lock, which removal of a domain
+ * takes as well (after the domain's own), so settings never name a domain that is gone.
  */
 
 import {
@@ -12,12 +12,13 @@ import {
 import type { Tx } from '../engine/transaction.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
+/** Each call is one transaction. */
 export type DomainSettingsStore = {
   /** In the order in which the redirects were given. Without any, for a project that does not exist. */
   load(projectId: string): Promise<DomainSettings>;
   /**
-   * Puts these in the place of all that were there, or changes nothing and says why. `mayReplace` is asked first, of what is
-   * there, which nothing else changes until these are stored.
+   * Replaces all settings of the project and returns null, or changes nothing and returns why. `mayReplace` is called first,
+   * with what is stored, which nobody else changes until this call has ended.
    */
   replace(
     projectId: string,
@@ -26,12 +27,15 @@ export type DomainSettingsStore = {
   ): Promise<NotReplaced | null>;
 };
 
+/** Compares the stored settings with what the caller knows of them; false refuses with `precondition_failed`. */
 export type MayReplace = (current: DomainSettings) => boolean;
 
+/** Why settings were not replaced: they do not fit the project's domains, or `mayReplace` returned false. */
 export type NotReplaced =
   | SettingsRefusal
   | { readonly code: 'precondition_failed'; readonly reason?: undefined };
 
+/** Replacements for one project run one after the other, by the lock of its row. */
 export function createDomainSettingsStore(prisma: PrismaClient): DomainSettingsStore {
   return {
     load: (projectId) => prisma.$transaction((tx) => loadSettings(tx, projectId)),
@@ -40,12 +44,15 @@ export function createDomainSettingsStore(prisma: PrismaClient): DomainSettingsS
   };
 }
 
-/** The lock that numbering a project's events takes, too; keys that refer to the project are not in its way. */
+/**
+ * Locks the project's row until the transaction ends, as the numbering of its events does. Rows that are inserted with a
+ * foreign key to the project do not wait for it.
+ */
 export async function lockProject(tx: Tx, projectId: string): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM project WHERE id = ${projectId}::uuid FOR NO KEY UPDATE`;
 }
 
-/** One statement, so that primary and redirects are of the same moment; `json` keeps the order of the fields. */
+/** Loads both in one statement, so of one moment; `json`, not `jsonb`, keeps the order of the fields. */
 export async function loadSettings(tx: Tx, projectId: string): Promise<DomainSettings> {
   const rows = await tx.$queryRaw<
     { primary: string | null; redirects: readonly Redirect[] }[]
@@ -63,7 +70,7 @@ async function replaceSettings(
   mayReplace: MayReplace,
 ): Promise<NotReplaced | null> {
   await lockProject(tx, projectId);
-  // After the lock, in a statement of its own: what others stored while this one waited is seen.
+  // After the lock, in a statement of its own, so that it sees what others stored while this one waited.
   if (!mayReplace(await loadSettings(tx, projectId))) return { code: 'precondition_failed' };
   const domains = await tx.domain.findMany({
     where: { projectId, removedAt: null },
@@ -86,7 +93,7 @@ async function replaceSettings(
   return null;
 }
 
-/** Drops what names a domain that is removed, and gives it back. The caller holds the project's lock. */
+/** Deletes the settings that name a domain which is removed, and returns them. The caller holds the project's lock. */
 export async function dropFromSettings(
   tx: Tx,
   projectId: string,

@@ -13,8 +13,9 @@ import { commit, commitFirst, loadLocked } from './commit.ts';
 import type { DomainRow } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
 
+/** A domain with everything that the API shows of it. */
 export type DomainDetails = DomainRecord & {
-  /** The last full check. */
+  /** Of the last full check; null where there was none yet. */
   readonly observation: { readonly value: unknown } | null;
   /** The open order, the newest that was issued, and the newest that was refused or superseded, as far as there are. */
   readonly certificates: readonly Certificate[];
@@ -22,26 +23,32 @@ export type DomainDetails = DomainRecord & {
   readonly escalations: readonly Escalation[];
 };
 
+/** A domain that a project attaches. */
 export type NewDomain = {
   readonly projectId: string;
   readonly hostname: string;
+  /** The host name that its record must point to. */
   readonly target: string;
 };
 
 /** The epoch that ended: its jobs change nothing any more. */
 export type EndedEpoch = { readonly id: string; readonly epoch: number };
 
+/** `removed`: its order, its escalation and the settings that named it ended in the same transaction. */
 export type Removal =
   | ({ readonly kind: 'removed' } & EndedEpoch)
   /** It is the primary domain, or others redirect to it: nothing was changed. */
   | ({ readonly kind: 'in_use' } & SettingsUse);
 
+/** Every write is one transaction with its events. Another project may have the same host name attached. */
 export type DomainStore = {
+  /** Those that are attached, in the order in which they were added. */
   list(projectId: string): Promise<DomainDetails[]>;
+  /** Null where the project does not have it attached. */
   find(projectId: string, hostname: string): Promise<DomainDetails | null>;
   /** Null where the project has it already. A removed one comes back with its history and a new epoch. */
   add(domain: NewDomain, at: Date): Promise<DomainDetails | null>;
-  /** How many the project added since, oldest first. */
+  /** When each domain was added that the project added since, oldest first; removed ones count as well. */
   addedSince(projectId: string, since: Date): Promise<readonly Date[]>;
   /**
    * Null where there is no such domain. A pending or failed one starts a new window, and `ended` is the epoch before; any
@@ -60,7 +67,7 @@ export type DomainStore = {
     at: Date,
     orphans?: 'refuse' | 'drop',
   ): Promise<Removal | null>;
-  /** Newest first, also of a removed domain; null where the project never had it. */
+  /** Newest first, `limit` at most, also of a removed domain; null where the project never had it. */
   timeline(projectId: string, hostname: string, limit: number): Promise<EventRow[] | null>;
 };
 
@@ -69,11 +76,13 @@ const escalations = {
   certificates: { orderBy: [{ status: 'asc' }, { createdAt: 'desc' }], distinct: ['status'] },
   escalations: { where: { closedAt: null } },
 } as const satisfies Prisma.DomainInclude;
+/** The relations of DomainDetails, for Prisma's `include`; not inside a transaction (detailsIn below says why). */
 export const details = {
   ...escalations,
   observation: true,
 } as const satisfies Prisma.DomainInclude;
 
+/** Times that are written are the caller's `at`. */
 export function createDomainStore(prisma: PrismaClient): DomainStore {
   return {
     list: (projectId) =>
@@ -120,7 +129,7 @@ async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDet
   return detailsIn(tx, id);
 }
 
-/** In two steps: Prisma asks for all relations at once, and a transaction has one connection, on which pg lets one wait. */
+/** In two steps: Prisma queries all relations at once, but a transaction has one connection, where one would wait. */
 async function detailsIn(tx: Tx, id: string): Promise<DomainDetails> {
   const domain = await tx.domain.findUniqueOrThrow({ where: { id }, include: escalations });
   const observation = await tx.storedObservation.findUnique({ where: { domainId: id } });
@@ -137,7 +146,7 @@ async function requestVerify(
   if (row === null) return null;
   const { id, epoch } = row;
   const change = decide(row, { kind: 'verify_requested' }, rules);
-  // A check under way would put off the one that was asked for, so it counts no more.
+  // A check that is under way could delay the requested one, so the new version makes its save stale.
   await commit(tx, row, change, rules.now);
   await recordEvents(tx, about(id, change.events), rules.now);
   const domain = await detailsIn(tx, id);
@@ -174,7 +183,7 @@ async function removeDomain(
   return { kind: 'removed', id: row.id, epoch: row.epoch };
 }
 
-/** True where the DNS of an attached domain is right, or was until lately: `verified`, `live` or `drifted`. */
+/** Whether a project holds the host name: it is `verified`, `live` or `drifted` there. Asks the database each time. */
 export function createIsHeld(prisma: PrismaClient): (hostname: string) => Promise<boolean> {
   return async (hostname) => {
     const rows = await prisma.$queryRaw<unknown[]>`

@@ -10,30 +10,31 @@ import { shareReads } from '../engine/gather.ts';
 import { createRunStatement, type RunStatement, type Statement } from '../engine/prepared.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
+/** Every answer is of a query that began after the call. Rejects where the database does not answer. */
 export type EdgeLookups = {
-  /** Null: no project holds this name. All of a route is of one moment. */
+  /** Null where no project holds this name. All of a route is of one moment, and `certificateId` has not expired. */
   findRoute(hostname: string): Promise<EdgeRoute | null>;
   /** The key authorization of an open http-01 challenge (RFC 8555, 8.3), or null. */
   findChallenge(token: string, hostname: string): Promise<string | null>;
   /** The same of the newest tls-alpn-01 challenge, which is known by its name alone (RFC 8737, 3). */
   findTlsChallenge(hostname: string): Promise<string | null>;
-  /** The chain and the sealed key of a certificate; null also for one that another edge has the key of. */
+  /** The chain in PEM and the sealed key; null where there is no such certificate, or another edge has its key. */
   loadCertificate(id: string): Promise<{ chain: string; sealedKey: Uint8Array } | null>;
 };
 
-/** However many names visitors ask for, so many connections are in use for them, and no more. */
+/** So many statements are under way for routes at once, however many names visitors ask for. */
 const routeBatches = { itemsMax: 500, concurrency: 3 } as const;
 const certificateBatches = { itemsMax: 100, concurrency: 2 } as const;
-/** Anybody may ask for challenges, as often as they like: each kind has one of the ten connections that all share. */
+/** Anybody may ask for challenges as often as they like, so each kind takes one of the ten connections of the main pool. */
 const challengeBatches = { itemsMax: 500, concurrency: 1 } as const;
 
-/** Connections for routes, certificates and one beat of src/db/domains/route-notifications.ts: nothing else of the process can take them. */
+/** For routes, certificates and one beat of src/db/domains/route-notifications.ts; nothing else uses them. */
 export const edgeConnections: PoolOptions = {
   max: routeBatches.concurrency + certificateBatches.concurrency + 1,
   statementTimeoutMs: 10_000,
 };
 
-/** `pool`: for what visitors wait for (edgeConnections); challenges go another way. */
+/** `pool` (edgeConnections) serves what visitors wait for; challenges go through `prisma` and cannot use it up. */
 export function createEdgeLookups(database: Pick<Database, 'prisma' | 'pool'>): EdgeLookups {
   const { prisma } = database;
   const run = createRunStatement(database);
@@ -58,7 +59,7 @@ type Asked = { readonly token: string; readonly hostname: string };
 const nameOf = ({ token, hostname }: Asked) => `${hostname}/${token}`;
 const itself = (name: string) => name;
 
-/** An answer for each, in their order; the same holds for the functions below. */
+/** Returns an answer for each, in their order, as do the functions below; `null` where there is none. */
 async function findChallenges(
   prisma: PrismaClient,
   asked: readonly Asked[],
@@ -134,7 +135,7 @@ type RouteRow = Omit<EdgeRoute, 'redirect'> & {
   readonly redirectStatus: string | null;
 };
 
-/** Each name at most once. */
+/** The names differ from each other. */
 async function findRoutes(
   run: RunStatement,
   hostnames: readonly string[],

@@ -2,6 +2,7 @@
 import type { QueueName } from '../../core/operations/jobs.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
+/** A job that is to be set aside. */
 export type Suspect = {
   readonly queue: QueueName;
   readonly jobId: string;
@@ -11,25 +12,29 @@ export type Suspect = {
   readonly reason: string;
 };
 
+/** `times`: how often in a row, this time included. `until`: the end of its time. */
 export type SetAside = { readonly times: number; readonly until: Date };
 
+/** Why a job is set aside, and until when. */
 export type Quarantined = { readonly reason: string; readonly until: Date };
 
+/** One note for each job that was set aside. It stays until the job succeeds, also when its time is over. */
 export type QuarantineStore = {
-  /** Notes it, each time for longer: for the first of `waitsMs` first, for the last of them ever after. */
+  /** Sets a job aside for the next of `waitsMs`, by how often in a row it was; the last of them holds ever after. */
   setAside(job: Suspect, at: Date, waitsMs: readonly number[]): Promise<SetAside>;
-  /** It went well: its next trouble is its first again. */
+  /** Deletes the note of a job that succeeded: the next time that it is set aside is its first again. */
   forget(queue: QueueName, jobId: string): Promise<void>;
   /** Why and until when a job is set aside now; null where it is not. */
   find(queue: QueueName, jobId: string, now: Date): Promise<Quarantined | null>;
-  /** Ends the time of a job that is set aside, so that it may be tried; answers whether it was set aside, now or before. */
+  /** Ends the time of a job now, so that it may be tried; true where it has a note, even one whose time was over. */
   endAt(queue: QueueName, jobId: string, now: Date): Promise<boolean>;
-  /** Of these jobs those that were set aside, with the end of their time, which may have passed. */
+  /** Those of these jobs that have a note, with the end of their time, which may be over. */
   untils(queue: QueueName, jobIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
-  /** Drops what nobody has asked about since then; a job that nobody wants any more never goes well. */
+  /** Deletes notes whose time was over before: of jobs that nobody needs any more, and which therefore never succeed. */
   dropBefore(until: Date): Promise<void>;
 };
 
+/** Each call is one statement; all times are the caller's clock. */
 export function createQuarantineStore(prisma: PrismaClient): QuarantineStore {
   return {
     async setAside({ queue, jobId, domainId, reason }, at, waitsMs) {

@@ -1,8 +1,8 @@
 /**
- * Hears what the database tells of routes (the triggers of migration edge_notifications), on a connection of its own, and
- * proves again and again that it does: a beat is sent over another connection, and has to arrive on this one. That finds
- * out a connection that is dead without having ended, and a pooler that passes no notifications on. A beat that is late
- * is no reason to stop listening: whatever is told meanwhile would be lost.
+ * Receives the database's notifications of routes (the triggers of migration edge_notifications) on a connection of its own,
+ * and verifies again and again that they arrive: a beat is sent over another connection, and has to arrive on this one.
+ * That detects a connection that is dead without having ended, and a pooler that passes no notifications on. A late beat
+ * is no reason to stop listening: notifications of that time would be lost.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -14,25 +14,32 @@ import {
 } from '../../core/operations/edge-route.ts';
 import type { Database } from '../engine/client.ts';
 
+/** The triggers notify on this channel. */
 const CHANNEL = 'signpost_edge';
+/** How the payload of a beat begins; no trigger's payload does. */
 const BEAT = 'beat ';
-/** Three of them within edgeLimits.routeFreshMs: one that is late makes no route be read again. */
+/** Three beats fit into edgeLimits.routeFreshMs, so that a single late one makes no route be read again. */
 const BEAT_MS = 1_000;
 const SILENCE_MS = 5_000;
+/** The wait before the next connection; doubled each time, and the least again once a beat has arrived. */
 const WAIT_MS_MIN = 250;
 const WAIT_MS_MAX = 15_000;
 
+/** `onNotification` must not throw. */
 export type RouteNotificationDeps = {
-  /** `pool`: for beats, best one that nobody else can use up (edgeConnections). */
+  /** `pool` sends the beats; best one that nobody else can use up (edgeConnections). */
   readonly database: Pick<Database, 'pool' | 'openPool'>;
   /** Times are those of `performance.now()`. */
   readonly onNotification: (notification: RouteNotification) => void;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  /** A beat that takes longer is missed. Shorter in tests. */
+  /** A beat that takes longer is missed; 5 s unless given. Shorter in tests. */
   readonly silenceMs?: number;
 };
 
-/** Listens, through every outage, until it is closed. */
+/**
+ * Listens, through every outage, until it is closed; `close` resolves when the connection has ended. Each connection begins
+ * with a notification of the kind `listening`, because changes may have been missed before it.
+ */
 export function listenForRouteNotifications(deps: RouteNotificationDeps): {
   close(): Promise<void>;
 } {
@@ -112,7 +119,7 @@ async function listen(
       } catch (fault) {
         lost.signal.throwIfAborted();
         beats.missed(fault);
-        // It may well be the other connection that failed. This one answers, or it is given up.
+        // The connection that sends beats may have failed instead. Where this one does not answer, it is given up.
         await askToListen(client, silenceMs);
         if (heart.isLost()) startOver();
       }
@@ -127,7 +134,7 @@ async function listen(
   }
 }
 
-/** Asked again it changes nothing, but where a pooler has put another connection in the place of the one before. */
+/** Repeating LISTEN changes nothing, unless a pooler has put another connection in the place of the one before. */
 async function askToListen(client: PoolClient, silenceMs: number): Promise<void> {
   const question: QueryConfig & { readonly query_timeout: number } = {
     text: `LISTEN ${CHANNEL}`,
@@ -136,7 +143,7 @@ async function askToListen(client: PoolClient, silenceMs: number): Promise<void>
   await client.query(question);
 }
 
-/** Notifications arrive in the order of the commits, so with a beat has come all that was told before it. */
+/** Notifications arrive in the order of the commits, so a beat that arrived shows that all before it did. */
 function createHeart(pool: Pool, silenceMs: number) {
   const process = randomUUID();
   let count = 0;
@@ -148,8 +155,8 @@ function createHeart(pool: Pool, silenceMs: number) {
       last.arrive();
     },
     /**
-     * Of a beat that was missed: whether it was sent, and had to arrive before the answer to a question that was asked
-     * after that. What was told beside it may be lost, too.
+     * Whether the last beat is lost for good: it was committed, and had to arrive before the answer to a query that was sent
+     * after that. Other notifications may be lost, too.
      */
     isLost: (): boolean => last.isCommitted && !last.hasArrived,
     /** Rejects where it does not come back in time. */

@@ -5,18 +5,21 @@ import { recheckWaits, scaleOf } from '../../core/life/ladder.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { schedule } from './commit.ts';
 
-/** The one that is served and a few of before: an edge that stays behind does not stay behind for years. */
+/** The one that is served and a few before it; one that an edge shows beyond these counts as another's. */
 const CHAINS_MAX = 5;
 
+/** A domain whose addresses are checked for its certificate. */
 export type VisitedDomain = {
   readonly id: string;
   readonly epoch: number;
   readonly hostname: string;
 };
 
+/** What a check of the addresses is compared with, and what came of it. */
 export type ServedCertificateStore = {
-  /** PEM chains of the domain, the one that the edge serves first. */
+  /** PEM chains of the domain, 5 at most: the one that the edge serves first, then those before it. */
   loadChains(domainId: string): Promise<readonly string[]>;
+  /** Stores it while the domain is live in this epoch. Where an address has a problem, the next check comes sooner. */
   save(domain: VisitedDomain, shown: Shown): Promise<void>;
 };
 
@@ -43,14 +46,14 @@ export function createServedCertificateStore(
         UPDATE domain SET shown = ${shown}::jsonb
         WHERE id = ${id}::uuid AND epoch = ${epoch} AND status = 'live' AND removed_at IS NULL`;
       if (again === null) return;
-      // Only ever sooner: whether the DNS has drifted is none of this check's business.
+      // Only sooner, never later: this result says nothing about when the DNS is to be checked.
       const where = { id, epoch, status: 'live', recheckAt: { gt: again } } as const;
       await schedule(prisma, where, { recheckAt: again });
     },
   };
 }
 
-/** Null where there was no check yet. */
+/** Reads the stored result; null where there was no check yet. */
 export function shownIn(stored: unknown): Shown | null {
   const shown = stored as (Omit<Shown, 'checkedAt'> & { checkedAt: string }) | null; // written by save() above only
   return shown && { ...shown, checkedAt: new Date(shown.checkedAt) };

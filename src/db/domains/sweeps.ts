@@ -1,40 +1,43 @@
 /**
- * What the sweeps take from the database: due domains that wait for nothing, a batch at a time. Every take is counted
- * until something is saved, so that a domain that kills its worker, or meets a fault each time, is taken more and more seldom.
+ * What the sweeps take from the database: due domains that wait for nothing, a batch at a time. Every take is counted until
+ * something is saved, so that a domain that kills its worker, or meets a fault each time, is taken less and less often.
  */
 
 import type { SweepQueue } from '../../core/operations/jobs.ts';
 import { quarantine } from '../../core/operations/quarantine.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 
+/** How long a domain that is taken stays out of the reach of other takers. */
 export type Lease = {
   readonly now: Date;
-  /** For how long, by how often it was taken without a save; the last of them for ever after. The first is the usual one. */
+  /** In ms: the first for a first take, the second for another one without a save between, the last for all further ones. */
   readonly leasesMs: readonly number[];
 };
 
+/** What to take from a sweep's due domains. */
 export type Taking = Lease & {
   /** The largest batch. */
   readonly limit: number;
-  /** Those taken so often without a save that they may be what harms; or all the others. */
+  /** True: only those that were taken so often without a save that they may kill their worker. False: only the others. */
   readonly suspects: boolean;
 };
 
-/** `takes`: how often in a row, this time included. */
+/** A domain that was taken. `takes`: how often in a row without a save, this time included. */
 export type Taken = { readonly id: string; readonly takes: number };
 
+/** The due domains of one sweep, which all processes share. */
 export type DueDomains = {
-  /** The longest due first; no two callers get the same. A suspect is noted in `quarantine`, so that an operator sees it. */
+  /** Takes those that are due for longest; no two callers get the same. Notes a suspect in `quarantine` for operators. */
   take(taking: Taking): Promise<readonly Taken[]>;
-  /** It went well, whether there was something to save or not: its next trouble is its first again. */
+  /** Resets the count of a domain that was worked on without a fault, whether there was something to save or not. */
   settle(id: string, lease: Lease): Promise<void>;
-  /** Not worked on, through no fault of theirs. Where the database is away, too, it rejects, and the next take makes good. */
+  /** Undoes the take of domains that were not worked on. Where it rejects, the next `take` of this object does it first. */
   giveBack(taken: readonly string[], lease: Lease): Promise<void>;
-  /** Why a suspect went wrong, in place of what the note says. */
+  /** Replaces the reason in a suspect's note; does nothing where there is no note. */
   noteReason(id: string, reason: string): Promise<void>;
 };
 
-/** Of renewals a drifted domain is none until its DNS is right again; its certificate ends all the same. */
+/** A drifted domain is not renewed until its DNS is right again; its certificate expires all the same. */
 const sweeps = {
   'recheck-live': {
     column: Prisma.raw('recheck_at'),
@@ -51,7 +54,7 @@ const sweeps = {
 /** The sweeps with a job of their own, and the two that follow upon the renewals in theirs. */
 export type Sweep = keyof typeof sweeps;
 
-/** The domains that a sweep is for. */
+/** Make one for each sweep and process: it remembers what it could not give back. */
 export function createDueDomains(prisma: PrismaClient, queue: Sweep): DueDomains {
   let owed: readonly string[] = [];
   async function payBack({ now, leasesMs: [usualMs = 0] }: Lease): Promise<void> {
@@ -79,8 +82,8 @@ export function createDueDomains(prisma: PrismaClient, queue: Sweep): DueDomains
 const reason = 'taken again and again, and nothing was saved: its worker died each time';
 
 /**
- * The lease is the row's own time, moved ahead: what a killed worker had taken comes due by itself. Both sweeps count in
- * one column, and a save for the one must not make a poison of the other's look new: the note has its count, too.
+ * The lease is the row's own time, moved ahead: what a killed worker had taken comes due by itself. All sweeps count in one
+ * column, which a save for any of them resets; so the note keeps a count of its own, or a suspect would seem new.
  */
 function take(
   prisma: PrismaClient,
@@ -111,7 +114,7 @@ function take(
     SELECT id::text, takes FROM taken`;
 }
 
-/** Where something was saved, that has said when it is due next; where nothing was, a suspect's long lease is over. */
+/** Where something was saved, the save has set the next time; otherwise the long lease of a suspect ends here. */
 async function settle(prisma: PrismaClient, queue: Sweep, id: string, until: Date) {
   const { column } = sweeps[queue];
   await prisma.$executeRaw`

@@ -12,25 +12,28 @@ import { endOrders } from '../issuance/orders.ts';
 import { commit, loadAttached } from './commit.ts';
 import type { LoadedDomain } from './domain-row.ts';
 
+/** A transition that was decided, and everything that is saved with it. */
 export type Move = {
   readonly domain: LoadedDomain;
   readonly outcome: Change;
   readonly at: Date;
+  /** Replaces the stored one; missing: that stays. */
   readonly observation?: Observation;
-  /** The project that the TXT record of this one has been judged against: its claim, or its hold, is no obstacle. */
+  /** The other project that this domain's TXT record was checked against: its claim, or its hold, is no obstacle. */
   readonly provenAgainst?: string;
-  /** The case that is opened together with it. */
+  /** The escalation that is opened together with it. */
   readonly escalation?: NewEscalation;
 };
 
+/** Whether a move was saved. `epoch` is the domain's epoch from then on. */
 export type MoveResult =
   /** `lost`: the domain that the name was taken from, pending again from now on. */
   | { readonly kind: 'saved'; readonly epoch: number; readonly lost?: LostDomain }
-  /** Loaded before somebody else's save: nothing was changed. */
+  /** Another save came first: nothing was changed. */
   | { readonly kind: 'stale' }
   /**
-   * An apex that another project holds, or has pending, too: shared addresses do not say whose it is, so nobody moves.
-   * `holderProjectId` is that project.
+   * Nothing was changed: an apex that another project holds, or has pending as well. Addresses are shared and do not prove
+   * whose it is. `holderProjectId` is that project.
    */
   | { readonly kind: 'held_elsewhere'; readonly holderProjectId: string };
 
@@ -43,7 +46,10 @@ export type LostDomain = {
 
 type Tx = Prisma.TransactionClient;
 
-/** Saves a transition, conditional on nobody having saved since `domain` was loaded. */
+/**
+ * Saves a transition, unless another save came after `domain` was loaded. State, events, escalation and the other project's
+ * loss of the name are committed together or not at all. Rejects with the database's other faults.
+ */
 export async function moveDomain(prisma: PrismaClient, move: Move): Promise<MoveResult> {
   try {
     return await prisma.$transaction((tx) => saveMove(tx, move));
@@ -91,7 +97,7 @@ type Taken = {
 };
 const nobodyHadIt: Taken = { kind: 'taken', events: [], lost: null };
 
-/** The name goes to whom the DNS says that it belongs to: another project's hold on it ends, which is told. */
+/** Gives the name to the project that the DNS proves: another project's hold on it ends, with an event. */
 async function takeName(
   tx: Tx,
   move: Move,
@@ -100,7 +106,7 @@ async function takeName(
   if (rival === null) return nobodyHadIt;
   const proof = proofOf(move, rival.projectId);
   if (proof === null) return { kind: 'held_elsewhere', holderProjectId: rival.projectId };
-  // A claim that reserves nothing has nothing to lose: its own next check tells it.
+  // A pending claim holds nothing that could be taken; its own next check finds the name held.
   return rival.status === 'pending' ? nobodyHadIt : takeFrom(tx, move, rival, proof);
 }
 

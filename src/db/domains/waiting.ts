@@ -6,13 +6,16 @@ import { Prisma, type PrismaClient } from '../generated/client.ts';
 /** The queues with a job for each row that waits. */
 export type WaitingQueue = DomainQueue | 'deliver-webhook';
 
+/** A job that a row of the database needs. */
 export type WaitingJob = {
-  /** Of its row: jobs are listed in its order. */
+  /** The id of its row; pages are in its order. */
   readonly key: string;
   readonly job: DomainJob | DeliveryJob;
+  /** When it is due; of a delivery, when the queue was given it. */
   readonly runAt: Date;
 };
 
+/** What the database says about jobs. Everything but `takeTurn` only reads. */
 export type WaitingStore = {
   /** How many jobs a queue must hold now; those that are set aside are not among them. */
   count(queue: WaitingQueue, now: Date): Promise<number>;
@@ -23,9 +26,9 @@ export type WaitingStore = {
     now: Date,
     limit: number,
   ): Promise<readonly WaitingJob[]>;
-  /** All there must be, a page at a time. */
+  /** All jobs that there must be, also those that are set aside, a page at a time; `afterKey` is null for the first one. */
   page(queue: WaitingQueue, afterKey: string | null, limit: number): Promise<readonly WaitingJob[]>;
-  /** Of these rows the jobs that there must be. */
+  /** The jobs that these rows need by now. */
   among(queue: WaitingQueue, keys: readonly string[]): Promise<readonly WaitingJob[]>;
   /** Whether it is this caller's turn: true for one caller in `everyMs`, by the database's clock. */
   takeTurn(name: string, everyMs: number): Promise<boolean>;
@@ -38,6 +41,7 @@ type OneQueue = {
     : never;
 };
 
+/** `now` and `dueBefore` are the caller's clock; only `takeTurn` goes by the database's. */
 export function createWaitingStore(prisma: PrismaClient): WaitingStore {
   const queues: { readonly [Q in WaitingQueue]: OneQueue } = {
     'check-dns': domainJobs(prisma, 'check-dns'),
@@ -63,7 +67,7 @@ export function createWaitingStore(prisma: PrismaClient): WaitingStore {
 
 type DomainRow = Waiting & { readonly id: string; readonly epoch: number };
 
-/** Which domains have a job in a queue, as followUps() (src/core/life/follow-ups.ts) says it; here so that an index finds them. */
+/** Which domains have a job in a queue: the same as followUps() of src/core/life/follow-ups.ts, in SQL to use an index. */
 const waitingDomains = {
   'check-dns': Prisma.sql`removed_at IS NULL AND status = 'pending' AND next_check_at IS NOT NULL`,
   'issue-certificate': Prisma.sql`removed_at IS NULL AND status = 'verified' AND next_check_at IS NOT NULL`,
@@ -131,15 +135,18 @@ async function countRows(prisma: PrismaClient, from: Prisma.Sql): Promise<number
 /** Before every id. */
 const FIRST = '00000000-0000-0000-0000-000000000000';
 
-/** `missing_sweep`: a sweep's job. `overdue_job`: there, but asleep beyond its time. */
+/** `missing_sweep`: a sweep's job. `overdue_job`: there, but asleep beyond its time. `orphaned_job`: no row needs it. */
 export const repairKinds = ['missing_job', 'overdue_job', 'orphaned_job', 'missing_sweep'] as const;
+/** What the reconciler had to put right. */
 export type RepairKind = (typeof repairKinds)[number];
 
+/** Counts the repairs of an installation, all processes together. */
 export type RepairStore = {
-  /** Adds so many to the count; nothing for none. */
+  /** Adds to the count of a kind. Writes nothing for 0. */
   count(kind: RepairKind, repaired: number): Promise<void>;
 };
 
+/** Adds in one statement, so no count is lost where several processes add at once. */
 export function createRepairStore(prisma: PrismaClient): RepairStore {
   return {
     async count(kind, repaired) {

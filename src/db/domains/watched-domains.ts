@@ -9,7 +9,7 @@ export type WatchedDomain = {
   readonly nextCheckAt: Date | null;
 };
 
-/** The last check of a domain that is attached. `version`: of what its name servers showed. */
+/** The last check of an attached domain. `version` names the stored observation; null where there is none yet. */
 export type LastCheck = {
   readonly id: string;
   readonly hostname: string;
@@ -19,16 +19,18 @@ export type LastCheck = {
   readonly version: string | null;
 };
 
+/** Each call is one statement, however many domains. */
 export type WatchedDomainStore = {
   /**
-   * Says of those that are pending that they are watched until then, in one statement; answers them. One that is being
-   * saved at this moment is left out rather than waited for: a batch of saves has hundreds of rows.
+   * Notes that those which are pending are watched until then, and returns them. One that is being saved at this moment is
+   * left out rather than waited for: a batch of saves has hundreds of rows.
    */
   watch(ids: readonly string[], until: Date): Promise<readonly WatchedDomain[]>;
   /** In any order, without those that were removed. */
   lastChecks(ids: readonly string[]): Promise<readonly LastCheck[]>;
 };
 
+/** `until` is the caller's clock. A domain is never watched for less than another process has said. */
 export function createWatchedDomainStore(prisma: PrismaClient): WatchedDomainStore {
   return {
     watch: (ids, until) =>

@@ -9,18 +9,21 @@ import { PrismaClient } from '../generated/client.ts';
 import { openEmbedded } from './embedded/stream.ts';
 import { joinTransactions } from './transaction.ts';
 
+/** What differs from pool to pool. */
 export type PoolOptions = {
   /** Connections at most. */
   readonly max: number;
   /** The server ends a longer statement; 0 lets it run. Embedded storage knows no such limit. */
   readonly statementTimeoutMs: number;
-  /** Schemas to look for names in, comma separated. */
+  /** Schemas that names are resolved in, comma separated; the server's own setting where it is missing. */
   readonly searchPath?: string;
 };
 
+/** An open database; the same on embedded storage and on a server. */
 export type Database = {
   /** Joins the transaction of its caller (src/db/engine/transaction.ts). */
   readonly prisma: PrismaClient;
+  /** The pool that `prisma` uses: 10 connections, and statements of 10 s at most. */
   readonly pool: pg.Pool;
   /** Another pool on the same database. Whoever opens it may end it; `close` ends it otherwise. */
   openPool(options: PoolOptions): pg.Pool;
@@ -34,7 +37,9 @@ export type Database = {
 const CONNECT_MS = 5_000;
 /** There, a new connection waits behind the statements of all others. */
 const CONNECT_EMBEDDED_MS = 30_000;
+/** A connection that nobody has used for so long is closed. */
 const IDLE_MS = 30_000;
+/** How much longer than the server's own limit we wait for an answer. */
 const SILENCE_MS = 2_000;
 /** Embedded transactions run one after the other: a burst of fifty takes longer than Prisma's 2 s. */
 const TRANSACTION_WAIT_MS = 10_000;
@@ -43,9 +48,9 @@ const TRANSACTION_MS = 10_000;
 const IDLE_IN_TRANSACTION_MS = 30_000;
 
 /**
- * Opens the database; a server is not contacted yet, and may be down. Throws where the embedded directory
- * is in use. An outage later fails the statements of its time, never the process. `waited` is told for how long each
- * statement waited for a connection.
+ * Opens the database; a server is not contacted yet, and may be down. Rejects where the embedded directory is in use. An
+ * outage later fails the statements of its time, never the process. `waited` is called with the seconds that each request
+ * for a connection of the main pool took.
  */
 export async function openDatabase(
   storage: Storage,
@@ -130,7 +135,7 @@ function limits({ max, statementTimeoutMs, searchPath }: PoolOptions): pg.PoolCo
 
 type Got = Parameters<Parameters<pg.Pool['connect']>[0]>;
 
-/** Has `waited` told of every connection that the pool gives out; `pool.query` asks for one in the same way. */
+/** Calls `waited` for every request for a connection of the pool, also a failed one; `pool.query` makes one, too. */
 export function reportWaits(pool: pg.Pool, waited: (seconds: number) => void): void {
   const connect = pool.connect.bind(pool);
   function timed(callback?: (...got: Got) => void): Promise<pg.PoolClient> | undefined {
@@ -147,7 +152,7 @@ export function reportWaits(pool: pg.Pool, waited: (seconds: number) => void): v
   pool.connect = timed as typeof pool.connect;
 }
 
-/** Throws, with what to do, where a connection's zone is not UTC all year round. */
+/** Rejects, with what to do, where a connection's time zone is not UTC all year round. */
 export async function requireUtc(pool: Pick<pg.Pool, 'query'>): Promise<void> {
   const { rows } = await pool.query<{ zone: string; isUtc: boolean }>(
     `SELECT current_setting('TimeZone') AS zone,
@@ -163,8 +168,8 @@ export async function requireUtc(pool: Pick<pg.Pool, 'query'>): Promise<void> {
 }
 
 /**
- * Milliseconds: positive where ours is ahead, 0 where they agree as far as the time that the question took can tell.
- * Rejects where the database does not answer.
+ * Our clock minus the database's, in ms; 0 where they agree as far as the time that the query took can show. Rejects where
+ * the database does not answer.
  */
 export async function clockSkewMs(
   pool: Pick<pg.Pool, 'query'>,

@@ -6,6 +6,7 @@
  */
 import { inTransaction } from './transaction.ts';
 
+/** How many calls travel together, and what becomes of a batch that fails. */
 export type GatherOptions = {
   /** Largest batch. */
   readonly itemsMax: number;
@@ -28,7 +29,10 @@ type Waiting<Item, Result> = {
 
 const never = (): boolean => false;
 
-/** `run` answers with one result per item, in their order; when it throws, every call of the batch does. */
+/**
+ * Returns the single call. `run` answers with one result per item, in their order; where it rejects, every call of the batch
+ * does, unless the options say otherwise.
+ */
 export function gather<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
   { itemsMax, concurrency, mayBeOneItem = never, isWorthRetry = never }: GatherOptions,

@@ -8,8 +8,10 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
 
+/** One folder of prisma/migrations. Migrations are applied in the order of their names. */
 export type Migration = {
   readonly name: string;
+  /** The whole file. */
   readonly sql: string;
   /** SHA-256 of the file, in hex. */
   readonly checksum: string;
@@ -43,9 +45,9 @@ const bookkeeping = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
 )`;
 
 /**
- * Brings the database up to date and returns the names it applied. Each file is one transaction, so one that
- * fails leaves nothing behind; the error names it. Several processes may start at once: each file is applied once.
- * Throws where an applied file was edited, or an earlier migration did not finish.
+ * Brings the database up to date and returns the names that it applied. Each file is one transaction, so one that fails
+ * leaves nothing behind; the error names it. Several processes may start at once: each file is applied once. Rejects where
+ * an applied file was edited, or an earlier migration did not finish.
  */
 export async function migrate(
   pool: Pick<pg.Pool, 'connect'>,
@@ -54,6 +56,7 @@ export async function migrate(
   const migrations = await readMigrations(folder);
   const client = await pool.connect();
   const applied: string[] = [];
+  // A connection on which something failed may still be inside a transaction, so it is closed instead of reused.
   let broken = true;
   try {
     for (;;) {
@@ -68,7 +71,10 @@ export async function migrate(
   }
 }
 
-/** The names of those that lie in the folder and are not applied: an older backup has fewer. Throws where it cannot be asked. */
+/**
+ * The names of the folder's migrations that are not applied, in their order: an older backup has fewer. Rejects where the
+ * database cannot be asked, or was never migrated.
+ */
 export async function unappliedMigrations(
   pool: Pick<pg.Pool, 'query'>,
   folder: URL = migrationsFolder,
@@ -87,7 +93,7 @@ async function migrationNames(folder: URL): Promise<string[]> {
   return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
 }
 
-/** What lies in the folder, by name. */
+/** The migrations of a folder, by name. Rejects where one of its folders has no migration.sql. */
 export async function readMigrations(folder: URL = migrationsFolder): Promise<Migration[]> {
   const names = await migrationNames(folder);
   return Promise.all(

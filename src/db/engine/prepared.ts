@@ -6,6 +6,7 @@ import type { QueryConfig } from 'pg';
 import type { Database } from './client.ts';
 import { inTransaction } from './transaction.ts';
 
+/** A statement that each connection prepares once. */
 export type Statement = {
   /** Names the text for good: another text needs another name. */
   readonly name: string;
@@ -21,7 +22,7 @@ export type RunStatement = <Row extends Readonly<Record<string, string | null>>>
 /** Longer than the server lets a statement run (src/db/engine/client.ts), so that where it can, it says why. */
 const SILENCE_MS = 12_000;
 
-/** `silenceMs`: how long an answer may take. A connection that takes longer is given up. */
+/** `silenceMs`: how long an answer may take outside of a transaction, 12 s unless given. A slower connection is given up. */
 export function createRunStatement(
   { prisma, pool }: Pick<Database, 'prisma' | 'pool'>,
   silenceMs: number = SILENCE_MS,

@@ -24,10 +24,10 @@ const enter = Symbol('enter');
 type Joining = PrismaClient & { readonly [enter]?: <T>(work: () => Promise<T>) => Promise<T> };
 
 /**
- * The client for stores. Inside `transact` everything that is asked of it happens in that transaction, and its
- * own `$transaction` is one inside: where it fails, what it did is undone and the rest goes on. A single
- * statement that fails spoils the transaction around it (PostgreSQL's 25P02), so expect that in a `$transaction`.
- * Code that goes on after the end of its transaction gets an error, not another connection.
+ * Returns the client for stores. Inside `transact` every call of it happens in that transaction, and its own `$transaction`
+ * is a savepoint inside: where that fails, what it did is undone and the rest continues. A single statement that fails
+ * spoils the transaction around it (PostgreSQL's 25P02), so put one that may fail into a `$transaction`. Code that continues
+ * after the end of its transaction gets an error, not another connection.
  */
 export function joinTransactions(prisma: PrismaClient): PrismaClient {
   const current = () => open(scopes.getStore()?.get(prisma));
@@ -61,11 +61,12 @@ export function transact<T>(prisma: PrismaClient, work: () => Promise<T>): Promi
 /** `transact` of one client. */
 export type Transact = <T>(work: () => Promise<T>) => Promise<T>;
 
+/** `transact` for callers that see no client. `prisma` is of `joinTransactions`; with any other, each call throws. */
 export function createTransact(prisma: PrismaClient): Transact {
   return (work) => transact(prisma, work);
 }
 
-/** Whether the caller is inside `transact`. */
+/** Whether the caller is inside `transact`, of whichever database. A plain `$transaction` does not count. */
 export function inTransaction(): boolean {
   return scopes.getStore() !== undefined;
 }

@@ -52,7 +52,7 @@ const unavailableMessages: ReadonlySet<string> = new Set([
 const causeNames = ['cause', 'errors', 'meta', 'driverAdapterError'] as const;
 const MAX_CAUSES = 6;
 
-/** Whether a fault, or one that caused it, says that the storage cannot be reached just now. */
+/** Whether a fault, or one that caused it, says that the storage cannot be reached just now. Leave `depth` out. */
 export function isUnavailable(fault: unknown, depth = 0): boolean {
   if (typeof fault !== 'object' || fault === null || depth > MAX_CAUSES) return false;
   const field = (name: string): unknown => Reflect.get(fault, name);
@@ -63,15 +63,15 @@ export function isUnavailable(fault: unknown, depth = 0): boolean {
   return causes.some((cause) => isUnavailable(cause, depth + 1));
 }
 
-/** So the server may run it; the network has two seconds more (src/db/engine/client.ts). */
+/** How long the server may run the probe; its answer may take two seconds more (src/db/engine/client.ts). */
 const ANSWER_MS = 1_000;
 
 /** What a server says that serves nobody (PostgreSQL, appendix A): shutting down, crashed, starting up. */
 const servesNobody: ReadonlySet<string | undefined> = new Set(['57P01', '57P02', '57P03']);
 
 /**
- * Whether no connection to the database can be had, asked over one that nobody else uses. A server that answers, be it
- * that it has no time or no connection left, is not away. Never rejects.
+ * Returns a function that says whether the database cannot be reached, by a query on a connection that nothing else uses. A
+ * server that answers, even that it has no time or no connection left, counts as reached. Never rejects.
  */
 export function createAwayProbe(database: Pick<Database, 'openPool'>): () => Promise<boolean> {
   const pool = database.openPool({ max: 1, statementTimeoutMs: ANSWER_MS });
@@ -89,9 +89,9 @@ export function isLostRace(fault: unknown): boolean {
 }
 
 /**
- * Whether the database took offence at a row: the statement was undone, and the other rows of it may be fine. What
- * passed validation fits every column, but not every database: one whose encoding is not UTF-8 refuses a
- * character, and an operator may have added a constraint. Classes of PostgreSQL, appendix A.
+ * Whether the database refused a row: the statement was undone, and its other rows may be fine. What passed validation fits
+ * every column, but not every database: one whose encoding is not UTF-8 refuses a character, and an operator may have added
+ * a constraint. Classes of PostgreSQL, appendix A.
  */
 export function isRowRefused(fault: unknown): boolean {
   const code: unknown = typeof fault === 'object' && fault !== null && Reflect.get(fault, 'code');

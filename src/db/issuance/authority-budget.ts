@@ -1,4 +1,4 @@
-/** The tokens of an authority's limits, shared by all workers: taken with the order that they are for, or not at all. */
+/** The tokens of an authority's limits, shared by all workers. An order takes its tokens as it is opened, or none. */
 
 import {
   type AuthorityLimit,
@@ -25,13 +25,13 @@ import { knownRenewal } from './renewals.ts';
 
 type Row = { readonly key: string; readonly fullAt: Date };
 
-/** Of an authority in use; `directoryUrl`: as `certificate.authority` has it, null for the local one. */
+/** The limits of an authority in use. `directoryUrl`: as `certificate.authority` has it, null for the local one. */
 export type AuthorityBudget = { readonly directoryUrl: string | null; readonly budget: Budget };
 
 /** At least one, the authority that is the first choice first. */
 export type AuthorityBudgets = readonly [AuthorityBudget, ...AuthorityBudget[]];
 
-/** Where nobody says otherwise: a local authority. */
+/** The default: one local authority, without published limits. */
 export const localBudget: AuthorityBudgets = [{ directoryUrl: null, budget: 'none' }];
 
 type Wanted = OrderOwner & {
@@ -39,7 +39,7 @@ type Wanted = OrderOwner & {
   readonly usable: Pick<Certificate, 'authority' | 'renewalInfo'> | null;
 };
 
-/** What a new order at this authority meets. One that is in use no more, or not said, counts as the first. */
+/** The buckets that a new order at this authority meets. One that is null, or in use no longer, counts as the first. */
 export function orderBuckets(
   budgets: AuthorityBudgets,
   authority: string | null,
@@ -61,7 +61,7 @@ function bucketsAt({ directoryUrl, budget }: AuthorityBudget, owner: OrderOwner,
   return bucketsOf({ authority: directoryUrl ?? 'local', budget }, { ...owner, kind });
 }
 
-/** For each authority what keeps a new order back at this moment, and until when; null where nothing does. Takes nothing. */
+/** For each authority the limit that keeps a new order back now, and until when; null where none does. Takes nothing. */
 export async function findBudgetWaits(
   prisma: PrismaClient,
   budgets: AuthorityBudgets,
@@ -75,8 +75,8 @@ export async function findBudgetWaits(
 }
 
 /**
- * Takes a token of each bucket in the transaction that opens the order, or none where one of them has none: then what the
- * order has to wait for. Other takers wait until the transaction has ended.
+ * Takes a token of each bucket, in the transaction that opens the order, and returns null. Where one bucket is empty it
+ * takes none, and returns what the order has to wait for. Other takers wait until the transaction has ended.
  */
 export async function takeTokens(
   tx: Tx,
@@ -96,8 +96,9 @@ export async function takeTokens(
 type Placed = { readonly id: string; readonly kind: PlacedAs; readonly now: Date };
 
 /**
- * Right before an order is placed: what it has to wait for, where it was opened long ago, or is placed as another one than
- * it was opened as, and there is no token for that now. Throws where the order has ended.
+ * Call it right before an order is placed. Takes tokens again where it was opened more than a minute ago, or where it is
+ * placed as another kind than it was opened as; returns what it has to wait for where one is missing. Rejects where the
+ * order has ended.
  */
 export async function countPlaced(
   tx: Tx,
@@ -139,8 +140,8 @@ async function countAsRenewal(
 type Counted = { readonly buckets: readonly string[]; readonly createdAt: Date };
 
 /**
- * What a refusal changes, in the transaction that ends the order. `mayBeIssued`: its certificate may be there after all,
- * and counts.
+ * Takes and gives back what a refusal changes, in the transaction that ends the order. `mayBeIssued`: its certificate may
+ * have been issued all the same, and keeps its tokens.
  */
 export async function countRefusal(
   tx: Tx,
@@ -150,7 +151,7 @@ export async function countRefusal(
   await change(tx, order, now, (one) => !takesAtOnce(one) || (isGivenBack(one) && !mayBeIssued));
 }
 
-/** What an order gives back that ends without an answer, in the transaction that ends it. */
+/** Gives back the tokens for certificates of an order that ends without an answer, in the transaction that ends it. */
 export async function giveBack(tx: Tx, order: Counted, now: Date): Promise<void> {
   await change(tx, order, now, isGivenBack);
 }
@@ -174,14 +175,14 @@ async function change(
   await keep(tx, rows);
 }
 
-/** A bucket that is full is the same as none. One that somebody takes from at this moment is left for the next time. */
+/** Deletes full buckets, which mean the same as none. One that is being taken from stays for the next time. */
 export async function dropFullBuckets(prisma: PrismaClient, now: Date): Promise<void> {
   await prisma.$executeRaw`
     DELETE FROM authority_budget WHERE key IN (
       SELECT key FROM authority_budget WHERE full_at < ${now}::timestamptz FOR UPDATE SKIP LOCKED)`;
 }
 
-/** Before they are written one after the other, so that the order of it does not matter. */
+/** Locks buckets in one order, for callers that write them in several steps afterwards. */
 export async function lockBuckets(tx: Tx, keys: readonly string[], now: Date): Promise<void> {
   const buckets = [...new Set(keys)].flatMap((key) => bucketOf(key) ?? []);
   await lock(tx, buckets, now);
@@ -216,10 +217,10 @@ function byKey(rows: readonly Row[]): ReadonlyMap<string, Date> {
   return new Map(rows.map(({ key, fullAt }) => [key, fullAt]));
 }
 
-/** As stored: how full it is follows from when it is full again. */
+/** A bucket as it is stored: the time at which it is full again, from which the tokens in it follow. */
 export type BucketRow = { readonly key: string; readonly fullAt: Date };
 
-/** The buckets of a limit of which least is left first, as many as asked for; a full one is not stored, or counts as nothing. */
+/** The emptiest buckets of a limit, the emptiest first, `most` at most. Full ones are left out. */
 export function readEmptiest(
   prisma: PrismaClient,
   limit: AuthorityLimit,

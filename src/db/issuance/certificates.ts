@@ -28,6 +28,7 @@ import {
 import { type NewOrder, openOrder } from './orders.ts';
 import { renewableOf } from './renewals.ts';
 
+/** A certificate that came of an order. `chain` is in PEM. */
 export type Issued = {
   readonly chain: string;
   readonly issuer: string;
@@ -35,12 +36,13 @@ export type Issued = {
   readonly expiresAt: Date;
 };
 
+/** The steps of orders. A step resolves once it is committed; `domain` is what was loaded, and fences by its epoch. */
 export type CertificateStore = {
-  /** Undefined where there is no such domain. */
+  /** Undefined where there is no such domain, or it was removed. */
   loadWork(domainId: string, now: Date): Promise<IssueWork | undefined>;
   /**
-   * The open order, or a new one with this key and its tokens of the authority's budget; where one of those is missing,
-   * until when. Null where the domain, verified or live when it was loaded, no longer is in this epoch.
+   * The open order, or a new one with this key and its tokens of the authority's budget; where one of those is missing, what
+   * it has to wait for. Null where the domain, verified or live when it was loaded, is not that any more in this epoch.
    */
   openOrder(
     domain: LoadedDomain,
@@ -48,13 +50,14 @@ export type CertificateStore = {
     at: Date,
   ): Promise<Certificate | BudgetWait | null>;
   /**
-   * Counts an order that is placed now: once more for the account where it was opened long ago, and `plain` as any renewal
-   * where it does not name what it replaces. What it has to wait for, where a token is missing.
+   * Counts an order that is about to be placed: once more for the account where it was opened more than a minute ago, and
+   * `plain` as any renewal where it does not name what it replaces. Null where it may be placed; else what it has to wait
+   * for. Rejects where the order has ended.
    */
   beforePlacing(certificateId: string, kind: PlacedAs, now: Date): Promise<BudgetWait | null>;
-  /** Throws where another run has placed it, or the order has ended. */
+  /** Stores the order's URL. Rejects where another run has stored another one, or the order has ended; else idempotent. */
   orderPlaced(certificateId: string, orderUrl: string): Promise<void>;
-  /** Throws where the order has ended: its challenge must not be answered any more. */
+  /** From the commit on the edge answers the challenge. Rejects where the order has ended: then it must not be answered. */
   publishChallenge(
     certificate: { id: string; hostname: string },
     challenge: { type: string; token: string; keyAuthorization: string },
@@ -65,7 +68,7 @@ export type CertificateStore = {
    * shared it, perhaps of an earlier epoch, for which the domain did not go live.
    */
   store(domain: LoadedDomain, certificateId: string, issued: Issued, at: Date): Promise<boolean>;
-  /** Makes a waiting domain live with the usable certificate that it has already. */
+  /** Makes a verified domain live with the usable certificate that it has already; any other one stays what it is. */
   reuse(domain: LoadedDomain, usable: Certificate, at: Date): Promise<void>;
   /** Ends the order, once; the domain stays what it is and tries again at `nextAttemptAt`. Answers as `postpone` does. */
   refuse(
@@ -75,15 +78,15 @@ export type CertificateStore = {
     at: Date,
   ): Promise<boolean>;
   /**
-   * When a verified domain's certificate is next tried for, or a live one's renewal. False where it is that no more, not
-   * in this epoch, or somebody has pressed verify since it was loaded: nothing was planned.
+   * Plans the next try for a verified domain's certificate, or for the renewal of a served one. False, with nothing planned,
+   * where the domain is no longer that in this epoch or, if verified, was changed since it was loaded.
    */
   postpone(domain: LoadedDomain, nextAttemptAt: Date): Promise<boolean>;
-  /** Notes why the open order has not come to its end. */
+  /** Stores why the open order got no further. Does nothing where the order has ended. */
   setBack(certificateId: string, setback: Setback): Promise<void>;
 };
 
-/** `verifyWindowMs`: a laboratory's shortens every wait. */
+/** `verifyWindowMs`: a laboratory's shortens every wait. Without `budgets`, those of a local authority hold. */
 export function createCertificateStore(
   prisma: PrismaClient,
   {
@@ -186,7 +189,7 @@ async function reuse(
   await recordEvents(tx, events, rules.now);
 }
 
-/** An issued certificate has all of them. */
+/** An issued certificate has all of these columns; the other values are for the compiler. */
 function usableFrom(usable: Certificate, at: Date) {
   const { id, issuer } = usable;
   const certificate = renewableOf(usable) ?? { id, issuedAt: at, expiresAt: at, window: null };
@@ -207,7 +210,7 @@ async function endRefused(
   if (!ended) return isPlanned;
   const { type: problemType, detail } = problem;
   const order = await tx.certificate.findUniqueOrThrow({ where: { id } });
-  // What became of an order that the authority has lost, nobody knows.
+  // The authority may have issued a certificate for an order that it has lost, so that keeps its tokens.
   await countRefusal(tx, order, { now: at, mayBeIssued: problemType === 'order_lost' });
   const event = {
     type: 'certificate.failed',
@@ -219,7 +222,7 @@ async function endRefused(
   return isPlanned;
 }
 
-/** Ends an order for the first that asks; false for everybody after, whose news is none. */
+/** Ends an order for the first caller; false for every later one, which must record no event about it. */
 async function endOrder(
   tx: Tx,
   id: string,

@@ -1,4 +1,4 @@
-/** Open cases for an operator: at most one for a domain. */
+/** Escalations, which call for an operator: at most one is open for a domain. */
 
 import { randomUUID } from 'node:crypto';
 import type { EscalationCause, EscalationEvidence } from '../../core/certificates/escalation.ts';
@@ -9,38 +9,42 @@ import type { Tx } from '../engine/transaction.ts';
 import { type NewEvent, recordEvents } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
+/** An escalation that is to be opened, or what an open one of the same cause is brought up to date with. */
 export type NewEscalation = {
   readonly cause: EscalationCause;
   /** The cause in words. */
   readonly summary: string;
+  /** What the operator should do, in words. */
   readonly nextAction: string;
   readonly evidence: EscalationEvidence;
 };
 
-/** `kept`: the case was open for this cause already. `gone`: the domain no longer waits in this epoch; nothing was done. */
+/** `kept`: it was open for this cause already. `gone`: the domain is no longer what it was loaded as; nothing was done. */
 export type OpenResult = 'opened' | 'kept' | 'gone';
 
+/** The open escalation of a domain: why, with what evidence, and since when. */
 export type OpenEscalation = {
   readonly cause: string;
   readonly evidence: EscalationEvidence;
   readonly openedAt: Date;
 };
 
-/** A case and whose it is. */
+/** An escalation, and the domain that it is about. */
 export type EscalationRow = Escalation & {
   readonly domain: { readonly projectId: string; readonly hostname: string };
 };
 
-/** Where a page starts: after this case, in the order of the list. */
+/** Where a page begins: after this escalation, in the order of the list. */
 export type EscalationPlace = { readonly openedAt: Date; readonly id: string };
 
+/** A page of the list. `status` null: open and closed ones; `after` null: from the newest. */
 export type EscalationQuery = {
   readonly status: 'open' | 'closed' | null;
   readonly after: EscalationPlace | null;
   readonly limit: number;
 };
 
-/** A domain that is served with the certificate that ends then. */
+/** A domain that is served with the certificate that expires then. */
 export type Served = {
   readonly id: string;
   readonly epoch: number;
@@ -48,8 +52,8 @@ export type Served = {
 };
 
 /**
- * Opens the case of a domain that is still verified in this epoch, or brings the open one up to date, and says when it
- * is checked next. A case with another cause is closed first; whoever reads from outside sees one case at any time.
+ * Opens the escalation of a domain that is still verified in this epoch, or brings the open one up to date, and sets when it
+ * is checked next. One with another cause is closed first, in the same transaction: readers see one at any time.
  */
 export function openEscalation(
   prisma: PrismaClient,
@@ -71,8 +75,8 @@ export function openEscalation(
 }
 
 /**
- * The same for a domain that is served in this epoch with this certificate still. `wakes`: its renewal is due at once, in
- * the same step.
+ * As openEscalation, for a domain that is still served in this epoch with this certificate. `wakes`: its renewal becomes due
+ * at once, in the same transaction.
  */
 export function openRenewalEscalation(
   prisma: PrismaClient,
@@ -92,7 +96,7 @@ export function openRenewalEscalation(
   });
 }
 
-/** A served domain's certificate turns out to be none that calls for an operator yet: when it would. */
+/** Sets when a served domain's renewal is checked again for an escalation, where none is called for yet. */
 export async function postponeRenewalEscalation(
   prisma: PrismaClient,
   { id, epoch }: Served,
@@ -102,8 +106,8 @@ export async function postponeRenewalEscalation(
 }
 
 /**
- * The same inside a transaction that holds the domain's row; gives the events to tell in it. The same cause again is
- * no news: only its evidence is brought up to date.
+ * Opens or updates the escalation inside a transaction that holds the domain's row, and returns the events that the caller
+ * must record in it: none where the cause is the same, since only the evidence changes then.
  */
 export async function placeEscalation(
   tx: Tx,
@@ -122,7 +126,7 @@ export async function placeEscalation(
   return [...closed, { type: 'escalation.opened', domainId, cause, summary, nextAction }];
 }
 
-/** Closes the open case of a domain, if there is one; gives the event to tell in the same transaction. */
+/** Closes a domain's open escalation, if any, and returns the event that the caller must record in the same transaction. */
 export async function closeEscalation(
   tx: Tx,
   domainId: string,
@@ -135,7 +139,7 @@ export async function closeEscalation(
   return [{ type: 'escalation.closed', domainId, cause: open.cause, reason }];
 }
 
-/** Closes a case for an operator; one that is closed stays as it is. Null for an id of none. */
+/** Closes an escalation for an operator. Idempotent: a closed one stays as it is. Null where there is none with this id. */
 export function closeForOperator(
   prisma: PrismaClient,
   id: string,
@@ -162,7 +166,7 @@ export function closeForOperator(
   });
 }
 
-/** The open case of a domain, or null. */
+/** The open escalation of a domain; null where there is none. */
 export async function loadOpenEscalation(
   prisma: PrismaClient,
   domainId: string,
@@ -172,7 +176,7 @@ export async function loadOpenEscalation(
   return { cause: open.cause, evidence: evidenceOf(open.evidence), openedAt: open.openedAt };
 }
 
-/** Cases of every project, the newest first. */
+/** Escalations of every project, the newest first, `limit` at most. */
 export function listEscalations(
   prisma: PrismaClient,
   { status, after, limit }: EscalationQuery,
@@ -193,7 +197,7 @@ export function listEscalations(
   });
 }
 
-/** What a case was opened by; the first ones had less of it. */
+/** Reads stored evidence; what the version that wrote it did not have yet is empty or null. */
 export function evidenceOf(stored: unknown): EscalationEvidence {
   const known = stored as Partial<EscalationEvidence>; // written by us only, always from an EscalationEvidence
   const { findings = [], problem = null, refusals = 0, probes = [], setback = null } = known;

@@ -6,19 +6,23 @@ import { type LoadedDomain, toLoadedDomain } from '../domains/domain-row.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 import { type AuthorityBudgets, findBudgetWaits } from './authority-budget.ts';
 
+/** Everything that a worker decides from about an order: read by several statements, and fenced by `domain` when saved. */
 export type IssueWork = {
   readonly domain: LoadedDomain;
   /** The open order, if there is one. */
   readonly order: Certificate | null;
-  /** The newest certificate from before that has not ended: the one that is served. */
+  /** The newest certificate that has not expired: the one that is served. */
   readonly usable: Certificate | null;
-  /** Orders refused since the domain was verified, or since its certificate came; past the plan's last step the number no longer matters. */
+  /**
+   * Orders refused since the domain was verified, or since its certificate came, counted up to 10: past the plan's last
+   * step the number no longer matters.
+   */
   readonly refusals: number;
-  /** Why the newest of them was. */
+  /** Why the newest of them was refused; null where none was. */
   readonly lastProblem: Problem | null;
-  /** The newest refusals of this name, from whichever life and authority, for what the authorities allow. */
+  /** The newest refusals of this domain, 10 at most, of any epoch and authority: a `retryAfter` holds across epochs. */
   readonly recentRefusals: readonly AuthorityRefusal[];
-  /** Whose orders of this life were ended for one at another authority, and when; the newest first. */
+  /** Whose orders were ended for one at another authority since then, and when; the newest first. */
   readonly left: readonly { readonly authority: string | null; readonly at: Date }[];
   /**
    * For each authority in use, in their order: the limit that a new order would meet there now; null where it meets none.
@@ -31,18 +35,19 @@ export type IssueWork = {
   readonly renewAt: Date | null;
 };
 
+/** A refused order, and the authority that it was placed at. */
 export type AuthorityRefusal = Refusal & {
-  /** As the order had it; null: the first one. */
+  /** Its directory, as the order had it; null: the first authority. */
   readonly authority: string | null;
   readonly type: string;
   /** Since the domain was verified, or since its certificate came. */
   readonly isOfThisEpoch: boolean;
 };
 
-/** Why an order that nobody refused has not come to its end. */
+/** Why an open order got no further, although nobody refused it. */
 export type Setback = {
   readonly at: Date;
-  /** The first time in a row. */
+  /** When the first of these setbacks in a row was. */
   readonly since: Date;
   /** The authority did answer, and is slow or busy; else it gave none. */
   readonly answered: boolean;
@@ -51,22 +56,25 @@ export type Setback = {
   readonly retryAfter: Date | null;
 };
 
+/** Why an order ended without a certificate. */
 export type Problem = {
+  /** The authority's problem type, or a word of our own such as `order_lost`. */
   readonly type: string;
   readonly detail: string;
-  /** RFC 3339; the authority asked for no order before then. */
+  /** RFC 3339; the authority asked that no order be placed before then. */
   readonly retryAfter?: string;
 };
 
+/** So many of the newest ended orders are read. */
 const REFUSALS_COUNTED = 10;
-/** Our own word for an order that nobody refused. */
+/** The problem type of an order that was ended although nobody refused it. */
 export const SUPERSEDED = 'superseded';
 /** What ended because its domain was removed or lost, or its order moved, was not refused. */
 const superseded = {
   problem: { path: ['type'], equals: SUPERSEDED },
 } as const satisfies Prisma.CertificateWhereInput;
 
-/** Whose key the certificates have: an edge of another make keeps its own. What the other way left behind does not count. */
+/** Who has the keys of the certificates: we, or an edge of another make. What the other way left behind does not count. */
 export type CertificateSource = 'own' | 'external';
 
 const keyOf = {
@@ -81,7 +89,7 @@ type LoadWork = {
   readonly now: Date;
 };
 
-/** The newest certificate of a domain that has not ended. */
+/** Prisma's arguments for the newest certificate of a domain that has not expired. */
 export function newestUsable(
   { domainId, source }: Pick<LoadWork, 'domainId' | 'source'>,
   now: Date,
@@ -92,7 +100,7 @@ export function newestUsable(
   } as const satisfies Prisma.CertificateFindFirstArgs;
 }
 
-/** Undefined where there is no such domain, or it was removed. */
+/** Loads what a worker decides from. Takes no tokens. Undefined where there is no such domain, or it was removed. */
 export async function loadIssueWork(
   prisma: PrismaClient,
   { domainId, source, budgets, now }: LoadWork,
@@ -149,7 +157,7 @@ type StoredSetback = {
   retryAfter?: string;
 };
 
-/** As the column has it. */
+/** Reads the column; null where it is empty. What the version that wrote it did not have yet has its usual value. */
 export function setbackIn(stored: unknown): Setback | null {
   const setback = stored as StoredSetback | null | undefined; // written by setBack() only
   if (!setback) return null;

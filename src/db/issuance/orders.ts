@@ -12,6 +12,7 @@ import {
 } from './authority-budget.ts';
 import { newestUsable, SUPERSEDED, setbackIn } from './issue-work.ts';
 
+/** An order that may be opened. Its id is drawn before, because the key is sealed for it. */
 export type NewOrder = {
   readonly id: string;
   /** Null: an edge of another make has it. */
@@ -23,9 +24,9 @@ export type NewOrder = {
 };
 
 /**
- * The open order, or a new one with this key and its tokens of the authority's budget; what it has to wait for where one of
- * them is missing. One that was opened in the other way, before CERTIFICATES changed, is ended. Null where the domain is no
- * longer what it was loaded as.
+ * Returns the open order, or a new one with this key and its tokens of the authority's budget; what it has to wait for where
+ * a token is missing. An open one that was obtained in another way, before CERTIFICATES changed, is ended first, as is the
+ * one that this one is `instead` of. Null where the domain is no longer what it was loaded as.
  */
 export async function openOrder(
   tx: Prisma.TransactionClient,
@@ -51,7 +52,7 @@ export async function openOrder(
   const wanted = { hostname, projectId, usable };
   const buckets = sealedKey === null ? [] : orderBuckets(budgets, authority, wanted, createdAt);
   const keys = buckets.map(({ key }) => key);
-  // Those of the one that ends, too: it gives back, and whoever moves the other way would wait for us meanwhile.
+  // With those of the order that ends, which gives back: a transaction that moves one the other way locks the same ones.
   if (open !== null) await lockBuckets(tx, [...keys, ...open.buckets], createdAt);
   const wait = await takeTokens(tx, buckets, createdAt);
   if (wait !== null) return wait;
@@ -70,12 +71,12 @@ function whyEnded(open: Certificate, order: NewOrder): string | null {
   return open.id === order.instead ? 'Another certificate authority has the order now.' : null;
 }
 
-/** Whether nothing was opened, for want of a token. */
+/** Whether `openOrder` returned a wait instead of an order. */
 export function isWait(opened: object): opened is BudgetWait {
   return 'limit' in opened;
 }
 
-/** Locks what `endOrders` is going to write, for whoever locks anything else before that. Its domain is locked. */
+/** Locks what `endOrders` writes, for callers that lock anything else in between. The caller has locked the domain. */
 export async function lockOrders(
   tx: Prisma.TransactionClient,
   domainId: string,
@@ -86,8 +87,8 @@ export async function lockOrders(
 }
 
 /**
- * Ends the open order of a domain that is removed or lost: it is not continued, its challenges are not answered. What it
- * counted for certificates is given back, unless the authority was at work on one.
+ * Ends the open order of a domain, if any: it is not continued, and its challenges are not answered. Its tokens for
+ * certificates are given back, unless the authority was at work on one.
  */
 export async function endOrders(
   tx: Prisma.TransactionClient,

@@ -6,6 +6,7 @@ import { schedule } from '../domains/commit.ts';
 import type { LoadedDomain } from '../domains/domain-row.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
+/** What a certificate's authority has said about its renewal. */
 export type KnownRenewal = {
   /** Null while the authority has never said. */
   readonly window: RenewalWindow | null;
@@ -24,11 +25,13 @@ export type RenewalPlan = {
   readonly known: KnownRenewal;
 };
 
+/** Saves what authorities said. */
 export type RenewalStore = {
   /** Changes nothing where the domain is no longer live in this epoch, or has another certificate by now. */
   plan(domain: LoadedDomain, certificate: Certificate, plan: RenewalPlan): Promise<void>;
 };
 
+/** The domain's times and the certificate's information are saved in one transaction. */
 export function createRenewalStore(prisma: PrismaClient): RenewalStore {
   return {
     plan: ({ id, epoch }, { id: certificateId, expiresAt }, { renewAt, askAt, known }) =>
@@ -47,7 +50,7 @@ export function createRenewalStore(prisma: PrismaClient): RenewalStore {
   };
 }
 
-/** Null where it was never issued. */
+/** What the plan of a renewal needs of a certificate; null where it was never issued. */
 export function renewableOf(certificate: Certificate): Renewable | null {
   const { id, issuedAt, expiresAt, renewalInfo } = certificate;
   if (issuedAt === null || expiresAt === null) return null;
@@ -60,7 +63,7 @@ type Stored = {
   readonly silentSince?: string;
 };
 
-/** As the column has it. */
+/** Reads the column; null throughout where nothing was stored. */
 export function knownRenewal(stored: unknown): KnownRenewal {
   const { window, explanationUrl, silentSince } = (stored ?? {}) as Stored; // written by `plan` only
   return {

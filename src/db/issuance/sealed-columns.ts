@@ -1,9 +1,10 @@
-/** Every column that the vault sealed something for: how much of it, with which key, and how it is sealed anew. */
+/** Every column of sealed items: how many there are, sealed with which key, and how they are replaced for another key. */
 import type pg from 'pg';
 import { sealedItem } from '../../core/records.ts';
 
+/** A column of sealed items. Its names go into SQL as they are, so they must come from the table below. */
 export type SealedColumn = {
-  /** For people, of one and of several. */
+  /** What its items are called, one and several. */
   readonly words: readonly [one: string, several: string];
   readonly table: string;
   readonly column: string;
@@ -13,7 +14,7 @@ export type SealedColumn = {
 
 const uuid = ['id', 'uuid', '00000000-0000-0000-0000-000000000000'] as const;
 
-/** What is seen last is what another process may put into a column that was seen before (a webhook's rotation). */
+/** In this order a pass misses nothing: a webhook's rotation moves a secret into a column that comes later. */
 export const sealedColumns: readonly SealedColumn[] = [
   {
     words: ['derived secret', 'derived secrets'],
@@ -53,6 +54,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   },
 ];
 
+/** How many items of a column were sealed with the same key. */
 export type SealedCount = {
   readonly column: SealedColumn;
   /** What the items begin with (Vault.header). */
@@ -60,28 +62,34 @@ export type SealedCount = {
   readonly count: number;
 };
 
+/** A row with its sealed item. `id`: its primary key as text. */
 export type SealedRow = { readonly id: string; readonly sealed: Uint8Array };
+/** A row, and the item that is to replace its sealed one. */
 export type ResealedRow = SealedRow & { readonly resealed: Uint8Array };
 
+/** Every sealed item of the database, read and replaced without a key to open it. */
 export type SealedStore = {
-  /** By column and key, in one statement that reads every row. What is no item of the vault's counts for nothing. */
+  /** By column and key, in one statement that reads every row. What is no item of the vault's is not counted. */
   count(): Promise<readonly SealedCount[]>;
-  /** The next of a column, by primary key, that do not begin with `header`; `after`: a primary key, null for the first. */
+  /** The next rows of a column, by primary key, whose items do not begin with `header`; `after` null: from the first. */
   next(
     column: SealedColumn,
     header: Uint8Array,
     page: { readonly after: string | null; readonly limit: number },
   ): Promise<readonly SealedRow[]>;
-  /** Waits for nobody: rows that are locked, or were changed since they were read, stay as they are. How many were changed. */
+  /** Returns how many rows were changed. Never waits: a row that is locked, or was changed since it was read, stays. */
   replace(column: SealedColumn, rows: readonly ResealedRow[]): Promise<number>;
 };
 
 const { version: VERSION, headerBytes: HEADER_BYTES } = sealedItem;
 
+/** SQL for the beginning of an item, which names its key. */
 const headerOf = (column: string) => `substring(${column} FOR ${HEADER_BYTES})`;
+/** SQL for whether a value begins as an item of the vault's does; a deleted webhook's secret, which is empty, does not. */
 const isItem = (column: string) =>
   `length(${column}) > ${HEADER_BYTES} AND substring(${column} FOR 1) = '\\x${Buffer.of(VERSION).toString('hex')}'`;
 
+/** Each call is one statement, and nothing stays locked between `next` and `replace`. */
 export function createSealedStore(pool: Pick<pg.Pool, 'query'>): SealedStore {
   return {
     async count() {
@@ -128,7 +136,7 @@ const counts = sealedColumns
   )
   .join(' UNION ALL ');
 
-/** `1 account key and 50,000 certificate keys` */
+/** Counts for people, in the order of the columns: `1 account key and 50,000 certificate keys`; `nothing` for none. */
 export function inWords(counted: readonly Omit<SealedCount, 'header'>[]): string {
   const sums = sealedColumns.map(({ words: [one, several] }, nth) => {
     const ofColumn = counted.filter(({ column }) => column === sealedColumns[nth]);

@@ -1,4 +1,4 @@
-/** The climb for CAA records (RFC 8659, 3), as far as the first level that has some or cannot tell. */
+/** The climb for CAA records (RFC 8659, 3), up to the first level that has some or cannot tell. */
 import {
   type Answer,
   type CaaLevel,
@@ -25,8 +25,8 @@ type Asking = {
 };
 
 /**
- * The climb as it is now, every level asked anew: made before an order (RFC 8659, 3). `recursively`: by the word of
- * the resolvers alone.
+ * Makes the climb as it is now and asks every level again, as is due before an order (RFC 8659, 3). `recursively`: by
+ * the replies of the resolvers alone. Levels are nearest first.
  */
 export function climbForCaa(
   asking: Asking,
@@ -38,8 +38,8 @@ export function climbForCaa(
 }
 
 /**
- * The climb as it would be with the record in place: a subdomain's own level is the target's set. Levels above it are
- * those of the host name.
+ * Makes the climb as it would be with the record in place: a subdomain's own level is the target's set, and the levels
+ * above are those of the host name. `answering`: servers by name that have just answered, asked before others.
  */
 export async function climbAsIfPointed(
   context: ObservationContext,
@@ -59,7 +59,7 @@ export async function climbAsIfPointed(
   return [shownAt(hostname, own), ...(isEnd(own) ? [] : above)];
 }
 
-/** One level of such a climb again. */
+/** Asks for one level of `climbAsIfPointed` again, by the zone's own servers. */
 export async function levelAgain(context: ObservationContext, name: string): Promise<CaaLevel> {
   const { hostname, apex } = context.check;
   if (name === hostname && !apex) {
@@ -168,7 +168,7 @@ async function askAbove(asking: Asking, name: string): Promise<NameReply> {
   return none ? reply : askZone(asking, name, 'CAA');
 }
 
-/** The zone's own word. It ends with an alias, so `whole` is false. */
+/** Asks the zone's own servers. Their reply ends with an alias, so `whole` is false. */
 export async function askZone(
   { parts, budget, answering }: Asking,
   name: string,
@@ -179,7 +179,7 @@ export async function askZone(
   return reply.kind === 'message' ? { ...reply, whole: false } : reply;
 }
 
-/** A resolver follows an alias to its end. */
+/** Asks the resolvers in turn. A resolver follows an alias to its end, so `whole` is true. */
 export async function askRecursively(
   { parts, budget }: Asking,
   name: string,

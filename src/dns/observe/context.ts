@@ -1,4 +1,4 @@
-/** What all checks share, and what the questions of one check share. */
+/** What all checks of a process share (`Parts`), and what the questions of one check share (`ObservationContext`). */
 import type { Config } from '../../config/config.ts';
 import type { Delegation } from '../../core/diagnosis/observation.ts';
 import { zoneBelow } from '../../core/names/instructions.ts';
@@ -20,20 +20,25 @@ import {
 } from '../wire/budget.ts';
 import type { Shared } from '../wire/shared.ts';
 
+/** The name to check, and the record that it is to have. */
 export type CheckTarget = {
-  /** Lower case A-labels, as core/hostname.ts gives them. */
+  /** A-labels in lower case without a trailing dot, as src/core/names/hostname.ts gives them. */
   readonly hostname: string;
+  /** What a CNAME must point to; `startObservation` turns it into lower case. */
   readonly target: string;
-  /** Judged by addresses, as no CNAME should stand there: those of the target are looked up. */
+  /**
+   * Whether the name is diagnosed by addresses, because no CNAME may stand there: those of the target are then asked
+   * for.
+   */
   readonly apex: boolean;
   /** The zone delegated below the registrable domain that the host name is in, once it is known. */
   readonly zone?: string;
 };
 
-/** What registries' own names have, by name. */
+/** The CAA replies for names above registrable domains, remembered by name and shared by all checks. */
 export type RegistryCaa = Shared<NameReply>;
 
-/** One for the whole process. */
+/** What all checks of a process share. Built once, by `createObserver`. */
 export type Parts = {
   readonly config: Config['dns'];
   readonly recursive: Recursive;
@@ -41,24 +46,30 @@ export type Parts = {
   readonly authorities: Authorities;
   readonly authoritative: Authoritative;
   readonly reachability: Reachability;
+  /** Replies about public suffixes, which every climb for CAA passes. */
   readonly registryCaa: RegistryCaa;
-  /** In the form that addresses from the wire have. */
+  /** PLATFORM_ADDRESSES in the form that addresses from the wire have; empty: whatever the target resolves to. */
   readonly platform: readonly string[];
+  /** What one check may spend. */
   readonly limits: Limits;
   readonly now: () => Date;
 };
 
-/** One check under way. */
+/** One check under way. `askServer` remembers replies, so a context must not outlive its check. */
 export type ObservationContext = {
   readonly parts: Parts;
   readonly check: CheckTarget;
+  /** What the questions to authorities are paid from. */
   readonly budget: Budget;
-  /** The same with the time that is kept back for another way. */
+  /** The same budget with the time that is kept back for asking the resolvers instead. */
   readonly whole: Budget;
   /** As `Observation` has them: when it began, and what it has taken so far. */
   readonly at: string;
   readonly cost: () => Spent;
-  /** Asks one server; the same question again gives the first answer again, and goes where the server was found. */
+  /**
+   * Asks one server. The same question again gives the first reply again without a message; another question goes to the
+   * address at which the server was found. Rejects with RangeError for a name that cannot be asked.
+   */
   readonly askServer: (
     zone: Zone,
     server: NameServer,
@@ -66,12 +77,15 @@ export type ObservationContext = {
   ) => Promise<Contact>;
 };
 
-/** For a server's first word: one that is silent at both its addresses must leave time for the rest. Our choice. */
+/**
+ * The time for a server's first reply: one that is silent at both its addresses must leave time for the rest. Our
+ * choice.
+ */
 const FIRST_WORD_MS = 4_000;
 
 /**
- * The same look in the zone that the host name turned out to be in. Where a zone of its own begins at the host name, it
- * is an apex like others.
+ * The context for the zone that the host name turned out to be in. Where a zone of its own begins at the host name, the
+ * name is an apex like others. Returns `context` itself where no zone lies below the registrable domain.
  */
 export function inZone(
   context: ObservationContext,
@@ -86,7 +100,7 @@ export function inZone(
 /** Kept back for the resolvers while authorities were out of reach a moment ago; at most half of the check's time. */
 const FALLBACK_MS = 2_000;
 
-/** From here on the check's budget runs. */
+/** Starts a check; its budget runs from this call on. Sends nothing. */
 export function startObservation(parts: Parts, given: CheckTarget): ObservationContext {
   const { limits, asker, reachability } = parts;
   const whole = startBudget(limits);

@@ -1,4 +1,4 @@
-/** A whole check by the word of the zone's own servers, and of the world's where those have it right. */
+/** A whole check by the replies of the zone's own servers, and of the resolvers where those servers have it right. */
 import type {
   Delegation,
   Nearby,
@@ -32,7 +32,7 @@ type ZoneObservation = Pick<
   readonly delegation: Delegation | null;
 };
 
-/** Never rejects for what the network does. */
+/** Makes a whole check that starts at what is known of the zone. Never rejects for what the network does. */
 export async function observeInFull(
   context: ObservationContext,
   start: Zone | Unregistered | NoZone,
@@ -48,7 +48,7 @@ export async function observeInFull(
   };
 }
 
-/** The registry's denial, or a resolver that does not know where to ask: there is nobody else to hear. */
+/** Without a zone there is nobody else to ask: the one view is the registry's denial, or the resolver's failure. */
 function withoutZone(start: Unregistered | NoZone): ZoneObservation {
   const nothing = { world: [], nearby: nothingNearby, caa: null, targetAddresses: [] };
   if (start.kind !== 'unregistered') {
@@ -83,6 +83,8 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
   const [around, caa, world] = await Promise.all([
     observeAround(context, zone, seen, pointing),
     climbAsIfPointed(context, false, answeringNames),
+    // Resolvers are asked only once the record is right: an earlier question would make them remember "there is none"
+    // (RFC 2308, 5).
     pointing === 'right' ? observeWorld(context) : [],
   ]);
   return {
@@ -95,7 +97,10 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
   };
 }
 
-/** Nothing is known of the name, so nothing else is worth asking. The next check finds out anew who is responsible. */
+/**
+ * Nothing is known of the name, so nothing else is asked. The zone is forgotten: the next check finds out who is
+ * responsible.
+ */
 function withoutAnswer(
   { parts, check }: ObservationContext,
   zone: Zone,
@@ -112,7 +117,7 @@ function withoutAnswer(
   };
 }
 
-/** What explains a name that is wrong; of one that is right, whether a wildcard answers, and each server's SOA. */
+/** Asks for what explains a name that is wrong; for one that is right, whether a wildcard answers, and each server's SOA. */
 async function observeAround(
   context: ObservationContext,
   zone: Zone,

@@ -24,9 +24,10 @@ import { answerOf, isSame, sameNames } from './server-view.ts';
 import { pointingOfViews, targetAddressesOf } from './target.ts';
 import { askResolver } from './world.ts';
 
+/** A zone, or why there is none. */
 type Start = Zone | Unregistered | NoZone;
 
-/** As src/core/diagnosis/check-depth.ts has them. */
+/** `light` asks one of the servers that showed the same, `compare` asks each of them (src/core/diagnosis/check-depth.ts). */
 export type LightDepth = Exclude<CheckDepth, 'full'>;
 
 /** Whether everything that decided an earlier observation is as it was; false as soon as anything differs. */
@@ -42,7 +43,7 @@ export async function stillHolds(
   return isUnchanged(context, await zoneAsBefore(context, start, previous), previous, depth);
 }
 
-/** One that says too little never holds. */
+/** An observation that was right, or that saw too little, never holds. */
 function mayStillHold(context: ObservationContext, previous: Observation): boolean {
   return (
     previous.hostname === context.check.hostname &&
@@ -52,7 +53,7 @@ function mayStillHold(context: ObservationContext, previous: Observation): boole
   );
 }
 
-/** Servers answered, and what they or the target's said was not enough to judge by: mostly for a moment only. */
+/** Servers answered, but what they or the target showed was not enough to decide: mostly for a moment only. */
 function wasHalfSeen(
   { check }: ObservationContext,
   { servers, targetAddresses }: Observation,

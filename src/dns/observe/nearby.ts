@@ -12,15 +12,19 @@ import { askZone } from './caa.ts';
 import type { ObservationContext } from './context.ts';
 import { answerOf, type Seen, withoutReferral } from './server-view.ts';
 
-/** What the random name beside the host name gave, by the server that was asked. */
+/** The replies about a random name beside the host name, keyed by the name of the server that was asked. */
 export type Siblings = { readonly name: string; readonly replies: ReadonlyMap<string, Reply> };
 
 /** As long as a name can be, in characters: 255 octets on the wire. */
 const NAME_MAX = 253;
-/** So long that nobody has it, and no two looks ask for the same one. */
+/** In letters: long enough that nobody has the name, and that no two checks ask for the same one. */
 const RANDOM_LABEL = 24;
 
-/** Null for an apex, and for the apex of a zone of its own: what is beside it is another zone's. */
+/**
+ * Asks each of `servers` for a random name beside the host name, to see whether a wildcard answers. Null for an apex,
+ * also that of a zone of its own: what is beside it is another zone's. Null too where the name would be longer than 253
+ * characters.
+ */
 export async function askSiblings(
   context: ObservationContext,
   zone: Zone,
@@ -40,7 +44,10 @@ export async function askSiblings(
   return { name, replies: new Map(replies) };
 }
 
-/** By the first server that could tell. */
+/**
+ * What the first server that could tell shows at the random name; the first failure where none could. Null: nobody was
+ * asked.
+ */
 export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
   if (siblings === null) return null;
   const replies = [...siblings.replies.values()];
@@ -52,7 +59,10 @@ export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
   };
 }
 
-/** The names that the record may stand at by mistake, asked of one server; none for the apex of a delegated zone. */
+/**
+ * Asks one server for a CNAME at the names where the record may stand by mistake; nothing for the apex of a delegated
+ * zone. Names longer than 253 characters are left out.
+ */
 export async function askMistakes(
   context: ObservationContext,
   zone: Zone,
@@ -80,7 +90,10 @@ export async function askMistakes(
   return { doubled: doubled ?? null, wrongHosts: wrongHosts.filter((one) => one !== null) };
 }
 
-/** What else stands at a name without an alias, asked of the first server at which it exists so. */
+/**
+ * Asks for the MX and TXT records at a name without an alias, of the first server that says there is no alias. Null
+ * where none says so.
+ */
 export async function askBeside(
   context: ObservationContext,
   zone: Zone,
@@ -98,7 +111,7 @@ export async function askBeside(
   return mx && txt ? { server: one.server.name, mx, txt } : null;
 }
 
-/** Where the first alias leads that is not the target; null where no server shows one. */
+/** Follows the first alias that is not the target; null where no server shows one. */
 export async function chainOf(
   context: ObservationContext,
   servers: readonly Seen[],
@@ -115,7 +128,7 @@ export async function chainOf(
   return null;
 }
 
-/** The alias of a view that is not the target. */
+/** Returns the alias of a view that is not the target; undefined where there is none. */
 export function aliasIn({ cname }: Pick<ServerView, 'cname'>, target: string): string | undefined {
   return cname.kind === 'records' ? cname.records.find((one) => one !== target) : undefined;
 }
@@ -127,7 +140,7 @@ function randomLabel(): string {
     .join('');
 }
 
-/** Nothing was asked. */
+/** Stands for a check that asked nothing around the host name. */
 export const nothingNearby: Nearby = {
   sibling: null,
   doubled: null,
@@ -135,14 +148,16 @@ export const nothingNearby: Nearby = {
   chain: null,
 };
 
+/** An alias chain: at most 8 names, the first alias included, and how it ends. */
 export type Chain = NonNullable<Nearby['chain']>;
 
 /** Names kept of a chain, as `Nearby` has it. */
 const NAMES_MAX = 8;
 
 /**
- * Follows `alias`, first by the records of the message that it came with, then by whoever is responsible for each
- * name. A circle ends with the name that comes again, be it the host name.
+ * Follows `alias`, first by the records of the message that it came with, then by asking whoever is responsible for each
+ * name. A circle ends with the name that repeats, which may be the host name. It ends as `unknown` at a name that nobody
+ * could tell about, and at the eighth name. Never rejects for what the network does.
  */
 export async function followChain(
   { check }: ObservationContext,

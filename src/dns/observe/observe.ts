@@ -37,39 +37,58 @@ import { observeRecursively } from './recursive-observation.ts';
 import { answerOf } from './server-view.ts';
 import { lookupAddresses } from './target.ts';
 
-/** What a full check found, and how closely to see whether it still holds. */
+/** An earlier observation of the same name, and how closely to check whether it still holds. */
 export type Earlier = { readonly observation: Observation; readonly depth: LightDepth };
 
+/**
+ * Makes observations. Every call has a budget of its own, starts it at once, and never rejects for what the network
+ * does.
+ */
 export type Observer = {
   /**
-   * One check. Costs at most the limits; what they cut off is a timeout, or not asked. Where `earlier`, a check of the same
-   * that was not right, is found unchanged by a few questions, its very observation is the result. Never rejects for
-   * what the network does.
+   * Makes one check. It costs at most the limits; a question that they cut off is a timeout or not asked. Where
+   * `earlier`, a check that was not right, is found unchanged by a few questions, that very object is the result, so
+   * callers may compare by identity.
    */
   readonly observe: (check: CheckTarget, earlier?: Earlier) => Promise<Observation>;
-  /** The addresses that a name leads to, as a recursive server tells everybody; with a budget of its own. */
+  /**
+   * Resolves with the IPv4 and IPv6 addresses that a name leads to, aliases followed, as a recursive server answers;
+   * empty where there are none or nobody could tell.
+   */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
-  /** The CAA climb alone, with a budget of its own: asked once more before an order (RFC 8659, 3). */
+  /**
+   * Makes the CAA climb alone, asking every level again (RFC 8659, 3). Nearest level first, up to the first that has a
+   * set or gives no answer.
+   */
   readonly lookupCaa: (hostname: string) => Promise<readonly CaaLevel[]>;
-  /** The TXT records at a name as each of its zone's servers has them, with what a check has left of the limits. */
+  /**
+   * Resolves with the TXT records at a name, one answer for each server of its zone, paid from what a check has left of
+   * the limits. Empty for a name that is too long to ask.
+   */
   readonly lookupTexts: (name: string, spentAlready: Spent) => Promise<readonly Answer<string>[]>;
 };
 
+/** What an observer is made of. Only `wire`, `config` and `platformAddresses` have no default. */
 export type ObserverOptions = {
   readonly wire: Wire;
-  /** Made from the wire where it is missing; one that is given tells `reachability` itself. */
+  /** Made from the wire where it is missing; a given one has to report to `reachability` and `count` itself. */
   readonly throttle?: Throttle;
+  /** Whether authorities can be reached from here; one of its own where it is missing. */
   readonly reachability?: Reachability;
   readonly config: Config['dns'];
   /** What an apex must show; empty: whatever the target resolves to. */
   readonly platformAddresses: readonly string[];
+  /** What one check may spend; `defaultLimits` unless given. */
   readonly limits?: Limits;
-  /** Is told what became of every question. */
+  /** Called for every question that was sent, and for those that this machine could not send. */
   readonly count?: CountQuestion;
   readonly now?: () => Date;
 };
 
-/** Builds what every check shares: the resolvers, the remembered zones and the platform's addresses. */
+/**
+ * Builds what every check shares: the resolvers, the remembered zones and the platform's addresses. Sends nothing.
+ * Throws for a platform address that cannot be parsed. One observer is enough for a process.
+ */
 export function createObserver(options: ObserverOptions): Observer {
   const parts = createParts(options);
   return {
@@ -110,6 +129,7 @@ async function observe(
 ): Promise<Observation> {
   const { parts, check, budget } = context;
   if (!parts.config.authoritative) return observeRecursively(inWholeTime(context), 'configured');
+  // While port 53 is blocked one check a minute still asks authorities, so that the end of the block is seen.
   if (!parts.reachability.mayProbe())
     return observeRecursively(inWholeTime(context), 'port_53_blocked');
   const start = await parts.authorities.zoneFor(check.hostname, budget);
@@ -121,7 +141,7 @@ async function observe(
   }
   const seen = await observeInFull(context, start);
   const answered = seen.servers.some(({ state }) => state === 'answers');
-  // No check may wait for the next one to find out that nobody can be reached from here.
+  // The block may have been found out by this very check: its customer gets the resolvers' reply now, not at the next one.
   return !answered && parts.reachability.isBlocked() && !isSpent(context.whole)
     ? observeRecursively(inWholeTime(context), 'port_53_blocked')
     : seen;
@@ -146,8 +166,9 @@ async function lookupCaa(parts: Parts, hostname: string): Promise<readonly CaaLe
 const NAME_MAX = 253;
 
 /**
- * One answer of each server; of the resolvers where the zone's own servers are not to be asked or out of reach. An alias
- * is not followed: it says that there is no TXT record at the name itself. Empty for a name that cannot be asked.
+ * Resolves with one answer for each server of the zone; with a single one by the resolvers where the zone's own servers
+ * are not to be asked or cannot be reached. An alias is not followed: it says that there is no TXT record at the name
+ * itself. Empty for a name of more than 253 characters.
  */
 export async function lookupTexts(
   parts: Parts,

@@ -10,7 +10,10 @@ import { allOf, answering, nothingMore, untoldView } from './server-view.ts';
 import { targetAddressesOf } from './target.ts';
 import { askResolver, type ResolverSeen, viewOfResolver } from './world.ts';
 
-/** The first resolver that can tell speaks; where all fail, the first one, which may still know the alias. */
+/**
+ * Makes a check by the resolvers alone, asked in turn until one can tell. Where all fail, the view is that of the first,
+ * which may still know the alias. `why` is kept in the observation. Never rejects for what the network does.
+ */
 export async function observeRecursively(
   context: ObservationContext,
   why: NonNullable<Observation['whyRecursive']>,

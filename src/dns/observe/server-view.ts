@@ -19,17 +19,20 @@ import type { Zone } from '../servers/zone.ts';
 import type { Message } from '../wire/message.ts';
 import type { ObservationContext } from './context.ts';
 
-/** The addresses and the alias at a name; of a server that could not tell, why. */
+/** The addresses and the alias at a name; of a server that could not tell, the reason in each of the three. */
 export type NameView = Pick<ServerView, 'cname' | 'a' | 'aaaa'>;
 
-/** A view and the answer it began with; `message` is null where there was none. */
+/** One server's view and the reply to the question for A that it began with; `message` is null where there was none. */
 export type Seen = {
   readonly server: NameServer;
   readonly view: ServerView;
   readonly message: Message | null;
 };
 
-/** Asks one server of the zone about the host name; a referral is for the caller to follow. */
+/**
+ * Asks one server of the zone about the host name, by one or two questions. A referral is returned for the caller to
+ * follow.
+ */
 export async function viewOfServer(
   context: ObservationContext,
   zone: Zone,
@@ -52,28 +55,28 @@ export async function viewOfServer(
   };
 }
 
-/** A server without a word about the host name. */
+/** The view of a server that said nothing usable about the host name; `address` is null where there is nowhere to ask it. */
 export function silent(server: NameServer, address: string | null, reply: NoReply): Seen {
   return { server, message: null, view: untoldView(server.name, address, reply) };
 }
 
-/** The view of a server that could not tell. */
+/** Returns a view in which every answer is the failure that `reply` amounts to. */
 export function untoldView(server: string, address: string | null, reply: NoReply): ServerView {
   const { state, aa, rcode, rttMs } = reply;
   const failure = failureOf(reply);
   return { server, address, state, aa, rcode, ...allOf(failure), ...nothingMore, rttMs };
 }
 
-/** The state of a server that told. */
+/** The fields of a view that are the same for every server that answered. */
 export function answering({ message, rttMs }: ReplyMessage) {
   const { authoritative: aa, rcode } = message;
   return { state: 'answers', aa, rcode, rttMs } as const;
 }
 
-/** What was not asked. */
+/** The fields of a view that are not asked for, as null. */
 export const nothingMore = { mx: null, txt: null, soa: null } as const;
 
-/** The same for every type. */
+/** Gives CNAME, A and AAAA the same answer. */
 export function allOf(answer: Failure | { readonly kind: 'nxdomain' }): NameView {
   return { cname: answer, a: answer, aaaa: answer };
 }
@@ -106,24 +109,33 @@ export async function viewFrom(
   return { view: { cname: alias.kind === 'records' ? alias : cname, a, aaaa }, second };
 }
 
-/** A server that has just answered for the name and now points elsewhere is of two minds. */
+/**
+ * Turns a referral into a refusal: a server that has just answered for the name and now points elsewhere contradicts
+ * itself.
+ */
 export function withoutReferral(reply: Reply | Referral): Reply {
   if (reply.kind !== 'referral') return reply;
   return { kind: 'refused', state: 'not_authoritative', aa: false, rcode: 0, rttMs: null };
 }
 
-/** What a reply says about a name's own records of one type. */
+/**
+ * Returns what a reply says about a name's own records of one type. Aliases are not followed; a referral counts as
+ * refused.
+ */
 export function answerOf(reply: Reply | Referral, name: string, type: TextType): Answer<string> {
   const direct = withoutReferral(reply);
   return direct.kind === 'message' ? textsAt(direct.message, name, type) : failureOf(direct);
 }
 
-/** The same names, in the same order. */
+/** Whether two lists have the same names in the same order. */
 export function sameNames(one: readonly string[], other: readonly string[]): boolean {
   return one.join(' ') === other.join(' ');
 }
 
-/** Whatever the TTL, and in whatever order, also that of the fields: a database keeps them in its own. */
+/**
+ * Whether two answers say the same, whatever their TTL and the order of the records. Fields are compared by value
+ * because a database stores JSON keys in an order of its own.
+ */
 export function isSame<R extends string | CaaRecord>(one: Answer<R>, other: Answer<R>): boolean {
   const textOf = (answer: Answer<R>) =>
     [answer.kind, ...recordsOf(answer).map(recordText).sort()].join('\n');

@@ -1,6 +1,6 @@
 /**
- * What the platform's own target resolves to: an apex can be judged by that only, and of addresses that stand in a
- * CNAME's way it is to be said whether they are ours.
+ * What the platform's own target resolves to: an apex can be diagnosed by its addresses only, and where addresses stand
+ * in a CNAME's way it matters whether they are ours.
  */
 
 import {
@@ -19,8 +19,9 @@ import { askRecursively, askZone } from './caa.ts';
 import type { CheckTarget, ObservationContext, Parts } from './context.ts';
 
 /**
- * All addresses of the target, or none where one of the two answers is missing: by half a set, our own addresses
- * would be foreign ones at the customer's. None either where no server shows an address to compare with.
+ * Resolves with all addresses of the target: PLATFORM_ADDRESSES where they are set, else what it resolves to, sorted.
+ * Empty where the A or the AAAA answer is missing, because by half a set our own addresses would count as foreign; empty
+ * too where no server of a subdomain shows an address to compare with.
  */
 export async function targetAddressesOf(
   context: ObservationContext,
@@ -48,7 +49,7 @@ async function addressesBehind(
   return end.kind === 'message' ? textsAt(end.message, end.at, type) : end.failure;
 }
 
-/** What all views together come to. */
+/** What all views of a name together come to: right, wrong, or unknown. */
 export function pointingOfViews(
   check: CheckTarget,
   views: readonly ServerView[],
@@ -58,7 +59,10 @@ export function pointingOfViews(
   return pointingOfAll(views.map((view) => pointingOf(view, record, targetAddresses)));
 }
 
-/** A and AAAA at the end of the name's aliases, those of the one where the other gives no answer. */
+/**
+ * Resolves with the IPv4 and then the IPv6 addresses at the end of the name's aliases, as a recursive server answers.
+ * Where one of the two answers is missing, those of the other. Never rejects for what the network does.
+ */
 export async function lookupAddresses(
   parts: Parts,
   hostname: string,

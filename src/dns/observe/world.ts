@@ -1,4 +1,4 @@
-/** What validating recursive servers tell everybody: asked once the zone's own servers have it right. */
+/** What validating resolvers answer everybody: asked once the zone's own servers have it right. */
 import type { SocketAddress } from '../../config/config.ts';
 import { isBogus } from '../../core/diagnosis/extended-errors.ts';
 import type { ExtendedError, ResolverView } from '../../core/diagnosis/observation.ts';
@@ -9,21 +9,24 @@ import type { RecordType } from '../wire/records.ts';
 import type { ObservationContext } from './context.ts';
 import { allOf, type NameView, viewFrom } from './server-view.ts';
 
-/** One resolver's word, and the reply to the question for A that it began with. */
+/** One resolver's view, and its reply to the question for A that the view began with. */
 export type ResolverSeen = {
   readonly resolver: SocketAddress;
   readonly reply: Reply;
   readonly view: ResolverView;
 };
 
-/** Two tell whether one is alone with what it remembers. */
+/** Two are enough to see whether one is alone with what it remembers. */
 const RESOLVERS_MAX = 2;
 
-/** Each of the first configured servers that are not known to be silent, asked by itself. */
+/**
+ * Asks two of the configured resolvers, each by itself, preferably such as were not silent a moment ago. Views are in
+ * the order of the configuration, so that two observations compare.
+ */
 export async function observeWorld(context: ObservationContext): Promise<readonly ResolverView[]> {
   const { servers, inTurn } = context.parts.recursive;
   const preferred = inTurn().slice(0, RESOLVERS_MAX);
-  // In the order of the configuration, so that two looks compare.
+  // In the order of the configuration, so that two observations compare.
   const resolvers = servers.filter((server) => preferred.includes(server));
   const seen = await Promise.all(resolvers.map((resolver) => viewOfResolver(context, resolver)));
   return seen.map(({ view }) => view);
@@ -112,7 +115,7 @@ function bothErrors(
   return first.some(blames) ? first : [...first, ...second.filter(blames)];
 }
 
-/** One question about the host name. */
+/** Asks one resolver one question about the host name, with DO. `checkingDisabled` sets CD (RFC 4035, 3.2.2). */
 export function askResolver(
   { parts, budget, check }: ObservationContext,
   resolver: SocketAddress,

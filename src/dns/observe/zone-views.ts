@@ -9,17 +9,19 @@ import type { ObservationContext } from './context.ts';
 import type { Siblings } from './nearby.ts';
 import { type Seen, silent, viewOfServer } from './server-view.ts';
 
-/**
- * The zone the host name is in after all, what its servers show, which is never empty, and the zone's own NS set; null
- * where none of them told it.
- */
+/** What the servers of a zone show: one view for each server, never empty. */
 export type ZoneViews = {
+  /** The zone that the host name is in after all, referrals followed. */
   readonly zone: Zone;
   readonly seen: readonly [Seen, ...Seen[]];
+  /** The zone's own NS set, sorted; null where none of its servers answered. */
   readonly atZone: OwnServers;
 };
 
-/** Asks all servers at once, and again those of the zone below where one of them refers to it. */
+/**
+ * Asks all servers of a zone at once, and those of the zone below where one refers to it, at most REFERRALS_MAX times.
+ * Where the referrals do not end, the result is one view that failed.
+ */
 export async function viewZone(context: ObservationContext, start: Zone): Promise<ZoneViews> {
   let zone = start;
   for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {
@@ -30,7 +32,7 @@ export async function viewZone(context: ObservationContext, start: Zone): Promis
   return { zone, seen: atLeastOne(zone, []), atZone: null };
 }
 
-/** First those of the delegation; where one of them tells, those that only the zone itself names. */
+/** Asks the servers of the delegation, and where one of them answers, those that only the zone itself names. */
 async function viewAll(context: ObservationContext, zone: Zone): Promise<ZoneViews | Referral> {
   const seen = await viewServers(context, zone, zone.servers);
   if ('kind' in seen) return seen;
@@ -69,12 +71,15 @@ async function ownServers(
   });
 }
 
-/** Those that told something about the host name. */
+/** Returns those that answered about the host name, in the same order. */
 export function thoseThatAnswer(seen: readonly Seen[]): readonly Seen[] {
   return seen.filter(({ view }) => view.state === 'answers');
 }
 
-/** The views with the SOA record of each server that answers: from what it has said already, else asked for. */
+/**
+ * Resolves with the views, each with the SOA record of its server: from a reply that came already, else asked for. Null
+ * where the server does not answer or shows none. The order is kept.
+ */
 export function withSoa(
   context: ObservationContext,
   zone: Zone,

@@ -1,26 +1,30 @@
-/** From a name to the end of its aliases, each of them asked of whoever may tell. */
+/** From a name to the end of its aliases, each of them asked of whoever is responsible for it. */
 
 import type { Message } from '../wire/message.ts';
 import { type Failure, failureOf } from './reply.ts';
 import { ALIASES_MAX, aliasChain } from './select.ts';
 
-/** A server's word about a name. `whole`: it has followed an alias to its end itself. */
+/** A server's reply about a name, or why there is none. `whole`: the server has followed an alias to its end itself. */
 export type NameReply =
   | { readonly kind: 'message'; readonly message: Message; readonly whole: boolean }
   | Failure;
 
+/** Asks somebody about a name. The type of the records is the caller's choice. */
 export type AskName = (name: string) => Promise<NameReply>;
 
 /**
- * The word about the last name of a chain, or why there is none. `at`: that name; the first one itself where it is no
- * alias, or the chain has no end.
+ * The reply about the last name of a chain, or why there is none. `at`: that name; the first one itself where it is no
+ * alias, or where the chain has no end.
  */
 export type ChainEnd = (
   | { readonly kind: 'message'; readonly message: Message }
   | { readonly kind: 'failure'; readonly failure: Failure }
 ) & { readonly at: string };
 
-/** A chain that is too long or a circle cannot tell. */
+/**
+ * Follows the aliases of `name`, one question after the other. A circle, and a chain of more than ALIASES_MAX, ends in
+ * `servfail`: it could not tell. Rejects only where `ask` does.
+ */
 export async function followAliases(name: string, ask: AskName): Promise<ChainEnd> {
   const seen = new Set<string>();
   for (let at = name; seen.size <= ALIASES_MAX && !seen.has(at); ) {

@@ -1,4 +1,4 @@
-/** A question to the name servers of the zone a name is in, referrals followed downwards. */
+/** A question to the name servers of the zone that a name is in, referrals followed downwards. */
 
 import type { Budget } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
@@ -14,15 +14,16 @@ import {
 } from './reply.ts';
 import type { Zone } from './zone.ts';
 
+/** What a question may cost, and whom to ask first. */
 export type AskOptions = {
   readonly budget: Budget;
-  /** Servers by name that have just answered: they are asked before the others. */
+  /** Names of servers that have just answered: they are asked before the others. */
   readonly answering?: ReadonlySet<string>;
 };
 
-/** Rejects with RangeError for a name that cannot be asked, never for what the network does. */
+/** Asks the zone of a name. Rejects with RangeError for a name that cannot be asked, never for what the network does. */
 export type Authoritative = {
-  /** The word of the first server that can tell; else why the first of them could not. */
+  /** Resolves with the reply of the first server that can tell; else with the failure of the first one. */
   readonly ask: (
     name: string,
     type: RecordType,
@@ -31,8 +32,8 @@ export type Authoritative = {
 };
 
 /**
- * Asks the deepest zone that is known; what its servers refer to is remembered, so that the next question about a
- * name there goes straight to the right ones.
+ * Asks the deepest zone that is known. What its servers refer to is remembered, so that the next question about a name
+ * there goes straight to the right ones.
  */
 export function createAuthoritative(
   asker: AuthorityAsker,
@@ -56,7 +57,7 @@ export function createAuthoritative(
     return { kind: 'servfail' };
   }
 
-  /** One server after the other until one can tell. */
+  /** Asks one server after the other until one can tell. */
   async function askZone(
     zone: Zone,
     question: AuthorityQuestion,
@@ -68,7 +69,7 @@ export function createAuthoritative(
       if (reply.kind === 'message' || reply.kind === 'referral') return reply;
       failure ??= failureOf(reply);
     }
-    // Perhaps the domain has moved to other servers: the next check asks for them anew.
+    // Perhaps the domain has moved to other servers: the next check asks for them again.
     authorities.forget(zone, question.name);
     return failure ?? { kind: 'servfail' };
   }

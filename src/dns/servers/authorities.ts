@@ -1,8 +1,8 @@
 /**
- * Host name → the zone it is in and that zone's name servers. No recursive server is ever asked about the host name
- * itself: it would remember "there is none" for as long as the zone likes (RFC 2308, 5), and tell everybody.
- * A recursive server says where to ask, never what is not there, and a domain must not lose its standing by one that
- * denies: only a registry's or a zone's own servers can (delegation.ts).
+ * From a host name to the zone it is in and that zone's name servers. No recursive server is ever asked about the host
+ * name itself: it would remember "there is none" for as long as the zone likes (RFC 2308, 5), and answer everybody with
+ * it. A recursive server says where to ask, never what is not there: a domain must not lose its status by one that
+ * denies, so only a registry's or a zone's own servers can (delegation.ts).
  */
 
 import type { Budget } from '../wire/budget.ts';
@@ -21,31 +21,39 @@ import {
 import type { Referral } from './reply.ts';
 import { CACHE_MAX, registrableDomain, rememberMs, type Zone } from './zone.ts';
 
-/** What a zone's own servers say its NS set is, sorted; null where none of them told. */
+/** What a zone's own servers say its NS set is, sorted; null where none of them answered. */
 export type OwnServers = readonly string[] | null;
 
+/** Zones and their name servers, remembered. Only `zoneFor` and `ownServers` may send something. */
 export type Authorities = {
-  /** The deepest zone known for a name. Its servers may refer further down: tell `delegated` then. */
+  /**
+   * Resolves with the deepest zone known for a name, or why there is none. Its servers may refer further down: call
+   * `delegated` with the referral then.
+   */
   readonly zoneFor: (
     name: string,
     budget: Budget,
   ) => Promise<Zone | Unregistered | NoZone | Unreached>;
-  /** The deepest zone that is remembered; undefined where somebody would have to be asked. */
+  /** Returns the deepest zone that is remembered; undefined where somebody would have to be asked. */
   readonly knownZone: (name: string) => Zone | undefined;
-  /** The zone that a server of `parent` has referred to; remembered. */
+  /** Returns the zone that a server of `parent` has referred to, and remembers it. */
   readonly delegated: (referral: Referral, parent: Zone) => Zone;
+  /** Resolves with what is remembered of the zone's own NS set, else with what `load` finds. */
   readonly ownServers: (
     zone: Zone,
     budget: Budget,
     load: () => Promise<Loaded<OwnServers>>,
   ) => Promise<OwnServers>;
-  /** The same as far as it is remembered. */
+  /** Returns the NS set as far as it is remembered; null where it is not. */
   readonly knownOwnServers: (zone: Zone) => OwnServers;
-  /** After none of a zone's servers could tell about a name in it: the delegation may have changed. */
+  /**
+   * Forgets the zone and the delegation of the name. To be called after none of its servers could tell: the delegation
+   * may have changed.
+   */
   readonly forget: (zone: Zone, name: string) => void;
 };
 
-/** One for the whole process: what is learnt about zones is shared by all look-ups. */
+/** Remembers nothing at first. One is enough for a process: what is learnt about zones is shared by all lookups. */
 export function createAuthorities(parts: DelegationParts): Authorities {
   const zones = createShared<Cut>({ max: CACHE_MAX });
   const own = createShared<OwnServers>({ max: CACHE_MAX });
@@ -68,7 +76,7 @@ export function createAuthorities(parts: DelegationParts): Authorities {
     const cut = await zones.get(registrable, budget, () =>
       lookupDelegation(parts, registrable, aboveAt(budget), budget),
     );
-    // No servers for a top level that the suffix list has (core/zone.ts): that resolver knows nothing.
+    // No servers for a top level that the suffix list has (core/names/zone.ts): that resolver knows nothing.
     return cut.kind === 'none' ? ({ ...cut, kind: 'servfail' } as const) : cut;
   }
 

@@ -1,4 +1,4 @@
-/** One question to one name server of a zone: found by its name, asked through the throttle, judged. */
+/** One question to one name server of a zone: found by its name, asked through the throttle, its answer classified. */
 import { type Budget, isSpent } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Family, HostAddress, Hosts } from './hosts.ts';
@@ -12,21 +12,25 @@ import {
 } from './reply.ts';
 import { hasResponded, operatorOf, type Throttle } from './throttle.ts';
 
-/** `address`: where it was asked, or must not be; null where there was nowhere to ask it. */
+/** What came of asking a server. `address`: where it was asked, or must not be; null where there was nowhere to ask it. */
 export type Contact = { readonly address: string | null; readonly reply: Reply | Referral };
 
+/** A question without recursion. `name` is in the form of wire/name.ts. */
 export type AuthorityQuestion = { readonly name: string; readonly type: RecordType };
 
-/** Rejects with RangeError for a name that cannot be asked, never for what the network does. */
+/** Asks name servers. Rejects with RangeError for a name that cannot be asked, never for what the network does. */
 export type AuthorityAsker = {
-  /** At its IPv4 address; where that is silent, or there is none, at the IPv6 address. */
+  /**
+   * Asks at the server's IPv4 address; where that is silent, or there is none, at its IPv6 address. Resolves with the
+   * contact that says more.
+   */
   readonly ask: (
     zone: string,
     server: NameServer,
     question: AuthorityQuestion,
     budget: Budget,
   ) => Promise<Contact>;
-  /** Where it has been found before. */
+  /** Asks at an address where the server was found before. A reserved address is refused without a message. */
   readonly askAt: (
     address: string,
     zone: string,
@@ -38,13 +42,14 @@ export type AuthorityAsker = {
   readonly hasResponded: () => boolean;
 };
 
+/** What an asker is made of. `authorityPort` is 53 but for laboratories. */
 export type AuthorityAskerOptions = {
   readonly throttle: Throttle;
   readonly hosts: Hosts;
   readonly authorityPort: number;
 };
 
-/** One for the whole process. What becomes of its questions the throttle tells `Reachability`. */
+/** One is enough for a process. What becomes of its questions is reported to `Reachability` by the throttle. */
 export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityAsker {
   const { throttle, hosts, authorityPort } = options;
   let responded = false;
@@ -74,7 +79,7 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
     if (found.kind === 'none' || found.kind === 'failed') {
       return { address: null, reply: untold(stateWithout(found, budget)) };
     }
-    // A reserved one is not asked, and told as it is.
+    // A reserved one is not asked: `askAt` says so.
     const { address } = found;
     return { address, reply: await askAt(address, zone, server, question, budget) };
   }

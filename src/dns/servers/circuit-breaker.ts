@@ -1,22 +1,29 @@
 /**
  * A server that has been silent several times about a zone is left alone with it for a while: asking on would load it,
- * and whatever hears it, for nothing (RFC 9520, 2.3 and 3.2). Silence about one zone says nothing of the others, which
- * may be other customers'; a server that is silent about several zones in a row is left alone altogether. The state
- * machine is pure; `createCircuits` keeps one for each server and one for each zone there.
+ * and the network before it, for nothing (RFC 9520, 2.3 and 3.2). Silence about one zone says nothing of the others,
+ * which may be other customers'; a server that is silent about several zones in a row is left alone altogether. The
+ * state machine is pure; `createCircuits` keeps one for each server and one for each zone there.
  */
 import { LRUCache } from 'lru-cache';
 
-/** `closed`: it is asked; `timeouts` in a row so far. `open`: not before `until`. `probing`: one question is under way. */
+/**
+ * What is known of a server. `closed`: it is asked; `timeouts` in a row so far. `open`: not asked before `until`.
+ * `probing`: one question is under way. Times are in milliseconds on the clock of the caller.
+ */
 export type Circuit =
   | { readonly kind: 'closed'; readonly timeouts: number }
   | { readonly kind: 'open'; readonly until: number; readonly openMs: number }
   | { readonly kind: 'probing'; readonly openMs: number };
 
-/** What comes of a question: any answer, even an unreadable one; silence; or nothing, because we ourselves gave up. */
+/** What came of a question: any answer, even an unreadable one; silence; or nothing, because we ourselves gave up. */
 export type Outcome = 'answer' | 'silence' | 'nothing';
 
+/** When a server is left alone, and for how long. */
 export const circuitLimits = {
-  /** Each is two datagrams (wire.ts), so six in a row are lost: on a path that loses one in ten, once in a million. Our choice. */
+  /**
+   * Each is two datagrams (wire.ts), so six in a row are lost: on a path that loses one in ten, once in a million. Our
+   * choice.
+   */
   timeouts: 3,
   /** As long as a customer who is watching can bear. Our choice. */
   openMs: 30_000,
@@ -24,7 +31,7 @@ export const circuitLimits = {
   openMsMax: 5 * 60_000,
 } as const;
 
-/** Of a server that nothing bad is known of. */
+/** The circuit of a server that nothing bad is known of. */
 export const closed: Circuit = { kind: 'closed', timeouts: 0 };
 
 /** Whether a question may be sent at `now`, in milliseconds on any steady clock. */
@@ -32,12 +39,15 @@ export function admits(circuit: Circuit, now: number): boolean {
   return circuit.kind === 'closed' || (circuit.kind === 'open' && now >= circuit.until);
 }
 
-/** After a question that was admitted has been sent: the first one after a pause is the only one for now. */
+/** The circuit after an admitted question has been sent: the first one after a pause is the only one for now. */
 export function afterSending(circuit: Circuit): Circuit {
   return circuit.kind === 'open' ? { kind: 'probing', openMs: circuit.openMs } : circuit;
 }
 
-/** After a question has ended. Each pause is twice as long as the one before it, until an answer comes. */
+/**
+ * The circuit after a question has ended. Each pause is twice as long as the one before it, up to 5 minutes, until an
+ * answer comes.
+ */
 export function afterOutcome(circuit: Circuit, outcome: Outcome, now: number): Circuit {
   if (outcome === 'answer') return closed;
   // Of a question that was sent before the pause.
@@ -53,9 +63,11 @@ export function afterOutcome(circuit: Circuit, outcome: Outcome, now: number): C
     : openFor(circuitLimits.openMs, now);
 }
 
-/** `server` by any key that stands for it. */
+/** The circuits of all servers. `server` is any key that stands for one. */
 export type Circuits = {
+  /** Whether the server may be asked about the zone now. Changes nothing. */
   readonly admits: (server: string, zone: string) => boolean;
+  /** To be called when an admitted question is sent, and `ended` once for each of them. */
   readonly sent: (server: string, zone: string) => void;
   readonly ended: (server: string, zone: string, outcome: Outcome) => void;
 };
@@ -68,7 +80,7 @@ const ZONE_CHARS = 255;
 /** A server as a whole: its circuit counts zones, those in `zones`, where a zone's own counts questions. */
 type Trouble = { readonly circuit: Circuit; readonly zones: readonly string[] };
 
-/** Only servers that were silent take memory. `now` in milliseconds. */
+/** Remembers only servers that were silent, 10,000 of them and of their zones at most. `now` in milliseconds. */
 export function createCircuits(now: () => number): Circuits {
   const zones = new LRUCache<string, Circuit>({ max: CIRCUITS_MAX });
   const servers = new LRUCache<string, Trouble>({ max: CIRCUITS_MAX });

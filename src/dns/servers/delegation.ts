@@ -14,7 +14,7 @@ import { type Failure, type Referral, type ReplyMessage, referralTo } from './re
 import { recordsAt, shortestTtl } from './select.ts';
 import { chosen, FAILURE_TTL_MS, failed, rememberMs, sortedNames, type Zone } from './zone.ts';
 
-/** The registry's own server denies that there is a domain `zone`. */
+/** The registry's own server denies that there is a domain `zone`; `reply` is its NXDOMAIN. */
 export type Unregistered = {
   readonly kind: 'unregistered';
   readonly zone: string;
@@ -24,13 +24,13 @@ export type Unregistered = {
   readonly reply: ReplyMessage;
 };
 
-/** `server`, a recursive one, could not tell. */
+/** A recursive server, `server`, could not tell. */
 export type NoZone = { readonly kind: Failure['kind']; readonly server: string };
 
-/** The servers of the zone above said nothing, and no authority ever has: perhaps none can be reached from here. */
+/** The servers of the zone above were silent, and no authority has ever answered: perhaps none can be reached from here. */
 export type Unreached = { readonly kind: 'unreached'; readonly server: string };
 
-/** `none`: a recursive server says that no zone begins there. */
+/** What is known of the zone cut at a name. `none`: a recursive server says that no zone begins there. */
 export type Cut =
   | Zone
   | Unregistered
@@ -38,21 +38,25 @@ export type Cut =
   | Unreached
   | { readonly kind: 'none'; readonly server: string };
 
+/** Who is asked: resolvers for where a zone's servers are, and those servers themselves. */
 export type DelegationParts = { readonly recursive: Recursive; readonly asker: AuthorityAsker };
 
-/** Gives the zone at a suffix, as resolvers know it: the same suffixes are asked for again and again. */
+/** Resolves with the zone at a suffix, as resolvers know it; remembered, because the same suffixes are asked for often. */
 export type AboveAt = (suffix: string) => Promise<Cut>;
 
-/** Two of them are as good as all: they are a registry's. */
+/** Two of them are enough: they are a registry's. */
 const PARENT_SERVERS = 2;
-/** For each of them: a silent registry must leave time for another way. Our choice. */
+/** For each of them, in ms: a silent registry must leave time for another way. Our choice. */
 const PARENT_MS = 1_800;
 /** What only a resolver says of a delegation is asked for again soon. Our choice. */
 const FALLBACK_TTL_MS = 60_000;
-/** As deep as BIND follows delegations. */
+/** How many referrals are followed downwards, as many as BIND does. */
 export const REFERRALS_MAX = 7;
 
-/** The delegation of one registrable domain. */
+/**
+ * Finds the delegation of one registrable domain. Where the zone above cannot tell, a resolver's NS set stands in for
+ * it, for a minute at most. Never rejects for what the network does.
+ */
 export async function lookupDelegation(
   parts: DelegationParts,
   name: string,
@@ -72,8 +76,8 @@ export async function lookupDelegation(
 }
 
 /**
- * The NS set of one name by a recursive server; whatever it adds beside it is not believed but asked for (RFC 2181,
- * 5.4.1).
+ * Asks a recursive server for the NS set of one name. Addresses that it adds are not believed but asked for (RFC 2181,
+ * 5.4.1), so `glue` is empty and `delegation` null.
  */
 export async function lookupServers(
   recursive: Recursive,
@@ -92,7 +96,7 @@ export async function lookupServers(
   };
 }
 
-/** The zone that a referral of a server of `parent` leads to. */
+/** Returns the zone that a referral of a server of `parent` leads to, with at most four of its servers. */
 export function zoneOf({ zone, servers, ttlSeconds }: Referral, parent: string): Zone {
   const atParent = sortedNames(servers.map(({ name }) => name));
   return {

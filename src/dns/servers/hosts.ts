@@ -1,4 +1,4 @@
-/** Where a zone's name servers are: the addresses of their names, as they came with the delegation or from a resolver. */
+/** Where a zone's name servers are: the addresses of their names, from the delegation or from a resolver. */
 import { isIPv4 } from 'node:net';
 import { reservedRange } from '../../core/names/reserved-addresses.ts';
 import type { Budget } from '../wire/budget.ts';
@@ -8,29 +8,41 @@ import { type Failure, failureOf, type NameServer } from './reply.ts';
 import { addressesOf, recordsAt, shortestTtl } from './select.ts';
 import { CACHE_MAX, failed, rememberMs } from './zone.ts';
 
+/** The version of IP. */
 export type Family = 4 | 6;
 
-/** `reserved`: it has addresses, but none that may be asked; `address` is the first of them. `failed`: the resolver could not tell. */
+/**
+ * Where a server is asked. `none`: it has no address of this family. `reserved`: it has some, but none that may be
+ * asked; `address` is the first of them. `failed`: the resolver could not tell.
+ */
 export type HostAddress =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'none' }
   | { readonly kind: 'reserved'; readonly address: string }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
+/** Finds name servers. */
 export type Hosts = {
-  /** Always the same one of a server's addresses of one family. Glue outweighs what resolvers say. */
+  /**
+   * Resolves with the first address of the family, sorted as text, that may be asked, so that every check asks the same
+   * one. Glue outweighs what resolvers say. Never rejects for what the network does.
+   */
   readonly find: (server: NameServer, family: Family, budget: Budget) => Promise<HostAddress>;
   /** Whether an address, wherever it comes from, may be asked at all. */
   readonly mayAsk: (address: string) => boolean;
 };
 
+/** Who knows addresses, and which of them may be asked. */
 export type HostsOptions = {
   readonly recursive: Recursive;
-  /** Ask name servers at private and reserved addresses too (laboratories). Otherwise a zone could aim us at our own network. */
+  /**
+   * Also asks name servers at private and reserved addresses (laboratories). Otherwise a zone could aim us at our own
+   * network.
+   */
   readonly allowPrivate: boolean;
 };
 
-/** One for the whole process: the servers of large providers are those of thousands of zones. */
+/** One is enough for a process: the servers of large providers are those of thousands of zones. */
 export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
   const known = createShared<readonly string[] | Failure>({ max: CACHE_MAX });
 

@@ -1,10 +1,15 @@
 /** How many questions a second an operator of name servers gets from us, over all of its servers: a token bucket each. */
 import { LRUCache } from 'lru-cache';
 
+/** `perSecond` in the long run, and `burst` at once after a while without any. */
 export type Rate = { readonly perSecond: number; readonly burst: number };
 
+/** One bucket for each operator, by any key that stands for it. */
 export type OperatorRates = {
-  /** True when one more question may be sent, false when it could not be before the deadline; in order. */
+  /**
+   * True when one more question may be sent, in the order of the calls; false at the deadline, which is on the clock of
+   * performance.now(). A promise only where it has to wait.
+   */
   readonly take: (operator: string, deadline: number) => boolean | Promise<boolean>;
 };
 
@@ -16,10 +21,10 @@ type Bucket = {
   timer: NodeJS.Timeout | undefined;
 };
 
-/** A bucket that has long been unused is full, so one that is forgotten is as good. */
+/** A bucket that has long been unused is full, so one that was forgotten is equal to it. */
 const BUCKETS_MAX = 10_000;
 
-/** `now` in milliseconds. A bucket is full at first. */
+/** `now` in milliseconds on a steady clock. Every bucket is full at first. */
 export function createOperatorRates({ perSecond, burst }: Rate, now: () => number): OperatorRates {
   const buckets = new LRUCache<string, Bucket>({ max: BUCKETS_MAX });
 
@@ -73,10 +78,11 @@ export function createOperatorRates({ perSecond, burst }: Rate, now: () => numbe
   };
 }
 
+/** Waiting callers, first come, first served. */
 export type Line = {
   /** Resolves with true when the turn comes, with false at the deadline (on the clock of performance.now()). */
   readonly join: (deadline: number) => Promise<boolean>;
-  /** Lets the first one go that still waits; false: nobody does. */
+  /** Lets the first one go that still waits. False: nobody does. */
   readonly next: () => boolean;
   readonly isEmpty: () => boolean;
 };
@@ -89,10 +95,10 @@ type Place = {
 
 /** The longest that a timer of Node can be; longer ones would end at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
-/** How many places that are left behind are worth tidying up. */
+/** From how many left-behind places on the list is shortened. */
 const TIDY = 64;
 
-/** Each step takes the same time however long the line is, and nothing but those who wait keeps a timer. */
+/** Each step takes the same time however long the line is. Only callers that wait keep a timer, one each. */
 export function createLine(): Line {
   let places: Place[] = [];
   let head = 0;

@@ -3,20 +3,35 @@
  * about a customer's name servers, and the configured recursive servers are all there is to ask.
  */
 
+/** What this process knows of port 53. No call waits for anything. */
 export type Reachability = {
-  /** Tells what became of a question to an authority, by its name; `answered` also by nonsense. Not of what our own limits cut short. */
+  /**
+   * Reports what became of a question to an authority, by its name. `answered` is true for any reply, also an unreadable
+   * one. Questions that our own limits cut short are not to be reported.
+   */
   readonly note: (server: string, answered: boolean) => void;
+  /** Whether no silence says anything at the moment. */
   readonly isBlocked: () => boolean;
-  /** Whether a check may ask authorities: always while nothing is blocked, otherwise one check a minute: who gets true, asks. */
+  /**
+   * Whether a check may ask authorities: always while nothing is blocked, else one check a minute. Who gets true has
+   * that turn, and asks.
+   */
   readonly mayProbe: () => boolean;
 };
 
+/** From when on port 53 counts as blocked, and how often it is tried nevertheless. */
 export const reachabilityLimits = {
-  /** Most zones have two servers, so three silent ones, whatever addresses each of them has, are hardly one customer's fault alone. Our choice. */
+  /**
+   * Most zones have two servers, so three silent ones, whatever addresses each of them has, are hardly one customer's
+   * fault alone. Our choice.
+   */
   servers: 3,
-  /** A restarting router or a route that changes is silent for less. Four checks a new domain fit in (core/ladder.ts). Our choice. */
+  /**
+   * A restarting router or a route that changes is silent for less. Four checks a new domain fit in
+   * (core/life/ladder.ts). Our choice.
+   */
   silentMs: 60_000,
-  /** A blocked look that asks after all is slow, and one is enough to see that the block is gone. Our choice. */
+  /** A blocked check that asks after all is slow, and one is enough to see that the block is gone. Our choice. */
   probeMs: 60_000,
 } as const;
 
@@ -25,7 +40,7 @@ type Silence = { readonly servers: Set<string>; since: number };
 
 /**
  * Blocked: since the last answer of any authority at least three servers were silent, the first of them 60 s ago or
- * more. In a process that has never heard an authority, three are enough. One answer clears it.
+ * more. In a process that no authority has ever answered, three are enough. One answer clears it. `now` in milliseconds.
  */
 export function createReachability({
   now = () => performance.now(),

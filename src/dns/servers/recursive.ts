@@ -10,22 +10,28 @@ import type { Wire } from '../wire/wire.ts';
 import { classifyRecursive, type Reply, untold } from './reply.ts';
 import { type CountQuestion, questionOutcome } from './throttle.ts';
 
+/** One reply, and whose it is. */
 export type RecursiveAnswer = {
-  /** The address of the server that answered, or of the first one that failed. */
+  /** The address of the server that answered, or of the first one that failed; NOBODY where there is none. */
   readonly server: string;
   readonly reply: Reply;
 };
 
-/** What one server is asked; recursion is always desired. */
+/** A question to one server; recursion is always desired. */
 export type RecursiveQuestion = Omit<Question, 'recursionDesired'>;
 
-/** Rejects with RangeError for a name that cannot be asked, never for what the network does. */
+/**
+ * Asks the configured recursive servers. Rejects with RangeError for a name that cannot be asked, never for what the
+ * network does.
+ */
 export type Recursive = {
+  /** In the order of the configuration; empty where the host has none. */
   readonly servers: readonly SocketAddress[];
-  /** The same, with those last that have been silent a moment ago. */
+  /** Returns the same servers, with those last that were silent within the last 30 s. */
   readonly inTurn: () => readonly SocketAddress[];
+  /** Asks one after the other until one can tell; resolves with the first failure where none can. */
   readonly ask: (name: string, type: RecordType, budget: Budget) => Promise<RecursiveAnswer>;
-  /** One server only, whatever it says. */
+  /** Asks one server only, whatever it says. */
   readonly askOne: (
     question: RecursiveQuestion,
     server: SocketAddress,
@@ -34,10 +40,16 @@ export type Recursive = {
 };
 
 const DNS_PORT = 53;
-/** For so long the others are asked before one that was silent: a check has no time to wait for it again and again. Our choice. */
+/**
+ * For so long the others are asked before one that was silent: a check has no time to wait for it again each time. Our
+ * choice.
+ */
 const QUIET_MS = 30_000;
 
-/** Without `servers` the system's own are asked. */
+/**
+ * Asks the system's own servers where `configured` is empty. `count` is called after every question, as operator
+ * `recursive`.
+ */
 export function createRecursive(
   wire: Wire,
   configured: readonly SocketAddress[],
@@ -68,7 +80,7 @@ export function createRecursive(
       const reply = classifyRecursive(await askOne({ name, type }, server, budget));
       const answer = { server: server.address, reply };
       if (reply.kind === 'message') return answer;
-      // The one that was preferred, so its failure is the one to tell of.
+      // The one that was preferred, so its failure is the one to report.
       failed ??= answer;
     }
     return failed ?? { server: NOBODY, reply: untold('servfail') };
@@ -77,10 +89,13 @@ export function createRecursive(
   return { servers, inTurn, ask, askOne };
 }
 
-/** Stands for the servers of a host that has none. */
+/** The name of the server in an answer on a host that has no recursive servers. */
 export const NOBODY = 'none';
 
-/** Reads what node:dns says: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. */
+/**
+ * Parses what node:dns gives: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. What is none of
+ * these is left out.
+ */
 export function systemServers(texts: readonly string[]): readonly SocketAddress[] {
   return texts.flatMap((text) => {
     if (isIP(text) !== 0) return [{ address: text, port: DNS_PORT }];

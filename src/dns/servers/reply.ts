@@ -5,7 +5,7 @@ import { type Message, rcodes } from '../wire/message.ts';
 import { isWithin } from '../wire/name.ts';
 import { addressesOf, hasTooManyServers, recordsAt, shortestTtl } from './select.ts';
 
-/** "Could not tell"; never "there is none". */
+/** "Could not tell"; it never means "there is none". */
 export type Failure = Extract<Answer<never>, { kind: 'servfail' | 'refused' | 'timeout' }>;
 
 /** A message with RCODE NOERROR or NXDOMAIN from a server that may say so. */
@@ -15,7 +15,7 @@ export type ReplyMessage = {
   readonly rttMs: number;
 };
 
-/** Why a server told nothing, and as much of its answer as there was. */
+/** Why a server gave no usable reply, and as much of its answer as there was: null where none came. */
 export type NoReply = {
   readonly kind: Failure['kind'];
   readonly state: Exclude<ServerState, 'answers'>;
@@ -24,6 +24,7 @@ export type NoReply = {
   readonly rttMs: number | null;
 };
 
+/** A message that can be believed, or why there is none. */
 export type Reply = ReplyMessage | NoReply;
 
 /** A name server as it was delegated to; `glue` are the addresses that came along and may be believed. */
@@ -37,7 +38,7 @@ export type Referral = {
   readonly ttlSeconds: number;
 };
 
-/** What the look-ups make of each state. A lame server refuses, in whatever words; our own limits are a timeout. */
+/** The failure that each state amounts to. A lame server refuses, in whatever words; our own limits are a timeout. */
 const failureKinds: { readonly [S in NoReply['state']]: Failure['kind'] } = {
   refused: 'refused',
   not_authoritative: 'refused',
@@ -51,7 +52,7 @@ const failureKinds: { readonly [S in NoReply['state']]: Failure['kind'] } = {
 
 const nothingSeen = { aa: null, rcode: null, rttMs: null } as const;
 
-/** A server that told nothing, with the failure that its state amounts to. */
+/** Returns what stands for a server without a usable reply, with the failure that its state amounts to. */
 export function untold(
   state: NoReply['state'],
   seen: Pick<NoReply, 'aa' | 'rcode' | 'rttMs'> = nothingSeen,
@@ -59,12 +60,15 @@ export function untold(
   return { kind: failureKinds[state], state, aa: seen.aa, rcode: seen.rcode, rttMs: seen.rttMs };
 }
 
-/** The failure alone, as observations keep it. */
+/** Returns the failure alone, as observations keep it. */
 export function failureOf({ kind }: Failure): Failure {
   return { kind };
 }
 
-/** The answer of a recursive server. One that does not offer recursion answers from what it happens to have: refused. */
+/**
+ * Classifies the answer of a recursive server. One that does not offer recursion answers from what it happens to have:
+ * refused.
+ */
 export function classifyRecursive(answer: WireAnswer): Reply {
   if (answer.kind !== 'response') return untold(answer.kind);
   const { message, rttMs } = answer;
@@ -75,8 +79,8 @@ export function classifyRecursive(answer: WireAnswer): Reply {
 }
 
 /**
- * The answer of a server of `zone` about `name`. Without the AA flag it is a referral downwards, or the server is
- * lame.
+ * Classifies the answer of a server of `zone` about `name`. Without the AA flag it is a referral downwards, or the
+ * server is lame.
  */
 export function classifyAuthoritative(
   answer: WireAnswer,
@@ -85,7 +89,7 @@ export function classifyAuthoritative(
 ): Reply | Referral {
   if (answer.kind !== 'response') return untold(answer.kind);
   const { message, rttMs } = answer;
-  // An RCODE is about the end of a chain of aliases (RFC 6604, 3); the alias at the name itself is told. BIND says
+  // An RCODE is about the end of a chain of aliases (RFC 6604, 3); the alias at the name itself counts. BIND says
   // SERVFAIL of a circle.
   const isAlias = message.authoritative && recordsAt(message.answers, name, 'CNAME').length > 0;
   const state = isAlias ? undefined : stateByRcode(message);
@@ -126,7 +130,10 @@ function referralIn(message: Message, zone: string, name: string): Referral | un
   return referralTo(cut, message.authority, message, zone);
 }
 
-/** The NS records of `cut` among `records`, with the addresses that a server of `zone` may speak for. */
+/**
+ * Returns the NS records of `cut` among `records` as a referral, with the addresses that a server of `zone` may speak
+ * for. Without such records it has no servers and a TTL of 0.
+ */
 export function referralTo(
   cut: string,
   records: Message['authority'],

@@ -1,4 +1,4 @@
-/** Choosing records from a message. Only records whose owner is the name that was meant ever count. */
+/** Choosing records from a message. Only records whose owner is the name that was asked for ever count. */
 import type { Answer, Soa } from '../../core/diagnosis/observation.ts';
 import { type Message, rcodes } from '../wire/message.ts';
 import { isWithin } from '../wire/name.ts';
@@ -16,10 +16,10 @@ const SERVERS_MAX = 32;
 /** As many addresses of one name server are remembered. Our choice. */
 const ADDRESSES_MAX = 16;
 
-/** As long as alias chains get at large resolvers. */
+/** How many aliases are followed, as many as at large resolvers. */
 export const ALIASES_MAX = 8;
 
-/** The records of one owner and type. */
+/** Returns the records of one owner and type, in the order of the message. */
 export function recordsAt<T extends ResourceRecord['type']>(
   records: readonly ResourceRecord[],
   owner: string,
@@ -30,7 +30,7 @@ export function recordsAt<T extends ResourceRecord['type']>(
   );
 }
 
-/** The addresses of one name server, IPv4 first; 16 of each family at most. */
+/** Returns the addresses of one name server, IPv4 first; 16 of each family at most. */
 export function addressesOf(records: readonly ResourceRecord[], owner: string): readonly string[] {
   const ofType = (type: 'A' | 'AAAA') => recordsAt(records, owner, type).slice(0, ADDRESSES_MAX);
   return [...ofType('A'), ...ofType('AAAA')].map(({ address }) => address);
@@ -47,14 +47,15 @@ export function hasTooManyServers(records: readonly ResourceRecord[]): boolean {
   return servers > SERVERS_MAX || chars > NAMES_CHARS_MAX;
 }
 
-/** 0 for no records. */
+/** Returns the lowest TTL in seconds; 0 for no records. */
 export function shortestTtl(records: readonly { readonly ttlSeconds: number }[]): number {
   return records.length === 0 ? 0 : Math.min(...records.map(({ ttlSeconds }) => ttlSeconds));
 }
 
 /**
- * What a message says about the records of a name's own. An alias means that there are none of another type
- * (RFC 1034, 3.6.2), and its NXDOMAIN is about the last name of the chain (RFC 6604, 3).
+ * Returns what a message says about the records of a name's own. An alias means that there are none of another type (RFC
+ * 1034, 3.6.2), and its NXDOMAIN is about the last name of the chain (RFC 6604, 3). A set that is too large is
+ * `servfail`.
  */
 export function answerAt<T extends ResourceRecord['type'], R>(
   message: Message,
@@ -102,10 +103,13 @@ function charsOf(record: ResourceRecord): number {
   }
 }
 
-/** The types that are shown as text. */
+/** The record types that are shown as text. */
 export type TextType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'TXT';
 
-/** As text that is the same at every check: servers rotate their records. */
+/**
+ * As `answerAt`, with the records as text, each once and sorted, because servers rotate them: so the same set is the
+ * same at every check.
+ */
 export function textsAt(message: Message, name: string, type: TextType): Answer<string> {
   const answer = answerAt(message, name, type, textOf);
   if (answer.kind !== 'records') return answer;
@@ -127,7 +131,10 @@ function textOf(record: RecordOf<TextType>): string {
   }
 }
 
-/** The SOA record that comes with "there is none" (RFC 2308, 3), or that was asked for at the zone's name. */
+/**
+ * Returns the SOA record that comes with "there is none" (RFC 2308, 3), or that was asked for at the zone's name; null
+ * where none is of a zone that `name` is in.
+ */
 export function soaIn(message: Message, name: string): Soa | null {
   const soa = [...message.answers, ...message.authority].find(
     (record): record is RecordOf<'SOA'> => record.type === 'SOA' && isWithin(name, record.name),
@@ -137,7 +144,10 @@ export function soaIn(message: Message, name: string): Soa | null {
   return { serial: soa.serial, negativeTtlSeconds: Math.min(soa.ttlSeconds, soa.minimumSeconds) };
 }
 
-/** The names an alias leads to, in order; undefined where it leads in a circle or too far. */
+/**
+ * Returns the names that an alias leads to, in order, by the records of one message; empty where `name` is no alias,
+ * undefined where it leads in a circle or through more than ALIASES_MAX names.
+ */
 export function aliasChain(message: Message, name: string): readonly string[] | undefined {
   const chain: string[] = [];
   for (let at = name; ; ) {

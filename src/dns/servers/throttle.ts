@@ -1,6 +1,6 @@
 /**
- * Between the look-ups and the wire: what keeps us a good neighbour. Name servers of large providers hear us for
- * thousands of domains at once, and those of small ones must not notice us at all.
+ * Between the lookups and the wire: what keeps our load on others' servers low. Large providers get questions about
+ * thousands of domains at once, and small ones must not notice us at all.
  */
 import { getDomain } from 'tldts';
 import type { SocketAddress } from '../../config/config.ts';
@@ -18,20 +18,22 @@ import {
 } from './operator-rates.ts';
 import type { Reachability } from './reachability.ts';
 
+/** Whose server is asked about what, and what that may cost. */
 export type ThrottledOptions = {
   readonly budget: Budget;
-  /** The one that the server is asked as a server of. */
+  /** The zone that the server is asked as a server of. */
   readonly zone: string;
-  /** Of the server, however many addresses it has. */
+  /** The name of the server, however many addresses it has. */
   readonly serverName: string;
   /** Whose server it is, see `operatorOf`. */
   readonly operator: string;
 };
 
+/** Asks authorities, and keeps to limits that all checks of the process share. */
 export type Throttle = {
   /**
-   * Asks through the wire as soon as it may: at most two questions at once to one address and port, so many a second to
-   * one operator, in order; `not_asked` where our own limits kept it from being sent in time. A server that has been
+   * Asks through the wire as soon as it may: at most two questions at once to one address and port, and so many a second
+   * to one operator, in order. `not_asked` where our own limits kept it from being sent in time. A server that has been
    * silent is a timeout at once for a while (circuit-breaker.ts). Rejects as the wire does.
    */
   readonly ask: (
@@ -41,14 +43,15 @@ export type Throttle = {
   ) => Promise<WireAnswer>;
 };
 
+/** Limits and observers; each has a default below. */
 export type ThrottleOptions = {
-  /** Of questions; retries and TCP are not counted. Some dozens of looks a second at one provider's zones. Our choice. */
+  /** Of questions; retries and TCP are not counted. Some dozens of checks a second at one provider's zones. Our choice. */
   readonly rate?: Rate;
   /** Silence shorter than this is not a server's fault: our budget ended. Our choice. */
   readonly patienceMs?: number;
-  /** Is told what became of every question that was sent; and while it says "blocked", no silence counts against a server. */
+  /** Gets a note of every question that was sent; while it is blocked, no silence counts against a server. */
   readonly reachability?: Pick<Reachability, 'note' | 'isBlocked'>;
-  /** Is told of every question that was to be sent, with its operator. */
+  /** Called with the operator for every question that was handed to the wire. */
   readonly count?: CountQuestion;
   /** Milliseconds on a steady clock. */
   readonly now?: () => number;
@@ -76,12 +79,12 @@ const icannOnly = {
   detectIp: true,
 } as const;
 
-/** The registrable domain of a name server's name, e.g. `cloudflare.com`; the name itself where it has none. */
+/** Returns the registrable domain of a name server's name, e.g. `cloudflare.com`; the name itself where it has none. */
 export function operatorOf(serverName: string): string {
   return getDomain(serverName, icannOnly) ?? serverName;
 }
 
-/** Whether the server has said anything, be it nonsense or the beginning of an answer that never came. */
+/** Whether the server has sent anything, also what cannot be read or the beginning of an answer that never came. */
 export function hasResponded(answer: WireAnswer): boolean {
   if (answer.kind === 'timeout') return answer.responded === true;
   return answer.kind !== 'not_asked';
@@ -95,7 +98,7 @@ type State = Required<ThrottleOptions> & {
   readonly circuits: Circuits;
 };
 
-/** One for the whole process, as a server does not care which of our checks asks. */
+/** One for the whole process, as a server does not care which of our checks asks. Sends nothing by itself. */
 export function createThrottle(wire: Wire, given: ThrottleOptions = {}): Throttle {
   const options = { ...defaults, ...given };
   const state: State = {
@@ -162,7 +165,7 @@ async function send(
   try {
     const answer = await wire.ask(question, server, { budget });
     count(operator, questionOutcome(answer));
-    // Nobody could hear it.
+    // It never left this host, so it says nothing of the server.
     if (answer.kind === 'not_asked') return answer;
     const answered = hasResponded(answer);
     const patient = now() - sentAt >= patienceMs;
@@ -208,18 +211,22 @@ function createPlaces(): Places {
   };
 }
 
+/** Every outcome that a question is counted under; metrics begin each of them at 0. */
 export const questionOutcomes = ['answered', 'failed', 'timeout', 'not_sent'] as const;
 
 /**
- * `failed`: SERVFAIL or REFUSED, which say nothing about the name. `timeout`: nobody was heard in time. `not_sent`: this
+ * `failed`: SERVFAIL or REFUSED, which say nothing about the name. `timeout`: no answer came in time. `not_sent`: this
  * machine could not send it.
  */
 export type QuestionOutcome = (typeof questionOutcomes)[number];
 
-/** `operator`: the registrable domain of a name server's name, or `recursive` for the resolvers that we were told to ask. */
+/**
+ * Counts one question. `operator`: the registrable domain of a name server's name, or `recursive` for the resolvers that
+ * the configuration names.
+ */
 export type CountQuestion = (operator: string, outcome: QuestionOutcome) => void;
 
-/** As it is counted. One that was cut off by our own budget was not answered in time, either. */
+/** Returns the outcome that an answer is counted under. One that our own budget cut off is a timeout, too. */
 export function questionOutcome(answer: WireAnswer): QuestionOutcome {
   switch (answer.kind) {
     case 'not_asked':

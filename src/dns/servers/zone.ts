@@ -1,4 +1,4 @@
-/** A zone as it is delegated to, and for how long that is remembered. */
+/** A zone as it is delegated, and for how long that is remembered. */
 import { getDomain } from 'tldts';
 import type { Delegation } from '../../core/diagnosis/observation.ts';
 import type { Loaded } from '../wire/shared.ts';
@@ -9,7 +9,7 @@ export type Zone = {
   readonly kind: 'zone';
   readonly name: string;
   readonly servers: readonly NameServer[];
-  /** As a server of the zone above has it, all servers' names sorted; null where only a resolver told. */
+  /** As a server of the zone above has it, all servers' names sorted; null where only a resolver answered. */
   readonly delegation: {
     readonly parent: string;
     readonly atParent: readonly string[];
@@ -17,9 +17,9 @@ export type Zone = {
   } | null;
 };
 
-/** Bounds what hostile zones can make us remember. */
+/** How many names each store keeps. Bounds what hostile zones can make us remember. */
 export const CACHE_MAX = 10_000;
-/** A change at the registrar is seen after this long, whatever TTL the old servers gave (our choice). */
+/** A change at the registrar is seen after this long, whatever TTL the old servers gave. Our choice. */
 const TTL_MS_MAX = 10 * 60_000;
 /** RFC 9520, 3.2 wants failures remembered for 1 s to 5 min. */
 export const FAILURE_TTL_MS = 5_000;
@@ -34,22 +34,28 @@ const icannOnly = {
   detectIp: false,
 } as const;
 
-/** The name a registry sells; for what has none (a public suffix itself) the last two labels. */
+/** Returns the name that a registry sells; for a name that has none, such as a public suffix, its last two labels. */
 export function registrableDomain(name: string): string {
   return getDomain(name, icannOnly) ?? name.split('.').slice(-2).join('.');
 }
 
-/** A value that says we could not tell. */
+/** Wraps a value that says we could not tell, to be remembered for 5 s. */
 export function failed<V>(value: V): Loaded<V> {
   return { value, ttlMs: FAILURE_TTL_MS, failed: true };
 }
 
-/** At least as long as a failure, so that a TTL of 0 does not make every check look again. */
+/**
+ * Returns for how many ms a TTL is kept: 5 s at least, so that a TTL of 0 does not make every check ask again, and 10
+ * minutes at most.
+ */
 export function rememberMs(ttlSeconds: number): number {
   return Math.min(Math.max(ttlSeconds * 1000, FAILURE_TTL_MS), TTL_MS_MAX);
 }
 
-/** Always the same few in the same order, so that a zone whose servers disagree does not flicker. */
+/**
+ * Returns four servers at most, each name once, sorted: always the same, so that a zone whose servers disagree does not
+ * change with each check.
+ */
 export function chosen(servers: readonly NameServer[]): readonly NameServer[] {
   return servers
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -58,8 +64,8 @@ export function chosen(servers: readonly NameServer[]): readonly NameServer[] {
 }
 
 /**
- * The zone with the servers that only its own NS set names after those of the delegation, as far as four allow: some
- * resolvers ask them as well (RFC 2181, 5.4.1).
+ * Returns the zone with the servers that only its own NS set names after those of the delegation, as far as four allow:
+ * some resolvers ask them as well (RFC 2181, 5.4.1). Returns `zone` itself where there are none.
  */
 export function withOwnServers(zone: Zone, atZone: readonly string[] | null): Zone {
   const atParent = zone.delegation?.atParent;
@@ -70,12 +76,12 @@ export function withOwnServers(zone: Zone, atZone: readonly string[] | null): Zo
   return { ...zone, servers: [...zone.servers, ...added.map((name) => ({ name, glue: [] }))] };
 }
 
-/** As observations keep it; null where only a resolver told. */
+/** Returns the delegation as observations keep it; null where only a resolver answered. */
 export function delegationOf(zone: Zone, atZone: readonly string[] | null): Delegation | null {
   return zone.delegation && { kind: 'delegated', zone: zone.name, ...zone.delegation, atZone };
 }
 
-/** Each name once, sorted. */
+/** Returns each name once, sorted. */
 export function sortedNames(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }

@@ -1,35 +1,39 @@
 /** What one check of a host name may cost, however hostile the name servers are that it meets. */
-/** `questions` are messages sent, retries and TCP included; `ms` is wall clock; `bytes` are what DNS servers send us. */
+/**
+ * The most that one check may spend: messages sent, retries and TCP included; milliseconds of wall clock; bytes received
+ * from DNS servers.
+ */
 export type Limits = { readonly questions: number; readonly ms: number; readonly bytes: number };
 
 /**
- * As large resolvers do: Unbound sends 32 questions for one, PowerDNS gives up after 7 s. An honest look receives
- * a few KiB; 64 KiB, our choice, leaves room for one answer of nearly any size that DNS allows. What arrives beyond
- * that is dropped unread.
+ * As large resolvers do: Unbound sends 32 questions for one, PowerDNS gives up after 7 s. An honest check receives a few
+ * KiB; 64 KiB, our choice, leaves room for one answer of nearly any size that DNS allows. What arrives beyond that is
+ * dropped unread.
  */
 export const defaultLimits: Limits = { questions: 32, ms: 7_000, bytes: 64 * 1024 };
 
-/**
- * Shared by all questions of one check, and counted down by the wire. `deadline` is on the clock of performance.now();
- * `tcpAsked` are the addresses that have had their question over TCP, null where there may be any number.
- */
+/** What a check has left. Shared by all its questions, and counted down by the wire. */
 export type Budget = {
+  /** Messages; may be Infinity. */
   questionsLeft: number;
+  /** Below 0 once more has arrived than was allowed. */
   bytesLeft: number;
+  /** On the clock of performance.now(). */
   readonly deadline: number;
+  /** The addresses that have had their question over TCP; null where any number is allowed. */
   readonly tcpAsked: Set<string> | null;
 };
 
 /** What was used of a budget: messages sent, bytes received, and whole milliseconds since it was started. */
 export type Spent = { readonly questions: number; readonly bytes: number; readonly ms: number };
 
-/** Full, and running from now on. */
+/** Returns a full budget whose time runs from this call on. */
 export function startBudget({ questions, ms, bytes }: Limits): Budget {
   const deadline = performance.now() + ms;
   return { questionsLeft: questions, bytesLeft: bytes, deadline, tcpAsked: new Set() };
 }
 
-/** The limits of what still belongs to a check that has spent this much. */
+/** Returns the limits for what still belongs to a check that has spent this much; none is below 0. */
 export function leftOf(limits: Limits, { questions, ms, bytes }: Spent): Limits {
   return {
     questions: Math.max(0, limits.questions - questions),
@@ -38,7 +42,7 @@ export function leftOf(limits: Limits, { questions, ms, bytes }: Spent): Limits 
   };
 }
 
-/** For who asks one question on its own: the timeouts are its only bound. */
+/** A budget without an end, for a question on its own: the timeouts are its only bound. */
 export const unlimited: Budget = {
   questionsLeft: Number.POSITIVE_INFINITY,
   bytesLeft: Number.POSITIVE_INFINITY,
@@ -55,17 +59,17 @@ export function spent(budget: Budget, limits: Limits): Spent {
   };
 }
 
-/** Whether a further question would not be sent any more. */
+/** Whether a further question would not be sent. Bytes, time and questions count. */
 export function isSpent(budget: Budget): boolean {
   return budget.questionsLeft <= 0 || isCutOff(budget, performance.now());
 }
 
-/** Whether not even the answers that are under way are waited for. */
+/** Whether not even the answers on their way are waited for. `now` is on the clock of performance.now(). */
 export function isCutOff({ bytesLeft, deadline }: Budget, now: number): boolean {
   return bytesLeft <= 0 || now >= deadline;
 }
 
-/** Takes off a message that is about to be sent; false: it must not be. */
+/** Takes off one message that is about to be sent. False: the budget is spent, and it must not be sent. */
 export function takeQuestion(budget: Budget): boolean {
   if (isSpent(budget)) return false;
   budget.questionsLeft--;
@@ -73,8 +77,8 @@ export function takeQuestion(budget: Budget): boolean {
 }
 
 /**
- * Takes off the one question over TCP that a server may have; false: it must not be sent. A connection costs both sides
- * far more than a datagram, and a server that truncates everything would have one for each question.
+ * Takes off the one question over TCP that each address may have. False: it must not be sent. A connection costs both
+ * sides far more than a datagram, and a server that truncates everything would have one for each question.
  */
 export function takeTcp(budget: Budget, address: string): boolean {
   if (budget.tcpAsked?.has(address) || !takeQuestion(budget)) return false;
@@ -82,13 +86,13 @@ export function takeTcp(budget: Budget, address: string): boolean {
   return true;
 }
 
-/** Takes off bytes that have arrived; false: they are too many, and must not be read. */
+/** Takes off bytes that have arrived. False: they are too many and must not be read. They are taken off in any case. */
 export function takeBytes(budget: Budget, bytes: number): boolean {
   budget.bytesLeft -= bytes;
   return budget.bytesLeft >= 0;
 }
 
-/** Spends from `budget`, and ends `ms` from now where that is sooner. */
+/** Returns a view of `budget` that ends `ms` from now where that is sooner. What it spends is spent of `budget`, too. */
 export function boundedBudget(budget: Budget, ms: number): Budget {
   return {
     get questionsLeft() {

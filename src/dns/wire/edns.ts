@@ -14,6 +14,7 @@ const UDP_PAYLOAD_OCTETS = 1232;
 /** Where the DO flag is in our record (RFC 6891, 6.1.4). */
 const [DO_OCTET, DO_BIT] = [7, 0x80];
 
+/** The option code of an extended error (RFC 8914). */
 const EXTENDED_ERROR = 15;
 
 /** Our choice: what a person reads of one error, and how many of them. */
@@ -28,9 +29,9 @@ export function encodeOpt(bytes: Buffer, at: number, dnssecOk: boolean): void {
 }
 
 /**
- * The extended errors among a record's options; moves the reader to `end`. Options that cannot be read end the list and
- * do no other harm: an error must never change what is made of the answer (RFC 8914, 3), so neither does a broken one,
- * and the length of the record says where the next one begins.
+ * Returns the extended errors among a record's options, 8 at most, and moves the reader to `end`. Options that cannot be
+ * read end the list and do no other harm: an error must never change what is made of the answer (RFC 8914, 3), so
+ * neither does a broken one, and the length of the record says where the next one begins.
  */
 export function decodeExtendedErrors(reader: Reader, end: number): readonly ExtendedError[] {
   const errors: ExtendedError[] = [];

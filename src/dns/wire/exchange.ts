@@ -14,9 +14,10 @@ import {
 import { MalformedMessage } from './reader.ts';
 
 /**
- * Whatever the network does is a value; `rttMs` counts from the first message sent. `responded`: the server did say something,
- * but never the whole answer. `malformed`: it answered our question with something unreadable. `not_asked`: this host
- * could not send the question, for example for want of a route, which says nothing about the server.
+ * What came of a question; whatever the network does is a value. `rttMs` counts from the first message sent, rounded to
+ * tenths. `responded`: the server did say something, but never the whole answer. `malformed`: it answered our question
+ * with something unreadable. `not_asked`: this host could not send it, for want of a route, say, which says nothing
+ * about the server.
  */
 export type WireAnswer =
   | {
@@ -29,15 +30,19 @@ export type WireAnswer =
   | { readonly kind: 'malformed' }
   | { readonly kind: 'not_asked' };
 
+/** A question as it was sent; what arrives is compared with its bytes. */
 export type Exchange = {
   readonly id: number;
+  /** The whole message as it is sent over UDP, without the length that TCP puts before it. */
   readonly encoded: Buffer;
   /** Where the question section ends in it; behind it is at most our OPT record. */
   readonly questionEnd: number;
   readonly edns: boolean;
+  /** Whether the letters of its name are in random case, so that the answer must repeat them. */
   readonly mixedCase: boolean;
 };
 
+/** How a question is sent. `id` is 0 to 65535. */
 export type ExchangeOptions = {
   readonly id: number;
   readonly edns: boolean;
@@ -45,17 +50,18 @@ export type ExchangeOptions = {
   readonly random16: (() => number) | null;
 };
 
-/** Throws RangeError for a name that cannot be asked. */
+/** Encodes a question once. Throws RangeError for a name that cannot be asked. */
 export function newExchange(question: Question, { id, edns, random16 }: ExchangeOptions): Exchange {
   const encoded = encodeQuestion(question, id, edns);
   const questionEnd = edns ? encoded.length - OPT_OCTETS : encoded.length;
+  // The question ends with its type and class, two octets each.
   const nameEnd = questionEnd - 4;
   if (random16 === null) lowerCase(encoded, HEADER_OCTETS, nameEnd);
   else mixCase(encoded, HEADER_OCTETS, nameEnd, random16);
   return { id, encoded, questionEnd, edns, mixedCase: random16 !== null };
 }
 
-/** The same id, question and case, so that whatever answers the one answers the other. */
+/** Returns the exchange without its OPT record. Id, question and case stay, so that an answer to either counts for both. */
 export function withoutEdns(exchange: Exchange): Exchange {
   const encoded = Buffer.from(exchange.encoded.subarray(0, exchange.questionEnd));
   encoded.writeUInt16BE(0, 10); // no additional record
@@ -81,7 +87,7 @@ export function isAnswer(bytes: Buffer, exchange: Exchange): boolean {
   return matches(bytes, exchange, isSame);
 }
 
-/** The same, in whatever case the name comes back: enough over TCP, where nobody can slip in an answer unseen. */
+/** As `isAnswer`, in whatever case the name comes back: enough over TCP, where nobody can slip in an answer unseen. */
 export function isAnswerInAnyCase(bytes: Buffer, exchange: Exchange): boolean {
   return matches(bytes, exchange, isSameInAnyCase);
 }
@@ -98,7 +104,7 @@ function matches(bytes: Buffer, exchange: Exchange, isSameQuestion: typeof isSam
   return isSameQuestion(bytes, encoded, HEADER_OCTETS, questionEnd);
 }
 
-/** Decodes what `isAnswer` has accepted; what cannot be read is `malformed`. */
+/** Decodes what `isAnswer` has accepted. Bytes that cannot be read are `malformed`; it never throws for them. */
 export function readAnswer(bytes: Buffer, via: 'udp' | 'tcp', rttMs: number): WireAnswer {
   try {
     return { kind: 'response', message: decodeMessage(bytes), via, rttMs: tenths(rttMs) };
@@ -108,12 +114,12 @@ export function readAnswer(bytes: Buffer, via: 'udp' | 'tcp', rttMs: number): Wi
   }
 }
 
-/** The version of IP of a literal address. */
+/** Returns the version of IP of a literal address. */
 export function familyOf({ address }: SocketAddress): 4 | 6 {
   return address.includes(':') ? 6 : 4;
 }
 
-/** As the operating system writes the source of a datagram. */
+/** Returns the server as the operating system writes the source of a datagram, so that the two compare as text. */
 export function asSource(server: SocketAddress): SocketAddress {
   if (familyOf(server) === 4) return server;
   return { address: ipaddr.parse(server.address).toString(), port: server.port };

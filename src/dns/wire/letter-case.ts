@@ -13,7 +13,7 @@ function isLetter(byte: number): boolean {
   return lower >= 0x61 && lower <= 0x7a;
 }
 
-/** Gives the letters from `from` up to `to` the case that random bits say. */
+/** Gives the letters in `bytes` from `from` up to `to`, which is not included, the case that random bits say. In place. */
 export function mixCase(bytes: Uint8Array, from: number, to: number, random16: () => number): void {
   // A one above the bits that are left says when to draw again.
   let bits = 1;
@@ -26,7 +26,7 @@ export function mixCase(bytes: Uint8Array, from: number, to: number, random16: (
   }
 }
 
-/** Gives the letters from `from` up to `to` lower case. */
+/** Gives the letters in `bytes` from `from` up to `to`, which is not included, lower case. In place. */
 export function lowerCase(bytes: Uint8Array, from: number, to: number): void {
   for (let at = from; at < to; at++) {
     const byte = bytes[at] ?? 0;
@@ -49,9 +49,10 @@ export function isSame(a: Uint8Array, b: Uint8Array, from: number, to: number): 
   return true;
 }
 
+/** Numbers drawn at once: one call for each would cost more than the numbers do. */
 const BATCH = 2048;
 
-/** A source of numbers from 0 to 65535 that nobody can guess (RFC 5452, 9.2). */
+/** Returns a source of numbers from 0 to 65535 that nobody can predict (RFC 5452, 9.2). */
 export function createRandom16(): () => number {
   const batch = new Uint16Array(BATCH);
   let next = BATCH;

@@ -1,11 +1,17 @@
-/** DNS messages (RFC 1035, 4): questions are written, responses are read. Our own decoder, because it must never confuse names. */
+/**
+ * DNS messages (RFC 1035, 4): questions are written, responses are read. The decoder is our own, because it must never
+ * confuse names.
+ */
 import type { ExtendedError } from '../../core/diagnosis/observation.ts';
 import { encodeOpt, OPT_OCTETS } from './edns.ts';
 import { decodeName, encodeName } from './name.ts';
 import { MalformedMessage, type Reader, u16 } from './reader.ts';
 import { decodeRecord, type RecordType, type ResourceRecord, typeCodes } from './records.ts';
 
-/** `recursionDesired`: true for a recursive server, false for an authority. */
+/**
+ * A question. `name` is in the form of name.ts; `recursionDesired` is true for a recursive server, false for an
+ * authority.
+ */
 export type Question = {
   readonly name: string;
   readonly type: RecordType;
@@ -16,7 +22,7 @@ export type Question = {
   readonly checkingDisabled?: boolean;
 };
 
-/** A decoded message. OPT is left among the `additional` records. */
+/** A decoded message, with its records in the order in which they came. OPT is left among the `additional` records. */
 export type Message = {
   readonly id: number;
   readonly response: boolean;
@@ -28,17 +34,18 @@ export type Message = {
   readonly authenticData: boolean;
   /** CD, as it was asked. */
   readonly checkingDisabled: boolean;
-  /** With the upper bits of EDNS where the message has them. */
+  /** RCODE, with the upper bits that EDNS adds where the message has them: 0 to 4095. */
   readonly rcode: number;
-  /** What the server tells of its trouble, from the OPT record (RFC 8914). */
+  /** What the server says went wrong, from the OPT record (RFC 8914); empty where it says nothing. */
   readonly extendedErrors: readonly ExtendedError[];
+  /** Undefined where the message repeats no question. */
   readonly question: { readonly name: string; readonly typeCode: number } | undefined;
   readonly answers: readonly ResourceRecord[];
   readonly authority: readonly ResourceRecord[];
   readonly additional: readonly ResourceRecord[];
 };
 
-/** RFC 1035, 4.1.1 and RFC 2136, 2.2. */
+/** The RCODEs that we tell apart (RFC 1035, 4.1.1 and RFC 2136, 2.2). */
 export const rcodes = {
   NOERROR: 0,
   FORMERR: 1,
@@ -49,10 +56,11 @@ export const rcodes = {
   NOTAUTH: 9,
 } as const;
 
+/** The length of the header of every message (RFC 1035, 4.1.1). */
 export const HEADER_OCTETS = 12;
 const CLASS_IN = 1;
 
-/** A check reads sets of 100 at most (ask/select.ts); reading thousands would only cost us. Our choice. */
+/** A check reads sets of 100 at most (servers/select.ts); reading thousands would only cost us. Our choice. */
 const RECORDS_MAX = 500;
 
 // RFC 1035, 4.1.1 and RFC 4035, 3.1.6 and 3.2.
@@ -60,8 +68,8 @@ const [FLAG_QR, FLAG_AA, FLAG_TC, FLAG_RD] = [0x8000, 0x0400, 0x0200, 0x0100];
 const [FLAG_RA, FLAG_AD, FLAG_CD] = [0x0080, 0x0020, 0x0010];
 
 /**
- * A question as it is sent, in the case of its name. With `edns`, an OPT record of 11 octets follows (edns.ts); DO needs
- * it. Throws RangeError for a name that cannot be asked.
+ * Returns a question as it is sent, in the case of its name. With `edns`, an OPT record of 11 octets follows (edns.ts);
+ * DO needs it. Throws RangeError for a name that cannot be asked.
  */
 export function encodeQuestion(question: Question, id: number, edns: boolean): Buffer {
   const { name, type, recursionDesired, dnssecOk = false, checkingDisabled = false } = question;
@@ -83,12 +91,15 @@ export function encodeQuestion(question: Question, id: number, edns: boolean): B
   return end === room ? bytes : bytes.subarray(0, end);
 }
 
-/** Where the question section of an encoded question ends. */
+/** Returns the offset behind the question section of a message that `encodeQuestion` made. */
 export function questionEnd(encoded: Buffer): number {
   return encoded.readUInt16BE(10) === 0 ? encoded.length : encoded.length - OPT_OCTETS;
 }
 
-/** Reads a message. Throws MalformedMessage, whatever the bytes are. */
+/**
+ * Reads a message. Throws MalformedMessage for whatever cannot be read, for several questions, and for over 500 records.
+ * Bytes behind the last record are ignored.
+ */
 export function decodeMessage(bytes: Uint8Array): Message {
   const reader: Reader = { bytes, offset: 0 };
   const id = u16(reader);

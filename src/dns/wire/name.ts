@@ -28,8 +28,9 @@ const escapes = Uint8Array.from(shown.flatMap((text) => [...Buffer.from(text.pad
 const scratch = Buffer.alloc(NAME_OCTETS * 4);
 
 /**
- * Writes a name at `start` and returns the offset behind it; `into` must have two octets more room than the text is long.
- * Throws RangeError for what is no name: an empty or too long label, too many octets, an unescaped foreign character.
+ * Writes a name at `start` and returns the offset behind it; `into` must have two octets more room than the text is
+ * long. Throws RangeError for what is no name: an empty or too long label, too many octets, an unescaped foreign
+ * character.
  */
 export function encodeName(name: string, into: Uint8Array, start: number): number {
   if (name === '.') {
@@ -69,7 +70,7 @@ function endLabel(name: string, into: Uint8Array, labelAt: number, end: number):
   return end;
 }
 
-/** Reads a name and moves the reader behind it. Throws MalformedMessage. */
+/** Reads a name, compressed or not, and moves the reader behind it. Throws MalformedMessage. */
 export function decodeName(reader: Reader): string {
   const { bytes, offset } = reader;
   const walk: Walk = { at: offset, segment: offset, after: -1, pointers: 0 };
@@ -106,7 +107,10 @@ function showEscape(byte: number, written: number): number {
   return written + length;
 }
 
-/** The name without its first label; "." above a name of one label, undefined above the root. */
+/**
+ * Returns the name without its first label; "." above a name of one label, undefined above the root. Escaped dots count
+ * as part of their label.
+ */
 export function parentOf(name: string): string | undefined {
   if (name === '.') return undefined;
   for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
@@ -115,7 +119,7 @@ export function parentOf(name: string): string | undefined {
   return '.';
 }
 
-/** Whether `name` is `zone` or below it. */
+/** Whether `name` is `zone` or below it. Both are in the form above; the root holds every name. */
 export function isWithin(name: string, zone: string): boolean {
   if (zone === '.' || name === zone) return true;
   // A backslash before a dot always escapes it: a backslash of the label itself is written \092.

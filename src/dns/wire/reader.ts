@@ -1,5 +1,5 @@
 /** Reading a message from front to back: numbers and text. */
-/** A place in a message; reading moves `offset` on. */
+/** A place in a message; reading moves `offset` on, also beyond the end where it throws. */
 export type Reader = { readonly bytes: Uint8Array; offset: number };
 
 /** Reads 8 bits. Throws MalformedMessage. */
@@ -19,7 +19,10 @@ export function u32(reader: Reader): number {
   return u16(reader) * 0x1_0000 + u16(reader);
 }
 
-/** Bytes up to `to` as text: printable ASCII stays, the rest and the backslash become \DDD. Throws MalformedMessage. */
+/**
+ * Reads bytes up to the offset `to` as text: printable ASCII stays, the rest and the backslash become \DDD. Throws
+ * MalformedMessage where the message ends before `to`.
+ */
 export function text(reader: Reader, to: number): string {
   let shown = '';
   while (reader.offset < to) {
@@ -30,7 +33,7 @@ export function text(reader: Reader, to: number): string {
   return shown;
 }
 
-/** A byte as `\DDD` (RFC 1035, 5.1). */
+/** Returns a byte as `\DDD`, decimal (RFC 1035, 5.1). */
 export function escapeByte(byte: number): string {
   return `\\${String(byte).padStart(3, '0')}`;
 }

@@ -1,4 +1,4 @@
-/** What arrives, wanted or forged, over UDP or TCP (RFC 7766), and what is made of it. */
+/** What arrives over UDP or TCP (RFC 7766), wanted or forged, and what is made of it. */
 
 import { connect } from 'node:net';
 import { takeBytes, takeTcp } from './budget.ts';
@@ -21,13 +21,16 @@ import {
 } from './tries.ts';
 import { find, leave, type Source, type UdpSocket } from './udp-sockets.ts';
 
-/** The wire that something arrives at. */
+/** What `receive` needs of the wire that something arrives at. */
 export type Inlet = Outlet & {
   readonly options: { readonly tcpTimeoutMs: number };
   readonly closing: AbortController;
 };
 
-/** Settles the question whose answer this datagram is, or has it ask again; all else is ignored. */
+/**
+ * Settles the question that this datagram answers, or has it ask again. Everything else is ignored, but what comes from
+ * the server with the right id is taken off the budget of its question.
+ */
 export function receive(
   inlet: Inlet,
   socket: UdpSocket<Waiting>,
@@ -39,6 +42,7 @@ export function receive(
   const waiting = find(socket, id);
   if (waiting === undefined || waiting.exchange.id !== id) return;
   const { server, exchange } = waiting;
+  // The id alone is not enough: it has to come from where the question went.
   if (source.port !== server.port || source.address !== server.address) return;
   // Also what is no answer costs: a server could send nonsense for as long as we wait.
   if (!takeBytes(waiting.budget, bytes.length)) settle(waiting, silenceOf(waiting));
@@ -78,12 +82,15 @@ async function overTcp({ options, closing }: Inlet, waiting: Waiting): Promise<W
   return readAnswer(bytes, 'tcp', performance.now() - askedAt);
 }
 
+/** A literal address, IPv4 or IPv6, and its port. */
 export type TcpServer = { readonly address: string; readonly port: number };
 
+/** How far one question over TCP may go. */
 export type TcpOptions = {
+  /** For all of it: connection, question and answer. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Told of all bytes as they arrive; false: no more of them. */
+  /** Called with the number of bytes of each piece before it is kept. False ends the exchange. */
   readonly take: (bytes: number) => boolean;
 };
 
@@ -91,8 +98,10 @@ export type TcpOptions = {
 const READ_OCTETS = 4096;
 
 /**
- * Sends an encoded question and gives the bytes of the first answer, at most 64 KiB as its length has two octets
- * (RFC 1035, 4.2.2). Undefined when there is none within `timeoutMs`, or when `signal` or `take` says to give up.
+ * Sends an encoded question on a connection of its own and resolves with the bytes of the first answer, without their
+ * length: at most 64 KiB, as the length has two octets (RFC 1035, 4.2.2). Resolves with undefined where there is none
+ * within `timeoutMs`, on any error, or once `signal` or `take` says to stop. Never rejects, and always closes the
+ * connection.
  */
 export function askOverTcp(
   encoded: Buffer,

@@ -50,7 +50,7 @@ type Data =
     }
   | { readonly type: 'OTHER'; readonly typeCode: number };
 
-/** A record; `name` is its owner. */
+/** A record of a message. `name` is its owner, in the form of name.ts; `ttlSeconds` is 0 to 2^31 - 1. */
 export type ResourceRecord = Data & { readonly name: string; readonly ttlSeconds: number };
 
 /** The records of one type. */
@@ -63,7 +63,7 @@ const CLASS_IN = 1;
 /** No type has this number (RFC 6895, 3.1). */
 const OTHER = 0;
 
-/** Reads one record and moves the reader behind it. Throws MalformedMessage. */
+/** Reads one record and moves the reader behind it. Records of other types or classes are OTHER. Throws MalformedMessage. */
 export function decodeRecord(reader: Reader): ResourceRecord {
   const name = decodeName(reader);
   const typeCode = u16(reader);

@@ -1,15 +1,20 @@
-/** Look-ups that many share: remembered for a while, and never under way twice for one key. */
+/** Lookups that many share: remembered for a while, and never under way twice for one key. */
 import { LRUCache } from 'lru-cache';
 import { type Budget, isSpent } from './budget.ts';
 
-/** A value and how long it may be used. `failed`: it says that we could not tell. */
+/** A value and for how long it may be used, in ms; 0: it is not remembered. `failed`: it says that we could not tell. */
 export type Loaded<V> = { readonly value: V; readonly ttlMs: number; readonly failed: boolean };
 
-/** At most `max` keys, and some megabytes; the one unused for longest goes first. */
+/** Values by key: at most `max` keys, and some megabytes; the one unused for longest goes first. */
 export type Shared<V> = {
+  /**
+   * Resolves with what is remembered, else with what a `load` under way comes to, else with its own `load`. Waits for
+   * others no longer than its own budget lasts. Rejects as `load` does; nothing is remembered then.
+   */
   readonly get: (key: string, budget: Budget, load: () => Promise<Loaded<V>>) => Promise<V>;
-  /** What is remembered now. */
+  /** Returns what is remembered now; undefined where it would have to be loaded. */
   readonly peek: (key: string) => V | undefined;
+  /** Remembers a value in place of what was known; one with a `ttlMs` of 0 is ignored. */
   readonly put: (key: string, loaded: Loaded<V>) => void;
   readonly forget: (key: string) => void;
 };
@@ -17,7 +22,10 @@ export type Shared<V> = {
 /** In characters of JSON: what hostile zones make us remember is bounded, and 10,000 honest zones find room. Our choice. */
 const SIZE_MAX = 6_000_000;
 
-/** `get` waits for a look-up of the same key that is under way, and begins one only where there is none; nor longer than its own budget lasts. */
+/**
+ * Returns an empty store. For one key, a lookup begins only while none is under way; failures for want of a budget are
+ * not remembered.
+ */
 export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
   const known = new LRUCache<string, Loaded<V>>({
     max,
@@ -48,7 +56,7 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
     if (remembered !== undefined) return remembered.value;
     const others = underWay.get(key);
     if (others === undefined) return (await loadOnceAtATime(key, budget, load)).value;
-    // With a budget that is spent `look` ends at once, and says so in its own way.
+    // With a budget that is spent `load` ends at once, and says so in its own way.
     const loaded = (await beforeDeadline(others, budget)) ?? (await load());
     // Where the budget of whoever began ran out, ours may still be enough; the failure is not remembered then.
     return !loaded.failed || isSpent(budget) ? loaded.value : get(key, budget, load);

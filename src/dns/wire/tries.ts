@@ -5,15 +5,18 @@ import { type Exchange, familyOf, newExchange, type WireAnswer, withoutEdns } fr
 import type { Question } from './message.ts';
 import { enter, find, freeId, leave, type UdpSocket, type UdpSockets } from './udp-sockets.ts';
 
-/** A question whose answer has not come. Times are on the clock of performance.now(). */
+/** A question whose answer has not come, changed in place with each try. Times are on the clock of performance.now(). */
 export type Waiting = {
   readonly question: Question;
   readonly server: SocketAddress;
   readonly timeoutMs: number;
   readonly budget: Budget;
   readonly signal: AbortSignal | undefined;
+  /** Resolves the promise of `Wire.ask`; only its first call counts. */
   readonly resolve: (answer: WireAnswer) => void;
+  /** When the first message was handed over to be sent. */
   readonly askedAt: number;
+  /** When the try that is under way counts as unanswered. */
   dueAt: number;
   /** Whether the server has said anything yet. */
   responded: boolean;
@@ -22,41 +25,41 @@ export type Waiting = {
   exchange: Exchange;
 };
 
-/** What every question of a wire leaves through. */
+/** What every question of a wire is sent through. */
 export type Outlet = {
   readonly random16: () => number;
   readonly sockets: UdpSockets<Waiting>;
-  /** What is to be sent at the end of this turn of the event loop. */
+  /** What is sent at the end of this turn of the event loop. */
   outbox: Waiting[];
 };
 
-/** The answer where nobody gave one. */
+/** The answer where no reply came at all. */
 export const TIMEOUT: WireAnswer = { kind: 'timeout' };
 
 const RESPONDED: WireAnswer = { kind: 'timeout', responded: true };
 
-/** The answer where none can be sent for. */
+/** The answer where the question could not be sent. */
 export const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
-/** What a wait comes to that ends without a whole answer. */
+/** The answer where a wait ends without a whole reply: a timeout, which says whether the server responded at all. */
 export function silenceOf({ responded }: Pick<Waiting, 'responded'>): WireAnswer {
   return responded ? RESPONDED : TIMEOUT;
 }
 
-/** The same, where it ends because this host cannot send. */
+/** As `silenceOf`, where the wait ends because this host cannot send: `not_asked` unless the server responded before. */
 export function unsent({ responded }: Waiting): WireAnswer {
   return responded ? RESPONDED : NOT_ASKED;
 }
 
-/** Ends the wait. */
+/** Ends the wait with this answer and frees its slot. A second call changes nothing. */
 export function settle(waiting: Waiting, answer: WireAnswer): void {
   leave(waiting.socket, waiting, waiting.exchange.id);
   waiting.resolve(answer);
 }
 
 /**
- * Sends it as its exchange says, together with all else of this turn of the event loop: a name server that was woken for
- * one question finds the others, and waking it is what costs us most.
+ * Sends the message as its exchange says, together with all else of this turn of the event loop: a name server that was
+ * woken for one question finds the others, and waking it is what costs us most.
  */
 export function send(outlet: Outlet, waiting: Waiting): void {
   if (outlet.outbox.push(waiting) === 1) setImmediate(sendAll, outlet);
@@ -90,8 +93,8 @@ function sendAgain(outlet: Outlet, waiting: Waiting, change: () => boolean): voi
 }
 
 /**
- * Once more without EDNS: a server or firewall too old for it says so or nothing at all (RFC 6891, 7). The id stays,
- * so that an answer to the first try is still welcome.
+ * Asks once more without EDNS: a server or firewall too old for it says so or nothing at all (RFC 6891, 7). The id
+ * stays, so that an answer to the first try still counts. Settles the question where the budget is spent.
  */
 export function askWithoutEdns(outlet: Outlet, waiting: Waiting): void {
   sendAgain(outlet, waiting, () => {
@@ -101,8 +104,9 @@ export function askWithoutEdns(outlet: Outlet, waiting: Waiting): void {
 }
 
 /**
- * Once more in plain lower case, for a server that does not keep the case of a question. Port and id are drawn anew:
- * whoever guessed them, and so had the case taken away, must guess them once more.
+ * Asks once more in plain lower case, for a server that does not keep the case of a question. Port and id are drawn
+ * again: whoever guessed them, and so had the case taken away, must guess them once more. Settles the question where the
+ * budget is spent or this host has no socket.
  */
 export function askInLowerCase(outlet: Outlet, waiting: Waiting, edns: boolean): void {
   sendAgain(outlet, waiting, () => {

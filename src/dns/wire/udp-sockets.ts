@@ -8,13 +8,15 @@ import { createSocket, type Socket } from 'node:dgram';
 export type Family = 4 | 6;
 
 /**
- * A socket and what waits for an answer on it: at most one in each slot, found by the lower bits of its id. A Map did the
- * same for twice the work of the garbage collector: the tables it outgrows keep what was in them.
+ * A socket and what waits for an answer on it: at most one in each slot, found by the lower bits of its id. A Map did
+ * the same for twice the work of the garbage collector, because the tables it outgrows keep what was in them.
  */
 export type UdpSocket<Waiting> = {
   readonly udp: Socket;
   readonly slots: (Waiting | undefined)[];
+  /** How many slots are taken. */
   waiting: number;
+  /** How many questions have left from here; Infinity once the socket has failed. */
   uses: number;
   /** On the clock of performance.now(). */
   readonly madeAt: number;
@@ -23,35 +25,43 @@ export type UdpSocket<Waiting> = {
 /** Where a datagram came from. */
 export type Source = { readonly address: string; readonly port: number };
 
+/** How many sockets there are, how long each is used, and who is called about them. */
 export type UdpSocketsOptions<Waiting> = {
   readonly socketsPerFamily: number;
   /** At most SLOTS / 2, so that a free slot is soon drawn. */
   readonly usesPerSocket: number;
-  /** How old a socket gets that questions still leave from. Nothing runs for it: an idle one is replaced when it is needed. */
+  /** The age in ms at which a socket is replaced. No timer runs for it: an idle one is replaced when it is next needed. */
   readonly socketMs: number;
+  /** A number from 0 to 65535 that nobody can predict. */
   readonly random16: () => number;
+  /** Called for every datagram, whoever sent it. */
   readonly onMessage: (socket: UdpSocket<Waiting>, bytes: Buffer, source: Source) => void;
-  /** The socket is gone, and with it whatever waited on it. */
+  /** The socket failed and is closed; whatever waited on it gets no answer. */
   readonly onLost: (socket: UdpSocket<Waiting>) => void;
 };
 
+/** The sockets of one wire, for IPv4 and IPv6. */
 export type UdpSockets<Waiting> = {
-  /** A socket to ask from, made when it is first needed; undefined where the host cannot make one. */
+  /**
+   * Returns a socket to ask from, made when it is first needed; undefined where the host cannot make one. Counts one
+   * use.
+   */
   readonly pick: (family: Family) => UdpSocket<Waiting> | undefined;
-  /** Every socket that is open, also those on their way out. */
+  /** Returns every socket that is open, also those that are being replaced. */
   readonly all: () => Iterable<UdpSocket<Waiting>>;
-  /** Closes the sockets that are on their way out and that nobody waits on any more. */
+  /** Closes the sockets that were replaced and that no question waits on. */
   readonly reap: () => void;
+  /** Closes all of them at once, without calling `onLost`. */
   readonly close: () => void;
 };
 
-/** A power of two. */
+/** A power of two, so that the lower bits of an id find the slot. */
 const SLOTS = 4096;
 
 /** Room for a burst of answers in the kernel; what it does not grant, it caps. */
 const RECEIVE_BUFFER_BYTES = 1 << 20;
 
-/** Which socket a question leaves from is drawn, too. Nothing is opened before the first question. */
+/** Returns sockets of which none is open before the first question. Which one a question leaves from is drawn as well. */
 export function createUdpSockets<Waiting>(
   options: UdpSocketsOptions<Waiting>,
 ): UdpSockets<Waiting> {
@@ -108,7 +118,7 @@ export function createUdpSockets<Waiting>(
   };
 }
 
-/** Draws an id whose slot nobody has. */
+/** Draws an id whose slot is free. Ends soon because at most half of the slots are ever used. */
 export function freeId<Waiting>(socket: UdpSocket<Waiting>, random16: () => number): number {
   let id = random16();
   while (socket.slots[id % SLOTS] !== undefined) id = random16();
@@ -121,12 +131,12 @@ export function enter<Waiting>(socket: UdpSocket<Waiting>, waiting: Waiting, id:
   socket.waiting++;
 }
 
-/** Who waits in the slot of this id, though perhaps for another id. */
+/** Returns what waits in the slot of this id, though perhaps for another id; undefined where the slot is free. */
 export function find<Waiting>(socket: UdpSocket<Waiting>, id: number): Waiting | undefined {
   return socket.slots[id % SLOTS];
 }
 
-/** Ends the wait for this id; none of it where somebody else has the slot by now. */
+/** Frees the slot of this id. Does nothing where another question has the slot by now. */
 export function leave<Waiting>(socket: UdpSocket<Waiting>, waiting: Waiting, id: number): void {
   if (socket.slots[id % SLOTS] !== waiting) return;
   socket.slots[id % SLOTS] = undefined;

@@ -1,7 +1,7 @@
 /**
  * One question to one server: UDP first, TCP where the answer was truncated, once more where nobody answers. Made for
- * thousands of questions a second: a few shared sockets, one lookup in a table for each answer, one timer for all that
- * wait, and what is asked in one turn of the event loop sent together.
+ * thousands of questions a second: a few shared sockets, one array access for each answer, one timer for all that wait,
+ * and the questions of one turn of the event loop sent together.
  */
 import { setMaxListeners } from 'node:events';
 import type { SocketAddress } from '../../config/config.ts';
@@ -22,36 +22,46 @@ import {
 } from './tries.ts';
 import { createUdpSockets, enter, freeId, type UdpSocket } from './udp-sockets.ts';
 
+/** What one question may cost, and what ends it early. */
 export type AskOptions = {
   /** How long to wait for each UDP try; the wire's own `timeoutMs` otherwise. */
   readonly timeoutMs?: number;
-  /** What it may cost: each message sent and each byte received is taken off. Spent: a timeout. */
+  /**
+   * What is paid from: each message sent and each byte received is taken off. Where it is spent, a timeout. Unlimited if
+   * missing.
+   */
   readonly budget?: Budget;
+  /** Once aborted, the question settles as a timeout within some 25 ms. */
   readonly signal?: AbortSignal;
 };
 
+/** Asks DNS servers. One for the whole process. */
 export type Wire = {
   /**
-   * Asks one question. Only an answer from this address and port with the id and question that were sent, letter by
-   * letter, counts; all else is ignored. Three messages over UDP at most, and one over TCP. Rejects with RangeError for a name that cannot be asked, never for what the network does.
+   * Asks one question. Only an answer from this address and port with the id and the question that were sent, letter by
+   * letter, counts; all else is ignored. Sends at most three messages over UDP and one over TCP. Rejects with RangeError
+   * for a name that cannot be asked, never for what the network does.
    */
   readonly ask: (
     question: Question,
     server: SocketAddress,
     options?: AskOptions,
   ) => Promise<WireAnswer>;
-  /** Every question that still waits settles as a timeout, and so does every later one. */
+  /** Settles every question that waits as a timeout, as it does every later one. May be called again. */
   readonly close: () => void;
 };
 
+/** Timeouts and sockets; each has a default below. */
 export type WireOptions = {
   /** For each UDP try: with EDNS, and once more without; a third one, in lower case, follows an answer at once. */
   readonly timeoutMs?: number;
+  /** For the whole exchange over TCP, connection included. */
   readonly tcpTimeoutMs?: number;
+  /** How many ports questions leave from at a time, for IPv4 and for IPv6 each. */
   readonly socketsPerFamily?: number;
-  /** After so many questions, 2,048 at most, a socket, and with it its port, is replaced. */
+  /** After so many questions, 2,048 at most, a socket is replaced, and with it its port. */
   readonly usesPerSocket?: number;
-  /** So is one that is older than this. */
+  /** The age in ms after which a socket is replaced as well. */
   readonly socketMs?: number;
 };
 
@@ -70,10 +80,13 @@ const defaults = {
   socketMs: 10_000,
 } as const;
 
-/** How often what waits is looked through: a timeout is late by this much at most. */
+/** How often what waits is checked, in ms: a timeout is late by this much at most. */
 const SWEEP_MS = 25;
 
-/** One for the whole process: the more questions share the sockets, the less each costs. */
+/**
+ * Opens no socket before the first question, and keeps the process alive only while one waits. One is enough for a
+ * process: the more questions share the sockets, the less each costs.
+ */
 export function createWire(given: WireOptions = {}): Wire {
   const options = { ...defaults, ...given };
   const random16 = createRandom16();
@@ -133,7 +146,7 @@ function start(
   state.sweeper ??= setInterval(() => sweep(state), SWEEP_MS);
 }
 
-/** Looks through everything that waits. With nothing left it stops, and lets the process end. */
+/** Checks everything that waits. With nothing left it stops its timer, and lets the process end. */
 function sweep(state: State): void {
   const now = performance.now();
   let found = 0;

@@ -11,16 +11,24 @@ import {
 import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { type ApiKeyIdentity, type Headers, type Scope, scopes } from '../pipeline/route.ts';
 
+/**
+ * What an Authorization header came to: a valid key, no header or an empty one, or anything else. An expired, a revoked and
+ * a malformed key are all `invalid`.
+ */
 export type Authentication =
   | { readonly kind: 'ok'; readonly key: ApiKeyIdentity }
   | { readonly kind: 'missing' }
   | { readonly kind: 'invalid' };
 
-/** Throws only where the key cannot be looked up. */
+/** Finds the key behind an Authorization header; undefined where none was sent. Rejects only where the key store fails. */
 export type Authenticate = (authorization: string | undefined) => Promise<Authentication>;
 
+/** An `Authenticate` that remembers keys for 5 s. */
 export type Authenticator = Authenticate & {
-  /** Has the key looked up again at its next use: a revoked one is refused here from now on. */
+  /**
+   * Drops a key from the memory of this process, so that its next use reads it again: a key that was revoked is refused here
+   * from now on. The other processes follow within 5 s.
+   */
   readonly forget: (keyId: string) => void;
 };
 
@@ -29,15 +37,19 @@ type Digest = Uint8Array<ArrayBuffer>;
 /** A stored key; expired and revoked ones are found too. */
 export type StoredKey = {
   readonly id: string;
+  /** SHA-256 of the token. */
   readonly digest: Uint8Array;
+  /** As stored; scopes that this version does not know are among them. */
   readonly scopes: readonly string[];
+  /** Null: it does not expire by itself. */
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
 };
 
-/** What a token says of the key that it is: the id only where it has our shape. */
+/** What a token claims to be: the SHA-256 of the whole token, and the id where it has the shape of our keys, else null. */
 export type KeyClaim = { readonly id: string | null; readonly digest: Digest };
 
+/** What `createAuthenticate` reads from. */
 export type AuthDeps = {
   /** The key that a token claims to be. Whether it is that key is compared here. */
   readonly findKey: (claim: KeyClaim) => Promise<StoredKey | null>;
@@ -46,7 +58,9 @@ export type AuthDeps = {
 
 /** A key as it was when it was looked up; times in ms. */
 type Known = {
+  /** When its query began. */
   readonly since: number;
+  /** When it is no longer accepted; -Infinity for a revoked key, Infinity for one without an end. */
   readonly endsAt: number;
   readonly answer: Authentication & { readonly kind: 'ok' };
 };
@@ -60,8 +74,8 @@ const missing: Authentication = { kind: 'missing' };
 const invalid: Authentication = { kind: 'invalid' };
 
 /**
- * Recognises bearer keys (RFC 6750, 2.1). A key that was found is remembered for 5 s, one that was not
- * is looked up each time, so that a new key works at once. A mistyped key costs no query. No token is kept in memory.
+ * Recognizes bearer keys (RFC 6750, 2.1). A key that was found is remembered for 5 s, one that was not is looked up each
+ * time, so that a new key works at once. A mistyped key costs no query. No token is kept in memory.
  */
 export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
   const known = new LRUCache<string, Known>({ max: CACHE_KEYS });
@@ -77,7 +91,7 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
     return { since, endsAt: endOf(key), answer: { kind: 'ok', key: identityOf(key) } };
   }
 
-  /** Requests that come while their key is looked up share the answer; `forget` parts those after it from those before. */
+  /** Requests that come while their key is read share the answer. One that comes after `forget` begins a new read. */
   function lookup(name: string, id: string | null): Promise<Known | null> {
     const shared = underWay.get(name);
     if (shared !== undefined) return shared;
@@ -92,6 +106,7 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
     return loading;
   }
 
+  /** An expired key is refused at that moment, also while it is remembered. */
   async function recognise(token: string): Promise<Authentication> {
     const name = digestNameOf(token);
     const at = now().getTime();
@@ -100,6 +115,7 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
     return found !== null && at < found.endsAt ? found.answer : invalid;
   }
 
+  /** Null for a token with our shape and a wrong checksum, without a query. A token of another shape may be API_KEY. */
   async function lookupShape(token: string, name: string): Promise<Known | null> {
     const shape = parseKey(token);
     if (shape.kind === 'mistyped') return null;
@@ -122,6 +138,7 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
   return Object.assign(authenticate, { forget });
 }
 
+/** The bearer token; null where the header has another scheme, or is longer than any key. */
 function tokenOf(authorization: string): string | null {
   if (authorization.length > MAX_HEADER_LENGTH) return null;
   const token = /^bearer +(\S.*)$/i.exec(authorization)?.[1]?.trimEnd();
@@ -135,25 +152,25 @@ function isFresh({ since }: Known, at: number): boolean {
   return at >= since && at - since < CACHE_MS;
 }
 
-/** A revoked key has ended long ago. */
+/** When a key is no longer accepted, in milliseconds since 1970. A revoked key is accepted at no time. */
 function endOf({ revokedAt, expiresAt }: StoredKey): number {
   if (revokedAt !== null) return Number.NEGATIVE_INFINITY;
   return expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
 }
 
-/** A scope that this version does not know gives nothing. */
+/** The key as requests carry it. A scope that this version does not know allows nothing, and is left out. */
 function identityOf({ id, scopes: stored }: StoredKey): ApiKeyIdentity {
   return { id, scopes: scopes.filter((scope) => stored.includes(scope)) };
 }
 
-/** Whether a key may do what needs `scope`; `admin` may do everything. */
+/** Whether a key may do what needs `scope`; `admin` may do everything. Says nothing about whether the key is valid. */
 export function allows(key: ApiKeyIdentity, scope: Scope): boolean {
   return key.scopes.includes(scope) || key.scopes.includes('admin');
 }
 
 const CHALLENGE = 'Bearer realm="signpost"';
 
-/** 401 as RFC 6750, 3 words it: an error attribute only where a key was given. */
+/** The 401 with `WWW-Authenticate` as RFC 6750, 3 words it: an error attribute only where a key was given. */
 export function unauthorized(kind: 'missing' | 'invalid'): Refusal {
   return kind === 'missing'
     ? refuse('unauthorized', 'An API key is needed: Authorization: Bearer <key>.', {
@@ -164,20 +181,23 @@ export function unauthorized(kind: 'missing' | 'invalid'): Refusal {
       });
 }
 
-/** 403 that names the scope (RFC 6750, 3.1). */
+/** The 403 whose message and `WWW-Authenticate` name the scope that is missing (RFC 6750, 3.1). */
 export function forbidden(scope: Scope): Refusal {
   return refuse('insufficient_scope', `This operation needs a key with the scope ${scope}.`, {
     'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`,
   });
 }
 
-/** Whether a header's value gives a key away, or a good part of one. */
+/** Whether a header's value gives a key away, or a good part of one. `headers` are those of the same request. */
 export type IsSecret = (value: string, headers: Headers) => boolean;
 
 /** A shorter part of a key helps nobody to guess the rest. */
 const PART_LENGTH = 12;
 
-/** Knows the keys of our making by their shape, API_KEY because it is told, and any other by the request that brings it. */
+/**
+ * Recognizes keys of our making by their shape, API_KEY (`configured`) wherever it occurs in the value, and any other key by
+ * the request's own Authorization header: a value of 12 characters or more that occurs in it is secret.
+ */
 export function createIsSecret(configured: string | undefined): IsSecret {
   return (value, { authorization = '' }) =>
     holdsKey(value) ||

@@ -3,9 +3,10 @@
 import { apiKeyProblem, digestOf, mintKey } from '../../config/api-key.ts';
 import type { Scope } from '../pipeline/route.ts';
 
-/** The id of API_KEY, which has none in it that could be read. */
+/** The id that API_KEY is stored under, whatever its text. No key of our making has it. */
 export const CONFIGURED_KEY_ID = 'configured';
 
+/** A key to be stored; of the token it has the SHA-256 only. */
 type FirstKey = {
   readonly id: string;
   readonly name: string;
@@ -16,15 +17,19 @@ type FirstKey = {
 
 /** What src/db/api-keys.ts offers of it. */
 export type FirstKeyStore = {
-  /** False where there is a key already. */
+  /** Stores the key unless there is any key already; false where there is one. Of several processes one succeeds. */
   createFirst(key: FirstKey): Promise<boolean>;
+  /**
+   * Makes this the key with its id, in place of the one before. Where a key with the same digest is stored already, nothing
+   * changes: a restart does not bring a revoked API_KEY back.
+   */
   put(key: FirstKey): Promise<void>;
 };
 
 /**
- * Sees to it that an administrator can get in. API_KEY, where it is set, becomes an admin key (replacing the
- * API_KEY of an earlier start); otherwise, where no key exists at all, one is made and returned to be
- * shown once. Throws where API_KEY could never be accepted (see apiKeyProblem).
+ * Makes sure that an administrator has a key. API_KEY (`configured`), where it is set, becomes an admin key in place of the
+ * API_KEY of an earlier start; otherwise, where no key exists at all, one is made and its token returned as `created`, to be
+ * shown once. `created` is null in every other case. Throws where API_KEY could never be accepted (see apiKeyProblem).
  */
 export async function ensureApiKey(
   keys: FirstKeyStore,

@@ -1,9 +1,10 @@
 /**
- * When keys were last used, and how often for what is deprecated. Noted in memory, out of the request's way, and
+ * When keys were last used, and how often for deprecated operations. Noted in memory, so that no request waits for it, and
  * written by a timer: a process that is killed loses a few seconds of it.
  */
 import type { KeyUsageStore } from '../../db/api-keys.ts';
 
+/** Notes uses of keys at once and writes them later. `used` and `deprecated` never throw and never wait. */
 export type KeyUsage = {
   /** Notes that the key was used now. Called for every request. */
   used(keyId: string): void;
@@ -15,6 +16,7 @@ export type KeyUsage = {
   close(): Promise<void>;
 };
 
+/** Where uses are written. `log` gets a warning for each write that failed. */
 export type KeyUsageDeps = {
   readonly store: KeyUsageStore;
   readonly now: () => Date;
@@ -24,12 +26,13 @@ export type KeyUsageDeps = {
 const FLUSH_MS = 5_000; // our choice: what a crash may forget
 const WRITE_MS = 60_000; // a key's last use is written at most once a minute and process
 
-/** Starts the timer, which keeps no process alive. */
+/** Starts a timer that flushes every 5 s and keeps no process alive. Call `close` to stop it and to write what is left. */
 export function createKeyUsage({ store, now, log }: KeyUsageDeps): KeyUsage {
   const uses = gatherUses(store, now);
   const calls = countCalls(store, now);
   let last = Promise.resolve();
 
+  /** Both parts are tried whatever becomes of the other; what failed is kept by its part. Never rejects. */
   async function write(all: boolean): Promise<void> {
     const results = await Promise.allSettled([uses.write(all), calls.write()]);
     for (const result of results) {
@@ -38,7 +41,7 @@ export function createKeyUsage({ store, now, log }: KeyUsageDeps): KeyUsage {
     }
   }
 
-  /** One after the other. */
+  /** Writes one after the other, in the order of the calls. */
   function queue(all: boolean): Promise<void> {
     last = last.then(() => write(all));
     return last;
@@ -56,7 +59,7 @@ export function createKeyUsage({ store, now, log }: KeyUsageDeps): KeyUsage {
   };
 }
 
-/** Times in ms. */
+/** The last use of one key. Times in milliseconds since 1970. */
 type Use = {
   usedAt: number;
   /** Used since the last write: the clock is read once for all of these, and nothing is allocated. */
@@ -66,9 +69,11 @@ type Use = {
   writtenAt: number;
 };
 
+/** Keeps the last use of each key, and leaves a failed write for the next time. */
 function gatherUses({ saveUses }: KeyUsageStore, now: () => Date) {
   const uses = new Map<string, Use>();
 
+  /** Reads the clock once a key and write, however many requests there are in between. */
   function note(keyId: string): void {
     const use = uses.get(keyId);
     if (use?.noted) return;
@@ -99,8 +104,10 @@ function gatherUses({ saveUses }: KeyUsageStore, now: () => Date) {
   return { note, write };
 }
 
+/** Calls of one operation by one key since the last write that succeeded. */
 type Counter = { count: number; usedAt: Date };
 
+/** Counts calls by key and operation. A write that fails is added to what was counted meanwhile. */
 function countCalls({ addDeprecated }: KeyUsageStore, now: () => Date) {
   let counters = new Map<string, Map<string, Counter>>();
 
@@ -121,6 +128,7 @@ function countCalls({ addDeprecated }: KeyUsageStore, now: () => Date) {
       [...own].map(([operationId, counter]) => ({ keyId, operationId, ...counter })),
     );
     if (taken.length === 0) return;
+    // Emptied before the write, so that calls which come during it are counted for the next one.
     counters = new Map();
     try {
       await addDeprecated(taken);

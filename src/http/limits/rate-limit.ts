@@ -1,6 +1,6 @@
 /**
- * How many requests an API key, or an address before its key is known, may make in a minute. Decided at once from what
- * this process knows; what was taken is told to the store every 100 ms, whose answer brings what other processes took
+ * How many requests an API key, or an address before its key is known, may make in a minute. Decided at once from what this
+ * process knows; what was taken is reported to the store every 100 ms, whose answer brings what other processes took
  * (docs/decisions/0006-rate-limits.md).
  */
 import type { Logger } from 'pino';
@@ -17,24 +17,28 @@ import {
   type Windows,
 } from './windows.ts';
 
+/** The outcome of counting one request. */
 export type { Taken };
 
+/** A limit and the count that is kept for it. */
 export type RateLimiter = Limit & {
-  /** Counts a request of an id, and says whether it may go on. Never throws, never waits. */
+  /** Counts a request of an id, and says whether it may go on; a refused one is not counted. Never throws, never waits. */
   take(id: string): Taken;
 };
 
+/** The two limits of the API and the store that they share with other processes, where there is one. */
 export type RateLimiters = {
   /** By the id of the API key. */
   readonly perKey: RateLimiter;
   /** By what `addressGroup` makes of the client's address (src/net/client-address.ts). */
   readonly perAddress: RateLimiter;
-  /** Tells the store now and not with the next interval; settles once its answer is known here. Never rejects. */
+  /** Reports to the store now instead of with the next round; settles once its answer is known here. Never rejects. */
   report(): Promise<void>;
-  /** Lets go of the store. Close it before the database. */
+  /** Reports nothing more and closes the store. Call it before the database is closed. */
   close(): Promise<void>;
 };
 
+/** What the limiters are made of. `now` is the clock that the windows of this process go by. */
 export type RateLimitDeps = {
   readonly config: Pick<Config, 'api' | 'storage'>;
   readonly database: Pick<Database, 'openPool'>;
@@ -46,8 +50,8 @@ export type RateLimitDeps = {
 const WINDOW_SECONDS = 60;
 
 /**
- * Both limiters on what the storage calls for: Redis, PostgreSQL, or the memory of this process. Waits for nothing; while
- * the store is away, each process counts for itself.
+ * Both limiters on what the storage calls for: Redis, PostgreSQL, or the memory of this process. Returns at once, whether
+ * the store answers or not; while it is away, each process counts for itself.
  */
 export function openRateLimiters(
   { config, database, log, now }: RateLimitDeps,
@@ -86,7 +90,7 @@ export function openRateLimiters(
   };
 }
 
-/** A limiter of this process alone. */
+/** A limiter of this process alone. It reports to no store, and there is nothing to close. */
 export function createRateLimiter(limit: Limit, now: () => Date): RateLimiter {
   const windows = windowsOf(limit, false);
   return { ...limit, take: (id) => windows.take(id, now().getTime()) };
@@ -96,7 +100,10 @@ function windowsOf({ quota, windowSeconds }: Limit, isShared: boolean): Windows 
   return createWindows({ quota, windowMs: windowSeconds * 1_000, isShared });
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers-11 for the limits that a request was counted against. */
+/**
+ * The fields of draft-ietf-httpapi-ratelimit-headers-11 for the limits that a request was counted against, in the order
+ * given: `"key";q=6000;w=60` and `"key";r=5999;t=60`.
+ */
 export function rateLimitHeaders(
   taken: readonly (readonly [RateLimiter, Taken])[],
 ): Readonly<Record<'ratelimit-policy' | 'ratelimit', string>> {
@@ -110,44 +117,51 @@ export function rateLimitHeaders(
   return { 'ratelimit-policy': policy, ratelimit: state };
 }
 
+/** How the refusal names what was counted. */
 const whose = { key: 'with this API key', address: 'from this address' } as const;
 
-/** 429 (RFC 6585, 4). Retry-After names the instant that RateLimit's `t` names, as the draft asks. */
+/** 429 (RFC 6585, 4). Retry-After gives the same seconds as RateLimit's `t`, as the draft asks. */
 export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: Taken): Refusal {
   const { name, quota, windowSeconds } = limiter;
   const message = `${quota} requests ${whose[name]} are allowed in ${windowSeconds} seconds; try again in ${resetSeconds} seconds.`;
   return refuse('rate_limited', message, { 'retry-after': String(resetSeconds) });
 }
 
-/** The windows of one limit, and where they are told. */
+/** The windows of one limit, and the ledger that they are reported to. */
 export type Shared = { readonly windows: Windows; readonly ledger: Ledger };
 
+/** The rounds in which a process reports what it took. */
 export type Reporting = {
-  /** Something was taken: a round is to come. Cheap enough for every request. */
+  /** Schedules a round unless one is scheduled already. Cheap enough for every request; does nothing after `close`. */
   wake(): void;
-  /** A round now. Never rejects. */
+  /** Runs a round as soon as the one before it has ended. Never rejects. */
   report(): Promise<void>;
-  /** Waits for the round under way, and closes the store. */
+  /** Waits for the round under way, and closes the store. No round follows. */
   close(): Promise<void>;
 };
 
+/** The store, and where it is said, once each, that it is away and that it is back. */
 export type ReportingDeps = {
   readonly store: RateLimitStore;
   readonly log: Pick<Logger, 'warn' | 'info'>;
   readonly now: () => Date;
 };
 
-/** Our choice: what reaches all processes in twice this time may exceed a quota; figures in docs/decisions/0006-rate-limits.md. */
+/**
+ * Our choice: what reaches all processes in twice this time may exceed a quota; docs/decisions/0006-rate-limits.md has
+ * figures.
+ */
 const GATHER_MS = 100;
-/** While the store is away, it is asked about one id of each limit as often as this. */
+/** While the store is away, one id of each limit is reported as often as this, to see whether it is back. */
 const RETRY_MS = 1_000;
 /** Our choice: commands of one round and limit, 250 a second, so that no flood of addresses becomes one of the store. */
 const MAX_REPORTS = 25;
+/** How often the rows of ended windows are deleted from the store. */
 const SWEEP_MS = 60_000;
 
 /**
- * A round begins GATHER_MS after the first request that it will tell, never before the last one has ended. What could not
- * be told is not told again, because it may have been counted; this process goes on counting it for itself.
+ * A round begins GATHER_MS after the first request that it reports, never before the last one has ended. A report that
+ * failed is not repeated, because it may have been counted; this process goes on counting its requests for itself.
  */
 export function createReporting({ store, log, now }: ReportingDeps, limits: readonly Shared[]) {
   let isAway = false;
@@ -163,6 +177,7 @@ export function createReporting({ store, log, now }: ReportingDeps, limits: read
     timer = setTimeout(() => void report().then(settled), isAway ? RETRY_MS : GATHER_MS).unref();
   }
 
+  /** A round takes MAX_REPORTS of each limit at most, so more may be due. */
   function settled(): void {
     isAwaited = false;
     if (limits.some(({ windows }) => windows.isDue)) wake();
@@ -179,6 +194,7 @@ export function createReporting({ store, log, now }: ReportingDeps, limits: read
     const results = await Promise.allSettled(limits.flatMap((limit) => reportOf(limit, max, now)));
     if (isClosed || results.length === 0) return;
     const failed = results.find((result) => result.status === 'rejected');
+    // The state is as it was: nothing to log.
     if (isAway === (failed !== undefined)) return;
     isAway = failed !== undefined;
     // Once for each outage, whatever it costs in rounds.
@@ -200,6 +216,7 @@ export function createReporting({ store, log, now }: ReportingDeps, limits: read
   return reporting;
 }
 
+/** Begins a report for each of at most `max` ids; each promise rejects where the store gave no answer. */
 function reportOf({ windows, ledger }: Shared, max: number, now: () => Date): Promise<void>[] {
   return windows.due(max, now().getTime()).map(async (report) => {
     const counted = await ledger(report.window.id, report.points);

@@ -8,9 +8,10 @@ import type { Storage } from '../../config/config.ts';
 import { SECOND } from '../../core/time.ts';
 import type { Database } from '../../db/engine/client.ts';
 
-/** What a request was told. `remaining` is after it; a refused one consumes nothing. */
+/** The outcome of counting one request. A refused one consumes nothing. */
 export type Taken = {
   readonly allowed: boolean;
+  /** Requests that the window allows after this one. */
   readonly remaining: number;
   /** Seconds until the window ends, rounded up; 1 at least. */
   readonly resetSeconds: number;
@@ -19,36 +20,47 @@ export type Taken = {
 /** Requests of one id that the store is to add to its count. */
 export type Report = { readonly window: Window; readonly points: number };
 
-/** What the store counts for an id over all processes, and for how long still. */
+/** What the store counts for an id over all processes, and for how many milliseconds its window still lasts. */
 export type Counted = { readonly used: number; readonly msLeft: number };
 
+/** The windows of one limit in this process. `at` is the present time in milliseconds since 1970. */
 export type Windows = {
+  /** Counts a request, and begins a window for an id that has none. */
   take(id: string, at: number): Taken;
-  /** At most `max` ids that the store has not heard of; they count as told. */
+  /**
+   * Takes at most `max` ids with requests that were not reported, urgent ones first. They count as reported from then on.
+   * Windows that have ended are left out and forgotten.
+   */
   due(max: number, at: number): readonly Report[];
-  /** Renews the view of an id by the store's answer. Without an answer, nothing needs to be done: own counts stay. */
+  /**
+   * Corrects an id by the store's answer. Where no answer comes there is nothing to call: what this process counted stays.
+   */
   acknowledge(report: Report, counted: Counted, at: number): void;
-  /** Whether `due` has something to give. */
+  /** Whether requests wait to be reported. */
   readonly isDue: boolean;
 };
 
+/** What the windows of one limit have in common. */
 export type WindowsOptions = {
+  /** Requests that an id may make in one window. */
   readonly quota: number;
   readonly windowMs: number;
-  /** Whether a store is to be told; without one, `due` stays empty. */
+  /** Whether requests are reported to a store; without one, `due` stays empty. */
   readonly isShared: boolean;
 };
 
+/** What is known of one id; changed in place. What it may still take is the quota less `own` and `others`. */
 export type Window = {
   readonly id: string;
+  /** Milliseconds since 1970, by the clock of this process. */
   endsAt: number;
   /** Taken in this process. */
   own: number;
-  /** Of `own`, what the store has not been told. */
+  /** Of `own`, what has not been reported to the store. */
   unreported: number;
   /** Of `own`, what the store has answered to. */
   reported: number;
-  /** Taken in other processes, as far as the store has said. */
+  /** Taken in other processes, by the store's last answer. */
   others: number;
 };
 
@@ -57,14 +69,20 @@ export type Window = {
  * however many addresses. The id that was quiet for longest is forgotten; the store still knows it.
  */
 const MAX_WINDOWS = 20_000;
-/** Our choice: an id with this share of the quota unsaid is told before all others, so that no flood of ids hides it. */
+/**
+ * Our choice: an id with this share of its quota unreported is reported before all others, so that no flood of ids hides it.
+ */
 const URGENT_SHARE = 0.01;
 
-/** A window begins with the first request of an id and lasts `windowMs`, or as long as the store's does. */
+/**
+ * A window begins with the first request of an id and lasts `windowMs`, or as long as the store's does. A clock that was set
+ * back prolongs none. At most 20,000 ids are kept.
+ */
 export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Windows {
   const urgentAt = Math.max(1, Math.floor(quota * URGENT_SHARE));
   const urgent = new Set<Window>();
   const waiting = new Set<Window>();
+  // Called also for a window that is replaced or pushed out of the cache: its requests are not reported any more.
   const forget = (window: Window) => {
     urgent.delete(window);
     waiting.delete(window);
@@ -114,7 +132,7 @@ export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Wi
     acknowledge({ window, points }, { used, msLeft }, at) {
       window.reported += points;
       window.others = Math.max(0, used - window.reported);
-      // A store that knows less than it was told has lost its window, and ours goes on.
+      // A store that counts less than was reported to it has lost its window; ours goes on.
       if (used >= window.reported) window.endsAt = at + Math.min(msLeft, windowMs);
     },
     get isDue() {
@@ -123,6 +141,9 @@ export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Wi
   };
 }
 
+/**
+ * So many requests of one id in so many seconds. `name` is shown to clients, and keeps the two limits apart in the store.
+ */
 export type Limit = {
   readonly name: 'key' | 'address';
   /** Requests in a window. */
@@ -130,10 +151,15 @@ export type Limit = {
   readonly windowSeconds: number;
 };
 
-/** Adds to what is counted for an id, and says what that came to. Rejects within seconds where the store is away. */
+/**
+ * Adds `points` to what is counted for an id, and returns the sum over all processes. Rejects within seconds where the store
+ * is away.
+ */
 export type Ledger = (id: string, points: number) => Promise<Counted>;
 
+/** Where processes add up what they took. */
 export type RateLimitStore = {
+  /** The count of one limit. Ledgers of different names share nothing. */
   ledger(limit: Limit): Ledger;
   /** Deletes the rows of windows that ended over a minute ago. Redis does that by itself. */
   sweep(): Promise<void>;
@@ -145,6 +171,7 @@ export type RateLimitStore = {
 const ANSWER_MS = SECOND;
 /** Processes compare a row's end with their own clocks, which may differ a little. */
 const SWEEP_AFTER_MS = 60 * SECOND;
+/** Made by our migrations; in PostgreSQL only. */
 const TABLE = 'rate_limit';
 
 /** Opens what the storage calls for; null on embedded storage, which one process owns. Nothing is waited for. */
@@ -215,6 +242,7 @@ function openPostgres(database: Pick<Database, 'openPool'>): RateLimitStore {
   };
 }
 
+/** The library's answer in our words. */
 function countedBy(answer: { readonly consumedPoints: number; readonly msBeforeNext: number }) {
   return { used: answer.consumedPoints, msLeft: Math.max(0, answer.msBeforeNext) };
 }

@@ -24,16 +24,22 @@ import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
 
 /** The version that the interface document carries (part 9). */
 export const API_VERSION = '1.0.0';
+/** What routes of the API begin with, and the servers' URLs end in. */
 const BASE_PATH = '/v1';
 
+/** Where clients reach the API; without them, its URLs are relative to where the document is read. */
 type Addresses = Pick<ApiConfig, 'baseUrl' | 'stagingUrl'>;
 
-/** Describes every route. The same routes and addresses give the same document, field by field. */
+/**
+ * Describes every route, in the order given. The same routes and addresses give the same document, field by field. Throws
+ * where two schemas that differ have one name.
+ */
 export function buildDocument(routes: readonly Route[], addresses: Addresses): OpenApiDocument {
   const schemas = createSchemaWriter();
   const paths: Record<string, PathItem> = {};
   for (const route of routes) {
     const path = documentPath(route.path);
+    // Routes of one path share its entry; each adds the operation of its method.
     paths[path] = {
       ...(isVersioned(route.path) ? {} : { servers: rootServers(addresses) }),
       ...paths[path],
@@ -67,16 +73,21 @@ export function buildDocument(routes: readonly Route[], addresses: Addresses): O
   };
 }
 
-/** `/v1/pets/:petId` is `/pets/{petId}` below the servers, whose URLs end in `v1`. */
+/**
+ * The path as the document has it: `/v1/pets/:petId` is `/pets/{petId}` below the servers, whose URLs end in `v1`. A path
+ * without the version only gets its braces.
+ */
 export function documentPath(path: string): string {
   const below = isVersioned(path) ? path.slice(BASE_PATH.length) : path;
   return below.replace(/:(\w+)/g, '{$1}');
 }
 
+/** Whether a path is below `/v1`. Probes, the document and its pages are not. */
 function isVersioned(path: string): boolean {
   return path.startsWith(`${BASE_PATH}/`);
 }
 
+/** Production first; staging where it is configured. */
 function servers({ baseUrl = BASE_PATH, stagingUrl }: Addresses): readonly Server[] {
   return [
     { url: baseUrl, description: 'Production' },
@@ -84,7 +95,7 @@ function servers({ baseUrl = BASE_PATH, stagingUrl }: Addresses): readonly Serve
   ];
 }
 
-/** Where the paths are that carry no version. */
+/** The same servers without `/v1`, for paths that carry no version. */
 function rootServers(addresses: Addresses): readonly Server[] {
   return servers(addresses).map(({ url, description }) => ({
     url: url.slice(0, -BASE_PATH.length) || '/',
@@ -95,6 +106,10 @@ function rootServers(addresses: Addresses): readonly Server[] {
 /** The name of the bearer scheme among the components. */
 export const SECURITY_SCHEME = 'bearer';
 
+/**
+ * Describes one route: what it takes, what it answers and the scope that it needs. Schemas that have a name are added to
+ * `schemas` and referred to. `x-addition` marks what the interface document does not have.
+ */
 export function operationOf(route: Route, schemas: SchemaWriter): Operation {
   const { operationId, tag, summary, deprecated, stability, scope, original } = route;
   return {
@@ -113,11 +128,13 @@ export function operationOf(route: Route, schemas: SchemaWriter): Operation {
   };
 }
 
+/** The description ends in which key is needed. */
 function descriptionOf({ description, scope }: Route): string {
   const key = needsKey(scope);
   return description === undefined ? key : `${description}\n\n${key}`;
 }
 
+/** A sentence, Markdown like the rest of the description. */
 function needsKey(scope: Route['scope']): string {
   if (scope === null) return 'Needs no key.';
   return scope === 'any'
@@ -125,6 +142,7 @@ function needsKey(scope: Route['scope']): string {
     : `Needs a key with the scope \`${scope}\`.`;
 }
 
+/** Nothing for a route without a schema for its body, which does not read one. */
 function requestBodyOf({ body, bodyExample, bodyIsOptional }: Route, schemas: SchemaWriter) {
   if (body === undefined) return {};
   const json = { schema: schemas.input(body), example: bodyExample };
@@ -133,7 +151,7 @@ function requestBodyOf({ body, bodyExample, bodyIsOptional }: Route, schemas: Sc
   };
 }
 
-/** Headers that many operations read. The interface document lists none. */
+/** Headers that many operations read, by the names of their components. The interface document lists none. */
 export const sharedParameters = {
   'Idempotency-Key': {
     name: 'Idempotency-Key',
@@ -171,6 +189,10 @@ export const sharedParameters = {
   },
 } as const satisfies Readonly<Record<string, Parameter>>;
 
+/**
+ * Parameters of the path and the query, then references to the headers that the route reads. Where the interface document
+ * has the operation, what it does not list is marked `x-addition`; an operation that is an addition itself marks none.
+ */
 export function parametersOf(route: Route, schemas: SchemaWriter): readonly (Parameter | Ref)[] {
   const own = [...pathParameters(route), ...queryParameters(route, schemas)];
   const original = route.original?.parameters;
@@ -187,12 +209,13 @@ export function parametersOf(route: Route, schemas: SchemaWriter): readonly (Par
   ];
 }
 
-/** `/v1/pets/:petId` gives `petId`. */
+/** The parameters of a route's path, in its order: `/v1/pets/:petId` gives `petId`. */
 export function pathParameterNames(path: string): readonly ParamName[] {
-  // The declaration of a route asks for names that params.ts describes.
+  // The type of a declared route allows no names but those of `params` (src/http/pipeline/validate.ts).
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name as ParamName);
 }
 
+/** Always required: without its parameter there is no such path. */
 function pathParameters({ path }: Route): readonly Parameter[] {
   return pathParameterNames(path).map((name) => ({
     name,
@@ -202,6 +225,7 @@ function pathParameters({ path }: Route): readonly Parameter[] {
   }));
 }
 
+/** One parameter for each field of the query's schema; description and example stand beside the schema, not in it. */
 function queryParameters({ query }: Route, schemas: SchemaWriter): readonly Parameter[] {
   if (query === undefined) return [];
   const { properties = {}, required = [] } = schemas.input(query);
@@ -213,6 +237,7 @@ function queryParameters({ query }: Route, schemas: SchemaWriter): readonly Para
   });
 }
 
+/** A reference to one of `sharedParameters`. */
 function shared(name: keyof typeof sharedParameters): Ref {
   return { $ref: `#/components/parameters/${name}` };
 }

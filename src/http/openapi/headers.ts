@@ -4,6 +4,7 @@ import type { Header, Ref } from './model.ts';
 const text = { type: 'string' } as const;
 const seconds = { type: 'integer', minimum: 0 } as const;
 
+/** A header without `required` comes with some of the answers that list it. */
 const headers = {
   'X-Request-Id': {
     description: "The request's id: the client's own, or one that was made; the log has it",
@@ -54,8 +55,10 @@ const headers = {
   },
 } as const satisfies Readonly<Record<string, Header>>;
 
+/** The name of a shared header, as people write it. */
 export type HeaderName = keyof typeof headers;
 
+/** The headers by the names of their components. Each is marked `x-addition`. */
 export function sharedHeaders(): Readonly<Record<string, Header>> {
   return Object.fromEntries(
     Object.entries<Header>(headers).map(([name, header]) => [
@@ -65,13 +68,14 @@ export function sharedHeaders(): Readonly<Record<string, Header>> {
   );
 }
 
+/** References to shared headers, by the headers' names, for an answer that has them. */
 export function headerRefs(...names: readonly HeaderName[]): Readonly<Record<string, Ref>> {
   return Object.fromEntries(
     names.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const),
   );
 }
 
-/** `www-authenticate` as people write it. */
+/** A lower-case header name as people write it: `WWW-Authenticate`. One that is not shared gets a capital for each word. */
 export function headerTitle(name: string): string {
   const known = Object.keys(headers).find((title) => title.toLowerCase() === name);
   return known ?? name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());

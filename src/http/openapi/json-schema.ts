@@ -4,15 +4,20 @@ import { z } from 'zod';
 import { wireTypes } from '../pipeline/json.ts';
 import type { JsonSchema } from './model.ts';
 
+/**
+ * Writes schemas as JSON Schema. One with an `id` becomes a component, and a reference wherever it occurs. `input` and
+ * `output` throw where a name that was written before has another shape now, and return the same object for the same schema.
+ */
 export type SchemaWriter = {
   /** What a client may send. */
   readonly input: (schema: z.ZodType) => JsonSchema;
   /** What a client is sent. It may get fields that are not listed: an answer grows without a new version. */
   readonly output: (schema: z.ZodType) => JsonSchema;
-  /** The named schemas that were met so far, in the order of their names. Throws where one name has two shapes. */
+  /** The named schemas that were met so far, in the order of their names. */
   readonly components: () => Readonly<Record<string, JsonSchema>>;
 };
 
+/** A writer that has met no schema yet. */
 export function createSchemaWriter(): SchemaWriter {
   const found = new Map<string, JsonSchema>();
   const write = (io: 'input' | 'output') =>
@@ -45,8 +50,10 @@ function once<From extends object, To>(act: (from: From) => To): (from: From) =>
   };
 }
 
+/** A schema and what zod has written of it, to be changed in place. */
 type Written = { readonly zodSchema: z.core.$ZodType; readonly jsonSchema: JsonSchema };
 
+/** Replaces what zod wrote by what `wireTypes` says of the schema; its description stays. */
 function showWireType({ zodSchema, jsonSchema }: Written): void {
   const wire = wireTypes.get(zodSchema);
   if (wire === undefined) return;
@@ -55,6 +62,7 @@ function showWireType({ zodSchema, jsonSchema }: Written): void {
   Object.assign(jsonSchema, wire, description !== undefined && { description });
 }
 
+/** An answer may get fields without a new version, so its objects are not closed. */
 function open(written: Written): void {
   showWireType(written);
   if (written.jsonSchema.additionalProperties === false) {
@@ -62,12 +70,13 @@ function open(written: Written): void {
   }
 }
 
-/** The same schema, its references to where components are in the document. */
+/** The same schema, its references leading to the document's components. */
 function inPlace(schema: JsonSchema): JsonSchema {
   const text = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/');
   return JSON.parse(text) as JsonSchema; // what it was, but for the references
 }
 
+/** Adds a component, or checks that the one with this name has the same shape. */
 function keep(found: Map<string, JsonSchema>, name: string, shape: JsonSchema): void {
   const known = found.get(name);
   if (known !== undefined && !isDeepStrictEqual(known, shape)) {

@@ -2,7 +2,7 @@
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
 import type { Route, Tag } from '../pipeline/route.ts';
 
-/** What any request can run into, wherever it was meant to go: the `default` response. */
+/** What any request can run into, whatever it asks for; the `default` answer of every operation lists them. */
 export const anywhere = [
   'not_found',
   'method_not_allowed',
@@ -13,7 +13,10 @@ export const anywhere = [
   'internal_error',
 ] as const satisfies readonly ErrorCode[];
 
-/** The codes by status, ascending; each list in the order in which a request meets them. */
+/**
+ * The codes that an operation can answer with, by status, ascending; each list in the order in which a request meets them.
+ * Those of `anywhere` are left out, unless the route lists one itself.
+ */
 export function refusalsOf(route: Route): ReadonlyMap<number, readonly ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set(codesOf(route))) {
@@ -23,16 +26,17 @@ export function refusalsOf(route: Route): ReadonlyMap<number, readonly ErrorCode
   return new Map([...byStatus].sort(([a], [b]) => a - b));
 }
 
-/** Whether an Idempotency-Key is read: a POST by somebody (src/http/pipeline/api.ts). */
+/** Whether the operation reads an Idempotency-Key: a POST that needs a key (src/http/pipeline/api.ts). */
 export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== null;
 }
 
-/** Whether its 200 can be asked for again with If-None-Match (src/http/pipeline/render.ts). */
+/** Whether the operation's 200 has an entity tag, and 304 answers If-None-Match (src/http/pipeline/render.ts). */
 export function hasEntityTag({ method, momentary }: Route): boolean {
   return method === 'GET' && momentary !== true;
 }
 
+/** A code may come twice, where a route lists one that its steps bring, too. */
 function codesOf(route: Route): readonly ErrorCode[] {
   const { body, scope, refusals = [] } = route;
   return [
@@ -55,6 +59,7 @@ function when(condition: boolean, ...codes: readonly ErrorCode[]): readonly Erro
   return condition ? codes : [];
 }
 
+/** A sentence for each tag. The document shows those that have an operation. */
 export const tagDescriptions = {
   Pets: "The store's animals.",
   Projects: 'What domains are attached to: its plan and its deploys.',
@@ -66,9 +71,13 @@ export const tagDescriptions = {
   Service: 'Probes, this document and the pages that show it.',
 } as const satisfies Readonly<Record<Tag, string>>;
 
+/** What a client has to send, for the document's security scheme. */
 export const keyDescription =
   'An API key: `Authorization: Bearer <key>`. A key has scopes; `admin` implies all the others.';
 
+/**
+ * The document's introduction, in Markdown: paragraphs, lists, `code` and emphasis, which is all that the pages can show.
+ */
 export const apiDescription = `
 Every body is JSON in UTF-8; times are RFC 3339 in UTC.
 

@@ -9,9 +9,10 @@ import { anywhere, hasEntityTag, refusalsOf, takesIdempotencyKey } from './refus
 
 type Responses = Readonly<Record<string, Response | Ref>>;
 
+/** Headers that every answer has. */
 const always = ['X-Request-Id', 'traceparent', 'RateLimit-Policy', 'RateLimit'] as const;
 
-/** Beside those of every answer. */
+/** Headers that an answer of this status has beside those of every answer. */
 const headersByStatus: Readonly<Record<string, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   409: ['Retry-After'],
@@ -36,6 +37,10 @@ const shared: Readonly<Record<string, readonly [status: string, codes: readonly 
   Otherwise: ['default', anywhere],
 };
 
+/**
+ * Every answer of an operation by its status: its success, 304 where it has an entity tag, each status that refuses, and
+ * `default`. Answers that operations share are references to those of `sharedResponses`.
+ */
 export function responsesOf(route: Route, schemas: SchemaWriter): Responses {
   const refusals = [...refusalsOf(route)].map(
     ([status, codes]) => [status, refusalOf(route, String(status), codes, schemas)] as const,
@@ -48,7 +53,9 @@ export function responsesOf(route: Route, schemas: SchemaWriter): Responses {
   ]);
 }
 
-/** What `responsesOf` refers to. */
+/**
+ * The answers that `responsesOf` refers to, by the names of their components. All but Unauthorized are marked `x-addition`.
+ */
 export function sharedResponses(schemas: SchemaWriter): Readonly<Record<string, Response>> {
   const refusals = Object.entries(shared).map(([name, [status, codes]]) => {
     const response = refusal(status, codes, schemas);
@@ -57,7 +64,7 @@ export function sharedResponses(schemas: SchemaWriter): Readonly<Record<string, 
   return { NotModified: notModified, ...Object.fromEntries(refusals) };
 }
 
-/** One example a code, for components. */
+/** One example for each code, by the code: an Error with the code's default message. */
 export function errorExamples(): Readonly<Record<string, Example>> {
   return Object.fromEntries(
     Object.entries(errors).map(([code, [status, message]]) => [
@@ -67,11 +74,13 @@ export function errorExamples(): Readonly<Record<string, Example>> {
   );
 }
 
+/** The 304 of every read; it has the entity tag, as the 200 would. */
 const notModified = addition({
   description: 'Not changed since the version that `If-None-Match` names; no body',
   headers: headerRefs(...always, 'ETag'),
 });
 
+/** What the operation answers where it does what was asked. */
 function successOf(route: Route, schemas: SchemaWriter): Response {
   const { success } = route;
   const headers = headerRefs(
@@ -87,6 +96,7 @@ function successOf(route: Route, schemas: SchemaWriter): Response {
   };
 }
 
+/** JSON where the route has a schema, text of its media type where it names one, else undefined: no body. */
 function contentOf(success: Success, schemas: SchemaWriter): Response['content'] {
   const { schema, mediaType, example } = success;
   if (schema !== undefined) {
@@ -95,10 +105,15 @@ function contentOf(success: Success, schemas: SchemaWriter): Response['content']
   return mediaType && { [mediaType]: media({ schema: { type: 'string' }, example }) };
 }
 
+/** Without an example where there is none, rather than with an undefined one. */
 function media({ schema, example }: MediaType): MediaType {
   return { schema, ...(example !== undefined && { example }) };
 }
 
+/**
+ * A reference where a shared answer has exactly this status and these codes. A status that the interface document lists is
+ * written out instead, but for 401, for which that document has a component itself.
+ */
 function refusalOf(
   route: Route,
   status: string,
@@ -109,6 +124,7 @@ function refusalOf(
   const name = Object.keys(shared).find((known) => isShared(known, status, codes));
   if (name !== undefined && (!isListed || name === 'Unauthorized')) return responseRef(name);
   const plain = refusal(status, codes, schemas);
+  // The own refusals of a deprecated operation list its own headers, too.
   const isOwn = route.refusals?.some((code) => codes.includes(code));
   const response =
     route.deprecated && isOwn
@@ -117,11 +133,13 @@ function refusalOf(
   return route.original === undefined || isListed ? response : addition(response);
 }
 
+/** Whether a shared answer has this status and these codes, in this order. */
 function isShared(name: string, status: string, codes: readonly ErrorCode[]): boolean {
   const [sharedStatus, sharedCodes = []] = shared[name] ?? [];
   return status === sharedStatus && codes.join() === sharedCodes.join();
 }
 
+/** An answer with these codes: each with its default message, and an example by reference. */
 function refusal(status: string, codes: readonly ErrorCode[], schemas: SchemaWriter): Response {
   const examples = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const);
   return {
@@ -136,7 +154,7 @@ function refusal(status: string, codes: readonly ErrorCode[], schemas: SchemaWri
   };
 }
 
-/** The interface document lists no header at all. */
+/** Headers of this operation alone. The interface document lists no header at all. */
 function ownHeaders({ success, original, deprecated }: Route): Readonly<Record<string, Header>> {
   return Object.fromEntries(
     Object.entries(success.headers ?? {}).map(([name, description]) => {
@@ -152,6 +170,7 @@ function ownHeaders({ success, original, deprecated }: Route): Readonly<Record<s
   );
 }
 
+/** The same, marked as what the interface document does not have. */
 function addition<T extends Response | Header>(thing: T): T {
   return { ...thing, 'x-addition': true };
 }

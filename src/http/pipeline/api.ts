@@ -19,24 +19,31 @@ import type { ApiKeyIdentity, Headers, Route } from './route.ts';
 import { createRouter, type Found } from './router.ts';
 import { type Trace, traceOf } from './trace.ts';
 
+/** A request as a connection, or a page of the dashboard, brings it. */
 export type RawRequest = {
+  /** As it came; methods are case-sensitive (RFC 9110, 9.1). */
   readonly method: string;
   /** The request target as it came: origin form or absolute form. */
   readonly target: string;
   readonly headers: Headers;
-  /** Called at most once, and only where the body is wanted. */
+  /** Called at most once, and only where the body is wanted. Its bytes are bounded by who brings the request. */
   readonly readBody: () => Promise<BodyRead>;
+  /** Of the connection; undefined where that is gone. */
   readonly remoteAddress: string | undefined;
-  /** What was found wrong with it before it came here. */
+  /** What was found wrong with it before it came here; it is answered with that. */
   readonly refusal?: Refusal | null;
-  /** A page of the dashboard asks, which is counted itself. */
+  /** Brought by a page of the dashboard, whose own request is counted in the metrics instead. */
   readonly isOfPage?: true;
 };
 
+/** The API, callable without a socket. Requests may run at the same time. */
 export type Api = {
   /** Answers every request, and never rejects. */
   readonly handle: (raw: RawRequest) => Promise<RawResponse>;
-  /** The answer for what never became a request, counted and logged like one where it has an address. */
+  /**
+   * The answer for what never became a request. Where it has an address, it is counted against that and logged. Never
+   * throws.
+   */
   readonly reject: (refusal: Refusal, remoteAddress: string | undefined) => RawResponse;
 };
 
@@ -48,27 +55,39 @@ export type ApiLog = Readonly<
   >
 >;
 
+/** What the API is made of. Each part is shared by all requests. */
 export type ApiDeps = AdmissionDeps & {
   readonly routes: readonly Route[];
   readonly idempotency: Idempotency;
+  /** Headers for pages of other origins. */
   readonly cors: Cors;
+  /** Keeps API keys out of request ids and Idempotency-Keys, which are logged and stored. */
   readonly isSecret: IsSecret;
   /** What the public base address has before `/v1`: empty, or `/store`. */
   readonly basePath: string;
   readonly log: ApiLog;
+  /** Notes each request for the metrics; missing where nobody does. */
   readonly count?: CountRequest;
 };
 
 type RouteFound = Extract<Found, { kind: 'route' }>;
+/** A request that was admitted, with its route. */
 type Passed = RouteFound & { readonly key: ApiKeyIdentity | null; readonly requestId: string };
 
 const RETRY_AFTER_SECONDS = '5';
 
+/**
+ * Builds the router once. Throws where two routes have the same method and path. `handle` answers every fault with 500 or
+ * 503, logs it, and shows nothing of it to the client.
+ */
 export function createApi(deps: ApiDeps): Api {
   const { cors, log } = deps;
   const find = createRouter(deps.routes);
 
-  /** The only place of the API that catches faults. */
+  /**
+   * The only place of the API that catches faults. Every answer gets the headers of its exchange here, refusals and faults
+   * among them.
+   */
   async function handle(raw: RawRequest, span: RequestSpan): Promise<RawResponse> {
     const startedAt = performance.now();
     const trace = traceOf(raw.headers, deps.isSecret, span.traceparent);
@@ -95,6 +114,7 @@ export function createApi(deps: ApiDeps): Api {
       response = rendered(refusal);
     }
     const elapsedMs = performance.now() - startedAt;
+    // Seconds, as Prometheus has them.
     if (raw.isOfPage !== true) deps.count?.(route?.operationId, response.status, elapsedMs / 1_000);
     span.answered(route?.operationId, response.status);
     const ms = Math.round(elapsedMs * 100) / 100;
@@ -122,7 +142,10 @@ export function createApi(deps: ApiDeps): Api {
   };
 }
 
-/** There is no request to read anything from, at most an address to count it against. */
+/**
+ * There is no request to read anything from, at most an address to count it against. Without one, nothing is counted or
+ * logged: the connection was refused, or is gone.
+ */
 function rejected(deps: ApiDeps, refusal: Refusal, remoteAddress: string | undefined): RawResponse {
   const nobody = { method: 'GET', headers: {} };
   const trace = traceOf(nobody.headers, deps.isSecret);
@@ -135,11 +158,12 @@ function rejected(deps: ApiDeps, refusal: Refusal, remoteAddress: string | undef
   return render(refusal, nobody, trace, rateLimitHeaders(counted));
 }
 
-/** Paths of ours in an answer's headers, as clients reach them. */
+/** The answer with paths of ours in its headers as clients reach them. */
 function below(basePath: string, answer: ApiResponse): ApiResponse {
   return basePath === '' ? answer : { ...answer, headers: linksBelow(basePath, answer.headers) };
 }
 
+/** Puts the base path before each `/v1` path in `link` and `location`; other headers stay as they are. */
 function linksBelow(
   basePath: string,
   headers: Readonly<Record<string, string>> = {},
@@ -159,14 +183,19 @@ function about(trace: Trace, route: Route | null, { key }: Admission, method: st
   return { requestId, traceId, method, operationId: route?.operationId, keyId: key?.id };
 }
 
+/** OPTIONS is a preflight where its answer has `allow`; every other answer gets an answer's headers. */
 function corsHeaders(cors: Cors, { method, headers }: RawRequest, answer: ApiResponse) {
   const allow = method === 'OPTIONS' ? answer.headers?.['allow'] : undefined;
   return allow === undefined ? cors.answerHeaders(headers) : cors.preflightHeaders(headers, allow);
 }
 
-/** Reads and validates what was admitted, and runs it: once, where it brings an Idempotency-Key. */
+/**
+ * Reads and validates what was admitted, and runs it: once, where it brings an Idempotency-Key. Everything before `run` only
+ * reads, so a refusal there leaves all as it was.
+ */
 async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<ApiResponse> {
   const { route, params, key, requestId } = passed;
+  // What was removed answers before anything more of the request is read.
   const ended = route.ended?.() ?? null;
   if (ended !== null) return ended;
   const query = once(passed.query);
@@ -194,29 +223,31 @@ async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<
       return deps.idempotency(attempt, prepared.run);
     }
   }
+  // Without an Idempotency-Key each store has committed for itself by the time that the handler answers.
   const answer = await prepared.run();
   await answer.afterCommit?.();
   return answer;
 }
 
-/** What makes a request the same request: its method, its target and its body, byte by byte. */
+/** SHA-256 of the method, the target and the body, byte by byte: what makes a request the same request. */
 function fingerprintOf({ method, target }: RawRequest, body: Uint8Array = new Uint8Array()) {
   const digest = createHash('sha256').update(`${method} ${target}\n`).update(body).digest();
   return new Uint8Array(digest);
 }
 
-/** What a fault looks like from outside: never its detail. */
+/** What a client sees of a fault: 503 where the database is away, else 500, with no detail. */
 function refusalOf(fault: unknown): Refusal {
   return isUnavailable(fault)
     ? refuse('unavailable', undefined, { 'retry-after': RETRY_AFTER_SECONDS })
     : refuse('internal_error');
 }
 
+/** The parameters by name, or why they are refused. */
 type Query =
   | { readonly ok: true; readonly value: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** A parameter that is given twice has no meaning that everybody would agree on. */
+/** Refuses a parameter that is given twice, because clients and servers differ in which value counts. */
 function once(query: URLSearchParams): Query {
   const seen = new Set<string>();
   for (const name of query.keys()) {

@@ -4,9 +4,10 @@ import { parseJson } from '../../net/json.ts';
 import { type Refusal, refuse } from './errors.ts';
 import type { Headers } from './route.ts';
 
+/** The limit that docs/api.md publishes. It is 64 KiB. */
 export const MAX_BODY_BYTES = 65_536;
 
-/** What reading a body came to; `broken`: the client's bytes stopped being HTTP, or stopped. */
+/** What reading a body came to. `bytes` may be empty; `broken`: the client's bytes stopped being HTTP, or stopped. */
 export type BodyRead =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'too_large' }
@@ -15,13 +16,14 @@ export type BodyRead =
       readonly code: 'bad_request' | 'request_timeout' | 'body_too_large';
     };
 
+/** A parsed body with the bytes that it was made of, or the refusal. In `value`, whole numbers are bigint. */
 export type JsonBody =
   | { readonly ok: true; readonly value: unknown; readonly bytes: Uint8Array }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /**
- * Reads a JSON body; where it is optional, none is `{}`. What the headers alone rule out is refused before a byte is
- * asked for.
+ * Reads a JSON body; where it is optional, an empty one is `{}`. What the headers alone rule out is refused before a byte is
+ * asked for: a content coding, and a type that is not JSON. Rejects only where `readBody` does.
  */
 export async function readJson(
   headers: Headers,
@@ -39,6 +41,7 @@ export async function readJson(
   if (read.kind === 'broken') return no(refuse(read.code));
   if (read.bytes.length === 0 && isOptional) return { ok: true, value: {}, bytes: read.bytes };
   if (read.bytes.length === 0) return no(refuse('invalid_body', 'A JSON body is required.'));
+  // Only now: an optional body that is not sent needs no type.
   if (type === undefined) return no(unsupportedType());
   const parsed = parseJson(read.bytes);
   return parsed.ok ? { ...parsed, bytes: read.bytes } : no(refuse(parsed.code, parsed.problem));
@@ -53,6 +56,7 @@ function unsupportedType(): Refusal {
   return refuse('unsupported_media_type', undefined, { accept: 'application/json' });
 }
 
+/** Whether the body is sent as it is, without a content coding. */
 function isIdentity(encoding: string | undefined): boolean {
   return encoding === undefined || encoding.trim().toLowerCase() === 'identity';
 }

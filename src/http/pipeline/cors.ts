@@ -1,25 +1,32 @@
 /** Which pages of other origins may call the API (Fetch standard, HTTP-CORS protocol). None unless configured. */
 import type { Headers } from './route.ts';
 
+/** Header fields by lower-case names, to be added to an answer. */
 export type Cors = {
-  /** What an answer says to a page of the origin that the request names. */
+  /** For every answer but a preflight's. An origin that is not allowed gets `vary` only. */
   answerHeaders(request: Headers): Readonly<Record<string, string>>;
-  /** What a preflight is answered, beside `Allow`. */
+  /** For the answer to OPTIONS, beside its `Allow`, whose value is `allow`. */
   preflightHeaders(request: Headers, allow: string): Readonly<Record<string, string>>;
 };
 
+/** Request headers of the API that a page may send. */
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent, X-Request-Id';
+/** Answer headers that a script may read, beside those that the Fetch standard always lets it read. */
 const EXPOSED_HEADERS =
   'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, Traceparent, WWW-Authenticate, X-Request-Id';
 const MAX_AGE_SECONDS = '7200'; // Chromium caps it there
 
 const none = {};
 
-/** An origin counts where it is listed letter by letter; credentials (cookies) are never allowed. */
+/**
+ * Allows pages of `origins`, compared letter by letter (`https://shop.example`), and no credentials (cookies). Without any
+ * origin, no answer gets a header for this.
+ */
 export function createCors(origins: readonly string[]): Cors {
   if (origins.length === 0) return { answerHeaders: () => none, preflightHeaders: () => none };
   const allowed = new Set(origins);
+  // A cache must not give one origin's answer to another.
   const varies = { vary: 'Authorization, Origin' };
   const answerHeaders = ({ origin }: Headers) =>
     origin === undefined || !allowed.has(origin)

@@ -1,10 +1,14 @@
-/** Opaque cursors: where in its order the next page of a list starts, whatever comes and goes between. */
+/**
+ * Opaque cursors: where in its order the next page of a list starts, whatever is added or removed between. Base64url without
+ * padding; nothing in them is secret, and none expires.
+ */
 import type { EscalationPlace } from '../../db/issuance/escalations.ts';
 
+/** The first byte of every cursor. One of another version is refused, not misread. */
 const VERSION = 1;
 const ID_CURSOR_BYTES = 9; // a version and an int64
 
-/** The cursor of the page after `id`. */
+/** The cursor of the page that begins after `id`: 12 characters. */
 export function cursorAfter(id: bigint): string {
   const bytes = Buffer.alloc(ID_CURSOR_BYTES);
   bytes.writeUInt8(VERSION);
@@ -12,7 +16,7 @@ export function cursorAfter(id: bigint): string {
   return bytes.toString('base64url');
 }
 
-/** The id that a cursor stands after, or null for text that cursorAfter never gives. */
+/** The id that a cursor stands after, or null for text that cursorAfter never gives. Never throws. */
 export function idOfCursor(cursor: string): bigint | null {
   const bytes = Buffer.from(cursor, 'base64url');
   if (bytes.length !== ID_CURSOR_BYTES || bytes.toString('base64url') !== cursor) return null;
@@ -23,7 +27,7 @@ const TIME_BYTES = 6; // milliseconds since 1970: enough until the year 10889
 const ID_BYTES = 16;
 const PLACE_CURSOR_BYTES = 1 + TIME_BYTES + ID_BYTES;
 
-/** The cursor of the page after this escalation. */
+/** The cursor of the page after this escalation, in the order of its opening time and id. */
 export function cursorAfterEscalation({ openedAt, id }: EscalationPlace): string {
   const bytes = Buffer.alloc(PLACE_CURSOR_BYTES);
   bytes.writeUInt8(VERSION);
@@ -32,7 +36,7 @@ export function cursorAfterEscalation({ openedAt, id }: EscalationPlace): string
   return bytes.toString('base64url');
 }
 
-/** The escalation that a cursor stands after, or null for text that cursorAfterEscalation never gives. */
+/** The escalation that a cursor stands after, or null for text that cursorAfterEscalation never gives. Never throws. */
 export function placeOfCursor(cursor: string): EscalationPlace | null {
   const bytes = Buffer.from(cursor, 'base64url');
   if (bytes.length !== PLACE_CURSOR_BYTES || bytes.toString('base64url') !== cursor) return null;

@@ -1,7 +1,10 @@
 /** Every refusal and fault that the service answers with: one code, one status, one default message. */
 import type { ApiResponse } from './response.ts';
 
-/** docs/api.md lists the same codes (test/http/errors.test.ts). */
+/**
+ * By code: the HTTP status, and the message where a refusal brings none of its own. Codes are published: a program decides
+ * by them. docs/api.md lists the same ones (test/http/errors.test.ts).
+ */
 export const errors = {
   bad_request: [400, 'The request is not well-formed HTTP.'],
   malformed_json: [400, 'The body is not valid JSON in UTF-8.'],
@@ -76,17 +79,19 @@ export const errors = {
   too_many_diagnoses: [503, 'Too many diagnoses are under way; try again shortly.'],
 } as const satisfies Readonly<Record<string, readonly [status: number, message: string]>>;
 
+/** A code of the table above. */
 export type ErrorCode = keyof typeof errors;
+/** The interface document's Error (part 2). `status` is that of the answer. */
 export type ErrorBody = {
   readonly code: ErrorCode;
   readonly message: string;
   readonly status: number;
 };
 
-/** A refusal is an answer like any other; its body is exactly the interface document's Error. */
+/** A refusal is a value like any other answer, never thrown; its body is exactly the interface document's Error. */
 export type Refusal = ApiResponse & { readonly body: ErrorBody };
 
-/** The answer for a code, with its default message unless a more telling one is given. */
+/** The answer for a code, with its default message unless a more precise one is given. Header names are lower case. */
 export function refuse(
   code: ErrorCode,
   message: string = errors[code][1],

@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key (draft-ietf-httpapi-idempotency-key-header-07): a POST that is sent again has its effect once
- * and its answer every time. Effect and answer are committed together, so no crash can part them.
+ * Idempotency-Key (draft-ietf-httpapi-idempotency-key-header-07): a POST that is sent again has its effect once and its
+ * answer every time. Effect and answer are committed together, so a crash leaves both or neither.
  */
 
 import type { Transact } from '../../db/engine/transaction.ts';
@@ -15,18 +15,23 @@ import { type Refusal, refuse } from './errors.ts';
 import type { ApiResponse } from './response.ts';
 import type { Headers } from './route.ts';
 
-/** One request with an Idempotency-Key. */
+/** One request with an Idempotency-Key. The key is that of one API key and one operation: others may use the same text. */
 export type Attempt = AttemptId & {
   /** SHA-256 over method, path, query and body bytes: what makes it the same request. */
   readonly fingerprint: Uint8Array<ArrayBuffer>;
 };
 
-/** Runs a request once, and answers its repetitions. Faults of `run` and of the database are thrown, and undo all. */
+/**
+ * Runs a request once, and answers its repetitions with the answer of the first, marked `idempotency-replayed: true`. A
+ * refusal below 500 but 429 is kept, too, and what it did is undone. Rejects with the faults of `run` and of the database,
+ * which undo everything.
+ */
 export type Idempotency = (
   attempt: Attempt,
   run: () => Promise<ApiResponse>,
 ) => Promise<ApiResponse>;
 
+/** What idempotency is made of; `answers` joins the transactions of `transact`. */
 export type IdempotencyDeps = {
   /** Around everything that the handlers' stores do meanwhile. */
   readonly transact: Transact;
@@ -40,12 +45,16 @@ export const ANSWERS_KEPT_MS = 24 * 3_600_000;
 /** Our choice, as several services have it: the answer is that of an earlier request. */
 const REPLAYED = { 'idempotency-replayed': 'true' } as const;
 
-/** Answers 409 at once while the same attempt runs, in this process or another one, and 422 to another request. */
+/**
+ * Answers 409 at once while the same attempt runs, in this process or another one, and 422 to another request with its key.
+ * `afterCommit` of an answer runs after the commit; it does not run again for a replay.
+ */
 export function createIdempotency({ transact, answers, now }: IdempotencyDeps): Idempotency {
-  // Beside the lock in the database: embedded storage has one session, whose locks exclude nobody, and runs one
-  // transaction after the other.
+  // Beside the lock in the database: embedded storage has one session, whose locks exclude nobody, and runs one transaction
+  // after the other.
   const running = new Set<string>();
 
+  /** Runs inside the transaction that ends with the commit of effect and answer. */
   async function once(attempt: Attempt, run: () => Promise<ApiResponse>): Promise<ApiResponse> {
     if (!(await answers.lock(attempt))) return inUse();
     const kept = await answers.find(attempt, now());
@@ -76,7 +85,10 @@ export function createIdempotency({ transact, answers, now }: IdempotencyDeps): 
   };
 }
 
-/** What a refusal did is undone, as is a statement that failed on the way to it: what is stored is the refusal. */
+/**
+ * Undoes what a refused request did, and a statement that failed on the way to the refusal, by a transaction of its own
+ * inside the other: the refusal itself is still stored.
+ */
 async function runOrUndo(
   transact: Transact,
   run: () => Promise<ApiResponse>,
@@ -95,12 +107,14 @@ async function runOrUndo(
   }
 }
 
-/** What may be otherwise in a moment is not kept: too many requests, and what is wrong on our side. */
+/** Whether an answer is replayed. Not what may be different in a moment: too many requests, and faults of ours. */
 function isKept({ status }: ApiResponse): boolean {
   return status !== 429 && status < 500;
 }
 
-/** Rendered once, so that an answer and its replay are the same bytes. */
+/**
+ * The answer as it is sent and as it is stored. It is rendered once, so that an answer and its replay are the same bytes.
+ */
 function rendered({ body, replayBody, ...answer }: ApiResponse): {
   readonly sent: ApiResponse;
   readonly stored: Omit<StoredAnswer, 'fingerprint'>;
@@ -117,21 +131,27 @@ function textOf(body: unknown): string | undefined {
   return body === undefined ? undefined : renderJson(body);
 }
 
+/** The stored answer, or 422 where it was for another request. */
 function replay({ fingerprint }: Attempt, kept: StoredAnswer): ApiResponse {
   if (!Buffer.from(fingerprint).equals(kept.fingerprint)) return refuse('idempotency_key_reused');
   const { status, headers, body } = kept;
   return { status, headers: { ...headers, ...REPLAYED }, ...(body !== null && { text: body }) };
 }
 
+/** 409 while the first attempt runs; by the time a client comes back it has most often ended. */
 function inUse(): Refusal {
   return refuse('idempotency_key_in_use', undefined, { 'retry-after': '1' });
 }
 
+/** The key of a request, null where it brings none, or the refusal of one that does not fit. */
 export type IdempotencyKey =
   | { readonly ok: true; readonly key: string | null }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** The key of a request, null where it brings none. `"abc"`, as the draft has it, and `abc` are the same key. */
+/**
+ * Reads the header: 1 to 255 printable ASCII characters, in quotes or not. `"abc"`, as the draft has it, and `abc` are the
+ * same key. Refuses an API key in the wrong header, and a bare key with a comma. Never throws.
+ */
 export function idempotencyKeyOf(headers: Headers, isSecret: IsSecret): IdempotencyKey {
   const value = headers['idempotency-key'];
   if (value === undefined) return { ok: true, key: null };

@@ -1,4 +1,4 @@
-/** From an answer as a value to one for the wire: body, its headers, and those that every answer has. */
+/** From an answer as a value to one for the wire: its body, its headers, and those that every answer has. */
 
 import { hash } from 'node:crypto';
 import { renderJson } from '../../net/json.ts';
@@ -6,12 +6,17 @@ import type { ApiResponse, TextStream } from './response.ts';
 import type { Headers } from './route.ts';
 import type { Trace } from './trace.ts';
 
+/** An answer that is ready to be sent. */
 export type RawResponse = {
   readonly status: number;
+  /** By lower-case names; `content-length` is among them where there is a text. */
   readonly headers: Readonly<Record<string, string>>;
   /** Null: no body, as for HEAD, 204 and 304. */
   readonly body: string | null;
-  /** Sent after `headers` instead of a body. Whoever has the answer opens it or discards it. */
+  /**
+   * Sent after `headers` instead of a body. Whoever has the answer must call one of its two functions, which release what it
+   * holds.
+   */
   readonly stream?: TextStream;
 };
 
@@ -24,12 +29,13 @@ const standardHeaders = {
   vary: 'Authorization',
 } as const;
 
-/** A 200 to a GET may be kept by the client alone, which asks each time whether it is still the same. */
+/** For a 200 to a GET: only the client's own cache may keep it, and asks each time whether it is still the same. */
 const REVALIDATE = 'private, no-cache';
 
 /**
- * `more` are headers of the exchange rather than of the answer: rate limits, CORS. What a route says itself wins.
- * Own fields stand before what is spread: the other way round costs Node 20 six times as much, on every answer.
+ * Completes an answer for the request with this method and these headers: 304 where If-None-Match has its tag, no body for
+ * HEAD. `more` are headers of the exchange rather than of the answer: rate limits, CORS. What a route says itself wins. Own
+ * fields stand before what is spread: the other way round costs Node 20 six times as much, on every answer.
  */
 export function render(
   answer: ApiResponse,
@@ -59,6 +65,7 @@ export function render(
   return { status: answer.status, headers, body: method === 'HEAD' ? null : text };
 }
 
+/** A stream is not opened for HEAD, but what it holds is let go of. */
 function streamed(
   status: number,
   headers: RawResponse['headers'],
@@ -70,12 +77,13 @@ function streamed(
   return { status, headers, body: null };
 }
 
-/** Whether it can be asked for again: what must not be kept cannot. */
+/** Whether a representation gets an entity tag: a 200 to a GET or HEAD that the route lets a client keep. */
 function isRead({ status, headers }: ApiResponse, method: string): boolean {
   const isGet = method === 'GET' || method === 'HEAD';
   return status === 200 && isGet && headers?.['cache-control'] !== 'no-store';
 }
 
+/** JSON, unless the route says otherwise; the length is in bytes. */
 function contentHeaders(text: string) {
   return {
     'content-type': 'application/json; charset=utf-8',
@@ -83,20 +91,23 @@ function contentHeaders(text: string) {
   };
 }
 
-/** The strong entity tag of a representation: the same text, the same tag. */
+/** The strong entity tag of a representation, in its quotes. The same text gives the same tag, in every process. */
 export function entityTagOf(text: string): string {
   return `"${hash('sha1', text, 'base64url')}"`; // tells versions apart; guards nothing
 }
 
-/** Whether `If-None-Match` names this tag or `*`. Weak tags compare by their value (RFC 9110, 8.8.3.2). */
+/**
+ * Whether `If-None-Match` names this tag or is `*`; false where it is missing. Weak tags compare by their value (RFC 9110,
+ * 8.8.3.2).
+ */
 export function isUnchanged(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   return isAny(ifNoneMatch) || listed(ifNoneMatch).some((one) => one.replace(/^W\//, '') === tag);
 }
 
 /**
- * Whether a change of what is there with this tag may go ahead: `If-Match` names it or is `*` or missing (13.1.1; a weak tag
- * names nothing, 8.8.3.2), and `If-None-Match` does neither (13.1.2). Where not, the answer is 412.
+ * Whether a change of what has this tag may go ahead: `If-Match` names it or is `*` or missing (RFC 9110, 13.1.1; a weak tag
+ * names nothing, 8.8.3.2), and `If-None-Match` does neither (13.1.2). Where it may not, the answer is 412.
  */
 export function mayChange(headers: Headers, tag: string): boolean {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;

@@ -5,7 +5,7 @@ import { type ErrorCode, type Refusal, refuse } from './errors.ts';
 import type { ApiResponse } from './response.ts';
 import { type ParamName, validate } from './validate.ts';
 
-/** What a key may do; `admin` implies all the others. */
+/** What a key may be allowed; `admin` implies all the others. */
 export const scopes = [
   'pets:read',
   'pets:write',
@@ -14,22 +14,24 @@ export const scopes = [
   'ops:read',
   'admin',
 ] as const;
+/** A scope of the list above. */
 export type Scope = (typeof scopes)[number];
 
-/** What a route asks of a key; `any`: no more than that it is one. Null: nothing, and no key. */
+/** The scope that a route needs; `any`: any valid key. Null: the route is open to everybody, and reads no key. */
 export type NeededScope = Scope | 'any' | null;
 
+/** HEAD follows from GET, and OPTIONS is answered for every path (router.ts). */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Header names are lower case, in requests and in answers. */
+/** Header fields by lower-case names, in requests and in answers. */
 export type Headers = Readonly<Record<string, string | undefined>>;
 
-/** Who is asking, once the bearer key has been recognised. */
+/** The key that asks, once it has been recognized. `scopes` are those that this version knows. */
 export type ApiKeyIdentity = { readonly id: string; readonly scopes: readonly Scope[] };
 
 /**
- * A request that has passed everything that can be refused without its resource. `body` and `query` are
- * what the route's schemas made of them; without a schema, `body` is undefined and `query` is empty.
+ * A request that has passed everything that can be refused without its resource. `body` and `query` are what the route's
+ * schemas made of them; without a schema, `body` is undefined and `query` is empty.
  */
 export type ApiRequest<
   Body = unknown,
@@ -39,16 +41,21 @@ export type ApiRequest<
   /** Percent-decoded, one for each `:name` of the path. */
   readonly params: Params;
   readonly query: Query;
+  /** As they came: nothing of them is validated. */
   readonly headers: Headers;
   readonly body: Body;
   /** Null only on a route whose scope is null. */
   readonly key: ApiKeyIdentity | null;
+  /** The client's own `X-Request-Id` or one of ours; goes into every line of the log about the request. */
   readonly requestId: string;
   /** Of the connection; missing where it is gone. */
   readonly remoteAddress?: string | undefined;
 };
 
-/** How much may change: stable not before `/v2`, beta after a notice in the changelog, experimental at any time. */
+/**
+ * How much of an operation may change: stable not before `/v2`, beta after a notice in the changelog, experimental at any
+ * time.
+ */
 export type Stability = 'stable' | 'beta' | 'experimental';
 
 /** What an operation answers when it does what was asked; the OpenAPI document shows it. */
@@ -57,26 +64,35 @@ export type Success = {
   readonly description: string;
   /** Missing: no body, or one that is no JSON (`mediaType`). */
   readonly schema?: z.ZodType;
+  /** Of a body that is not JSON. */
   readonly mediaType?:
     | 'text/html'
     | 'text/css'
     | 'text/javascript'
     | 'text/event-stream'
     | 'text/plain';
+  /** As a value; test/http/openapi/document.test.ts holds it to the schema. */
   readonly example?: unknown;
   /** Header names, and what each says. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** What the OpenAPI document says about an operation beyond what its schemas say. */
+/** What the OpenAPI document says about an operation beyond what its schemas say, and what the pipeline reads with it. */
 export type RouteDocs = {
+  /** Unique among the routes: the metrics, the log and stored Idempotency-Keys name the operation by it. */
   readonly operationId: string;
   readonly tag: Tag;
+  /** A few words without a full stop. */
   readonly summary: string;
+  /** Markdown (src/http/openapi/refusals.ts). */
   readonly description?: string;
   readonly stability: Stability;
+  /** Calls are counted by key (src/http/keys/key-usage.ts). */
   readonly deprecated?: true;
-  /** Of a GET whose answers are of their moment alone: none has an entity tag, none is to be kept (`no-store`). */
+  /**
+   * For a GET whose answers hold only at their moment: none has an entity tag, and none is to be kept. The handler sets
+   * `cache-control: no-store` itself.
+   */
   readonly momentary?: true;
   /** Whether an Authorization header lets its bearer do this and nothing else, without being a key. */
   readonly takesInstead?: (authorization: string | undefined) => boolean;
@@ -84,23 +100,28 @@ export type RouteDocs = {
   readonly takesLastEventId?: true;
   /** Whether `If-Match` and `If-None-Match` say of which version it is the change (src/http/pipeline/render.ts). */
   readonly takesPreconditions?: true;
-  /** Headers of every answer of the operation, refusals too. */
+  /** Headers of every answer of the operation, refusals too, by lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The refusal of whatever is asked of it, once it has been removed. */
+  /** The refusal of every request, once the operation has been removed; null before. */
   readonly ended?: () => Refusal | null;
   readonly success: Success;
-  /** The refusals of this operation alone; those that any operation can have are added (src/http/openapi/). */
+  /** The refusals that this operation's handler gives; those that the pipeline can give are added (src/http/openapi/). */
   readonly refusals?: readonly ErrorCode[];
+  /** Needed wherever there is a body. */
   readonly bodyExample?: unknown;
   /** No body is the same as `{}`. */
   readonly bodyIsOptional?: true;
-  /** What the interface document lists of it; everything else is marked as an addition. */
+  /**
+   * What the interface document lists of the operation: its statuses and the names of its parameters. Everything else is
+   * marked as an addition.
+   */
   readonly original?: {
     readonly statuses: readonly number[];
     readonly parameters: readonly string[];
   };
 };
 
+/** The groups of operations, in the order in which the document shows them. */
 export const tags = [
   'Pets',
   'Projects',
@@ -111,20 +132,27 @@ export const tags = [
   'Operations',
   'Service',
 ] as const;
+/** A group of operations, with a page of its own below `/docs`. */
 export type Tag = (typeof tags)[number];
 
-/** What passed validation, ready to be run; running is what has effects. */
+/**
+ * What passed validation, ready to be run, or its refusal. Nothing has an effect before `run`, which rejects with the
+ * handler's faults.
+ */
 export type Prepared =
   | { readonly ok: true; readonly run: () => Promise<ApiResponse> }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** A route as the API sees it. */
+/** A route as the API sees it, callable without a socket. */
 export type Route = RouteDocs & {
   readonly method: Method;
+  /** With `:name` for each parameter: `/v1/pets/:petId`. */
   readonly path: string;
   /** Null: anybody may call it, without a key. */
   readonly scope: NeededScope;
+  /** Undefined: the route takes no query parameter, and refuses every one. */
   readonly query: z.ZodType | undefined;
+  /** Undefined: a body is neither read nor parsed. */
   readonly body: z.ZodType | undefined;
   /** Validates query and body, and refuses what does not fit. Never throws. */
   readonly prepare: (request: ApiRequest) => Prepared;
@@ -141,7 +169,7 @@ type PathParams<Path extends string> = Readonly<Record<ParamNames<Path>, string>
 
 type Declaration<Path extends string, Body, Query> = RouteDocs & {
   readonly method: Method;
-  /** Every parameter is one that src/http/pipeline/router.ts describes. */
+  /** Every parameter is one that `params` (validate.ts) describes; any other is an error of the type. */
   readonly path: ParamNames<Path> extends ParamName ? Path : never;
   readonly scope: NeededScope;
   /** Of a strict object of strings; without it, every query parameter is refused. */
@@ -153,7 +181,10 @@ type Declaration<Path extends string, Body, Query> = RouteDocs & {
 
 const noQuery = z.strictObject({});
 
-/** Declares a route; its handler sees params, query and body with their types. */
+/**
+ * Declares a route; its handler sees params, query and body with their types. Query and body are validated; params are text,
+ * which the handler has to check. Nothing is added to what the handler answers.
+ */
 export function route<const Path extends string, Body = undefined, Query = undefined>(
   declared: Declaration<Path, Body, Query>,
 ): Route {
@@ -188,7 +219,7 @@ export function route<const Path extends string, Body = undefined, Query = undef
   };
 }
 
-/** What is said of a query parameter that the operation does not have. */
+/** What a refusal says of a query parameter that the operation does not have: it lists those that it has. */
 function wordsForUnknown(query: z.ZodType | undefined): string {
   const names = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
   const taken = names.length === 0 ? 'none' : names.join(', ');

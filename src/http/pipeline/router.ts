@@ -4,24 +4,29 @@ import { type Refusal, refuse } from './errors.ts';
 import type { ApiResponse } from './response.ts';
 import type { Route } from './route.ts';
 
+/** The route of a request, or the answer where there is none. */
 export type Found =
   | {
       readonly kind: 'route';
       readonly route: Route;
+      /** Percent-decoded; none is empty. */
       readonly params: Readonly<Record<string, string>>;
+      /** As it came: a name may occur more than once. */
       readonly query: URLSearchParams;
     }
   | { readonly kind: 'answer'; readonly answer: ApiResponse };
 
+/** Finds the route for a method and a request target. Never throws, whatever the client sent. */
 export type Router = (method: string, target: string) => Found;
 
+/** A longer request target is answered 414. */
 export const MAX_TARGET_LENGTH = 8_192; // octets; RFC 9110, 4.1 asks for at least 8,000
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /**
- * Builds the router. HEAD finds the route of GET; OPTIONS is answered 204 with `Allow` wherever something
- * answers; a path that takes other methods is 405, any other 404.
+ * Builds the router; throws where two routes have the same method and path. HEAD finds the route of GET; OPTIONS is answered
+ * 204 with `Allow` wherever something answers; a path that takes other methods is 405, any other 404.
  */
 export function createRouter(routes: readonly Route[]): Router {
   const paths = FindMyWay({ maxParamLength: MAX_TARGET_LENGTH });
@@ -47,6 +52,7 @@ export function createRouter(routes: readonly Route[]): Router {
   };
 }
 
+/** The answer where no route fits. `allow` is null where the path takes no method at all. */
 function otherwise(method: string, allow: string | null): ApiResponse {
   if (allow === null) return refuse('not_found');
   if (method === 'OPTIONS') return { status: 204, headers: { allow } };
@@ -56,7 +62,7 @@ function otherwise(method: string, allow: string | null): ApiResponse {
 
 type Paths = ReturnType<typeof FindMyWay>;
 
-/** An empty segment is no value: `/v1/pets/` is no animal's path. */
+/** The match for a path; null where a parameter would be empty: `/v1/pets/` is no animal's path. */
 function matching(paths: Paths, method: (typeof methods)[number], path: string) {
   const match = paths.find(method, path);
   return match !== null && Object.values(match.params).includes('') ? null : match;
@@ -73,7 +79,10 @@ type SplitTarget =
   | { readonly ok: true; readonly path: string; readonly query: URLSearchParams }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Origin form and absolute form (RFC 9112, 3.2.1 and 3.2.2). */
+/**
+ * The path and the query of origin form and absolute form (RFC 9112, 3.2.1 and 3.2.2). A path that is no percent-encoded
+ * UTF-8 is refused here, because the router could not decode it.
+ */
 function split(target: string): SplitTarget {
   if (target.length > MAX_TARGET_LENGTH) return { ok: false, refusal: refuse('uri_too_long') };
   const [, path, query = ''] =

@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { IsSecret } from '../keys/auth.ts';
 import type { Headers } from './route.ts';
 
+/** The names that a request has in the log and in its answer. */
 export type Trace = {
+  /** 1 to 64 of `A–Z a–z 0–9 . _ -`: the client's own, or a UUID of ours. */
   readonly requestId: string;
   /** 32 hex digits, the caller's where it sent a valid `traceparent`. */
   readonly traceId: string;
@@ -17,8 +19,8 @@ const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
 
 /**
- * Takes up what the headers bring, where it is harmless, and makes up the rest. `ofSpan`: the `traceparent` of the span that
- * an OpenTelemetry SDK has begun for the request.
+ * Takes up what the headers bring, where it is harmless, and makes up the rest. `ofSpan` is the `traceparent` of the span
+ * that an OpenTelemetry SDK has begun for the request; null where none has. Never throws.
  */
 export function traceOf(headers: Headers, isSecret: IsSecret, ofSpan: string | null = null): Trace {
   const random = randomUUID();
@@ -27,17 +29,19 @@ export function traceOf(headers: Headers, isSecret: IsSecret, ofSpan: string | n
   if (requestId === undefined || !REQUEST_ID.test(requestId)) {
     return { requestId: random, ...place };
   }
-  // A key would fit, and would be logged.
+  // A key would fit the pattern, and would be logged.
   return { requestId: isSecret(requestId, headers) ? random : requestId, ...place };
 }
 
+/** Where a request stands in its trace. */
 type Place = Omit<Trace, 'requestId'>;
 
-/** Of a span whose context is valid (W3C Trace Context, 3.2.2). */
+/** The place that a span's context names, which is valid (W3C Trace Context, 3.2.2). */
 function placeOf(traceparent: string): Place {
   return { traceId: traceparent.slice(3, 35), traceparent };
 }
 
+/** The place by the caller's `traceparent`, or a trace of its own where that is missing or malformed. */
 function placeIn(headers: Headers, random: string): Place {
   const [, version, given, flags, more] = TRACEPARENT.exec(headers['traceparent'] ?? '') ?? [];
   const valid = given !== undefined && (version !== '00' || more === undefined);

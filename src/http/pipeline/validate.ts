@@ -1,17 +1,19 @@
 /** Validation whose refusals name every field that does not fit, at once, in words. */
 import type { z } from 'zod';
 
+/** The value as its schema makes it, or every problem with it in one line. */
 export type Validated<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: string };
 
 const MAX_PROBLEMS = 20; // our choice: a hostile body must not be answered with a longer one
+/** Names of unknown fields are the client's own text, and are cut. */
 const MAX_NAME_LENGTH = 64;
 
 /**
- * The value as the schema makes it, or every problem in one line:
- * `categoryId: is required; colour: is not a known field`. `unknownWords` are for what the schema does not name.
- * Never throws.
+ * The value as the schema makes it, or every problem in one line: `categoryId: is required; colour: is not a known field`.
+ * At most 20 problems are named, then how many more there are. `unknownWords` are said of a field that the schema does not
+ * have. Never throws.
  */
 export function validate<T>(
   schema: z.ZodType<T>,
@@ -26,12 +28,12 @@ export function validate<T>(
   return { ok: false, problems: more > 0 ? `${shown}; and ${more} more` : shown };
 }
 
-/** An error option for a schema: `words`, or that the field is required where there is none. */
+/** The `error` option of a schema: `words`, or that the field is required where it is missing. */
 export function inTheseWords(words: string): (issue: { readonly input?: unknown }) => string {
   return ({ input }) => (input === undefined ? 'is required' : words);
 }
 
-/** What zod's own checks say where the schema brings no words of its own; undefined leaves zod's. */
+/** The words for zod's own checks, where a schema brings none; undefined leaves zod's. */
 function inWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'unrecognized_keys') return undefined; // problemsOf words these
   if (issue.input === undefined) return 'is required';
@@ -40,6 +42,7 @@ function inWords(issue: z.core.$ZodRawIssue): string | undefined {
   return undefined;
 }
 
+/** By the kind of value that zod expected. */
 const kindWords: Readonly<Record<string, string>> = {
   string: 'must be a string',
   number: 'must be a number',
@@ -49,12 +52,13 @@ const kindWords: Readonly<Record<string, string>> = {
   object: 'must be an object',
 };
 
+/** One problem for each issue, and one for each unknown field. */
 function problemsOf(issue: z.core.$ZodIssue, unknownWords: string): readonly string[] {
   if (issue.code !== 'unrecognized_keys') return [`${nameOf(issue.path)}: ${issue.message}`];
   return issue.keys.map((key) => `${nameOf([...issue.path, key])}: ${unknownWords}`);
 }
 
-/** `redirects[0].from`; the value as a whole is called `body`. */
+/** `redirects[0].from`, at most 64 characters of it; the value as a whole is called `body`. */
 function nameOf(path: readonly PropertyKey[]): string {
   if (path.length === 0) return 'body';
   return path
@@ -70,6 +74,7 @@ type Param = {
   readonly example: unknown;
 };
 
+/** Every path parameter there may be, as the document shows it. Nothing here validates: the handlers do. */
 export const params = {
   petId: {
     description: 'ID of the animal to retrieve',
@@ -113,4 +118,5 @@ export const params = {
   },
 } as const satisfies Readonly<Record<string, Param>>;
 
+/** The name of a path parameter. */
 export type ParamName = keyof typeof params;

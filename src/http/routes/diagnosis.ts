@@ -10,21 +10,26 @@ import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { diagnosis, diagnosisQuery, docsDiagnosis } from '../schemas/diagnosis.ts';
 
+/** What a diagnosis is made with. */
 export type DiagnosisRoutesDeps = {
+  /** Host names at or below it are refused: they are ours. */
   readonly platformDomain: string;
+  /** One check, 7 s at most; it never rejects for what the network does. */
   readonly examine: Examine;
-  /** The target of the domain with this host name, whichever project has it; null where none has. */
+  /** The target of the domain with this host name (A-labels, lower case), whichever project has it; null where none has. */
   targetOf(hostname: string): Promise<string | null>;
 };
 
-/** Our choice: one takes up to 32 questions and 7 s, and nobody reads more than a few at a time. */
+/** Our choice, for each process: one takes up to 32 questions and 7 s, and nobody reads more than a few at a time. */
 const AT_ONCE_MAX = 10;
 const RETRY_AFTER_SECONDS = '2';
 
+/** `GET /v1/diagnosis/{hostname}`. It stores nothing. */
 export function diagnosisRoutes(deps: DiagnosisRoutesDeps): readonly Route[] {
   return [diagnoseHostname(deps)];
 }
 
+/** Refuses with 503 what is more than AT_ONCE_MAX at a time, before any question is sent. */
 function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
   let underWay = 0;
   return route({
@@ -55,6 +60,7 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
     handle: async ({ params, query }) => {
       const asked = await askedFor(deps, params.hostname, query.target);
       if ('status' in asked) return asked;
+      // Last of the refusals, so that a name that cannot be checked is refused for what it is.
       if (underWay >= AT_ONCE_MAX) {
         return refuse('too_many_diagnoses', undefined, { 'retry-after': RETRY_AFTER_SECONDS });
       }
@@ -69,7 +75,10 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
   });
 }
 
-/** The names in the form of the DNS, or what is wrong with them; the host name first. */
+/**
+ * Both names in the form of the DNS, or the refusal of one; the host name is read first. Without a target in the query, the
+ * name must be attached to a project.
+ */
 async function askedFor(
   { platformDomain, targetOf }: DiagnosisRoutesDeps,
   hostname: string,

@@ -15,12 +15,14 @@ import {
 } from '../schemas/domain-settings.ts';
 import { findProject } from './projects.ts';
 
+/** The stores, and the domain whose names no project may use. */
 export type DomainSettingsRoutesDeps = {
   readonly projects: ProjectStore;
   readonly settings: DomainSettingsStore;
   readonly platformDomain: string;
 };
 
+/** `GET` and `PUT` of a project's domain settings. */
 export function domainSettingsRoutes(deps: DomainSettingsRoutesDeps): readonly Route[] {
   return [getSettings, putSettings].map((make) => make(deps));
 }
@@ -28,6 +30,7 @@ export function domainSettingsRoutes(deps: DomainSettingsRoutesDeps): readonly R
 const inCommon = { tag: 'Domains', stability: 'beta' } as const;
 const settingsPath = '/v1/projects/:projectId/domain-settings';
 
+/** A project that never had settings has no primary domain and no redirect. */
 function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -53,6 +56,7 @@ function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
   });
 }
 
+/** Replaces all or nothing, in one transaction with the check of `If-Match` and `If-None-Match`. */
 function putSettings({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -97,12 +101,15 @@ function putSettings({ projects, settings, platformDomain }: DomainSettingsRoute
   });
 }
 
-/** As `GET` shows them: its text is what the entity tag is made of. */
+/** The body of `GET`. Its text is what the entity tag is made of, so `PUT` compares with the same. */
 function bodyOf(domains: DomainSettings) {
   return { domains };
 }
 
-/** Names as domains are stored. What could be no domain stays as it was typed, and is found to be none. */
+/**
+ * Names in the form in which domains are stored. A text that could be no domain stays as it was typed, made printable and
+ * cut to 80 characters, and is refused as the name of no domain.
+ */
 function normalised(
   { primary, redirects }: DomainSettings,
   platformDomain: string,

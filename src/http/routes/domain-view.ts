@@ -21,7 +21,10 @@ import { knownRenewal } from '../../db/issuance/renewals.ts';
 import { findingsIn } from '../../events/event-view.ts';
 import { escalationInWords } from './escalation-view.ts';
 
-/** The Domain of docs/api.md. */
+/**
+ * The Domain of docs/api.md, by what is stored: nothing is asked of the DNS or the queue. `windowMs` is the length of the
+ * window, 48 hours but in laboratories; `now` decides what has expired.
+ */
 export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   const { hostname, projectId, status } = domain;
   const seen = observationIn(domain.observation?.value);
@@ -51,7 +54,10 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   };
 }
 
-/** When its DNS is checked next: by its own job while it is pending, by a batch later. */
+/**
+ * When the DNS of a domain is checked next: by its own job while it is pending, by a batch later. Null where no check is
+ * planned.
+ */
 export function nextCheckOf({
   status,
   nextCheckAt,
@@ -60,6 +66,7 @@ export function nextCheckOf({
   return status === 'pending' ? nextCheckAt : recheckAt;
 }
 
+/** The status in words: the parts of the summary, and all of them in one line. */
 function summaryView(
   domain: DomainDetails,
   { expiresAt, nextAttemptAt, problem }: ReturnType<typeof certificateView>,
@@ -82,26 +89,30 @@ function summaryView(
   return { line: summaryLine(summary), ...summary };
 }
 
-/** As the last check is judged by it: relative to the zone that this found. */
+/** The record to create and the zone that it goes into: the zone that the last check found, else the registrable domain. */
 function recordOf({ hostname, target, observation }: DomainDetails, seen: Observation | null) {
-  // Also of a check in a shape of before, which had its delegation already.
+  // Also of a check that an earlier version stored in another shape: it has its delegation in the same place.
   const delegation = seen?.delegation ?? delegationIn(observation?.value);
   const zone = delegation === null ? undefined : zoneBelow({ hostname, delegation });
   const record = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
   return { zone: zone ?? splitAtZone(hostname).zone, record };
 }
 
-/** The first observations had no delegation, and a domain that nobody has checked yet has no observation. */
+/** The delegation of a stored observation; null for the first ones, which had none, and before the first check. */
 function delegationIn(stored: unknown): Observation['delegation'] {
   if (typeof stored !== 'object' || stored === null || !('delegation' in stored)) return null;
   return (stored.delegation as Observation['delegation']) ?? null; // written by src/db/domains/checks.ts and transitions.ts only
 }
 
+/** What each name server showed, in words, when the DNS was last checked in full. */
 function observationView(seen: Observation, record: DnsRecord) {
   return { at: seen.at, view: seen.view, servers: serversShow(seen, record) };
 }
 
-/** What the domain has, and beside it why the newest order was refused: since then, where that was for a renewal. */
+/**
+ * The certificate that the domain has, else the order under way, and beside it why the newest order was refused. Beside a
+ * certificate, only a refusal since it came is shown: that of its renewal.
+ */
 function certificateView(domain: DomainDetails, now: Date) {
   const { certificates, status } = domain;
   const shown =
@@ -122,14 +133,14 @@ function certificateView(domain: DomainDetails, now: Date) {
   };
 }
 
-/** Of a live domain; for one that has drifted nothing is ordered. */
+/** The renewal of a live domain's certificate; null for any other status, because nothing else is renewed. */
 function renewalView({ status, renewAt }: DomainDetails, shown: Certificate | undefined) {
   if (status !== 'live' || renewAt === null || shown?.status !== 'issued') return null;
   const { window, explanationUrl } = knownRenewal(shown.renewalInfo);
   return { plannedAt: renewAt, window, explanationUrl };
 }
 
-/** What a browser that warns at it means. */
+/** What a browser meets at the domain, and what its warning means (src/core/certificates/browser-warning.ts). */
 function browserView(domain: DomainDetails, now: Date) {
   const { certificates, findings, status, missedAt, shown } = domain;
   const issued = certificates.find((one) => one.status === 'issued');
@@ -143,6 +154,7 @@ function browserView(domain: DomainDetails, now: Date) {
   return browserWarning(visited, now);
 }
 
+/** How a browser sees the certificate. One of our own authority is trusted by none. */
 function servedTo(issued: Certificate, now: Date) {
   return {
     storedAt: endOf(issued),
@@ -151,17 +163,21 @@ function servedTo(issued: Certificate, now: Date) {
   };
 }
 
-/** The first orders had no time of their end. */
+/** When an order ended. The first orders have no such time stored; theirs is the time of the order. */
 function endOf({ endedAt, createdAt }: Certificate): Date {
   return endedAt ?? createdAt;
 }
 
+/** When an order is placed or taken up next; null where none is planned, and for a renewal that was not refused. */
 function nextAttemptOf({ status, nextCheckAt, renewAt }: DomainDetails, renewalFailed: boolean) {
   if (status === 'verified') return nextCheckAt;
   return renewalFailed ? renewAt : null;
 }
 
-/** Null also for an order that ended because its domain was removed or lost: nobody refused it. */
+/**
+ * Why the certificate authority refused an order, with what it means. Null where it refused none: also for an order that
+ * ended because its domain was removed or lost.
+ */
 function problemOf(certificate: Certificate | undefined) {
   const problem = (certificate?.problem ?? null) as Problem | null; // written by src/db/issuance/certificates.ts only
   if (problem === null || problem.type === SUPERSEDED) return null;
@@ -169,6 +185,7 @@ function problemOf(certificate: Certificate | undefined) {
   return { type, detail, ...explainProblem(type) };
 }
 
+/** The open escalation in the customer's words; null where there is none, or none that this version has words for. */
 function escalationView({ escalations: [open] }: DomainDetails) {
   const words = open && escalationInWords(open, 'customer');
   return words ? { openedAt: open.openedAt, ...words } : null;

@@ -1,4 +1,4 @@
-/** Custom domains of a project: add, look, verify, remove. */
+/** Custom domains of a project: add, show, verify, remove. */
 
 import { parseHostname } from '../../core/names/hostname.ts';
 import { shortList } from '../../core/names/printable.ts';
@@ -18,28 +18,36 @@ import { domainView } from './domain-view.ts';
 import { findProject } from './projects.ts';
 import { verifyNow } from './verify-now.ts';
 
+/**
+ * What the operations on domains call. `wake`, `orderNow` and `forget` never reject: the reconciler makes good what a queue
+ * that is away has missed.
+ */
 export type DomainRoutesDeps = {
   readonly projects: ProjectStore;
   readonly domains: DomainStore;
+  /** Host names at or below it are refused. */
   readonly platformDomain: string;
+  /** How long a pending domain is checked for; 48 hours but in laboratories. */
   readonly windowMs: number;
   /** The host name that this project's record for this name must point to. */
   targetFor(projectId: string, hostname: string): string;
-  /** Makes sure that a domain's jobs exist; a queue that is away is not the caller's trouble. */
+  /** Makes sure that a domain's jobs exist. */
   wake(domain: DomainDetails, requestId: string): Promise<void>;
-  /** Has the order of a verified domain taken up at once; as quiet as `wake`. */
+  /** Has the order of a verified domain taken up at once. */
   orderNow(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
   /** Ends at once what this process's edge is serving under a name. */
   dropTraffic(hostname: string): void;
-  /** Drops the jobs of a life that has ended. */
+  /** Drops the jobs of an epoch that has ended; those that run change nothing any more. */
   forget(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
   now(): Date;
 };
 
 /** Our choice: more than anybody adds by hand, less than would fill the queues. */
 const ADDS_PER_HOUR = 100;
+/** Events, as the operation's description says. */
 const TIMELINE_LENGTH = 200;
 
+/** The six operations on a project's domains. */
 export function domainRoutes(deps: DomainRoutesDeps): readonly Route[] {
   return [listDomains, addDomain, getDomain, verifyDomain, removeDomain, getTimeline].map((make) =>
     make(deps),
@@ -75,6 +83,7 @@ function listDomains(deps: DomainRoutesDeps): Route {
   });
 }
 
+/** Its refusals are checked in the order that the description publishes. */
 function addDomain(deps: DomainRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -127,6 +136,7 @@ function getDomain(deps: DomainRoutesDeps): Route {
   });
 }
 
+/** Asking again while a check is under way starts another one; the one before changes nothing any more. */
 function verifyDomain(deps: DomainRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -184,6 +194,7 @@ function removeDomain(deps: DomainRoutesDeps): Route {
   });
 }
 
+/** Host names that a refusal lists; the others are counted. */
 const NAMED_MAX = 5;
 
 /** What would be left pointing at nothing, and the way out. */
@@ -217,6 +228,7 @@ function getTimeline(deps: DomainRoutesDeps): Route {
   });
 }
 
+/** Refuses before anything is stored. The jobs are made after the commit; the reconciler makes those that are missing. */
 async function add(
   deps: DomainRoutesDeps,
   projectId: string,
@@ -248,6 +260,9 @@ function needsDeploy(projectId: string): string {
   return `The project needs a successful deploy first: POST /v1/projects/${projectId}/deploys with {"status":"succeeded","upstream":"<URL of what it serves>"}.`;
 }
 
+/**
+ * 429 with the seconds until the oldest of the last ADDS_PER_HOUR additions is an hour old; null where another may be added.
+ */
 async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise<Refusal | null> {
   const now = deps.now();
   const added = await deps.domains.addedSince(projectId, new Date(now.getTime() - HOUR));
@@ -261,7 +276,10 @@ async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise
   );
 }
 
-/** Runs `act` with the project and the host name as stored, however it was spelt in the path. */
+/**
+ * Runs `act` with the project's id and the host name as stored, however it was spelled in the path; 404 where there is no
+ * such project.
+ */
 async function withName(
   deps: DomainRoutesDeps,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },

@@ -1,4 +1,4 @@
-/** A case as the API shows it, in words for who reads it, and to the operator what they rest on. */
+/** An escalation as the API shows it: in words for its reader, and to an operator with its evidence. */
 
 import type { EscalationCause, Probe } from '../../core/certificates/escalation.ts';
 import {
@@ -16,7 +16,10 @@ type InWords = {
   readonly nextAction: string;
 };
 
-/** Null for a cause of another version's: there are no words for it. */
+/**
+ * The cause, with what is wrong and what happens next in words. Null for a cause of another version's, for which there are
+ * no words.
+ */
 export function escalationInWords(
   stored: Pick<Escalation, 'cause' | 'evidence'>,
   reader: Reader,
@@ -26,7 +29,10 @@ export function escalationInWords(
   return { cause, ...escalationWords(cause, wordable(stored), reader) };
 }
 
-/** The EscalationCase of docs/api.md; null where there are no words for its cause. */
+/**
+ * The EscalationCase of docs/api.md, in an operator's words; null where there are no words for its cause. Once it is closed,
+ * `nextAction` is null.
+ */
 export function projectEscalationView(row: EscalationRow) {
   const words = escalationInWords(row, 'operator');
   if (words === null) return null;
@@ -52,12 +58,13 @@ export function projectEscalationView(row: EscalationRow) {
   };
 }
 
+/** A probe has a status only where something else answered it over HTTP. */
 function probeView(probe: Probe) {
   const { address, outcome } = probe;
   return { address, outcome, status: probe.outcome === 'other_answer' ? probe.status : null };
 }
 
-/** A process of another version may have found what we cannot word. */
+/** The evidence without findings that this version has no words for: a process of another version may have stored them. */
 function wordable({ evidence }: Pick<Escalation, 'evidence'>) {
   const known = evidenceOf(evidence);
   const findings = known.findings.filter(({ code }) => Object.hasOwn(severities, code));

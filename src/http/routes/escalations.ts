@@ -1,4 +1,4 @@
-/** The cases of every project, for an operator: what stands still, why, and what happens next by itself. */
+/** The escalations of every project, for an operator: which domains get no certificate, why, and what happens next. */
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { EscalationQuery, EscalationRow } from '../../db/issuance/escalations.ts';
 import { cursorAfterEscalation } from '../pipeline/cursor.ts';
@@ -13,13 +13,15 @@ import {
 } from '../schemas/escalations.ts';
 import { projectEscalationView } from './escalation-view.ts';
 
+/** What the operations call; each sees every project. */
 export type EscalationRoutesDeps = {
-  /** The newest first. */
+  /** At most `limit`, the newest first, those after the given place. */
   list(query: EscalationQuery): Promise<readonly EscalationRow[]>;
-  /** One that is closed stays as it is; null where there is none. */
+  /** Closes an escalation and returns it. One that is closed already stays as it is; null where there is none. */
   close(id: string): Promise<EscalationRow | null>;
 };
 
+/** Listing escalations, which needs `ops:read`, and closing one, which needs `admin`. */
 export function escalationRoutes(deps: EscalationRoutesDeps): readonly Route[] {
   return [listEscalations(deps), closeEscalation(deps)];
 }
@@ -48,6 +50,7 @@ function listEscalations({ list }: EscalationRoutesDeps): Route {
   });
 }
 
+/** Idempotent: closing it again returns it as it is. */
 function closeEscalation({ close }: EscalationRoutesDeps): Route {
   return route({
     method: 'POST',
@@ -74,6 +77,10 @@ function closeEscalation({ close }: EscalationRoutesDeps): Route {
   });
 }
 
+/**
+ * A page of the list, with a link to the next one where there is one. An escalation that cannot be worded is left out, so a
+ * page may be shorter than `limit`.
+ */
 async function page(
   list: EscalationRoutesDeps['list'],
   { limit, status, after }: EscalationQuery,
@@ -84,6 +91,7 @@ async function page(
   const body = shown.flatMap((row) => projectEscalationView(row) ?? []);
   const last = shown.at(-1);
   if (rows.length <= limit || last === undefined) return { status: 200, body };
+  // The next page has the same filter and length.
   const target = new URLSearchParams({ limit: String(limit), ...(status && { status }) });
   target.set('cursor', cursorAfterEscalation(last));
   return { status: 200, body, headers: { link: `</v1/escalations?${target}>; rel="next"` } };

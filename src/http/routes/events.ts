@@ -9,8 +9,10 @@ import { type Route, route } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 import { EVENTS_SCOPE, type OpenStream } from './streams.ts';
 
+/** What opening a stream needs to know of the project and its domains. */
 export type EventRoutesDeps = {
   readonly projects: ProjectStore;
+  /** Also of a domain that was removed; null where the project never had it. */
   readonly findDomainId: EventFeedStore['findDomainId'];
   readonly platformDomain: string;
   readonly openStream: OpenStream;
@@ -26,6 +28,7 @@ const streamQuery = z.strictObject({
   }),
 });
 
+/** A stream of the OpenAPI document: the wait before a reconnect, the number where it begins, and one event. */
 const example = `retry: 2000
 id: 41
 
@@ -35,10 +38,12 @@ data: {"id":42,"type":"domain.live","hostname":"docs.example.com","at":"2026-11-
 
 `;
 
+/** `GET /v1/projects/{projectId}/events`, a stream without an end of its own. */
 export function eventRoutes(deps: EventRoutesDeps): readonly Route[] {
   return [streamEvents(deps)];
 }
 
+/** Everything is checked before the stream begins: afterwards there is no status left to refuse with. */
 function streamEvents({
   projects,
   findDomainId,
@@ -88,7 +93,7 @@ function streamEvents({
     },
   });
 
-  /** Undefined where none is asked for; null where the project never had it. */
+  /** The domain whose events alone are sent. Undefined where the query names none; null where the project never had it. */
   async function domainIdOf(projectId: string, hostname: string | undefined) {
     if (hostname === undefined) return undefined;
     const parsed = parseHostname(hostname, platformDomain);
@@ -96,7 +101,7 @@ function streamEvents({
   }
 }
 
-/** Null: with what happens from now on. */
+/** The number after which the stream begins; null where it begins with what happens from now on. */
 function beginning(lastEventId: string | undefined) {
   if (lastEventId === undefined) return { ok: true, after: null } as const;
   const after = parseLastEventId(lastEventId);

@@ -8,24 +8,32 @@ import { type Route, route } from '../pipeline/route.ts';
 
 const inCommon = { method: 'GET', scope: null, tag: 'Service', stability: 'stable' } as const;
 
+/** The body of `/healthz`. */
 const alive = z.object({ status: z.literal('alive') });
+/** `unknown`: it could not be asked. */
 const state = z.enum(['up', 'down', 'unknown']);
 const dependency = z.enum(['database', 'migrations', 'queue']);
+/** The body of `/readyz` where it is 200. `missing` is what is not up. */
 const ready = z.object({
   status: z.enum(['ready', 'degraded']),
   dependencies: z.object({ database: state, migrations: state, queue: state.optional() }),
   missing: z.array(dependency),
 });
 
+/** Why a dependency is missing, by its state. */
 const words = {
   database: { down: 'does not answer', unknown: 'not asked yet' },
   migrations: { down: 'the database is older than this version', unknown: 'could not be asked' },
   queue: { down: 'does not answer', unknown: 'not asked yet' },
 } as const;
 
+/** Seconds. */
 const RETRY_SOON = { 'retry-after': '5' };
 
-/** 503 names what is missing in its message: every error is the interface document's. */
+/**
+ * The answer for a reading of the readiness: 200 for `ready` and `degraded`, else 503 with `retry-after`, whose message
+ * names what is missing or says that the process is starting. It is an Error like any other.
+ */
 export function readinessAnswer({ status, dependencies, missing }: Readiness): ApiResponse {
   if (status === 'starting') {
     return refuse('unavailable', 'Not ready: the process is still starting.', RETRY_SOON);
@@ -42,6 +50,7 @@ export function readinessAnswer({ status, dependencies, missing }: Readiness): A
   return refuse('unavailable', `Not ready, missing: ${said}.`, RETRY_SOON);
 }
 
+/** `/healthz`, which is 200 for as long as the process answers, and `/readyz`. Neither needs a key. */
 export function healthRoutes({
   readiness,
 }: {
@@ -86,18 +95,21 @@ export function healthRoutes({
   ];
 }
 
+/** Where the metrics come from, and who may read them without a key. */
 export type MetricsRoutesDeps = {
-  /** In Prometheus' text format. */
+  /** The text in Prometheus' format. */
   metrics(): Promise<string>;
   /** Whether an Authorization header has METRICS_TOKEN. */
   readonly isMetricsToken: (authorization: string | undefined) => boolean;
 };
 
+/** 200 with the text as it is at that moment, never to be kept. Rejects where the metrics cannot be read. */
 export async function metricsAnswer(metrics: () => Promise<string>): Promise<ApiResponse> {
   const headers = { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' };
   return { status: 200, text: await metrics(), headers };
 }
 
+/** `/metrics`, for a key with `ops:read` or the bearer of METRICS_TOKEN. */
 export function metricsRoutes({ metrics, isMetricsToken }: MetricsRoutesDeps): readonly Route[] {
   return [
     route({

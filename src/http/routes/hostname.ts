@@ -1,4 +1,4 @@
-/** How a host name that somebody types is read, before anything is added: for a field that answers while it is filled in. */
+/** How a host name is read before it is added, for a field that shows that while it is filled in. */
 import { parseHostname } from '../../core/names/hostname.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import { refuse } from '../pipeline/errors.ts';
@@ -6,8 +6,10 @@ import { type Route, route } from '../pipeline/route.ts';
 import { docsReading } from '../schemas/domain-examples.ts';
 import { hostnameQuery, hostnameReading } from '../schemas/domains.ts';
 
+/** Host names at or below the platform's domain are refused. */
 export type HostnameRoutesDeps = { readonly platformDomain: string };
 
+/** `GET /v1/hostname`. It refuses a name as adding a domain does, and asks neither the DNS nor the database. */
 export function hostnameRoutes({ platformDomain }: HostnameRoutesDeps): readonly Route[] {
   return [
     route({
@@ -32,6 +34,7 @@ export function hostnameRoutes({ platformDomain }: HostnameRoutesDeps): readonly
         const parsed = parseHostname(query.text, platformDomain);
         if (!parsed.ok) return refuse(parsed.code, parsed.reason);
         const { ascii, unicode, zone } = parsed.hostname;
+        // Type and name of the record do not depend on the target, which only adding decides.
         const { type, name } = recordFor({ hostname: ascii, target: '' });
         return {
           status: 200,

@@ -1,17 +1,20 @@
-/** What an edge of another make asks before it obtains a certificate (Caddy's `on_demand_tls`, `ask`). */
+/** What an edge of another make asks before it obtains a certificate (Caddy's `on_demand_tls`, option `ask`). */
 import { z } from 'zod';
 import { parseHostname } from '../../core/names/hostname.ts';
 import type { IsNeighbour } from '../../net/client-address.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 
+/** Which names are ours or held, and who may ask. */
 export type InternalRoutesDeps = {
   readonly platformDomain: string;
-  /** Whether a project holds the name, so that its DNS is right. */
+  /** Whether a project holds the name: its DNS is right, or was until lately (src/db/domains/domains.ts). */
   isHeld(hostname: string): Promise<boolean>;
+  /** Whether a client is on this machine or in a private network (src/net/client-address.ts). */
   readonly isNeighbour: IsNeighbour;
 };
 
+/** The parameter is Caddy's: it calls `?domain=<name>`. */
 const askQuery = z.strictObject({
   domain: z.string().max(2_048, 'is too long').meta({
     description: 'The host name of the handshake',
@@ -23,10 +26,12 @@ const held = z
   .object({ hostname: z.string().meta({ description: 'As in the DNS: A-labels, lower case' }) })
   .meta({ id: 'HeldHostname', description: 'A host name that a project holds' });
 
+/** `GET /internal/tls/ask`. It needs no key; anybody from farther away gets the 404 of a path that does not exist. */
 export function internalRoutes(deps: InternalRoutesDeps): readonly Route[] {
   return [mayHaveCertificate(deps)];
 }
 
+/** Every refusal means no, a 503 among them. */
 function mayHaveCertificate({ platformDomain, isHeld, isNeighbour }: InternalRoutesDeps): Route {
   return route({
     method: 'GET',

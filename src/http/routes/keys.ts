@@ -1,4 +1,4 @@
-/** Keys that are made, seen, rotated and revoked by whoever holds an admin key. */
+/** API keys: made, shown, rotated and revoked by whoever holds an admin key. */
 import { digestOf, mintKey, prefixOf } from '../../config/api-key.ts';
 import {
   type ApiKeyStore,
@@ -20,9 +20,10 @@ import {
   rotation,
 } from '../schemas/keys.ts';
 
+/** What the operations on keys call. */
 export type KeyRoutesDeps = {
   readonly keys: ApiKeyStore;
-  /** Has this process look a key up again at its next use (src/http/keys/auth.ts); the others do so within 5 s. */
+  /** Has this process read a key again at its next use (src/http/keys/auth.ts); the others do so within 5 s. */
   readonly forget: (keyId: string) => void;
   readonly now: () => Date;
 };
@@ -32,10 +33,12 @@ const MAX_LIFE_YEARS = 100; // our choice: a time that every calendar knows; for
 const mintedHeaders = { location: 'The path of the new key' };
 const inCommon = { tag: 'Keys', scope: 'admin', stability: 'beta' } as const;
 
+/** The operations on keys. All need `admin` but that which shows the key that asks. */
 export function keyRoutes(deps: KeyRoutesDeps): readonly Route[] {
   return [listKeys, createKey, getSelf, getKey, rotateKey, revokeKey].map((make) => make(deps));
 }
 
+/** All keys in one answer. */
 function listKeys({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -52,6 +55,9 @@ function listKeys({ keys, now }: KeyRoutesDeps): Route {
   });
 }
 
+/**
+ * The answer has the token, which is stored nowhere. A repeated request with the same Idempotency-Key makes no second key.
+ */
 function createKey({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -83,6 +89,7 @@ function createKey({ keys, now }: KeyRoutesDeps): Route {
   });
 }
 
+/** Any key may ask, whatever its scopes. */
 function getSelf({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -95,12 +102,14 @@ function getSelf({ keys, now }: KeyRoutesDeps): Route {
     success: { status: 200, description: 'The key', schema: key, example: keyExample },
     handle: async ({ key: asking }) => {
       const found = asking && (await keys.get(asking.id));
+      // Keys are never deleted but API_KEY, where another one takes its place (src/db/api-keys.ts).
       if (!found) throw new Error('a key was recognised and is not stored');
       return { status: 200, body: keyView(found, now()) };
     },
   });
 }
 
+/** Also a key that has expired or was revoked. */
 function getKey({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -120,6 +129,7 @@ function getKey({ keys, now }: KeyRoutesDeps): Route {
   });
 }
 
+/** The old key gets its end and the successor is stored in one transaction. */
 function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -154,6 +164,7 @@ function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
   });
 }
 
+/** Idempotent; the last key with `admin` is not revoked. */
 function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -175,7 +186,7 @@ function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
   });
 }
 
-/** The token leaves with this answer alone: what is stored for a replay does without it. */
+/** 201 with the token, which leaves with this answer alone: what is stored for a replay has null in its place. */
 function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
   return {
     status: 201,
@@ -185,11 +196,12 @@ function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
   };
 }
 
-/** Ours have letters and digits alone; PostgreSQL would choke on NUL. */
+/** Whether a text can be a key's id: letters and digits alone. PostgreSQL would refuse a text with NUL by a fault. */
 function isKeyId(text: string): boolean {
   return /^[0-9A-Za-z]+$/.test(text);
 }
 
+/** Each reason with the way out, where there is one. */
 function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): Refusal {
   switch (result.kind) {
     case 'not_found':
@@ -213,13 +225,17 @@ function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): R
   }
 }
 
+/** Whether a time is later than now, and within MAX_LIFE_YEARS. */
 function liesAhead(time: Date, now: Date): boolean {
   const furthest = new Date(now);
   furthest.setUTCFullYear(now.getUTCFullYear() + MAX_LIFE_YEARS);
   return time > now && time <= furthest;
 }
 
-/** The Key of docs/api.md. A scope that this version does not know gives nothing, and is not shown. */
+/**
+ * The Key of docs/api.md, without the token. A scope that this version does not know allows nothing, and is not shown.
+ * `status` is that of the moment `now`.
+ */
 export function keyView(details: KeyDetails, now: Date) {
   const { id, scopes: stored, revokedAt } = details;
   return {

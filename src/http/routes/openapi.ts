@@ -12,22 +12,28 @@ import { refuse } from '../pipeline/errors.ts';
 import type { ApiResponse } from '../pipeline/response.ts';
 import { type Route, route } from '../pipeline/route.ts';
 
+/** Content-Security-Policy of the pages. */
 const PAGE_POLICY = pagePolicy({ forms: 'none' });
 
 /** Where the build puts it: a browser cannot read what src/http/openapi/page/script.ts is written in. */
 const SCRIPT_FILE = 'dist/src/http/openapi/page/script.js';
 
+/** What the routes serve, made once. */
 type Texts = {
   readonly json: string;
   readonly pages: ReadonlyMap<string, string>;
   readonly script: string;
 };
 
-/** Routes that describe `others` and themselves. Throws where a route cannot be described. */
+/**
+ * Routes that describe `others` and themselves. Everything is rendered here, once; a request only gets the text. Throws
+ * where a route cannot be described, and where the build has left no script.
+ */
 export function openApiRoutes(
   others: readonly Route[],
   addresses: Pick<ApiConfig, 'baseUrl' | 'stagingUrl'>,
 ): readonly Route[] {
+  // The document describes these routes too, so their texts come after them.
   const own = [
     documentRoute(() => texts.json),
     pageRoute((path) => texts.pages.get(path)),
@@ -44,6 +50,7 @@ export function openApiRoutes(
   return own;
 }
 
+/** Only what every such document has; the type of ours is in src/http/openapi/model.ts. */
 const anOpenApiDocument = z
   .looseObject({
     openapi: z.literal('3.1.0'),
@@ -54,6 +61,7 @@ const anOpenApiDocument = z
 
 const inCommon = { method: 'GET', scope: null, tag: 'Service', stability: 'stable' } as const;
 
+/** The document as JSON. */
 function documentRoute(json: () => string): Route {
   return route({
     ...inCommon,
@@ -70,8 +78,10 @@ function documentRoute(json: () => string): Route {
   });
 }
 
+/** The HTML of a path, or undefined where there is no such page. */
 type FindPage = (path: string) => string | undefined;
 
+/** The overview. */
 function pageRoute(find: FindPage): Route {
   return route({
     ...inCommon,
@@ -90,6 +100,7 @@ function pageRoute(find: FindPage): Route {
   });
 }
 
+/** The page of one tag; 404 for a tag that no operation has. */
 function sectionRoute(find: FindPage): Route {
   return route({
     ...inCommon,
@@ -107,6 +118,7 @@ function sectionRoute(find: FindPage): Route {
   });
 }
 
+/** For the pages alone: its content changes with them. */
 function styleRoute(): Route {
   return route({
     ...inCommon,
@@ -119,6 +131,7 @@ function styleRoute(): Route {
   });
 }
 
+/** For the pages alone, like their style. */
 function scriptRoute(script: () => string): Route {
   return route({
     ...inCommon,
@@ -136,11 +149,13 @@ function scriptRoute(script: () => string): Route {
   });
 }
 
+/** The page with its own policy, which lets its style and its script load. */
 function servedPage(page: string | undefined): ApiResponse {
   if (page === undefined) return refuse('not_found');
   return served(page, 'text/html', { 'content-security-policy': PAGE_POLICY });
 }
 
+/** Text of a media type in UTF-8. Like every 200 to a GET, it has an entity tag. */
 function served(
   text: string,
   mediaType: string,

@@ -11,14 +11,16 @@ import {
 import type { FoundDomain, HourlyEvents, UntoldDomain } from '../../db/operations.ts';
 import type { Overview } from '../../ops/overview.ts';
 
+/** Somebody who runs name servers, with the domains that these gave no usable answer for. */
 export type OperatorInTrouble = {
+  /** The registrable domain of the name servers, or OUR_RESOLVERS. */
   readonly operator: string;
   readonly domains: number;
-  /** Some of them. */
+  /** The first of them in alphabetical order, three at most. */
   readonly hostnames: readonly string[];
 };
 
-/** The OperationsOverview of docs/api.md. */
+/** The OperationsOverview of docs/api.md. Lists of causes and findings begin with the most frequent. */
 export function overviewView(overview: Overview) {
   const { at, state, queues, budget } = overview;
   const dnsOperators = operatorsInTrouble(overview.untold);
@@ -55,6 +57,7 @@ export function overviewView(overview: Overview) {
   };
 }
 
+/** What an operator should act on, in the order in which to put it right (src/core/operations/operator-tasks.ts). */
 function attention(
   { state, queues, untold }: Overview,
   dnsOperators: readonly OperatorInTrouble[],
@@ -81,12 +84,16 @@ function attention(
   return operatorTasksOf(vitals);
 }
 
-/** In place of an operator, where nobody told whose the name servers are: no registrable domain has a space. */
+/** In place of an operator, where our resolvers did not lead to any name server. No registrable domain has a space. */
 const OUR_RESOLVERS = 'our resolvers';
+/** Operators, and host names of each, that the overview lists. */
 const OPERATORS_MAX = 10;
 const HOSTNAMES_MAX = 3;
 
-/** By the registrable domain of the name servers; a domain counts once for each of its operators, and one without any for us. */
+/**
+ * By the registrable domain of the name servers: at most ten, those with the most domains first. A domain counts once for
+ * each of its operators, and one without any for OUR_RESOLVERS.
+ */
 export function operatorsInTrouble(untold: readonly UntoldDomain[]): readonly OperatorInTrouble[] {
   const byOperator = new Map<string, string[]>();
   for (const { hostname, servers } of untold) {
@@ -107,10 +114,10 @@ export function operatorsInTrouble(untold: readonly UntoldDomain[]): readonly Op
     .slice(0, OPERATORS_MAX);
 }
 
-/** The least first: an object would have its numbers before its words. */
+/** Least time left first. A list, because an object would put its integer keys before `ended`. */
 const daysLeft = ['ended', '1', '7', '30', 'more'] as const;
 
-/** Hours in which nothing happened are left out. */
+/** Events by the hour in which they happened, in the order given. Hours without any are left out. */
 function hoursOf(events: readonly HourlyEvents[]) {
   const byHour = new Map<number, { type: string; count: number }[]>();
   for (const { hour, type, count } of events) {
@@ -121,7 +128,7 @@ function hoursOf(events: readonly HourlyEvents[]) {
   return [...byHour].map(([at, counts]) => ({ at: new Date(at), counts }));
 }
 
-/** A process of another version may have found what we cannot word. */
+/** Whether this version has words for a finding; a process of another version may have stored one that it has none for. */
 function isKnown(one: { code: string; domains: number }): one is {
   code: FindingCode;
   domains: number;
@@ -129,10 +136,12 @@ function isKnown(one: { code: string; domains: number }): one is {
   return Object.hasOwn(severities, one.code);
 }
 
+/** The sum over all kinds. */
 function totalOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
+/** The entries of a count, the largest first. */
 function byCount(counts: Readonly<Record<string, number>>): (readonly [string, number])[] {
   return Object.entries(counts).sort(([, a], [, b]) => b - a);
 }

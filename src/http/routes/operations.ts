@@ -34,28 +34,39 @@ import { projectEscalationView } from './escalation-view.ts';
 import { foundDomainView, overviewView } from './operations-view.ts';
 import { type VerifyDeps, verifyNow } from './verify-now.ts';
 
+/** What operators see, across all projects, and how they set work going. */
 export type OperationsRoutesDeps = VerifyDeps & {
   readonly overview: ReadOverview;
   readonly queues: Pick<SeenQueues, 'see'>;
+  /** At most `limit` domains of every project whose host name has this part, removed ones among them. */
   search(part: string, limit: number): Promise<readonly FoundDomain[]>;
+  /** Also a removed domain; null where there is none with this id. */
   find(id: string): Promise<WatchedDomain | null>;
-  /** What of it was ever set aside and has not gone well since. */
+  /** What of the domain was ever set aside and has not gone well since, by queue. */
   notes(id: string): Promise<readonly Quarantine[]>;
+  /** At most `limit` events, the newest first. */
   timeline(id: string, limit: number): Promise<readonly EventRow[]>;
-  /** As quiet as `wake`. */
+  /**
+   * Wakes the domain's job in a queue, or adds it. Never rejects: the reconciler makes good what a queue that is away has
+   * missed.
+   */
   runNow(queue: DomainQueue, job: DomainJob, requestId: string): Promise<void>;
+  /** Has a sweep take the domain in its next turn, also where it was set aside. */
   bringToSweep(domain: WatchedDomain, sweep: Sweep, at: Date): Promise<void>;
 };
 
+/** Events of a domain that are shown, as in its own timeline. */
 const TIMELINE_LENGTH = 200;
 const inCommon = { tag: 'Operations', stability: 'experimental' } as const;
 const domainPath = '/v1/operations/domains/:domainId';
 const shown = { schema: domain, example: docsDomain } as const;
 
+/** Reading needs `ops:read`; setting work going needs `admin`. */
 export function operationsRoutes(deps: OperationsRoutesDeps): readonly Route[] {
   return [getOverview, searchDomains, getDomain, runJob, verifyDomain].map((make) => make(deps));
 }
 
+/** All who ask within 5 s get the same reading (src/ops/overview.ts), unless an operator has set work going meanwhile. */
 function getOverview({ overview }: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -76,6 +87,7 @@ function getOverview({ overview }: OperationsRoutesDeps): Route {
   });
 }
 
+/** Reads the host name of every domain, as no index knows parts of names (src/db/operations.ts). */
 function searchDomains({ search }: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -100,12 +112,13 @@ function searchDomains({ search }: OperationsRoutesDeps): Route {
   });
 }
 
-/** A whole name in any script as the DNS has it; a part as it was typed, in lower case. */
+/** What is searched for: a whole name in any script as A-labels, a part as it was typed, in lower case. */
 function partOf(typed: string): string {
   const name = toAsciiName(typed.trim());
   return name.ok ? name.ascii : typed.trim().toLowerCase();
 }
 
+/** Where the queue is away, it answers all the same, without jobs and with `queueAnswers` false. */
 function getDomain(deps: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -131,6 +144,7 @@ function getDomain(deps: OperationsRoutesDeps): Route {
   });
 }
 
+/** Answers with the domain as it is before the job runs. */
 function runJob(deps: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -156,6 +170,7 @@ function runJob(deps: OperationsRoutesDeps): Route {
         if (!isDomainQueue(queue)) await deps.bringToSweep(found, queue, deps.now());
         return {
           ...accepted(deps, found),
+          // After the commit, because the queue is no part of the transaction.
           afterCommit: async () => {
             deps.overview.forget();
             if (isDomainQueue(queue)) await deps.runNow(queue, job, requestId);
@@ -165,6 +180,7 @@ function runJob(deps: OperationsRoutesDeps): Route {
   });
 }
 
+/** Calls what the project's own operation calls, so that both do the same. */
 function verifyDomain(deps: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -188,11 +204,15 @@ function verifyDomain(deps: OperationsRoutesDeps): Route {
   });
 }
 
-/** Without its jobs: within a transaction, embedded storage would wait for itself. */
+/**
+ * 202 with the domain as its project sees it, without its jobs: read within a transaction, they would have embedded storage
+ * wait for itself.
+ */
 function accepted({ windowMs, now }: VerifyDeps, found: DomainDetails): ApiResponse {
   return { status: 202, body: domainView(found, windowMs, now()) };
 }
 
+/** Runs `act` with the domain; 404 for an id of none, and for text that is no UUID. */
 async function withDomain(
   deps: OperationsRoutesDeps,
   id: string,
@@ -202,6 +222,7 @@ async function withDomain(
   return found === null ? refuse('domain_not_found') : act(found);
 }
 
+/** The WatchedDomain of docs/api.md. The reads come one after the other, so they are of slightly different moments. */
 async function watchedView(deps: OperationsRoutesDeps, found: WatchedDomain) {
   const { id, epoch, hostname, projectId, project, removedAt, escalations } = found;
   const [open] = escalations;
@@ -227,26 +248,29 @@ async function watchedView(deps: OperationsRoutesDeps, found: WatchedDomain) {
   };
 }
 
+/** Sweeps that a domain can wait for; each takes many domains in one turn. */
 const sweeps = ['recheck-live', 'renew-certificate', 'escalate-renewals'] as const;
 
+/** Whether the domain has a job of its own there. */
 function isDomainQueue(queue: DomainQueue | Sweep): queue is DomainQueue {
   return domainQueues.some((one) => one === queue);
 }
 
-/** When the domain is due there; null where it waits for nothing. */
+/** When the domain is due in a queue or a sweep, by the database; null where it waits for nothing there. */
 function dueAt(found: WatchedDomain, queue: DomainQueue | Sweep): Date | null {
   if (!isDomainQueue(queue)) return dueForSweep(found, queue);
   if (found.removedAt !== null) return null;
   return followUps(found).find((job) => job.queue === queue)?.runAt ?? null;
 }
 
+/** Null where nothing was set aside, or the time until which it was is over. */
 function asideView(note: Quarantine | undefined, now: Date) {
   if (note === undefined || note.until <= now) return null;
   const { reason, times, since, until } = note;
   return { reason, times, since, until };
 }
 
-/** Null where the queue does not answer. */
+/** The domain's job in each queue, null where there is none; null for all where the queue does not answer. Never rejects. */
 async function seeJobs(
   { queues }: OperationsRoutesDeps,
   job: DomainJob,

@@ -8,12 +8,15 @@ import type { ApiResponse } from '../pipeline/response.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { listQuery, newPet, pet, petList, rex } from '../schemas/pets.ts';
 
+/** `now` decides whether getPet has been removed. */
 export type PetRoutesDeps = { readonly pets: PetStore; readonly now: () => Date };
 
+/** The three operations of the interface document. */
 export function petRoutes(deps: PetRoutesDeps): readonly Route[] {
   return [listPets(deps), createPet(deps), getPet(deps)];
 }
 
+/** In the order of the ids, so that pages neither repeat nor miss what is there all the time. */
 function listPets({ pets }: PetRoutesDeps): Route {
   return route({
     method: 'GET',
@@ -37,6 +40,7 @@ function listPets({ pets }: PetRoutesDeps): Route {
   });
 }
 
+/** Every request adds an animal, unless it repeats one with the same Idempotency-Key. */
 function createPet({ pets }: PetRoutesDeps): Route {
   return route({
     method: 'POST',
@@ -66,18 +70,21 @@ function createPet({ pets }: PetRoutesDeps): Route {
 const DEPRECATED_AT = Date.UTC(2026, 10, 20); // our choice: the day version 1.0.0 came out
 const REMOVED_AT = Date.UTC(2030, 11, 5); // interface document, part 9
 
+/** Headers of every answer of getPet. */
 const endHeaders = {
   deprecation: `@${DEPRECATED_AT / 1_000}`, // RFC 9745, 2.1: a structured date
   sunset: new Date(REMOVED_AT).toUTCString(), // RFC 8594, 3: an HTTP date
   link: '</v1/pets>; rel="successor-version"', // RFC 5829
 };
 
+/** What each of them says, for the OpenAPI document. */
 const endHeaderDocs = {
   deprecation: 'Since when the operation is deprecated (RFC 9745)',
   sunset: 'When it is removed (RFC 8594)',
   link: 'What replaces it, as `rel="successor-version"`',
 };
 
+/** Every call that is admitted is counted by its key. From REMOVED_AT on, each is answered 410. */
 function getPet({ pets, now }: PetRoutesDeps): Route {
   return route({
     method: 'GET',
@@ -108,6 +115,7 @@ function getPet({ pets, now }: PetRoutesDeps): Route {
   });
 }
 
+/** A page as the store renders it, with a link to the next one where more animals follow. */
 async function page(pets: PetStore, query: z.infer<typeof listQuery>): Promise<ApiResponse> {
   const { limit, status, cursor } = query;
   const { json, next } = await pets.list({
@@ -116,11 +124,13 @@ async function page(pets: PetStore, query: z.infer<typeof listQuery>): Promise<A
     limit,
   });
   if (next === null) return { status: 200, text: json };
+  // The next page has the same filter and length.
   const target = new URLSearchParams({ limit: String(limit), ...(status && { status }) });
   target.set('cursor', cursorAfter(next));
   return { status: 200, text: json, headers: { link: `</v1/pets?${target}>; rel="next"` } };
 }
 
+/** Text that is no id in its shortest form is of no animal, and costs no query. */
 async function find(pets: PetStore, petId: string): Promise<ApiResponse> {
   const id = int64Of(petId);
   const json = id === null ? null : await pets.get(id);

@@ -17,12 +17,15 @@ import {
   projectQuery,
 } from '../schemas/projects.ts';
 
+/** What the operations on projects call. */
 export type ProjectRoutesDeps = {
   readonly projects: ProjectStore;
+  /** Host names at or below it are attached to no project. */
   readonly platformDomain: string;
   now(): Date;
 };
 
+/** The operations on projects and their deploys. A project cannot be deleted. */
 export function projectRoutes(deps: ProjectRoutesDeps): readonly Route[] {
   return [listProjects, createProject, getProject, updateProject, createDeploy].map((make) =>
     make(deps),
@@ -33,6 +36,7 @@ const inCommon = { tag: 'Projects', stability: 'beta' } as const;
 const projectsPath = '/v1/projects';
 const projectPath = '/v1/projects/:projectId';
 
+/** All projects in one answer. */
 function listProjects({ projects, platformDomain }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -59,6 +63,7 @@ function listProjects({ projects, platformDomain }: ProjectRoutesDeps): Route {
   });
 }
 
+/** 409 where another project has the slug, also where both requests come at once. */
 function createProject({ projects }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -100,6 +105,7 @@ function getProject({ projects }: ProjectRoutesDeps): Route {
   });
 }
 
+/** Idempotent. The slug never changes. */
 function updateProject({ projects }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -125,6 +131,7 @@ function updateProject({ projects }: ProjectRoutesDeps): Route {
   });
 }
 
+/** Notes what the caller reports; nothing is fetched from the upstream here. */
 function createDeploy({ projects, now }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -154,7 +161,7 @@ function createDeploy({ projects, now }: ProjectRoutesDeps): Route {
   });
 }
 
-/** The project, or null where there is none or the text is no project's ID. */
+/** The project, or null where there is none or the text is no project's id. Text that is no UUID costs no query. */
 export async function findProject(projects: ProjectStore, id: string): Promise<Project | null> {
   return isUuid(id) ? projects.find(id) : null;
 }
@@ -163,10 +170,12 @@ function answer(found: Project | null) {
   return found === null ? refuse('project_not_found') : { status: 200, body: toProject(found) };
 }
 
+/** The Project of docs/api.md. */
 function toProject({ id, name, slug, plan, deployedAt }: Project) {
   return { id, name, slug, plan, deployedAt };
 }
 
+/** The Deploy of docs/api.md. */
 function toDeploy({ id, projectId, status, upstream, createdAt }: Deploy) {
   return { id, projectId, status, upstream, createdAt };
 }

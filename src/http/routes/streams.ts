@@ -1,4 +1,7 @@
-/** Streams as the API opens them: counted, watched while they are open, checked for their key, and let go of. */
+/**
+ * Streams as the API opens them: counted while they are open, their domain watched, their key checked, and everything
+ * released when they end.
+ */
 import type { EventFeedStore } from '../../db/events.ts';
 import { type EventStreamDeps, eventStream } from '../../events/event-stream.ts';
 import type { Watching } from '../../events/watching.ts';
@@ -7,38 +10,49 @@ import { refuse } from '../pipeline/errors.ts';
 import type { ApiResponse } from '../pipeline/response.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
 
+/** What streams are made of; one for all streams of a process. */
 export type StreamsDeps = EventStreamDeps & {
+  /** The number of each project's newest event. */
   readonly lastNumbers: EventFeedStore['lastNumbers'];
   readonly slots: Slots;
   readonly watching: Pick<Watching, 'watch'>;
-  /** Whether what a request was authorized with may still do what it asked for. */
+  /** Whether what a request was authorized with may still read events. Asked at each heartbeat. */
   readonly isStillAuthorized: (authorization: string | undefined) => Promise<boolean>;
   readonly log: {
     error(fields: Readonly<Record<string, unknown>>, message: string): void;
   };
 };
 
+/** One request for a stream, authorized and with its names resolved. */
 export type StreamAsked = {
   readonly projectId: string;
   /** Null: events of every domain, of which none is watched. */
   readonly domainId: string | null;
-  /** Whether the checks of that domain are told, too. */
+  /** Whether the checks of that domain are sent, too. */
   readonly checks: boolean;
+  /** The number of the last event that the client has; null: only what happens from now on. */
   readonly after: bigint | null;
   readonly key: ApiKeyIdentity;
+  /** The header as it came, to check the key again with. */
   readonly authorization: string | undefined;
   readonly requestId: string;
 };
 
-/** Answers with a stream, or refuses one that is too many. */
+/**
+ * Answers 200 with a stream, or refuses one that is too many: 429 for the key, 503 for the process. Who gets the answer must
+ * open its stream or discard it.
+ */
 export type OpenStream = (asked: StreamAsked) => Promise<ApiResponse>;
 
+/** The scope that a stream needs, when it is opened and for as long as it is open. */
 export const EVENTS_SCOPE = 'domains:read';
 
 const RETRY_AFTER_SECONDS = '30'; // our choice: none of a key's streams is sure to end sooner
 
+/** Opens streams for one process. A place is taken with the answer and released when the stream ends or is discarded. */
 export function createOpenStream(deps: StreamsDeps): OpenStream {
   return async (asked) => {
+    // Read before the place is taken, so that a query that fails leaves none taken.
     const newest = (await deps.lastNumbers([asked.projectId])).get(asked.projectId) ?? 0n;
     const slot = deps.slots.take(asked.key.id);
     const headers = { 'retry-after': RETRY_AFTER_SECONDS };
@@ -59,6 +73,7 @@ export function createOpenStream(deps: StreamsDeps): OpenStream {
   };
 }
 
+/** Begins the stream, and releases everything once, when the signal aborts or the text ends. */
 function opened(
   deps: StreamsDeps,
   { projectId, domainId, checks, after, authorization, requestId }: StreamAsked,
@@ -71,7 +86,7 @@ function opened(
     unwatch();
     release();
   };
-  // At once, even where nobody ever begins to read.
+  // On the signal itself, because a stream that nobody begins to read never reaches its `finally`.
   if (signal.aborted) letGo();
   else signal.addEventListener('abort', letGo, { once: true });
   const isStillAuthorized = () => deps.isStillAuthorized(authorization);
@@ -80,6 +95,7 @@ function opened(
   return encoded(deps, text, { requestId, ...(domainId !== null && { domainId }) }, letGo);
 }
 
+/** The text as it is. A fault is logged and breaks the stream off. */
 async function* encoded(
   { log }: StreamsDeps,
   text: AsyncIterable<string>,
@@ -96,7 +112,10 @@ async function* encoded(
   }
 }
 
-/** True while the key that the stream was opened with is valid and has the scope that opening it takes. */
+/**
+ * Whether the key that a stream was opened with is valid still and has the scope that opening it takes. Rejects where the
+ * key store fails.
+ */
 export function createIsStillAuthorized(authenticate: Authenticate) {
   return async (authorization: string | undefined): Promise<boolean> => {
     const who = await authenticate(authorization);
@@ -104,6 +123,7 @@ export function createIsStillAuthorized(authenticate: Authenticate) {
   };
 }
 
+/** How many streams may be open at once: in the process, and for one key in it. */
 export type StreamLimits = { readonly total: number; readonly perKey: number };
 
 /**
@@ -112,8 +132,9 @@ export type StreamLimits = { readonly total: number; readonly perKey: number };
  */
 export const defaultStreamLimits: StreamLimits = { total: 1_000, perKey: 20 };
 
+/** Counts open streams. */
 export type Slots = {
-  /** Counts a stream in. `release` counts it out again, once, however often it is called. */
+  /** Takes a place, or says whose limit is reached. `release` gives it back, once, however often it is called. */
   take(
     keyId: string,
   ):
@@ -122,6 +143,7 @@ export type Slots = {
     | { readonly kind: 'process_full' };
 };
 
+/** The count of one process; other processes have their own. */
 export function createSlots({ total, perKey }: StreamLimits): Slots {
   const byKey = new Map<string, number>();
   let all = 0;

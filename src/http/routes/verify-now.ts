@@ -1,24 +1,33 @@
-/** A domain is verified, or verified again: the same whoever asks for it. */
+/** Verifying a domain, or verifying it again: the same for its project and for an operator. */
 import type { DomainDetails, DomainStore } from '../../db/domains/domains.ts';
 import { refuse } from '../pipeline/errors.ts';
 import type { ApiResponse } from '../pipeline/response.ts';
 
+/** What verifying calls; the functions are those of DomainRoutesDeps. */
 export type VerifyDeps = {
   readonly domains: Pick<DomainStore, 'requestVerify'>;
+  /** How long the new window of a pending or failed domain is. */
   readonly windowMs: number;
+  /** Makes sure that the domain's jobs exist. None of these three rejects. */
   wake(domain: DomainDetails, requestId: string): Promise<void>;
+  /** Has its order taken up at once. */
   orderNow(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
+  /** Drops the jobs of an epoch that has ended. */
   forget(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
   now(): Date;
 };
 
+/** Which domain, by its host name as stored, and for which request. */
 export type Verifying = {
   readonly projectId: string;
   readonly hostname: string;
   readonly requestId: string;
 };
 
-/** The domain as `view` shows it; once that is committed, its jobs are brought forward. */
+/**
+ * Requests a check of the domain and answers it as `view` shows it; 404 where the project has no such domain. Once that is
+ * committed, its jobs are brought forward.
+ */
 export async function verifyNow(
   deps: VerifyDeps,
   { projectId, hostname, requestId }: Verifying,

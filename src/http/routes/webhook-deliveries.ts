@@ -1,4 +1,4 @@
-/** What became of the messages of a webhook, and sending them again. */
+/** What became of a webhook's messages, and sending events again. */
 
 import type { Webhook } from '../../core/records.ts';
 import type { ReplayedEvents } from '../../db/delivery/replay-deliveries.ts';
@@ -23,7 +23,7 @@ import {
 
 /** Our choice: as many as a list stays readable with. */
 const DELIVERIES_SHOWN = 200;
-/** Our choice: what a receiver that was down for a day may have missed, and no more than a batch of the queue or two. */
+/** Our choice: what a receiver that was down for a day may have missed, and no more than a batch or two of the queue. */
 const REPLAYED_AT_ONCE = 1_000;
 
 const stability = 'beta';
@@ -38,7 +38,7 @@ const words = {
   },
 } as const;
 
-/** For the webhooks of either kind of owner. */
+/** The deliveries of a webhook, those of the newest events first. For the webhooks of either kind of owner. */
 export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'GET',
@@ -64,7 +64,10 @@ export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/** For the webhooks of a project. */
+/**
+ * Sends events of the project again to one of its webhooks. Asked twice at once, it leaves one waiting delivery for each
+ * event.
+ */
 export function replayEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     ...words,
@@ -84,7 +87,7 @@ export function replayEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/** For an operator's, who has to say of which project: every project has its own numbers. */
+/** The same for an operator's webhook, which has to name the project: every project numbers its own events. */
 export function replayProjectEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     ...words,
@@ -105,12 +108,14 @@ export function replayProjectEvents(deps: WebhookRoutesDeps, owners: Owners): Ro
   });
 }
 
+/** Which events: those after a number, or one. */
 type Asked = {
   readonly projectId: string;
   readonly after?: bigint | undefined;
   readonly event?: bigint | undefined;
 };
 
+/** 202 with how many are on their way. A webhook that is switched off is refused, because nothing would be sent. */
 async function again(
   { deliveries, now }: WebhookRoutesDeps,
   webhook: Webhook,
@@ -123,11 +128,12 @@ async function again(
     at: now(),
     limit: REPLAYED_AT_ONCE,
   });
+  // A range that is empty is no mistake; one event that does not exist is.
   if (asked.event !== undefined && done.queued === 0) return refuse('event_not_found');
   return { status: 202, body: done };
 }
 
-/** The schema sees to it that there is one of both. A number below 1 is of no event. */
+/** The schema makes sure that there is one of both. A number below 1 is of no event. */
 function eventsOf({ projectId, after = 0n, event }: Asked): ReplayedEvents {
   const fromZero = (number: bigint) => (number < 0n ? 0n : number);
   return event === undefined

@@ -1,4 +1,7 @@
-/** Whose webhooks a path is about: a project's, or an operator's, who is told of every project. The routes are the same. */
+/**
+ * Whose webhooks a path is about: a project's, or an operator's, which get the events of every project. The routes are the
+ * same.
+ */
 import type { Vault } from '../../certificates/vault/vault.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { Webhook } from '../../core/records.ts';
@@ -11,23 +14,25 @@ import type { ApiResponse } from '../pipeline/response.ts';
 import type { Scope } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 
+/** What differs between the two kinds of webhooks. */
 export type Owners = {
   readonly base: '/v1/projects/:projectId/webhooks' | '/v1/webhooks';
   readonly tag: 'Webhooks' | 'Operations';
   readonly read: Scope;
   readonly write: Scope;
-  /** `project_not_found` where a project is looked for. */
+  /** `project_not_found` where the path names a project. */
   readonly refusals: readonly ['project_not_found'] | readonly [];
-  /** `listWebhooks`, `listOperatorWebhooks`. */
+  /** The operation's id: `listWebhooks`, `listOperatorWebhooks`. */
   readonly named: (verb: string, noun: string) => string;
-  /** The owner of the path, null for the operator; undefined where there is no such project. */
+  /** The id of the path's project; null for operators' webhooks, undefined where there is no such project. */
   readonly ownerOf: (params: { readonly projectId?: string }) => Promise<string | null | undefined>;
   /** How many there may be at once: the event of one change is sent to each of them. Our choice. */
   readonly most: number;
-  /** Of whose events the webhooks are told, in a sentence. */
+  /** Whose events the webhooks get, in a sentence. */
   readonly receives: string;
 };
 
+/** A project's webhooks: ten at most, for keys with `domains:read` and `domains:write`. */
 export function ofProjects(projects: ProjectStore): Owners {
   return {
     base: '/v1/projects/:projectId/webhooks',
@@ -42,6 +47,7 @@ export function ofProjects(projects: ProjectStore): Owners {
   };
 }
 
+/** Operators' webhooks: twenty at most, for keys with `admin`. */
 export const ofOperators: Owners = {
   base: '/v1/webhooks',
   tag: 'Operations',
@@ -54,17 +60,19 @@ export const ofOperators: Owners = {
   receives: 'It receives the events of every project, including projects created later.',
 };
 
+/** What the operations on webhooks call. */
 export type WebhookRoutesDeps = {
   readonly projects: ProjectStore;
   readonly webhooks: WebhookStore;
   readonly deliveries: Pick<DeliveryStore, 'list' | 'replay'>;
+  /** Seals the secrets that sign. */
   readonly vault: Vault;
-  /** Laboratories: http and private addresses are fine. */
+  /** For laboratories: URLs may be http and lead to private addresses. */
   readonly allowPrivate: boolean;
   now(): Date;
 };
 
-/** Runs `act` with the webhook of the path, if its owner has it. */
+/** Runs `act` with the webhook of the path; 404 where its owner does not have it, or does not exist. */
 export async function withWebhook(
   { webhooks }: Pick<WebhookRoutesDeps, 'webhooks'>,
   owners: Owners,
@@ -77,7 +85,7 @@ export async function withWebhook(
   return found === null ? refuse('webhook_not_found') : act(found);
 }
 
-/** The Webhook of docs/api.md. */
+/** The Webhook of docs/api.md, without its secrets. An old secret that signs no more at `now` is not shown. */
 export function webhookView(webhook: Webhook, now: Date) {
   const { id, projectId, url, eventTypes, disabledAt, disabledReason, oldSecretEndsAt } = webhook;
   return {
@@ -93,7 +101,7 @@ export function webhookView(webhook: Webhook, now: Date) {
   };
 }
 
-/** The Delivery of docs/api.md. */
+/** The Delivery of docs/api.md. It has nothing of what the receiver answered but the status. */
 export function deliveryView({ event, ...delivery }: DeliveryRow) {
   return {
     id: delivery.id,

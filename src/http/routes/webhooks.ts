@@ -1,4 +1,4 @@
-/** Webhooks: who is told what happens, over HTTP. A project's, and with the same code an operator's. */
+/** Webhooks: URLs that events are sent to. A project's, and with the same code an operator's. */
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '../../core/operations/jobs.ts';
 import { OLD_SECRET_MS } from '../../core/operations/webhook-plan.ts';
@@ -27,6 +27,7 @@ import {
   withWebhook,
 } from './webhook-owners.ts';
 
+/** Operations that both kinds of owners have. */
 const forBoth = [
   listWebhooks,
   createWebhook,
@@ -37,6 +38,7 @@ const forBoth = [
   listDeliveries,
 ] as const;
 
+/** The operations on a project's webhooks, then those on operators' webhooks. */
 export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
   const project = ofProjects(deps.projects);
   return [
@@ -50,6 +52,7 @@ export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
 const stability = 'beta';
 const exampleWithSecret = { ...docsWebhook, secret: docsSecret };
 
+/** All of the owner's in one answer. */
 function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'GET',
@@ -76,6 +79,7 @@ function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
+/** The answer has the secret; what is stored of it is sealed for this webhook alone. */
 function createWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'POST',
@@ -127,6 +131,7 @@ function getWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
+/** Idempotent. An empty body changes nothing. */
 function updateWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'PATCH',
@@ -157,6 +162,7 @@ function updateWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
+/** Idempotent: 204 also where there is no such webhook. */
 function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'DELETE',
@@ -181,6 +187,7 @@ function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
+/** Not idempotent: each request makes another secret, unless it repeats one with the same Idempotency-Key. */
 function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'POST',
@@ -212,13 +219,14 @@ function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
+/** 200 with the webhook; 404 where it is gone. */
 function shown({ now }: WebhookRoutesDeps, found: Webhook | null): ApiResponse {
   return found === null
     ? refuse('webhook_not_found')
     : { status: 200, body: webhookView(found, now()) };
 }
 
-/** The secret leaves with this answer alone: what is stored for a replay does without it. */
+/** An answer with the secret, which leaves with this answer alone: what is stored for a replay has null in its place. */
 function withSecret(
   { now }: WebhookRoutesDeps,
   row: Webhook,
@@ -229,6 +237,7 @@ function withSecret(
   return { status, body: { ...view, secret }, replayBody: { ...view, secret: null } };
 }
 
+/** Null where the URL may be called; a name in it is resolved only when a message is sent. */
 function refuseUrl(rules: WebhookRoutesDeps, url: string): Refusal | null {
   const problem = urlProblem(url, rules);
   return problem === null ? null : refuse('invalid_body', `url: ${problem}`);

@@ -6,10 +6,12 @@ import type { ShownOutcome } from '../../core/certificates/served.ts';
 import { time } from '../pipeline/json.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 
+/** Each type has words in src/core/certificates/problem-words.ts. */
 export const problemType = z
   .enum(problemTypes)
   .meta({ id: 'ProblemType', description: 'Why a certificate authority said no (RFC 8555, 6.7)' });
 
+/** One address of the host name; `issuer` and `names` are of the certificate that it showed. */
 const addressShown = z
   .object({
     address: z.string().meta({ description: 'IPv4 or IPv6, as the name resolves' }),
@@ -32,6 +34,7 @@ const addressShown = z
   })
   .meta({ id: 'AddressShown', description: 'What an address of the domain shows' });
 
+/** The last check of the domain's addresses; `browser` may rest on it. */
 const shown = z
   .object({
     checkedAt: time(),
@@ -42,6 +45,7 @@ const shown = z
     description: 'What the addresses of the domain showed when the service last checked',
   });
 
+/** Made by src/core/certificates/browser-warning.ts from what is stored, without asking anybody. */
 const browser = z
   .object({
     state: explainedEnum('BrowserState', 'What a browser meets at the domain', {
@@ -64,6 +68,7 @@ const browser = z
       "What a browser's warning at the domain means, by the last check and what was shown then",
   });
 
+/** Of the certificate that the domain has. */
 const renewal = z
   .object({
     plannedAt: time().meta({
@@ -79,6 +84,10 @@ const renewal = z
   })
   .meta({ id: 'Renewal', description: 'The renewal of a certificate' });
 
+/**
+ * Part of a Domain. `issuedAt`, `expiresAt` and `issuer` are those of the stored certificate; null where there is none, or
+ * it has expired.
+ */
 export const certificate = z
   .object({
     status: explainedEnum('CertificateStatus', 'How far the certificate is', {

@@ -20,7 +20,10 @@ export const error = z
   })
   .meta({ id: 'Error', description: 'Why a request was not done' });
 
-/** An enumeration by name: each value with what it means. */
+/**
+ * An enumeration of the keys of `words`, each with what it means. It becomes the component `id` of the document, and the
+ * pages list its words. With `satisfies`, the words cover a type exactly.
+ */
 export function explainedEnum<const Words extends Readonly<Record<string, string>>>(
   id: string,
   description: string,
@@ -31,9 +34,10 @@ export function explainedEnum<const Words extends Readonly<Record<string, string
   return z.enum(values).meta({ id, description, 'x-enumDescriptions': words });
 }
 
-/** A text for people. */
+/** A text for people: show it, and decide nothing by it. */
 export const sentence = (description: string) => z.string().meta({ description });
 
+/** Whoever the next step depends on. `platform` is the operator of this installation. */
 export const actor = explainedEnum('Actor', 'Who has to act', {
   customer: 'Whoever may edit the DNS of the domain',
   dns_provider: 'Who runs the name servers of the domain',

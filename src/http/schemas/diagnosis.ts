@@ -5,6 +5,7 @@ import { explainedEnum } from './common.ts';
 import { docsDomain } from './domain-examples.ts';
 import { dnsRecord, finding, provider } from './domains.ts';
 
+/** Query of `GET /v1/diagnosis/{hostname}`. The target is parsed by the handler (src/dns/examine.ts). */
 export const diagnosisQuery = z.strictObject({
   target: z.string().max(2_048, 'is too long').optional().meta({
     description:
@@ -13,13 +14,18 @@ export const diagnosisQuery = z.strictObject({
   }),
 });
 
+/** A field's description, for `.meta()`. */
 const said = (description: string) => ({ description });
 const names = z.array(z.string());
 /** 31 bits: a TTL has no more (RFC 2181, 8), and nothing that is counted here comes near. */
 const seconds = () => wholeNumber({ min: 0, max: 2_147_483_647 });
+/** Bounded like seconds; never negative. */
 const count = seconds;
 
-/** With tenths, so that a body has either kind of number here. */
+/**
+ * Milliseconds with tenths. A body that is parsed (src/net/json.ts) has a bigint where there is no fraction, so that both
+ * kinds of number are taken; the result is a number.
+ */
 function milliseconds() {
   return z
     .union([z.number(), z.bigint().transform(Number)])
@@ -32,6 +38,7 @@ const answerKind = z
     said('By the last three nothing is known; `nodata`: the name exists, without such a record'),
   );
 
+/** `records` and `ttlSeconds` (seconds) are there for the kind `records` only. */
 const answerOf = <R extends z.ZodType>(record: R) => ({
   kind: answerKind,
   records: z.array(record).optional(),
@@ -42,7 +49,9 @@ const answer = z
   .object(answerOf(z.string()))
   .meta({ id: 'DnsAnswer', description: 'What a server answered to one question' });
 
+/** The three questions that every server is asked. */
 const shown = { cname: answer, a: answer, aaaa: answer };
+/** Milliseconds; null where no answer came. */
 const rttMs = z.nullable(milliseconds()).meta(said('Until its first answer'));
 
 const serverState = explainedEnum('ServerState', 'How a server behaved', {
@@ -57,6 +66,7 @@ const serverState = explainedEnum('ServerState', 'How a server behaved', {
   not_asked: 'Our own limits kept us from asking',
 });
 
+/** One address of one name server; `address` is null where it has none. */
 const serverView = z
   .object({
     server: z.string().meta(said('Its name, or its address')),
@@ -81,6 +91,7 @@ const extendedError = z
   .object({ code: wholeNumber({ min: 0, max: 65_535 }), text: z.string() })
   .meta({ id: 'ExtendedError', description: 'Why a resolver failed (RFC 8914)' });
 
+/** One recursive server that is asked for what the world sees (src/core/diagnosis/observation.ts). */
 const resolverView = z
   .object({
     server: z.string().meta(said('Its address')),
@@ -103,6 +114,7 @@ const caaRecord = z
   })
   .meta({ id: 'CaaRecord', description: 'A CAA record (RFC 8659, 4.1)' });
 
+/** A name on the way from the host name up, with the set that is published there (RFC 8659, 3). */
 const caaLevel = z
   .object({
     name: z.string(),
@@ -114,6 +126,7 @@ const caaLevel = z
   })
   .meta({ id: 'CaaLevel', description: 'The CAA records at one step of the climb' });
 
+/** The zone that the host name is in. For `unregistered`, the name servers are left out. */
 const delegation = z
   .object({
     kind: z.enum(['delegated', 'unregistered']),
@@ -125,6 +138,7 @@ const delegation = z
   })
   .meta({ id: 'Delegation', description: 'Who is responsible for the host name' });
 
+/** What one check saw, without what was asked only to word the findings. */
 const observation = z
   .object({
     at: time(),
@@ -151,6 +165,10 @@ const observation = z
   })
   .meta({ id: 'Observation', description: 'What was seen of the DNS, name server by name server' });
 
+/**
+ * Answer of `GET /v1/diagnosis/{hostname}`; also what `signpost doctor` reads, from the service or from its own check.
+ * Findings are in order, the headline first.
+ */
 export const diagnosis = z
   .object({
     hostname: z.string(),
@@ -170,6 +188,7 @@ export const diagnosis = z
 
 const none = { kind: 'nxdomain' };
 
+/** The example of the OpenAPI document: the record of docs.example.com is missing. */
 export const docsDiagnosis = {
   hostname: docsDomain.hostname,
   unicodeHostname: docsDomain.unicodeHostname,

@@ -1,8 +1,12 @@
-/** A domain on its first day, for the OpenAPI document. */
+/**
+ * A domain on its first day, for the OpenAPI document. Times are the JSON text of times; test/http/openapi/document.test.ts
+ * holds every example to its schema.
+ */
 import { docsProject } from './projects.ts';
 
 const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
 
+/** The finding of a missing record, with the hint that it was created as docs.example.com.example.com. */
 const recordMissing = {
   code: 'record_missing',
   severity: 'blocks',
@@ -19,6 +23,7 @@ const recordMissing = {
   ],
 };
 
+/** A pending domain after its first check. */
 export const docsDomain = {
   hostname: 'docs.example.com',
   unicodeHostname: 'docs.example.com',
@@ -77,6 +82,7 @@ export const docsDomain = {
   createdAt: '2026-11-20T12:00:00.000Z',
 };
 
+/** Its first two events, the newest first. */
 export const docsEvents = [
   {
     id: 2,
@@ -94,6 +100,7 @@ export const docsEvents = [
   },
 ];
 
+/** How its host name is read before it is added. */
 export const docsReading = {
   hostname: 'docs.example.com',
   unicodeHostname: 'docs.example.com',

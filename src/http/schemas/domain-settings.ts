@@ -3,10 +3,16 @@ import { z } from 'zod';
 import { REDIRECTS_MAX, redirectStatuses } from '../../core/names/redirects.ts';
 import { wholeNumber } from '../pipeline/json.ts';
 
+/** A host name in a request. It may be longer than any name, because a URL may be pasted. */
 const typed = (description: string) => z.string().max(2_048, 'is too long').meta({ description });
+/** A host name in an answer: A-labels, lower case. */
 const stored = (description: string) => z.string().meta({ description });
 
 const statusWords = `HTTP redirect status: ${redirectStatuses.join(', ')}; 301 is the usual one`;
+/**
+ * Any status of HTTP passes here; the rules of redirects (src/core/names/redirects.ts) refuse the others by a code of their
+ * own.
+ */
 const status = () =>
   wholeNumber({
     min: 100,
@@ -17,6 +23,7 @@ const status = () =>
 const primaryWords = 'The main domain; null where none is chosen';
 const redirectsWords = `In the order in which they were given; at most ${REDIRECTS_MAX}`;
 
+/** One redirect of a request; the rules see the names as they are stored. */
 const newRedirect = z
   .strictObject({
     from: typed('Domain that redirects, in any spelling'),
@@ -25,6 +32,10 @@ const newRedirect = z
   })
   .meta({ id: 'NewRedirect', description: 'One domain that is to redirect to another' });
 
+/**
+ * Body of `PUT /v1/projects/{projectId}/domain-settings`. It is whole: what it leaves out is not kept. Rules between entries
+ * are checked where the domains are known (src/core/names/redirects.ts).
+ */
 export const newDomainSettings = z
   .strictObject({
     domains: z.strictObject({
@@ -34,7 +45,7 @@ export const newDomainSettings = z
   })
   .meta({ id: 'NewDomainSettings', description: 'The settings to put in the place of all others' });
 
-/** One that is stored; an event tells it whole when it ends. */
+/** A stored redirect; the event of a domain's removal has those that ended with it. */
 export const redirect = z
   .object({
     from: stored('Domain that redirects'),
@@ -43,6 +54,7 @@ export const redirect = z
   })
   .meta({ id: 'Redirect', description: 'One domain that redirects to another of the project' });
 
+/** Answer of `GET` and `PUT`. Host names are A-labels in lower case. */
 export const domainSettings = z
   .object({
     domains: z.object({
@@ -55,7 +67,7 @@ export const domainSettings = z
     description: "Which of a project's domains is the main one, and which redirect",
   });
 
-/** Of the removal of a domain. */
+/** Query of the removal of a domain. `orphans` missing: a domain that settings lead to is not removed. */
 export const removalQuery = z.strictObject({
   orphans: z
     .enum(['drop'], {
@@ -66,6 +78,7 @@ export const removalQuery = z.strictObject({
     .meta({ description: 'Drops what of the domain settings leads to the domain, too' }),
 });
 
+/** The example of the OpenAPI document, for the body and the answer. */
 export const docsDomainSettings = {
   domains: {
     primary: 'docs.example.com',

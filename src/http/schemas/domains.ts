@@ -10,20 +10,26 @@ import { certificate } from './certificates.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 import { projectId } from './projects.ts';
 
+/** A host name of a request, not parsed yet: src/core/names/hostname.ts does that, with refusals of its own. */
 const hostname = z
   .string()
   .max(2_048, 'is too long')
   .meta({ description: 'The host name, in any spelling: Unicode, upper case, a pasted URL' });
 
+/** Body of `POST /v1/projects/{projectId}/domains`. */
 export const newDomain = z
   .strictObject({ hostname })
   .meta({ id: 'NewDomain', description: 'A domain to be attached to a project' });
 
+/** Query of `GET /v1/hostname`. */
 export const hostnameQuery = z.strictObject({
   text: hostname.meta({ example: 'https://Docs.Example.com/' }),
 });
 
-/** A spelling, read as adding a domain reads it. */
+/**
+ * Answer of `GET /v1/hostname`: a spelling, read as adding a domain reads it. The record has no value before the domain is
+ * added.
+ */
 export const hostnameReading = z
   .object({
     hostname: z.string().meta({ description: 'As in the DNS: A-labels, lower case' }),
@@ -35,6 +41,7 @@ export const hostnameReading = z
   })
   .meta({ id: 'HostnameReading', description: 'How a host name that was typed is read' });
 
+/** By the type of `words`, exactly the statuses of src/core/life/lifecycle.ts. */
 export const domainStatus = explainedEnum('DomainStatus', 'The status of the domain', {
   pending: 'The DNS is not right yet, or not checked yet',
   verified: 'The DNS is right; the certificate is on its way',
@@ -43,6 +50,7 @@ export const domainStatus = explainedEnum('DomainStatus', 'The status of the dom
   failed: 'The window ended before the DNS was right',
 } satisfies Readonly<Record<DomainStatus, string>>);
 
+/** What the customer has to create. `ttl` is in seconds, and always 3,600. */
 export const dnsRecord = z
   .object({
     type: z
@@ -54,8 +62,10 @@ export const dnsRecord = z
   })
   .meta({ id: 'DomainRecord', description: 'The DNS record to create; it never changes' });
 
+/** Every code that a finding of this version can have. Later versions add codes. */
 export const findingCode = explainedEnum('FindingCode', 'What was found', meanings);
 
+/** Each finding code has one severity. */
 export const severity = explainedEnum('Severity', 'How grave it is', {
   blocks: 'The domain cannot go on',
   warns: 'The domain goes on, but not for ever',
@@ -72,6 +82,7 @@ const hint = z
   .object({ code: z.enum(hintCodes), text: sentence('The slip and its repair') })
   .meta({ id: 'Hint', description: 'A likely slip behind a finding' });
 
+/** A finding in words. Decide by its code; the sentences may change. */
 export const finding = z
   .object({
     code: findingCode,
@@ -85,10 +96,12 @@ export const finding = z
   })
   .meta({ id: 'Finding', description: 'One thing worth saying about the DNS of a domain' });
 
+/** Every cause that this version has words for. */
 export const escalationCause = z
   .enum(Object.keys(nextActions))
   .meta({ id: 'EscalationCause', description: 'Why a domain gets no certificate, or no next one' });
 
+/** The open one, as the customer reads it; EscalationCase is the operator's view. */
 const escalation = z
   .object({
     openedAt: time(),
@@ -101,6 +114,7 @@ const escalation = z
     description: 'What an operator is called for: the domain gets no certificate, or no next one',
   });
 
+/** Made by src/core/life/summary.ts; the pages and the command line show the same words. */
 const summary = z
   .object({
     line: sentence('The whole of it in one line, with its time'),
@@ -114,6 +128,7 @@ const summary = z
     description: 'The status of a domain in words, what happens next and when',
   });
 
+/** Recognized by the names of the zone's name servers (src/core/diagnosis/providers.ts). */
 export const provider = z
   .object({
     name: z.string(),
@@ -124,6 +139,7 @@ export const provider = z
   })
   .meta({ id: 'Provider', description: 'Who runs the name servers, by their names' });
 
+/** In words, for a page; a diagnosis has the single answers. */
 const serverShows = z
   .object({
     server: sentence('Its name, or its address where it was configured by address'),
@@ -135,6 +151,7 @@ const serverShows = z
   })
   .meta({ id: 'ServerShows', description: 'What one name server shows' });
 
+/** The last check of all name servers; null in the domain until there was one. */
 const observation = z
   .object({
     at: time().meta({
@@ -148,6 +165,7 @@ const observation = z
   })
   .meta({ id: 'DomainObservation', description: 'What each name server shows' });
 
+/** Times of checks of the DNS; those of the certificate are in `certificate`. */
 const checks = z
   .object({
     attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({
@@ -162,6 +180,10 @@ const checks = z
   })
   .meta({ id: 'Checks', description: 'The checks of a domain' });
 
+/**
+ * Answer about one domain, as src/http/routes/domain-view.ts makes it. A time is null where there is none yet, or none any
+ * more.
+ */
 export const domain = z
   .object({
     hostname: z.string().meta({ description: 'As in the DNS: A-labels, lower case' }),
@@ -184,4 +206,5 @@ export const domain = z
   })
   .meta({ id: 'Domain', description: 'A host name attached to a project' });
 
+/** Answer of `GET /v1/projects/{projectId}/domains`: all of them, the oldest first. */
 export const domainList = z.array(domain);

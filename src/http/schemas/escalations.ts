@@ -1,4 +1,4 @@
-/** Cases for an operator as schemas: they validate the query, and the OpenAPI document is made from them. */
+/** Escalations as an operator sees them, as schemas: they validate the query, and the OpenAPI document is made from them. */
 import { z } from 'zod';
 import type { AuthorityLimit } from '../../core/certificates/budget.ts';
 import type { Probe } from '../../core/certificates/escalation.ts';
@@ -10,6 +10,7 @@ import { docsDomain } from './domain-examples.ts';
 import { escalationCause, finding } from './domains.ts';
 import { projectId } from './projects.ts';
 
+/** One address of the host name, asked for the challenge by ourselves, as the certificate authority would. */
 const probe = z.object({
   address: z.string().meta({ description: 'An IPv4 or IPv6 address of the host name' }),
   outcome: explainedEnum('ProbeOutcome', 'What came of asking it for a challenge', {
@@ -25,12 +26,14 @@ const probe = z.object({
   }),
 });
 
+/** `open`: the order that is open already is continued. */
 const nextAttempt = z.object({
   order: z.enum(['new', 'open']).meta({ description: 'Whether a new order is placed' }),
   at: time(),
   thenAt: z.nullable(time()).meta({ description: 'When another one follows, should it fail' }),
 });
 
+/** What was known when the cause was last checked. */
 const evidence = z
   .object({
     findings: z.array(finding).meta({ description: 'Of the check' }),
@@ -81,6 +84,10 @@ const evidence = z
   })
   .meta({ id: 'EscalationEvidence', description: 'The evidence for the cause' });
 
+/**
+ * Answer of closing an escalation, and entry of the list. While it is open, its evidence and `nextAction` are brought up to
+ * date.
+ */
 export const projectEscalation = z
   .object({
     id: z.guid().register(wireTypes, { type: 'string', format: 'uuid' }),
@@ -98,10 +105,12 @@ export const projectEscalation = z
   })
   .meta({ id: 'EscalationCase', description: 'A domain that gets no certificate, or no next one' });
 
+/** Answer of `GET /v1/escalations`: one page. */
 export const escalationList = z
   .array(projectEscalation)
   .meta({ id: 'EscalationCases', description: 'Escalations of every project, the newest first' });
 
+/** Query of `GET /v1/escalations`. `cursor` is parsed to the place that the page starts after; `limit` is a number. */
 export const escalationQuery = z.strictObject({
   limit: queryInteger({ min: 1, max: 100, default: 20 }).meta({
     description: 'Maximum number of escalations returned',
@@ -118,6 +127,7 @@ export const escalationQuery = z.strictObject({
     .meta({ description: 'Where the page starts: taken from a `Link`, never made by hand' }),
 });
 
+/** The example of the OpenAPI document: one of two addresses refuses the connection. */
 export const docsEscalation = {
   id: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60',
   projectId: docsDomain.projectId,

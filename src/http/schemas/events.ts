@@ -7,7 +7,7 @@ import { explainedEnum } from './common.ts';
 import { redirect } from './domain-settings.ts';
 import { dnsRecord, escalationCause, finding } from './domains.ts';
 
-/** Each type, and what happened. */
+/** Each type of event, and what happened. Types are published: clients and webhooks choose by them. */
 export const eventWords = {
   'domain.added': 'It was added, perhaps again after a removal',
   'domain.findings_changed': 'A finding appeared, changed its evidence or is gone',
@@ -28,11 +28,13 @@ export const eventWords = {
   'escalation.closed': 'Its cause has ended, or an operator closed it',
 } as const satisfies Readonly<Record<EventType, string>>;
 
-/** Every type there is. */
+/** Every type there is; webhooks name those that they want. */
 export const eventType = explainedEnum('EventType', 'What happened', eventWords);
 
+/** The same as a list of names. */
 export const eventTypes: readonly string[] = Object.keys(eventWords);
 
+/** By type, the `data` of an event. A type that is not here has an empty object. */
 const withData = {
   'domain.added': z.object({ record: dnsRecord }),
   'domain.live': z.object({ issuer: z.string(), expiresAt: time() }),
@@ -73,6 +75,7 @@ const withData = {
   }),
 } as const satisfies Partial<Readonly<Record<EventType, z.ZodType>>>;
 
+/** The types without data, which share one kind of object in the document. */
 const plain = Object.entries(eventWords).filter(([type]) => !Object.hasOwn(withData, type));
 
 const [plainEvent, ...otherEvents] = [
@@ -86,16 +89,22 @@ const [plainEvent, ...otherEvents] = [
   ),
 ] as const;
 
+/**
+ * Entry of a timeline, and `data` of a stream's event; a webhook's message has it with the project's id. `type` says which
+ * data it has.
+ */
 export const event = z
   .discriminatedUnion('type', [plainEvent, ...otherEvents])
   .meta({ id: 'Event', description: 'Something that happened to a domain' });
 
+/** Answer of a domain's timeline: the newest first. */
 export const eventList = z.array(event);
 
 function findings() {
   return z.array(finding);
 }
 
+/** The fields that every event has. `hostname` is that of the domain, as it is stored. */
 function anEvent<Type extends z.ZodType<string>>(type: Type, data: z.ZodType) {
   return z.object({
     id: int64().meta({ description: 'Its number in the project: 1, 2, 3 …, without a gap' }),

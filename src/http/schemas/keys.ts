@@ -8,6 +8,7 @@ import { explainedEnum } from './common.ts';
 const DEFAULT_GRACE_SECONDS = 86_400; // a day: long enough to change the key wherever it is used
 const MAX_GRACE_SECONDS = 2_592_000; // 30 days: our choice, a key that is to go must not stay by default
 
+/** Exactly the scopes of src/http/pipeline/route.ts. */
 const scope = explainedEnum('Scope', 'What a key may do', {
   'pets:read': 'List and show animals',
   'pets:write': 'Add animals',
@@ -17,6 +18,7 @@ const scope = explainedEnum('Scope', 'What a key may do', {
   admin: 'Everything, keys among it',
 } satisfies Readonly<Record<Scope, string>>);
 
+/** By the clock of the service, when the answer is made. */
 const status = explainedEnum('KeyStatus', 'Whether a key is accepted', {
   active: 'It is accepted',
   expired: 'It ended at `expiresAt`',
@@ -37,6 +39,7 @@ const moment = z.iso
   .transform((value) => new Date(value))
   .register(wireTypes, { type: 'string', format: 'date-time' });
 
+/** Body of `POST /v1/keys`; `expiresAt` becomes a Date. Whether it lies ahead is checked by the handler. */
 export const newKey = z
   .strictObject({
     name,
@@ -47,8 +50,10 @@ export const newKey = z
   })
   .meta({ id: 'NewKey', description: 'A key to be made' });
 
+/** Seconds; 0 ends the old key at once. */
 const grace = { min: 0, max: MAX_GRACE_SECONDS } as const;
 
+/** Body of `POST /v1/keys/{keyId}/rotate`; without one, the grace is a day. `graceSeconds` is a number. */
 export const rotation = z
   .strictObject({
     graceSeconds: wholeNumber(grace)
@@ -63,6 +68,7 @@ export const rotation = z
   })
   .meta({ id: 'KeyRotation', description: 'How a key is to be replaced' });
 
+/** Counted by the key's calls; a process that was killed may have lost the last seconds of it. */
 const deprecatedUse = z
   .object({
     operationId: z.string().meta({ description: 'The deprecated operation' }),
@@ -71,6 +77,7 @@ const deprecatedUse = z
   })
   .meta({ id: 'DeprecatedUse', description: 'Calls of an operation that will be removed' });
 
+/** The fields of a key that may be shown. */
 const shown = {
   id: z.string().meta({ description: 'ID of the key' }),
   prefix: z
@@ -93,10 +100,13 @@ const shown = {
     .meta({ description: 'Its calls of deprecated operations, in the order of their names' }),
 };
 
+/** Answer about one key. */
 export const key = z.object(shown).meta({ id: 'Key', description: 'An API key without its token' });
 
+/** Answer of `GET /v1/keys`, those that have ended among them. */
 export const keyList = z.array(key).meta({ id: 'Keys', description: 'Keys, oldest first' });
 
+/** Answer of making and of rotating a key: the only ones that have a token. */
 export const mintedKey = z
   .object({
     ...shown,
@@ -106,7 +116,7 @@ export const mintedKey = z
   })
   .meta({ id: 'MintedKey', description: 'A new API key with its token' });
 
-/** Examples of the OpenAPI document. */
+/** The example of a Key in the OpenAPI document. */
 export const keyExample = {
   id: 'x7Gk2mPq9LwZ',
   prefix: 'signpost_x7Gk2mPq9LwZ',
@@ -121,6 +131,7 @@ export const keyExample = {
   deprecatedUses: [{ operationId: 'getPet', count: 12n, lastUsedAt: '2026-11-21T08:30:12.345Z' }],
 } as const;
 
+/** The same key as it was made. The token's checksum is wrong, so that it can never be a key. */
 export const mintedKeyExample = {
   ...keyExample,
   expiresAt: null,

@@ -1,4 +1,4 @@
-/** An installation with one open case, for the OpenAPI document. */
+/** An installation with one open escalation, for the OpenAPI document. */
 import { docsDomain, docsEvents } from './domain-examples.ts';
 
 const id = '0198c1f2-8b20-4e6a-9c3d-1f7a5b2d8e90';
@@ -13,6 +13,7 @@ const noJobs = {
   isPaused: false,
 } as const;
 
+/** The example of an OperationsOverview. */
 export const overviewExample = {
   at: '2026-11-20T12:30:05.000Z',
   attention: [
@@ -61,6 +62,7 @@ export const overviewExample = {
   authorityBudget: null,
 } as const;
 
+/** One entry of a search. */
 export const foundExample = {
   id,
   hostname,
@@ -70,6 +72,7 @@ export const foundExample = {
   removedAt: null,
 } as const;
 
+/** The same domain with its job. */
 export const watchedExample = {
   id,
   project: foundExample.project,

@@ -9,11 +9,14 @@ import { projectEscalation } from './escalations.ts';
 import { event } from './events.ts';
 import { projectId } from './projects.ts';
 
+/** How many: a number, never negative. */
 const count = () => wholeNumber({ min: 0, max: 2_147_483_647 });
 const hostname = z.string().meta({ description: 'As in the DNS: A-labels, lower case' });
 const domainId = uuid().meta({ description: 'ID of the domain' });
+/** What names a domain in a list. */
 const listed = { id: domainId, hostname, projectId };
 
+/** Made by src/core/operations/operator-tasks.ts, which decides what is worth it. */
 const attention = z
   .object({
     code: explainedEnum('OperatorTaskCode', 'What is wrong', {
@@ -37,8 +40,10 @@ const attention = z
   })
   .meta({ id: 'Attention', description: 'Something that an operator has to act on' });
 
+/** Every queue there is, those with a job for each domain among them. */
 const queueName = z.enum(queueNames).meta({ id: 'QueueName', description: 'A queue' });
 
+/** A job that failed again and again and is tried more rarely until it succeeds. */
 const setAsideJob = z.object({
   queue: z.string().meta({ description: 'Its queue, or the sweep that leaves the domain alone' }),
   domainId: z.nullable(domainId).meta({ description: 'Null where it is no job of a domain' }),
@@ -49,6 +54,7 @@ const setAsideJob = z.object({
   until: time().meta({ description: 'When it is tried again by itself' }),
 });
 
+/** What is left at this installation's own count (src/core/certificates/budget.ts). */
 const budget = z
   .array(
     z.object({
@@ -61,6 +67,7 @@ const budget = z
   )
   .meta({ description: 'The limits of which least is left' });
 
+/** Answer of `GET /v1/operations/overview`. Every list has an end, whatever the size of the installation. */
 export const operationsOverview = z
   .object({
     at: time().meta({ description: 'When this was read: some seconds ago at most' }),
@@ -163,6 +170,7 @@ export const operationsOverview = z
   })
   .meta({ id: 'OperationsOverview', description: 'Whether anything is wrong, and what to do' });
 
+/** Query of `GET /v1/operations/domains`. `limit` becomes a number. */
 export const domainSearch = z.strictObject({
   hostname: text({ max: 253 }).meta({
     description: 'The host name or a part of it, in any script',
@@ -173,6 +181,7 @@ export const domainSearch = z.strictObject({
   }),
 });
 
+/** Answer of `GET /v1/operations/domains`. */
 export const foundDomains = z
   .array(
     z
@@ -188,7 +197,7 @@ export const foundDomains = z
   )
   .meta({ id: 'FoundDomains', description: 'The exact name first, removed ones last' });
 
-/** What a domain may wait in: a queue with a job of its own, or a sweep over many. */
+/** Where a domain may wait for work: queues with a job of its own, then sweeps that take many domains in a turn. */
 export const workplaces = [
   ...domainQueues,
   'recheck-live',
@@ -199,6 +208,7 @@ const workplace = z
   .enum(workplaces)
   .meta({ id: 'Workplace', description: 'A queue with a job for each domain, or a sweep of many' });
 
+/** A domain has an entry for each queue and sweep, whether it waits there or not. */
 const work = z
   .object({
     queue: workplace,
@@ -221,6 +231,7 @@ const work = z
   })
   .meta({ id: 'DomainWork', description: 'What is to be done about a domain, and by which queue' });
 
+/** Answer of `GET /v1/operations/domains/{domainId}`, also for a domain that was removed. */
 export const watchedDomain = z
   .object({
     id: domainId,
@@ -234,6 +245,7 @@ export const watchedDomain = z
   })
   .meta({ id: 'WatchedDomain', description: 'A domain with all that is known of it' });
 
+/** Body of `POST /v1/operations/domains/{domainId}/run`. */
 export const runRequest = z
   .strictObject({ queue: workplace })
   .meta({ id: 'RunRequest', description: 'What is to be done now' });

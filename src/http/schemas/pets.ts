@@ -10,11 +10,15 @@ const petStatus = z
 const categoryId = int64().meta({ description: 'ID of the category the animal belongs to' });
 const name = text({ max: 255 }).meta({ description: "The animal's name" });
 
-/** A status that is left out is `available`: the interface document shows none, so this is our choice. */
+/**
+ * Body of `POST /v1/pets`. A status that is left out is `available`: the interface document shows none, so this is our
+ * choice.
+ */
 export const newPet = z
   .strictObject({ name, categoryId, status: petStatus.default('available') })
   .meta({ id: 'NewPet', description: 'An animal to be added' });
 
+/** Answer about one animal. Both ids are int64, and bigint in our own code. */
 export const pet = z
   .object({
     id: int64().meta({ description: 'Unique identifier assigned at creation' }),
@@ -24,10 +28,12 @@ export const pet = z
   })
   .meta({ id: 'Pet', description: 'An animal of the store' });
 
+/** Answer of `GET /v1/pets`: one page. */
 export const petList = z
   .array(pet)
   .meta({ id: 'Pets', description: 'Animals in the order of their ids' });
 
+/** Query of `GET /v1/pets`. `limit` becomes a number, `cursor` the id that the page starts after. */
 export const listQuery = z.strictObject({
   limit: queryInteger({ min: 1, max: 100, default: 20 }).meta({
     description: 'Maximum number of animals returned',
@@ -41,5 +47,5 @@ export const listQuery = z.strictObject({
     .meta({ description: 'Where the page starts: taken from a `Link`, never made by hand' }),
 });
 
-/** The example of the OpenAPI document. */
+/** The example of the OpenAPI document, also for the body that makes it. */
 export const rex = { id: 42n, name: 'Rex', categoryId: 7n, status: 'available' };

@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { deployStatuses, plans } from '../../core/records.ts';
 import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
 
+/** An id in a body or an answer; one in a path is text, which the handler checks. */
 export const projectId = uuid().meta({ description: 'ID of the project' });
 const said = { description: 'The name of the project, for people' };
 const name = nameText({ max: 255 }).meta(said);
-/** As it may have been stored before names were held to more than `text`. */
+/** The name in an answer: it may have been stored before names were held to more than `text`. */
 const storedName = text({ max: 255 }).meta(said);
 
 const slug = z
@@ -22,6 +23,7 @@ const deployStatus = z
   .enum(deployStatuses)
   .meta({ id: 'DeployStatus', description: 'How the deploy ended' });
 
+/** Checked by its form alone: nothing is fetched from it when it is stored. */
 const upstream = z
   .string()
   .max(2_048, 'must be at most 2048 characters')
@@ -29,10 +31,12 @@ const upstream = z
   .register(wireTypes, { type: 'string', format: 'uri', maxLength: 2_048 })
   .meta({ description: "Where the edge sends the project's visitors: an http or https URL" });
 
+/** Body of `POST /v1/projects`. Without a plan, it is `free`. */
 export const newProject = z
   .strictObject({ name, slug, plan: plan.default('free') })
   .meta({ id: 'NewProject', description: 'A project to be made' });
 
+/** Query of `GET /v1/projects`. */
 export const projectQuery = z.strictObject({
   hostname: z
     .string()
@@ -41,14 +45,17 @@ export const projectQuery = z.strictObject({
     .meta({ description: 'Only projects that this host name, in any spelling, is attached to' }),
 });
 
+/** Body of `PATCH /v1/projects/{projectId}`. An empty object changes nothing. */
 export const projectChange = z
   .strictObject({ name: name.optional(), plan: plan.optional() })
   .meta({ id: 'ProjectChange', description: 'The fields to change; the others stay as they are' });
 
+/** Body of `POST /v1/projects/{projectId}/deploys`. */
 export const newDeploy = z
   .strictObject({ status: deployStatus, upstream })
   .meta({ id: 'NewDeploy', description: 'A deploy that has ended' });
 
+/** Answer about one project. */
 export const project = z
   .object({
     id: projectId,
@@ -61,8 +68,10 @@ export const project = z
   })
   .meta({ id: 'Project', description: 'What domains are attached to' });
 
+/** Answer of `GET /v1/projects`: all of them, the oldest first. */
 export const projectList = z.array(project);
 
+/** Answer of reporting a deploy. */
 export const deploy = z
   .object({
     id: uuid().meta({ description: 'ID of the deploy' }),
@@ -73,7 +82,7 @@ export const deploy = z
   })
   .meta({ id: 'Deploy', description: 'One deploy of a project' });
 
-/** The examples of the OpenAPI document. */
+/** The example of a Project in the OpenAPI document. */
 export const docsProject = {
   id: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
   name: 'Docs',
@@ -81,6 +90,7 @@ export const docsProject = {
   plan: 'pro',
   deployedAt: '2026-11-20T12:00:00.000Z',
 };
+/** The deploy that made it publishable. */
 export const docsDeploy = {
   id: '0198c1f3-11aa-4d27-8f0e-5c1f9f2b7a30',
   projectId: docsProject.id,
@@ -89,7 +99,9 @@ export const docsDeploy = {
   createdAt: '2026-11-20T12:00:00.000Z',
 };
 
-/** Visitors' paths and queries are appended to it, so it must not bring its own query. */
+/**
+ * Whether visitors' requests can go there. Their paths and queries are appended to it, so it must not bring its own query.
+ */
 function isUpstream(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, username, password, search, hash } = new URL(value);

@@ -8,12 +8,14 @@ import { explainedEnum } from './common.ts';
 import { eventType } from './events.ts';
 import { docsProject, projectId } from './projects.ts';
 
+/** Exactly those of src/core/operations/webhook-plan.ts. */
 const disabledReason = explainedEnum('WebhookDisabledReason', 'Why it is switched off', {
   requested: 'Somebody asked for it',
   gone: 'Its receiver answered 410',
   failing: 'Nothing has arrived for 5 days',
 } satisfies Readonly<Record<DisabledReason, string>>);
 
+/** Nothing else of what a receiver answered is kept. */
 const problem = explainedEnum('DeliveryProblem', 'Why the last attempt failed, or none was made', {
   not_accepted: 'The receiver answered, and not with a 2xx; `lastStatus` says with what',
   redirected: 'The receiver answered with a redirect, which is not followed; change the URL',
@@ -30,6 +32,7 @@ const problem = explainedEnum('DeliveryProblem', 'Why the last attempt failed, o
   replayed: 'A replay took its place',
 } satisfies Readonly<Record<DeliveryProblem, string>>);
 
+/** Its form is checked here; where it leads, by src/net/destination.ts, when it is stored and before each attempt. */
 const url = text({ max: 2_048 })
   .register(wireTypes, { type: 'string', format: 'uri', minLength: 1, maxLength: 2_048 })
   .meta({
@@ -37,6 +40,7 @@ const url = text({ max: 2_048 })
       'Where events are sent: an https URL without credentials or fragment, on a public address',
   });
 
+/** No type twice; the order means nothing. */
 const events = z
   .array(eventType, { error: inTheseWords('must be a list') })
   .refine((list) => new Set(list).size === list.length, 'must not name a type twice')
@@ -44,10 +48,12 @@ const events = z
 
 const enabled = z.boolean().meta({ description: 'Whether events are sent' });
 
+/** Body of making a webhook, a project's or an operator's. Without `events`, all types are sent. */
 export const newWebhook = z
   .strictObject({ url, events: events.default([]) })
   .meta({ id: 'NewWebhook', description: 'A webhook to be made' });
 
+/** Body of `PATCH`. `enabled` switches the webhook off and on; switching it on sends nothing of the time before. */
 export const webhookChange = z
   .strictObject({
     url: url.optional(),
@@ -59,12 +65,13 @@ export const webhookChange = z
 const after = int64().meta({ description: 'The events after this number' });
 const oneEvent = int64().meta({ description: 'This event alone, whatever its type' });
 
-/** Exactly one of both, which is said in words. */
+/** Body of a replay for a project's webhook: exactly one of both, which the refusal says in words. */
 export const replay = z
   .strictObject({ after: after.optional(), event: oneEvent.optional() })
   .refine(isOne, 'must have either after or event')
   .meta({ id: 'Replay', description: 'What to send again: either `after` or `event`' });
 
+/** Body of a replay for an operator's webhook; the number is one of the named project's. */
 export const operatorReplay = z
   .strictObject({ projectId, after: after.optional(), event: oneEvent.optional() })
   .refine(isOne, 'must have either after or event')
@@ -73,6 +80,7 @@ export const operatorReplay = z
     description: 'What to send again of a project: either `after` or `event`',
   });
 
+/** The fields of a webhook that may be shown. */
 const shown = {
   id: uuid().meta({ description: 'ID of the webhook' }),
   projectId: z
@@ -89,12 +97,15 @@ const shown = {
   createdAt: time().meta({ description: 'When it was made' }),
 };
 
+/** Answer about one webhook. */
 export const webhook = z
   .object(shown)
   .meta({ id: 'Webhook', description: 'A webhook without its secret' });
 
+/** Answer of listing webhooks: all of the owner's, the oldest first. */
 export const webhookList = z.array(webhook);
 
+/** Answer of making a webhook and of rotating its secret: the only ones that have one. The secret begins with `whsec_`. */
 export const webhookWithSecret = z
   .object({
     ...shown,
@@ -104,6 +115,7 @@ export const webhookWithSecret = z
   })
   .meta({ id: 'WebhookWithSecret', description: 'A webhook with its new secret' });
 
+/** Answer of a replay. `queued` counts what waited already, too. */
 export const replayed = z
   .object({
     queued: wholeNumber({ min: 0, max: 1_000 }).meta({ description: 'How many will be sent' }),
@@ -113,6 +125,7 @@ export const replayed = z
   })
   .meta({ id: 'Replayed', description: 'What will be sent again' });
 
+/** Entry of a webhook's deliveries. Ended are those that are `delivered` or `failed`. */
 export const delivery = z
   .object({
     id: uuid().meta({ description: 'ID of the delivery' }),
@@ -132,12 +145,15 @@ export const delivery = z
   })
   .meta({ id: 'Delivery', description: 'One event for one webhook' });
 
+/** Answer of listing deliveries: those of the newest events first. */
 export const deliveryList = z.array(delivery);
 
+/** Whether exactly one of both is given. */
 function isOne(asked: { readonly after?: unknown; readonly event?: unknown }): boolean {
   return (asked.after === undefined) !== (asked.event === undefined);
 }
 
+/** The example of a Webhook in the OpenAPI document. */
 export const docsWebhook = {
   id: '0198c2a7-5d1e-4f60-9b1c-2f6e8a3d4c55',
   projectId: docsProject.id,
@@ -150,8 +166,10 @@ export const docsWebhook = {
   createdAt: '2026-11-20T12:00:00.000Z',
 } as const;
 
+/** A secret of the right form that signs for nobody. */
 export const docsSecret = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
 
+/** The example of a Delivery: two attempts failed, the third is due in five minutes. */
 export const docsDelivery = {
   id: '0198c2b0-77aa-4f3e-8c15-6d2f0b9e1a44',
   messageId: 'msg_5f0c7a52-6f0e-4a0b-9a6d-1d2c3b4a5968',

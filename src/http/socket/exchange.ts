@@ -1,4 +1,4 @@
-/** One request and its answer on the wire. With its neighbours the only file that touches requests and responses. */
+/** One request and its answer on the wire. Only this file and its neighbors touch requests and responses of node:http. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -8,20 +8,27 @@ import type { RawResponse } from '../pipeline/render.ts';
 
 const MAX_LINGER_BYTES = 1_048_576; // our choice: what a refused upload may still send while it reads the answer
 
+/** Why the parser, or the client's silence, ended a request before its body was complete. */
 export type BrokenCode = Extract<BodyRead, { kind: 'broken' }>['code'];
 
+/** A request and its answer, from the end of its headers until the answer has left. */
 export type Exchange = {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+  /** Whether the client waits for 100 before it sends its body (RFC 9110, 10.1.1). */
   readonly expectsContinue: boolean;
-  /** What is wrong with the request before the API sees it. */
+  /** What is wrong with the request before the API sees it; null where nothing is. */
   readonly refusal: Refusal | null;
-  /** Set where the parser gave the request up in the middle. */
+  /** Set where the parser gave the request up in the middle; null before. */
   broken: BrokenCode | null;
+  /** Called then, by whoever set `broken`. Reading the body, and streaming, replace it. */
   onBroken: (code: BrokenCode) => void;
 };
 
-/** Reads at most MAX_BODY_BYTES and never keeps more; a body announced as larger is not read at all. */
+/**
+ * Reads at most MAX_BODY_BYTES and never keeps more; a body announced as larger is not read at all. Answers 100 first where
+ * the client waits for it. Never rejects. Call it once.
+ */
 export function readBody(exchange: Exchange): Promise<BodyRead> {
   const { req, res } = exchange;
   if (exchange.broken !== null) return Promise.resolve({ kind: 'broken', code: exchange.broken });
@@ -35,6 +42,7 @@ export function readBody(exchange: Exchange): Promise<BodyRead> {
     req.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length <= MAX_BODY_BYTES) return void chunks.push(chunk);
+      // The rest is left to `send`, which drops it for a bounded time.
       req.pause();
       resolve({ kind: 'too_large' });
     });
@@ -44,20 +52,25 @@ export function readBody(exchange: Exchange): Promise<BodyRead> {
   });
 }
 
+/** In milliseconds. */
 export type SendTimeouts = {
-  /** What a client may still send while it reads a refusal. */
+  /** How long a client may go on sending while it reads a refusal. */
   readonly lingerMs: number;
-  /** A client that has not read its answer by then is cut off. */
+  /** How long a client may take to read its answer before it is cut off. */
   readonly sendMs: number;
 };
 
+/** What depends on the connection rather than on the answer. */
 export type SendOptions = {
   /** Whether this is the connection's last answer. */
   readonly close: boolean;
   readonly timeouts: SendTimeouts;
 };
 
-/** Calls `ended` once, when the answer has left or its client has. Throws where the answer is none. */
+/**
+ * Sends an answer and calls `ended` once, when it has left or its client has. Throws where the answer is none, as with a
+ * header that HTTP does not allow.
+ */
 export function send(
   { req, res, broken }: Exchange,
   { status, headers, body }: RawResponse,
@@ -69,6 +82,7 @@ export function send(
     return;
   }
   res.once('close', ended);
+  // What is left of the body stands before the next request, so it must be read, or the connection closed.
   const unread = !req.complete && !isSmall(req);
   if (close || unread || broken !== null) res.setHeader('connection', 'close');
   res.writeHead(status, headers);
@@ -81,7 +95,10 @@ export function send(
   }
 }
 
-/** Ends an answer, once. What the system does not take at once waits for its client, for a bounded time. */
+/**
+ * Ends an answer; an answer that has ended already stays as it is. The connection is destroyed after `sendMs` where the
+ * client has not taken all of it by then.
+ */
 export function finish(res: ServerResponse, rest: string | null, sendMs: number): void {
   const { socket, writableEnded } = res;
   if (writableEnded) return;
@@ -91,7 +108,7 @@ export function finish(res: ServerResponse, rest: string | null, sendMs: number)
   res.once('close', () => clearTimeout(timer));
 }
 
-/** Whether the rest of a body that nobody wanted is quickly read, so that the connection can be kept. */
+/** Whether the rest of a body that nobody wanted is short, so that node:http can read it and keep the connection. */
 function isSmall(req: IncomingMessage): boolean {
   return Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= MAX_BODY_BYTES;
 }
@@ -114,7 +131,10 @@ function linger(req: IncomingMessage, lingerMs: number, end: () => void): void {
   req.resume();
 }
 
-/** Answers on a socket that has no request, and closes it. */
+/**
+ * Writes a whole answer to a socket that has no request, and closes it: after `lingerMs` at the latest. Never throws for
+ * what the client does.
+ */
 export function writeRaw(
   socket: Duplex,
   { status, headers, body }: RawResponse,
@@ -128,7 +148,7 @@ export function writeRaw(
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body ?? ''}`);
 }
 
-/** Answers a connection from which nothing has been read; what it sends meanwhile is dropped unseen. */
+/** Answers a connection from which nothing has been read, and closes it; what it sends meanwhile is dropped unread. */
 export function turnAway(socket: Socket, response: RawResponse, lingerMs: number): void {
   socket.removeAllListeners('data'); // the parser of node:http
   socket.on('data', () => {}); // and takes the socket back from it

@@ -6,17 +6,19 @@ import { type Exchange, finish, type SendTimeouts } from './exchange.ts';
 
 const MAX_DROPPED_BYTES = 1_048_576; // our choice: what a client may send that has asked already
 
+/** What a stream shares with others of its server. */
 export type StreamOptions = {
-  /** Whether the server is closing: then there is nothing to begin. */
+  /** Whether the server is closing: then the stream ends before it begins. */
   readonly closing: boolean;
-  /** Where the stream's end is called from when the server closes. */
+  /** The stream's end is in here while it is open, for the server to call when it closes. */
   readonly streams: Set<() => void>;
   readonly timeouts: SendTimeouts;
 };
 
 /**
- * Calls `ended` once, when the stream is over or its client has left. It is the connection's last answer, so that a stream
- * that ends is never taken for a whole one that is to be followed by another.
+ * Sends a stream and calls `ended` once, when it is over or its client has left. It is the connection's last answer, so that
+ * a stream that ends is never taken for a whole answer that another one may follow. The stream is always either opened or
+ * discarded.
  */
 export function sendStream(
   exchange: Exchange,
@@ -26,6 +28,7 @@ export function sendStream(
   ended: () => void,
 ): void {
   const { req, res, broken } = exchange;
+  // The client has left, or sent what is no HTTP: nobody is going to read it.
   if (res.destroyed || broken !== null) {
     stream.discard();
     if (!res.destroyed) res.destroy();
@@ -48,11 +51,13 @@ export function sendStream(
   res.writeHead(status, headers);
   res.flushHeaders();
   dropRest(exchange, end);
+  // Events are short, and each is to arrive at once.
   req.socket.setNoDelay(true);
   if (closing) end();
   void pump(res, stream, timeouts.sendMs, over);
 }
 
+/** Takes the next text once the client has taken the one before, so that a slow client costs no memory. Never rejects. */
 async function pump(
   res: ServerResponse,
   stream: TextStream,
@@ -73,7 +78,10 @@ async function pump(
   }
 }
 
-/** Until the client has taken what waits for it; one that does not within `sendMs` is cut off. */
+/**
+ * Settles once the client has taken what waits for it, or the stream is over; a client that takes longer than `sendMs` is
+ * cut off.
+ */
 function drained(res: ServerResponse, sendMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -89,7 +97,10 @@ function drained(res: ServerResponse, sendMs: number, signal: AbortSignal): Prom
   });
 }
 
-/** What its client still sends is read and dropped, or nobody would see it leave; one that sends too much is cut off. */
+/**
+ * Reads and drops what the client still sends, because its leaving would not be noticed otherwise; one that sends too much
+ * is cut off.
+ */
 function dropRest({ req }: Exchange, end: () => void): void {
   let dropped = 0;
   req.on('data', (chunk: Buffer) => {

@@ -6,17 +6,20 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { InstallationState } from '../../db/installation.ts';
 import type { QueueCounts } from '../../queue/queues.ts';
 
-/** Either may reject: what it would say is then not shown. */
+/** Reads what is shown. Either may reject: its metrics are then not shown. */
 export type ReadInstallation = {
   state(): Promise<InstallationState>;
   queues(): Promise<Readonly<Record<string, QueueCounts>>>;
 };
 
 const FRESH_MS = 10_000;
-/** A scrape waits no longer for either; Prometheus gives up after 10 s by default. */
+/** A scrape waits this long for either at most; Prometheus gives up after 10 s by default. */
 const READ_MS = 4_000;
 
-/** Answers what brings the gauges up to date. It never rejects. */
+/**
+ * Registers the gauges and returns what brings them up to date, at most every ten seconds; calls at the same time share
+ * one reading. It never rejects.
+ */
 export function createInstallationMetrics(
   registry: Registry,
   read: ReadInstallation,

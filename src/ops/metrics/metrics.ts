@@ -19,6 +19,7 @@ import {
   type OrderCounters,
 } from './work.ts';
 
+/** What a process counts. Every function may be called in any role; only those of its roles are shown. */
 export type Metrics = {
   readonly request: CountRequest;
   readonly check: CountCheck;
@@ -27,16 +28,18 @@ export type Metrics = {
   readonly order: OrderCounters;
   readonly edge: EdgeCounters;
   readonly process: ProcessMetrics;
-  /** Has the state of the installation shown too, from then on. */
+  /** Shows the state of the installation too, from then on. To be called once. */
   watchInstallation(read: ReadInstallation): void;
-  /** In Prometheus' text format. Never rejects for what cannot be read. */
+  /** Resolves with all of it in the text format of Prometheus. Never rejects for what cannot be read. */
   text(): Promise<string>;
+  /** Ends the timer; what was counted is still shown. */
   close(): void;
 };
 
+/** The Content-Type of `Metrics.text`. */
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** A process shows what its roles do, and nothing that they do not. */
+/** Builds the metrics of a process in a registry of its own. A process shows what its roles do, and nothing else. */
 export function createMetrics(roles: readonly Role[]): Metrics {
   const registry = new Registry();
   const hidden = new Registry();

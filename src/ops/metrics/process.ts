@@ -1,25 +1,33 @@
 /** The process itself: its roles, processor, memory, event loop and database connections. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
+/** What a process does; one may play several roles. */
 export type Role = 'api' | 'worker' | 'edge';
 
-/** What is asked of a pool of `pg`. */
+/** What is read of a pool of `pg`: numbers of connections, and of statements that wait for one. */
 export type PoolState = {
   readonly totalCount: number;
   readonly idleCount: number;
   readonly waitingCount: number;
 };
 
+/** What is counted of a process. */
 export type ProcessMetrics = {
   /** A connection of the database's pool was waited for. */
   poolWait(seconds: number): void;
-  /** Whose connections are shown; none before. */
+  /** Shows the connections of this pool; none before. To be called once. */
   watchPool(pool: PoolState): void;
+  /** Ends the timer that watches the event loop. */
   close(): void;
 };
 
+/** How often the event loop is measured. */
 const LOOP_EVERY_MS = 100;
 
+/**
+ * Registers the metrics of the process, and starts the timer that watches the event loop. The timer keeps no process
+ * alive.
+ */
 export function createProcessMetrics(registry: Registry, roles: readonly Role[]): ProcessMetrics {
   const registers = [registry];
   const playing = new Gauge({
@@ -85,7 +93,7 @@ function showPool(registry: Registry, pool: PoolState): void {
   });
 }
 
-/** How late a timer is that comes ten times a second: of every tenth of a second in which the loop stood, a sample. */
+/** Measures how late a timer of 100 ms comes; a loop that stands longer than that gives one sample for all of it. */
 function watchLoop(registry: Registry): () => void {
   const delays = new Histogram({
     name: 'signpost_event_loop_delay_seconds',

@@ -5,10 +5,13 @@ import type { Verdict } from '../../core/life/lifecycle.ts';
 import { type QueueName, queueNames } from '../../core/operations/jobs.ts';
 
 const outcomes = ['done', 'again', 'over', 'fault', 'outage', 'set_aside'] as const;
+/** `fault`, `outage` and `set_aside` are what went wrong; the others are how jobs end. */
 export type JobOutcome = (typeof outcomes)[number];
 
+/** Counts one attempt of a job, and how long it took. */
 export type CountJob = (queue: QueueName, outcome: JobOutcome, seconds: number) => void;
 
+/** Registers the metrics of jobs and returns what counts them. Every queue and outcome begins at 0. */
 export function createJobMetrics(registry: Registry): CountJob {
   const registers = [registry];
   const jobs = new Counter({
@@ -33,14 +36,20 @@ export function createJobMetrics(registry: Registry): CountJob {
   };
 }
 
+/** Counts what became of certificate orders. */
 export type OrderCounters = {
-  /** `waitedSeconds`: since the DNS was right, for a domain that waited for its certificate; null for a renewal. */
+  /**
+   * `waitedSeconds`: since the check that verified the domain, where it waited for its first certificate; null for a
+   * renewal.
+   */
   issued(waitedSeconds: number | null): void;
+  /** The authority refused: the order is over. */
   refused(): void;
   /** The authority could not be asked, or had not finished: the order stays open. */
   setBack(): void;
 };
 
+/** Registers the metrics of orders and returns what counts them. */
 export function createOrderMetrics(registry: Registry): OrderCounters {
   const registers = [registry];
   const orders = new Counter({
@@ -68,17 +77,20 @@ export function createOrderMetrics(registry: Registry): OrderCounters {
 
 /** A check that has been saved. */
 export type CountedCheck = {
-  /** `unchanged`: a few questions found what the check before found, and nothing was judged anew. */
+  /** `unchanged`: a few questions found what the check before found, and nothing was diagnosed. */
   readonly verdict: Verdict | 'unchanged';
+  /** Findings that the check before did not have. */
   readonly appeared: readonly FindingCode[];
   /** Of one that made the domain verified: seconds since the check before it, or since the domain began to wait. */
   readonly unseenSeconds: number | null;
 };
 
+/** Counts one check that has been saved. */
 export type CountCheck = (check: CountedCheck) => void;
 
 const verdicts = ['right', 'wrong', 'unknown', 'unchanged'] as const;
 
+/** Registers the metrics of checks and returns what counts them. Every verdict and finding begins at 0. */
 export function createCheckMetrics(registry: Registry): CountCheck {
   const registers = [registry];
   const checks = new Counter({
@@ -96,7 +108,7 @@ export function createCheckMetrics(registry: Registry): CountCheck {
   const unseen = new Histogram({
     name: 'signpost_verification_unseen_seconds',
     help: 'For each domain that became verified, the time since the check before it: its record was right for so long at most before it was seen',
-    // The ladder's steps: 5 s while somebody looks, 15 s to 5 min otherwise; beyond them a queue is behind.
+    // The ladder's steps: 5 s while somebody watches, 15 s to 5 min otherwise; beyond them a queue is behind.
     buckets: [5, 15, 30, 60, 120, 300, 600, 3_600],
     registers,
   });

@@ -25,7 +25,7 @@ export type CaaFinding =
       readonly toAdd: string;
       /** Those that would allow the certificate authorities that stand in for the first, where there are any. */
       readonly orToAdd?: readonly string[];
-      /** Those that forbid whatever else is there (RFC 8659, 4.1: critical and not understood); no record helps beside them. */
+      /** Those that forbid whatever else is there (critical, not understood: RFC 8659, 4.1); none helps beside them. */
       readonly toRemove?: readonly string[];
       readonly reason?: CaaDenial;
       /** Our validation method, where `validationmethods` of the record for our authority leaves it out (RFC 8657, 4). */
@@ -58,6 +58,7 @@ export type CaaFinding =
       readonly reasons: readonly CaaWarning[];
     };
 
+/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const caaFindings: FamilyOf<CaaFinding> = {
   caa_blocks: {
     meaning: 'A CAA record does not let our certificate authority issue',
@@ -270,7 +271,7 @@ type Unknown = CaaFinding & { readonly code: 'caa_unknown' };
 
 /**
  * Whether it is about our own target, or our resolvers are all that has failed: those that were asked about a registry's
- * name, or decline to answer. One that fails or is silent while it knows the name itself may only pass on what the zone does.
+ * name, or decline to answer. One that fails or is silent but knows the name may only pass on what the zone does.
  */
 function isOurQuestion({ ours, asked, outcome }: Unknown): boolean {
   return ours === true || asked === 'registry' || (asked === 'resolver' && outcome === 'refused');

@@ -29,9 +29,13 @@ export type CaaHint = 'lower_case' | 'no_trailing_dot' | 'bare_name';
 
 /** What a reader of CAA records is free to take one way or the other. */
 export type Reading = {
+  /** A property with any of these flag bits has to be understood. */
   readonly criticalBits: number;
+  /** Lower case. */
   readonly knownTags: ReadonlySet<string>;
+  /** What a parameter's tag may look like. */
   readonly parameterTag: RegExp;
+  /** The issuer's name as it is compared. */
   readonly issuerOf: (value: IssueValue) => string;
 };
 
@@ -57,7 +61,10 @@ export const rfcReading: Reading = {
   issuerOf: ({ issuer }) => issuer.toLowerCase(),
 };
 
-/** The values that speak about this kind of request (RFC 8659, 4.3). None: the set restricts nothing. */
+/**
+ * Returns the values that speak about this kind of request (RFC 8659, 4.3). None: the set restricts nothing, unless it has a
+ * critical property that is not understood.
+ */
 export function relevantValues(
   records: readonly CaaRecord[],
   wildcard: boolean,
@@ -77,7 +84,10 @@ const denials: readonly CaaDenial[] = [
   'nobody',
 ];
 
-/** Why a set keeps our authority from issuing; undefined where it lets it. */
+/**
+ * Returns why a set keeps our authority from issuing: what kept back the record that came nearest to allowing it; undefined
+ * where the set lets it. `relevant`: of `relevantValues`.
+ */
 export function denialOf(
   records: readonly CaaRecord[],
   relevant: readonly string[],
@@ -108,7 +118,7 @@ function denialOfValue(value: string, ca: CaaAuthority, reading: Reading): CaaDe
 /**
  * RFC 8657, 3: at most one `accounturi`, and it must be ours to the letter.
  * While our account is not known yet, one that could be ours passes: it comes into being with the first
- * order, which a denial here would never let begin; and the authority judges for itself.
+ * order, which a denial here would never let begin; and the authority decides for itself.
  */
 function accountMatches({ parameters }: IssueValue, accountUri: string | null): boolean {
   const [wanted, ...more] = parameters.filter(({ tag }) => tag === 'accounturi');
@@ -159,7 +169,7 @@ function valuesForUs(relevant: readonly string[], ca: CaaAuthority): readonly Is
     .filter((parsed) => ca.issuerDomains.includes(authorityReading.issuerOf(parsed)));
 }
 
-/** How a value that was meant for our authority is written wrongly, if it is. */
+/** Returns how a value that was meant for our authority is written wrongly; undefined for any other value. */
 export function hintFor(value: string, { issuerDomains }: CaaAuthority): CaaHint | undefined {
   const written = issuerTextOf(value);
   const lower = written.toLowerCase();

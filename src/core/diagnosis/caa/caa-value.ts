@@ -1,6 +1,7 @@
 /** The inside of a CAA record: property values, and how a record is written in a zone file. */
 import type { CaaRecord } from '../observation.ts';
 
+/** What stands behind an issuer's name as `tag=value` (RFC 8659, 4.2). */
 export type CaaParameter = { readonly tag: string; readonly value: string };
 
 /** An issue or issuewild value taken apart. An empty issuer authorises nobody. */
@@ -51,12 +52,12 @@ export function recordToAdd(issuerDomain: string, parameters: readonly CaaParame
   return presentationOf({ flags: 0, tag: 'issue', value });
 }
 
-/** The same record without its parameters. */
+/** Returns the same record without its parameters; takes what `recordToAdd` makes. */
 export function withoutParameters(toAdd: string): string {
   return toAdd.replace(/;[^"]*"$/, '"');
 }
 
-/** What stands where the issuer's name should, however it is written. */
+/** Returns what stands where the issuer's name should, however it is written; it may be empty. */
 export function issuerTextOf(value: string): string {
   const [issuer = ''] = octetsOf(value).split(';', 1);
   return withoutBlanks(issuer);

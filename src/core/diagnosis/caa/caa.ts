@@ -73,8 +73,8 @@ export function caaLevels(hostname: string): string[] {
 }
 
 /**
- * Judges the climb of one name (each name of a request has its own). `levels` as caaLevels orders them, down to
- * the first that has a set or gave no answer. Only the nearest set counts; what lies above it is not read.
+ * Evaluates the climb of one name (each name of a request has its own). `levels` as caaLevels orders them, down to the first
+ * that has a set or gave no answer. Only the nearest set counts; what lies above it is not read. Pure.
  */
 export function evaluateCaa(
   levels: readonly CaaLevel[],
@@ -169,7 +169,7 @@ function presented(records: readonly CaaRecord[]): string[] {
   return records.map(presentationOf).sort();
 }
 
-/** What to do about each reservation; total over the codes. */
+/** What to do about each warning; total over the codes. */
 export const advice: { readonly [W in CaaWarning]: string } = {
   rfc_denies:
     'By the RFC alone these records forbid our authority, which reads them more kindly today: write the record without parameters.',

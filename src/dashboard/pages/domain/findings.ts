@@ -10,7 +10,10 @@ const severities = {
   informs: badge('quiet', 'Informs'),
 } as const;
 
-/** What the panel above says of the headline already is not said again (src/core/life/summary.ts). */
+/**
+ * What is wrong, the headline first; null where nothing is. What the panel above says of the headline already is not
+ * repeated (src/core/life/summary.ts).
+ */
 export function findingsSection({ findings, summary }: Domain): Html | null {
   const [headline, ...others] = findings;
   if (headline === undefined) return null;
@@ -27,7 +30,7 @@ function titleOf(findings: Domain['findings']): string {
   return blocking.some(({ actor }) => actor === 'customer') ? 'What to change' : 'What blocks it';
 }
 
-/** `said`: what of it stands elsewhere on the page. */
+/** One finding. `said`: what of it stands elsewhere on the page. */
 function findingCard(
   finding: Finding,
   said: { readonly summary: boolean; readonly actor: boolean },
@@ -54,6 +57,10 @@ const verdicts = {
   unknown: badge('quiet', 'Unknown'),
 } as const;
 
+/**
+ * What each name server showed, and when checks ran and will run. Without an observation, only the last check and the
+ * number of attempts.
+ */
 export function serversSection({ observation, checks }: Domain, now: Date): Html {
   const { attempts, lastCheckedAt, nextCheckAt, windowEndsAt } = checks;
   // Always there: the script goes by it (src/dashboard/browser/stream.ts).

@@ -32,6 +32,7 @@ import { isRecordThere, recordSection, steps } from './record.ts';
 import { removalPages } from './remove.ts';
 import { timelineSection } from './timeline.ts';
 
+/** The page of a domain, its stream of events, and the forms that verify, redirect and remove it. */
 export function domainPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains/:hostname';
   return [
@@ -42,6 +43,7 @@ export function domainPages(): readonly PageRoute[] {
   ];
 }
 
+/** Four answers of the API make the page. `error`: the refusal of a form on it; the page then has its status. */
 async function domainPage(asked: SignedInRequest, error: ErrorBody | null = null): Promise<Shown> {
   const { api, params } = asked;
   const [projectId, hostname] = [params['projectId'] ?? '', params['hostname'] ?? ''];
@@ -54,6 +56,7 @@ async function domainPage(asked: SignedInRequest, error: ErrorBody | null = null
   ]);
   if (!project.ok) return refusedPage(project.error, asked);
   if (!domain.ok) {
+    // A removed domain keeps its timeline, so where only that is found, the domain was there.
     return timeline.ok
       ? removedPage(asked, project.body, timeline.body)
       : refusedPage(domain.error, asked);
@@ -113,6 +116,7 @@ function head(domain: Domain, settings: Settings, link: Link): Html {
 <p class="quiet under">${unicodeHostname === hostname ? null : hostname}${roleOf(hostname, settings)}${open}</p>`;
 }
 
+/** The status in words, who acts, and the button that has it checked. */
 function summaryPanel({ link, now, session }: SignedInRequest, domain: Domain): Html {
   const { projectId, hostname, status, summary } = domain;
   const label = status === 'pending' ? 'Verify' : 'Re-verify';
@@ -135,7 +139,7 @@ const verify: Page = async (asked) => {
   return answer.ok ? { kind: 'see_other', path } : domainPage(asked, answer.error);
 };
 
-/** The history of a domain stays when it is removed. */
+/** The page of a domain that was removed, with status 404 and its history. */
 function removedPage(asked: SignedInRequest, project: Project, timeline: readonly Event[]): Shown {
   const hostname = timeline[0]?.hostname ?? asked.params['hostname'] ?? '';
   return {
@@ -149,7 +153,7 @@ ${timelineSection(timeline, asked.now)}`,
   };
 }
 
-/** The API's stream, for who is signed in. */
+/** The API's stream, for who is signed in: a browser's EventSource sends a cookie, but no key. */
 const events: Page = async ({ api, params, query, headers }) => {
   const asked = query.size === 0 ? '' : `?${query}`;
   const path = apiPath(`${projectPath(params['projectId'] ?? '')}/events${asked}`);
@@ -163,9 +167,10 @@ const statuses = {
   failed: badge('bad', 'Refused'),
 } as const;
 
-/** What a visitor meets that no finding tells of. */
+/** The states of a browser's view that are worth a line of their own, since no finding is about them. */
 const problems: ReadonlySet<string> = new Set(['other_certificate', 'not_shown']);
 
+/** The state of the certificate, the refusal and what to do about it, and the open escalation, if there is one. */
 export function certificateSection({ certificate, escalation }: Domain, now: Date): Html {
   const { status, issuer, issuedAt, expiresAt, nextAttemptAt, problem, browser } = certificate;
   const inBrowser = ['In a browser', browser.summary] as const;
@@ -191,6 +196,7 @@ ${fold(
 )}`;
 }
 
+/** The refusal in words for the customer; the authority's own words are further down. */
 function refusalOf({ summary, action }: NonNullable<Domain['certificate']['problem']>) {
   return [
     ['Why it was refused', summary],

@@ -4,11 +4,15 @@ import type { Domain } from '../../client.ts';
 import { copyable, fold } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
 
-/** Otherwise it is what the page is about. */
+/** Whether the record was found to be right. Otherwise it is what the page is about, and comes first. */
 export function isRecordThere({ status }: Domain): boolean {
   return status === 'live' || status === 'verified';
 }
 
+/**
+ * The record to create with buttons that copy it, and how it is entered at the provider that runs the zone, where
+ * that is known.
+ */
 export function recordSection(domain: Domain): Html {
   const { record, zone } = domain;
   const isThere = isRecordThere(domain);
@@ -31,11 +35,11 @@ ${fold('how-to-enter', 'How it is entered', html`<ul class="hints">${hints.map((
 
 const LASTING = 'It never changes, even if you verify again or remove the domain and add it again.';
 
-/** As the interface says of DNS propagation. */
+/** How long DNS changes take, as the interface document says it. */
 const PATIENCE =
   'DNS changes often show within a few minutes, but can take up to 48 hours. This page updates by itself; you don’t have to wait here.';
 
-/** What the fields of the provider's form want. */
+/** What the fields of the provider's form want for the name. */
 function naming({ hostname, provider, record, zone }: Domain): readonly (Html | string)[] {
   if (record.type === 'ALIAS') return [inPlaceOfCname(provider, zone)];
   return [
@@ -64,6 +68,7 @@ function whereToEnter({ provider, zone }: Domain): Html | string {
 
 type State = 'done' | 'current' | 'failed' | 'to come';
 
+/** Where each status stands in the three steps: record, certificate, live. */
 const progress: { readonly [S in Domain['status']]: readonly [State, State, State] } = {
   pending: ['current', 'to come', 'to come'],
   verified: ['done', 'current', 'to come'],
@@ -74,6 +79,7 @@ const progress: { readonly [S in Domain['status']]: readonly [State, State, Stat
 
 const names = ['DNS record', 'Certificate', 'Live'] as const;
 
+/** The three steps with where the domain is among them. */
 export function steps({ status }: Domain): Html {
   const states = progress[status];
   return html`<ol class="steps" aria-label="Progress">

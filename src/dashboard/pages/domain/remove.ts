@@ -9,6 +9,7 @@ import { apiPath, domainPath, projectPath } from '../../paths.ts';
 import { refusedPage } from '../problem.ts';
 import { changeSettings, withRedirect } from '../settings.ts';
 
+/** The page that asks before a domain is removed, and its two forms: remove it, or redirect it instead. */
 export function removalPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains/:hostname';
   return [
@@ -18,9 +19,10 @@ export function removalPages(): readonly PageRoute[] {
   ];
 }
 
-/** Our choice: more names than anybody wants to choose from; the settings take any. */
+/** How many domains are offered to redirect to. Our choice: nobody wants to choose from more; the settings take any. */
 const CHOICES_MAX = 100;
 
+/** The page that asks; it changes nothing. `error`: the refusal of one of its forms. */
 async function removalPage(asked: SignedInRequest, error: ErrorBody | null = null): Promise<Shown> {
   const { api, params } = asked;
   const inProject = projectPath(params['projectId'] ?? '');
@@ -36,6 +38,7 @@ async function removalPage(asked: SignedInRequest, error: ErrorBody | null = nul
   if (!domains.ok) return refusedPage(domains.error, asked);
   if (!settings.ok) return refusedPage(settings.error, asked);
   const { hostname, unicodeHostname } = domain.body;
+  // Live domains are offered first: visitors can be sent there now.
   const isLive = (one: Domain) => Number(one.status === 'live');
   const others = domains.body
     .filter((one) => one.hostname !== hostname)
@@ -89,6 +92,7 @@ function removalForm(
   return html`<section class="panel" aria-labelledby="removal"><h2 id="removal">Remove it</h2><p>Its history stays. Added again, it asks for the same DNS record.</p>${form(`${path}/remove`, session, fields)}</section>`;
 }
 
+/** The settings that end with the domain, in words; empty where there are none: the form then has no `orphans`. */
 function goesWithIt(hostname: string, { domains }: Settings): readonly string[] {
   const { primary, redirects } = domains;
   return [

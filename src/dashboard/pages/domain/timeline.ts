@@ -6,9 +6,13 @@ import { type Html, html } from '../../../net/html.ts';
 import type { Event, Finding } from '../../client.ts';
 import { fold, relativeTime } from '../../parts/elements.ts';
 
-/** Our choice: what happened last, and what happened lately; all of it would make the page of an old domain long. */
+/**
+ * How many events are shown, and how many more are folded away. Our choice: what happened last, and what happened
+ * lately; all of it would make the page of an old domain long.
+ */
 const [SHOWN, FOLDED] = [3, 22];
 
+/** The newest 25 events; `events`: the newest first. Says where older ones are, if there are any. */
 export function timelineSection(events: readonly Event[], now: Date): Html {
   const list = (some: readonly Event[]) =>
     html`<ol class="timeline">${some.map((event) => entry(event, now))}</ol>`;
@@ -28,9 +32,14 @@ function entry(event: Event, now: Date): Html {
 ${details.length === 0 ? null : html`<ul>${details.map((words) => html`<li>${words}</li>`)}</ul>`}</li>`;
 }
 
-/** Our choice: enough of a detail to know it again; the findings above say the rest. */
+/**
+ * Lines for each event, and characters of each. Our choice: enough to know it again; the findings above say the rest.
+ */
 const [DETAILS_MAX, DETAIL_LENGTH_MAX] = [4, 300];
 
+/**
+ * What an event says beside its title, whatever its type: findings by their summaries, and the texts that explain it.
+ */
 function detailsOf(event: Event): readonly string[] {
   const data = event.data as Readonly<Record<string, unknown>>; // always an object; which fields, its type says
   const lines = [

@@ -13,11 +13,13 @@ import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from 
 type Action = {
   readonly path: string;
   readonly title: string;
-  /** What will happen; null where the address asks for nothing that there is. */
+  /** What will happen. Null where the address names nothing that there is: the page is then not found. */
   readonly words: (asked: SignedInRequest) => Html | null;
+  /** What the button that does it says. */
   readonly button: string;
-  /** What the form carries on. */
+  /** The name of what the address asks for and the form has to repeat. */
   readonly field?: string;
+  /** The operation of the API, always a POST, that does it. */
   readonly call: (asked: SignedInRequest) => readonly [path: string, body?: object];
 };
 
@@ -59,6 +61,10 @@ const actions: readonly Action[] = [
   },
 ];
 
+/**
+ * Two pages for each action: GET asks whether to do it and changes nothing, POST does it and leads back to the
+ * domain. The API decides whether the key may.
+ */
 export function actionPages(): readonly PageRoute[] {
   return actions.flatMap((action) => {
     const path = `/ops/domains/:domainId${action.path}`;
@@ -69,6 +75,7 @@ export function actionPages(): readonly PageRoute[] {
   });
 }
 
+/** The page that asks. It reads the domain first, so that it names what the action is about. */
 function confirmation({ path, title, words, button, field }: Action): Page {
   return async (asked) => {
     const { api, link, params, query, session } = asked;
@@ -94,6 +101,7 @@ ${form(link(target), session, html`${carried}<div class="actions"><button>${butt
   };
 }
 
+/** What the form does; a refusal is shown on the domain's page. */
 function doing({ call }: Action): Page {
   return async (asked) => {
     const [path, body] = call(asked);

@@ -1,4 +1,4 @@
-/** A domain as operators see it: where it stands, its case, its jobs with what they said, what happened. */
+/** A domain as operators see it: its status, its escalation, its jobs with their logs, and what happened. */
 import { isLocalAuthority } from '../../../certificates/authorities/local.ts';
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
@@ -19,6 +19,10 @@ import { timelineSection } from '../domain/timeline.ts';
 import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './find.ts';
 import { actors } from './frequencies.ts';
 
+/**
+ * The page of a domain, attached or removed. `error`: the refusal of an action, shown on top; the page then has its
+ * status.
+ */
 export const watchedPage = async (
   asked: SignedInRequest,
   error: ErrorBody | null = null,
@@ -69,7 +73,7 @@ ${facts([
 ${offers(session, 'admin') ? verify : null}</section>`;
 }
 
-/** The setting is the operator's to know: the customer reads that it is theirs to change. */
+/** Only operators are told that certificates of the local authority are not trusted: the setting is theirs. */
 function issuerInWords(issuer: string): string {
   return isLocalAuthority(issuer)
     ? `${issuer}, which no browser trusts: set ACME_DIRECTORY_URL for certificates that they trust`
@@ -104,6 +108,7 @@ ${offers(session, 'admin') ? html`<p class="actions"><a href="${link(close)}">Cl
 
 type Work = WatchedDomain['work'][number];
 
+/** What is due or in a queue, by queue. Who may not start a job is not offered to. */
 function workSection(asked: SignedInRequest, watched: WatchedDomain): Html {
   const { link, now, session } = asked;
   const { id, queueAnswers } = watched;
@@ -137,6 +142,9 @@ ${
 }`;
 }
 
+/**
+ * What became of a job: whether it is set aside, its state, and its log. Without a job of its own, what it waits for.
+ */
 function jobCell({ job, setAside, isSweep }: Work, now: Date): Html {
   const aside =
     setAside &&
@@ -151,6 +159,7 @@ ${failedReason === null ? null : html`<p>${failedReason}</p>`}
 ${log.length === 0 ? null : html`<details><summary>Its log</summary><ol class="log">${log.map((line) => html`<li>${line}</li>`)}</ol></details>`}`;
 }
 
+/** A job's state in words; the API's names are BullMQ's. */
 const stateWords = {
   active: 'running',
   waiting: 'waiting for a worker',

@@ -8,8 +8,13 @@ import { badge, empty, relativeTime, statusBadge } from '../../parts/elements.ts
 import { table } from '../../parts/table.ts';
 import { refusedPage, type Visitor, wayOut } from '../problem.ts';
 
+/** How many domains a search shows; there may be more. */
 const LISTED = 50;
 
+/**
+ * The search over the domains of all projects. Without a name it asks for nothing; a name that the API does not take
+ * finds nothing.
+ */
 export const findPage: Page = async (asked) => {
   const { api, query } = asked;
   const name = (query.get('name') ?? '').trim();
@@ -53,6 +58,7 @@ function results({ link, now }: SignedInRequest, found: FoundDomains): Html {
 ${found.length < LISTED ? null : html`<p class="quiet">These are the first ${LISTED}. Type more of the name to see others.</p>`}`;
 }
 
+/** The form of the search. `name`: what was searched for, or empty. */
 export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string): Html {
   return html`<search><form class="search" method="get" action="${link('/ops/domains')}">
 <div class="field"><label for="name">Find a domain</label>
@@ -61,6 +67,7 @@ export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string
 </form></search>`;
 }
 
+/** The page for who lacks the scope `ops:read`, with status 403. */
 export function needsOperator(visitor: Visitor): Shown {
   return {
     kind: 'page',
@@ -73,17 +80,20 @@ ${wayOut(visitor)}</div>`,
   };
 }
 
-/** An API's refusal as a page of operators'. */
+/** An API's refusal as a page for operators: one for a missing scope says how to get a key that has it. */
 export function refusedToOperator(error: ErrorBody, visitor: Visitor): Shown {
   return error.code === 'insufficient_scope' ? needsOperator(visitor) : refusedPage(error, visitor);
 }
 
+/** The page of a domain for operators, without the base path. */
 export function watchedPath(domainId: string): string {
   return `/ops/domains/${encodeURIComponent(domainId)}`;
 }
 
+/** The same domain in the API. */
 export function operationsPath(domainId: string): string {
   return `/v1/operations/domains/${encodeURIComponent(domainId)}`;
 }
 
+/** The way back to the operators' first page. */
 export const operationsCrumb = { text: 'Operations', path: '/ops' } as const;

@@ -8,13 +8,16 @@ import { table } from '../../parts/table.ts';
 import { meter } from './charts.ts';
 import { watchedPath } from './find.ts';
 
+/** The tone of a finding's bar, by its severity. */
 const tones = { blocks: 'bad', warns: 'warning', informs: 'quiet' } as const;
+/** Who has to act, as operators read it. */
 export const actors = {
   customer: 'the customer',
   dns_provider: 'their DNS provider',
   platform: 'we',
 } as const;
 
+/** How many domains have each finding, the most frequent first; null where no domain has any. */
 export function findingsSection({ findings }: Overview): Html | null {
   if (findings.length === 0) return null;
   const most = Math.max(...findings.map(({ domains }) => domains));
@@ -34,6 +37,9 @@ ${table(
 )}`;
 }
 
+/**
+ * Which operators of name servers gave no answer, with three of their domains each; null where all of them answered.
+ */
 export function operatorsSection({ dnsOperators }: Overview, link: Link): Html | null {
   if (dnsOperators.length === 0) return null;
   const most = Math.max(...dnsOperators.map(({ domains }) => domains));
@@ -64,6 +70,7 @@ const daysLeft = {
   more: ['30 days and more', 'good'],
 } as const;
 
+/** How long served domains' certificates are still valid, and those that expire first. */
 export function certificatesSection(
   { certificates }: Overview,
   { link, now }: SignedInRequest,

@@ -8,6 +8,10 @@ import { table } from '../../parts/table.ts';
 import { QUEUES } from '../../paths.ts';
 import { meter } from './charts.ts';
 
+/**
+ * The sections below the figures: queues, what the certificate authority allows, periodic tasks and repairs. Where
+ * the queue does not answer, the database says how late each is.
+ */
 export function machinery(overview: Overview, asked: SignedInRequest): Html {
   return html`${queuesSection(overview, asked)}
 ${budgetSection(overview, asked)}
@@ -16,6 +20,7 @@ ${turnsSection(overview, asked)}`;
 
 function queuesSection({ queues, overdue }: Overview, { link }: SignedInRequest): Html {
   const late = new Map(overdue.map(({ queue, seconds }) => [queue, seconds]));
+  // Missing: nothing is overdue in that queue.
   const lateness = (seconds = 0) => (seconds < 1 ? 'on time' : `${inWords(seconds)} late`);
   const counted =
     queues === null
@@ -54,6 +59,7 @@ function queueCell({
   return html`<code>${queue}</code>${isPaused ? html` ${badge('bad', 'Paused')}` : null}`;
 }
 
+/** Null where what the authority allows is not counted. */
 function budgetSection({ authorityBudget }: Overview, { now }: SignedInRequest): Html | null {
   if (authorityBudget === null || authorityBudget.length === 0) return null;
   return html`<h2 id="budget">What the certificate authority allows</h2>
@@ -72,6 +78,7 @@ ${table(
 )}`;
 }
 
+/** What the reconciler repairs, by the API's names; any other is shown as it is. */
 const repaired: Readonly<Record<string, string>> = {
   missing_job: 'missing jobs',
   overdue_job: 'overdue jobs',

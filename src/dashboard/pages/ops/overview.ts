@@ -10,8 +10,10 @@ import { refusedToOperator, searchForm, watchedPath } from './find.ts';
 import { certificatesSection, findingsSection, operatorsSection } from './frequencies.ts';
 import { machinery } from './machinery.ts';
 
+/** How many open escalations the page lists, the newest. */
 const ESCALATIONS = 10;
 
+/** The operators' first page. Its title has the number of things to put right, so that a tab shows it. */
 export const overviewPage: Page = async (asked) => {
   const { api, link, now } = asked;
   const [overview, escalations] = await Promise.all([
@@ -41,12 +43,15 @@ ${machinery(overview.body, asked)}`,
   };
 };
 
-/** It was read after the page was asked for, unless somebody else had it read. */
+/**
+ * The earlier of the two times. The overview is kept for some seconds, or read after the page was asked for: then it
+ * would seem to be ahead.
+ */
 function earlier(at: string, now: Date): string {
   return new Date(Math.min(Date.parse(at), now.getTime())).toISOString();
 }
 
-/** Where on this page each is looked into. */
+/** The heading on this page below which each is looked into, by its id. */
 const places = {
   queue_away: 'queues',
   no_worker: 'turns',
@@ -77,6 +82,7 @@ ${attention.map(
 )}</ol></section>`;
 }
 
+/** The statuses in the order in which a domain passes through them. */
 const words = {
   pending: 'Pending',
   verified: 'Verified',
@@ -90,7 +96,7 @@ function figures({ domains }: Overview): Html {
   return html`<dl class="figures" aria-label="Domains by status">${statuses.map((status) => html`<div><dt>${words[status]}</dt><dd>${domains[status]}</dd></div>`)}</dl>`;
 }
 
-/** As people read it. */
+/** A link to a domain's page for operators, with its name as people read it. `hostname`: A-labels. */
 export function domainLink(
   { id, hostname }: { readonly id: string; readonly hostname: string },
   link: Link,

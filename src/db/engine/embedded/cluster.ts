@@ -6,12 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { PGlite } from '@electric-sql/pglite';
 import { projectRoot } from '../migrate.ts';
 
-/** Made once by the set-up (scripts/setup.mjs); `npm ci` removes it with everything else in its folder. */
+/** The template's folder. Made once by the set-up (scripts/setup.mjs); `npm ci` removes it with everything around it. */
 export const templateDir: string = fileURLToPath(
   new URL('node_modules/.signpost/postgres', projectRoot),
 );
 
-/** Afterwards `dir` is a whole data directory: it is made beside its place and moved there when complete. */
+/**
+ * Makes a data directory at `dir` unless there is one. It is made beside its place and moved there when complete, so that an
+ * interrupted run leaves nothing that looks like one. `template` null, or not there: it is made from nothing.
+ */
 export async function ensureCluster(dir: string, template: string | null): Promise<void> {
   if (existsSync(join(dir, 'PG_VERSION'))) return;
   const draft = `${dir}.${process.pid}.new`;

@@ -6,11 +6,15 @@
 /** One message with its header. `type` is its letter, or `startup` for the messages that have none. */
 export type Frame = { readonly type: string; readonly bytes: Buffer };
 
+/** What follows the length in a message without a letter: the version, 3.0, or one of two requests. */
 const PROTOCOL_3 = 196_608;
 const SSL_REQUEST = 80_877_103;
 const CANCEL_REQUEST = 80_877_102;
 
-/** Cuts whole messages off the front; `rest` is the beginning of one that has not arrived yet. */
+/**
+ * Cuts whole messages off the front; `rest` is the beginning of one that has not arrived yet. All are views of `input`, not
+ * copies. Throws for what is no message of the protocol.
+ */
 export function cutFrames(input: Buffer): { frames: Frame[]; rest: Buffer } {
   const frames: Frame[] = [];
   let offset = 0;
@@ -58,16 +62,17 @@ export function queryMessage(sql: string): Buffer {
 /** A Sync message: ends what an interrupted client has begun. */
 export const syncMessage: Buffer = typed('S', Buffer.alloc(0));
 
+/** What the server sent in answer to one request. */
 export type Output = {
-  /** For the client that asked. */
+  /** For the client that asked: everything, notifications included. */
   readonly own: Buffer;
-  /** For everybody else: LISTEN belongs to the one session that all share. */
+  /** For every other client: LISTEN belongs to the one session that all share. */
   readonly notifications: readonly Buffer[];
   /** The last ReadyForQuery: `I`dle, in a `T`ransaction, in a failed one (`E`); null while an answer is still open. */
   readonly status: 'I' | 'T' | 'E' | null;
 };
 
-/** Reads what the server answered. */
+/** Sorts an answer, which must consist of whole messages. What it returns are views of `bytes`, not copies. */
 export function readOutput(bytes: Uint8Array): Output {
   const own = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { frames } = cutFrames(own);
@@ -81,8 +86,8 @@ export function readOutput(bytes: Uint8Array): Output {
 }
 
 /**
- * Puts `prefix` before the name of a prepared statement, so that clients who share a session can give the
- * same name to different ones. The unnamed statement stays unnamed.
+ * Puts `prefix` before the name of a prepared statement, so that clients who share a session can give the same name to
+ * different ones. The unnamed statement stays unnamed. `parsed`: the new name where the message prepares it, else null.
  */
 export function renameStatement(
   frame: Frame,
@@ -101,6 +106,7 @@ export function renameStatement(
   return { frame: renamed, parsed: frame.type === 'P' ? name : null };
 }
 
+/** Where the name of a prepared statement begins in Parse, Bind, and Describe or Close of a statement. */
 function statementNameOffset({ type, bytes }: Frame): number | undefined {
   if (type === 'P') return 5;
   if (type === 'B') return bytes.indexOf(0, 5) + 1; // after the portal's name

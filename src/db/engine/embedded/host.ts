@@ -16,6 +16,7 @@ export type HostData = { readonly dataDir: string };
 export type ToHost =
   | { readonly kind: 'connect'; readonly port: MessagePort }
   | { readonly kind: 'close' };
+/** To the main thread, once: the database is open, and clients may connect. */
 export type FromHost = { readonly kind: 'ready' };
 
 async function serve(port: MessagePort, dataDir: string): Promise<void> {

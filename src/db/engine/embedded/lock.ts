@@ -11,7 +11,10 @@ type Owner = { readonly pid: number; readonly startedAt: string };
 /** Directories this process holds: after a restart in a container our own pid may stand in a stale lock. */
 const held = new Set<string>();
 
-/** Resolves to what gives the directory back. Throws, naming the pid, where a living process holds it. */
+/**
+ * Locks a data directory for this process. Resolves to the function that unlocks it, which is idempotent. Rejects, naming
+ * the pid, where a living process holds it, be it this one.
+ */
 export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
   const file = join(resolve(directory), 'signpost.lock');
   if (held.has(file)) throw inUse(directory, process.pid);
@@ -27,6 +30,7 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
   };
 }
 
+/** Writes the whole lock beside its place and links it there, so that no other process ever reads half of it. */
 async function take(file: string, directory: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   await writeFile(
@@ -80,7 +84,7 @@ async function lives({ pid, startedAt }: Owner): Promise<boolean> {
   return (await startOf(pid)) === startedAt;
 }
 
-/** What tells a process from a later one with its pid; empty where the system has no /proc. */
+/** When a process started, which distinguishes it from a later one with its pid; empty where the system has no /proc. */
 async function startOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   // Field 22, counted behind the name, which is in parentheses and may contain anything (proc(5)).

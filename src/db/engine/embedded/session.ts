@@ -16,6 +16,7 @@ import {
   syncMessage,
 } from './frames.ts';
 
+/** One client of the session. */
 export type Connection = {
   /** Bytes from the client, cut anywhere. */
   receive(chunk: Uint8Array): void;
@@ -23,6 +24,7 @@ export type Connection = {
   disconnect(): void;
 };
 
+/** Many clients over one session. `send` is called while the request runs, with answers in the order of its requests. */
 export type Session = { connect(send: (bytes: Uint8Array) => void): Connection };
 
 type Client = {
@@ -113,7 +115,7 @@ function run(shared: Shared, client: Client): void {
   }
 }
 
-/** A notification stands in the answer to whoever caused it; the others hear it too. */
+/** The server puts a notification into the answer to whoever caused it; this sends it to all other clients as well. */
 function notifyOthers({ clients }: Shared, client: Client, note: Buffer): void {
   for (const other of clients) if (other !== client) other.send(note);
 }
@@ -132,6 +134,7 @@ function disconnect(shared: Shared, client: Client): void {
   runWaiting(shared);
 }
 
+/** Called only while no client owns the session: inside a failed transaction the server would refuse it. */
 function dropStatements({ exec, dropped }: Shared): void {
   for (const name of dropped.splice(0)) {
     exec(queryMessage(`DEALLOCATE "${name.replaceAll('"', '""')}"`));

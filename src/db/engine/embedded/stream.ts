@@ -10,10 +10,11 @@ import { projectRoot } from '../migrate.ts';
 import type { FromHost, HostData, ToHost } from './host.ts';
 import { lockDirectory } from './lock.ts';
 
+/** An embedded database that is open, in a worker thread of this process. */
 export type EmbeddedPostgres = {
   /** A new connection; what `pg` takes as its `stream` option. */
   connect(): Duplex;
-  /** Resolves when the data is closed and the directory free again. Connections still open end. */
+  /** Resolves when the data is closed and the directory free again. Connections still open end. Idempotent. */
   close(): Promise<void>;
 };
 
@@ -21,8 +22,9 @@ export type EmbeddedPostgres = {
 const hostFile = new URL('dist/src/db/engine/embedded/host.js', projectRoot);
 
 /**
- * Opens the database under `dataDir`, making it where there is none. `memory://` keeps nothing.
- * Throws where another living process has it open.
+ * Opens the database under `dataDir`, making it where there is none. `memory://` keeps nothing. Rejects where a living
+ * process has it open. `onStopped` is called, once, where the database ends without `close`: its connections end, later
+ * ones fail, and only a restart of the process opens it again.
  */
 export async function openEmbedded(
   dataDir: string,
@@ -54,6 +56,7 @@ async function start(
   let closing: Promise<void> | undefined;
   let stopped: Error | undefined;
 
+  // 'exit' follows, and ends the streams with this reason.
   host.on('error', (error) => {
     stopped = new Error('the embedded database has stopped', { cause: error });
   });
@@ -87,6 +90,7 @@ async function start(
   };
 }
 
+/** Resolves when the thread reports that it is ready; rejects where it fails or exits before. */
 function started(host: Worker): Promise<void> {
   return new Promise((done, fail) => {
     const onExit = () => fail(new Error('the embedded database did not start'));

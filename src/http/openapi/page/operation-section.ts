@@ -6,9 +6,12 @@ import type { JsonSchema, OpenApiDocument, Operation, Parameter, Ref } from '../
 import { responsesTable } from './responses-table.ts';
 import { described, fieldsOf, prose, referred } from './schema-section.ts';
 
+/** Characters of a line of an example, as far as they can be broken. */
 const EXAMPLE_WIDTH = 76;
 
+/** One operation, and where it is called. */
 export type Listed = {
+  /** In lower case: `get`. */
   readonly verb: string;
   /** As people write it: `/v1/pets/{petId}`. */
   readonly path: string;
@@ -19,7 +22,11 @@ export type Listed = {
   readonly operation: Operation;
 };
 
-/** `before` are the operations above it: what they show already is not shown once more. */
+/**
+ * One operation as an article: what it takes and answers, an example, the call from a shell, and a form to try it. `before`
+ * are the operations above it on the page: an example that is shown there is referred to. Throws where a reference leads to
+ * nothing in the document.
+ */
 export function operationSection(
   listed: Listed,
   before: readonly Listed[],
@@ -46,6 +53,7 @@ ${tryForm({ verb, path: local, operation, parameters, schemas })}
 `;
 }
 
+/** Stability, deprecation, the scope and whether it is an addition. */
 function badges(operation: Operation): Html {
   const stability = operation['x-stability'];
   const scope = operation['x-required-scope'];
@@ -65,6 +73,7 @@ function scopeInWords(scope: string | undefined): string {
   return scope === 'any' ? 'any key' : `scope ${scope}`;
 }
 
+/** Own parameters as rows; shared headers in one row of links to where the overview explains them. */
 function parametersPart({ parameters }: Operation): Html | null {
   const own = parameters.flatMap((one) => ('$ref' in one ? [] : [one]));
   const shared = parameters.flatMap((one) => ('$ref' in one ? [referred(one.$ref)] : []));
@@ -87,6 +96,7 @@ export function parameterRow(one: Parameter): Html {
 `;
 }
 
+/** The fields of the body. A body with a name has its anchor here, because the overview leaves it out. */
 function bodyPart({ requestBody }: Operation, { components }: OpenApiDocument): Html | null {
   if (requestBody === undefined) return null;
   const { schema } = requestBody.content['application/json'];
@@ -98,6 +108,7 @@ function bodyPart({ requestBody }: Operation, { components }: OpenApiDocument): 
 ${fieldsOf(components.schemas[name] ?? {})}`;
 }
 
+/** The example of the success; null where its body is no JSON. */
 function exampleOf(operation: Operation, before: readonly Listed[]): Html | null {
   const json = answerOf(operation);
   if (json?.example === undefined) return null;
@@ -124,12 +135,15 @@ function laidOut(value: unknown, indent = ''): string {
   return `${first}\n${parts.map((part) => inner + part).join(',\n')}\n${indent}${last}`;
 }
 
+/** The JSON body of the success; undefined where that has none. */
 function answerOf({ responses }: Operation) {
+  // Statuses are integer keys, which an object lists in ascending order, so the success comes before the refusals.
   const [success] = Object.values(responses);
   if (success === undefined || '$ref' in success) return undefined;
   return success.content?.['application/json'];
 }
 
+/** The call from a shell. Where no address is configured, the script puts in the one that the page came from. */
 function command({ verb, path, origin, operation }: Listed, parameters: readonly Parameter[]) {
   const where = origin ?? html`<span data-origin>http://localhost:3000</span>`;
   const rest = curlOf(verb, operation, parameters).map((part) => ` \\\n  ${part}`);
@@ -144,6 +158,7 @@ export function brokenAtSlashes(path: string): Html {
   return joined(path.split(/(?=\/)/), html`<wbr>`);
 }
 
+/** The parameter itself, where the operation refers to a shared one. */
 function parameterOf(one: Parameter | Ref, { components }: OpenApiDocument): Parameter {
   if (!('$ref' in one)) return one;
   const found = components.parameters[referred(one.$ref)];
@@ -151,15 +166,17 @@ function parameterOf(one: Parameter | Ref, { components }: OpenApiDocument): Par
   return found;
 }
 
+/** What the form of an operation is made of. */
 export type TryForm = {
   readonly verb: string;
-  /** Relative to the page. */
+  /** Relative to the page, with its parameters in braces. */
   readonly path: string;
   readonly operation: Operation;
   readonly parameters: readonly Parameter[];
   readonly schemas: Readonly<Record<string, JsonSchema>>;
 };
 
+/** The form that calls an operation. It is hidden until the page's script shows it, which alone can send it. */
 export function tryForm({ verb, path, operation, parameters, schemas }: TryForm): Html {
   const { operationId, requestBody } = operation;
   return html`<form class="try" hidden autocomplete="off" data-method="${verb.toUpperCase()}" data-path="${path}" aria-label="Try ${operationId}">
@@ -171,11 +188,12 @@ ${requestBody ? bodyField(operationId, requestBody.content['application/json'].e
 </form>`;
 }
 
-/** Who tries a call wants to see its answer, not that it has not changed. */
+/** Without If-None-Match, so that a call shows its answer and not a 304. */
 function isTried({ name }: Parameter): boolean {
   return name !== 'If-None-Match';
 }
 
+/** A choice where the parameter has an enumeration, else a line of text. */
 function field(operationId: string, parameter: Parameter, schemas: TryForm['schemas']): Html {
   const { name, required, in: place } = parameter;
   const id = `${operationId}-${name}`;
@@ -191,11 +209,12 @@ function field(operationId: string, parameter: Parameter, schemas: TryForm['sche
 `;
 }
 
-/** Path parameters alone are filled in: the others change what is asked for. */
+/** Only path parameters are filled in: the others change what is asked for. */
 function filled({ in: place, example }: Parameter): Html | null {
   return place === 'path' ? html` value="${String(example)}"` : null;
 }
 
+/** Filled with the example, and as many lines high. */
 function bodyField(operationId: string, example: unknown): Html {
   const text = stringify(example, null, 2) ?? '';
   const id = `${operationId}-body`;
@@ -203,12 +222,16 @@ function bodyField(operationId: string, example: unknown): Html {
 `;
 }
 
+/** The values of an enumeration, in place or by reference; undefined for any other type. */
 function valuesOf(schema: JsonSchema, schemas: TryForm['schemas']): readonly string[] | undefined {
   const named = schema.$ref === undefined ? schema : schemas[referred(schema.$ref)];
   return named?.enum?.map(String);
 }
 
-/** The request as `curl` sends it to `url`, parameters and body filled with their examples; the key is in `$KEY`. */
+/**
+ * The arguments of `curl` after the URL, each a line: method, headers and body, filled with their examples. Of headers that
+ * an operation reads, only the Idempotency-Key is sent. The API key is the shell's `$KEY`.
+ */
 export function curlOf(
   verb: string,
   operation: Operation,
@@ -227,7 +250,9 @@ export function curlOf(
   ];
 }
 
-/** The path with its parameters, and with those of its query that have one, filled with their examples. */
+/**
+ * The path with its parameters filled with their examples, percent-encoded, and a query of those parameters that have one.
+ */
 export function examplePath(path: string, parameters: readonly Parameter[]): string {
   const query = parameters.flatMap(({ in: place, name, example }) =>
     place === 'query' && example !== undefined
@@ -241,6 +266,7 @@ export function examplePath(path: string, parameters: readonly Parameter[]): str
   return query.length === 0 ? filled : `${filled}?${query.join('&')}`;
 }
 
+/** A text as one word of a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

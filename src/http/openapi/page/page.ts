@@ -11,7 +11,10 @@ import {
 import { errorTable } from './responses-table.ts';
 import { prose, referred, schemaSections, words } from './schema-section.ts';
 
-/** Every page by its path: `/docs`, what the operations have in common, and one page for the operations of each tag. */
+/**
+ * Every page by its path, as whole HTML documents: `/docs`, what the operations have in common, and one page for the
+ * operations of each tag. The same document gives the same texts.
+ */
 export function renderPages(document: OpenApiDocument): ReadonlyMap<string, string> {
   const operations = operationsOf(document);
   const sections = document.tags.map(({ name }) => ({
@@ -30,12 +33,15 @@ export function renderPages(document: OpenApiDocument): ReadonlyMap<string, stri
   return linked([{ path: OVERVIEW, text: overview }, ...sections]);
 }
 
+/** The path of the overview; the other pages are below it. */
 const OVERVIEW = '/docs';
 
+/** `/docs/domains` for the tag Domains. */
 function sectionPath(tag: string): string {
   return `${OVERVIEW}/${tag.toLowerCase()}`;
 }
 
+/** What differs from page to page. */
 type PageParts = {
   readonly title: string;
   /** From the page to where the service is: its style, its script and the calls it makes are at relative URLs. */
@@ -43,6 +49,7 @@ type PageParts = {
   readonly main: Html;
 };
 
+/** The frame of every page. The field for the key is hidden until the script shows it. */
 function page(
   document: OpenApiDocument,
   operations: readonly Listed[],
@@ -76,6 +83,7 @@ ${main}
 `.html;
 }
 
+/** The operations of each tag in a table, then the shared headers, the errors and the schemas. */
 function overviewMain(document: OpenApiDocument, operations: readonly Listed[]): Html {
   const { info, components } = document;
   return html`<h1 id="overview">${info.title} API</h1>
@@ -104,12 +112,14 @@ ${schemaSections(shownAtTheEnd(document, operations))}
 </section>`;
 }
 
+/** The call, and a link to where it is described. */
 function overviewRow({ verb, path, operation }: Listed): Html {
   const { operationId, summary } = operation;
   return html`<tr><th><b class="${verb}">${verb.toUpperCase()}</b> ${brokenAtSlashes(path)}<td><a href="#${operationId}">${summary}</a>
 `;
 }
 
+/** The operations of one tag, one after the other. */
 function sectionMain(document: OpenApiDocument, operations: readonly Listed[], tag: string): Html {
   const own = ofTag(operations, tag);
   const description = document.tags.find(({ name }) => name === tag)?.description ?? '';
@@ -118,13 +128,18 @@ function sectionMain(document: OpenApiDocument, operations: readonly Listed[], t
 ${own.map((listed, index) => operationSection(listed, own.slice(0, index), document))}`;
 }
 
+/** The operations of a tag, in the document's order. */
 function ofTag(operations: readonly Listed[], tag: string): readonly Listed[] {
   return operations.filter(({ operation }) => operation.tags[0] === tag);
 }
 
+/** `text` is the whole HTML of a page. */
 type Page = { readonly path: string; readonly text: string };
 
-/** Leads every link to an anchor to the page that has it. */
+/**
+ * Completes each link to an anchor by the path of the page that has it, relative to the page of the link. An anchor that the
+ * page itself has, or that none has, stays as it is.
+ */
 function linked(pages: readonly Page[]): ReadonlyMap<string, string> {
   const anchors = pages.map(({ path, text }) => ({
     path,
@@ -144,6 +159,7 @@ function linked(pages: readonly Page[]): ReadonlyMap<string, string> {
   );
 }
 
+/** The same on every page: each operation below its tag. A deprecated one is struck through. */
 function navigation({ tags }: OpenApiDocument, operations: readonly Listed[]): Html {
   return html`<nav aria-label="Operations">
 <ul>
@@ -166,22 +182,24 @@ function navigationItem({ verb, operation }: Listed): Html {
 `;
 }
 
-/** In the order of the document. Paths are shown with the path of their server, as a client calls them. */
+/** Every operation in the order of the document, with its path as a client calls it: below the path of its server. */
 function operationsOf(document: OpenApiDocument): readonly Listed[] {
   return Object.entries(document.paths).flatMap(([path, item]) => {
     const [server = document.servers[0]] = item.servers ?? [];
     const url = (server?.url ?? '').replace(/\/$/, '');
+    // Null for a relative server, of which only the page's reader knows where it is.
     const origin = /^https?:\/\/[^/]+/.exec(url)?.[0] ?? null;
     const base = origin === null ? url : url.slice(origin.length);
     return verbs.flatMap((verb) => {
       const operation = item[verb];
+      // Relative to the page of a tag. A path without the version brings a slash of its own, which would be the second.
       const local = `../${item.servers === undefined ? 'v1' : ''}${path}`.replace('..//', '../');
       return operation === undefined ? [] : [{ verb, path: base + path, local, origin, operation }];
     });
   });
 }
 
-/** The others are shown where they are needed: bodies with their operation, codes in the table of errors. */
+/** The schemas that no other place explains: bodies are shown with their operation, codes in the table of errors. */
 function shownAtTheEnd({ components }: OpenApiDocument, operations: readonly Listed[]) {
   const elsewhere = new Set(['ErrorCode']);
   for (const { operation } of operations) {

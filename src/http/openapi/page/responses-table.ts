@@ -5,7 +5,10 @@ import type { ErrorBody } from '../../pipeline/errors.ts';
 import type { OpenApiDocument, Operation, Response } from '../model.ts';
 import { referred, typeOf, words } from './schema-section.ts';
 
-/** A row for each status that is particular to the operation or that the interface document lists, and one for the rest. */
+/**
+ * A row for each status that is particular to the operation or that the interface document lists, and one for the rest.
+ * Throws where a reference leads to nothing in the document.
+ */
 export function responsesTable(operation: Operation, document: OpenApiDocument): Html {
   const isOriginal = operation['x-addition'] === undefined;
   const all = Object.entries(operation.responses).map(([status, response]) => {
@@ -26,7 +29,7 @@ export function responsesTable(operation: Operation, document: OpenApiDocument):
 </table>`;
 }
 
-/** Every code, ordered by status, with an anchor for each status. */
+/** A row for every code with its default message, ordered by status, and an anchor for each status. */
 export function errorTable({ components }: OpenApiDocument): Html {
   // They are made from errors.ts, in its order.
   const all = Object.values(components.examples).map(({ value }) => value as ErrorBody);
@@ -38,13 +41,14 @@ export function errorTable({ components }: OpenApiDocument): Html {
   })}</table>`;
 }
 
-/** What can happen to any request is not told for each operation. */
+/** A link to where the overview explains a status that many operations share. */
 function linkOf(status: string): Html {
   if (status === 'default') return html`<a href="#errors">any other</a>`;
   const anchor = status === '304' ? 'header-If-None-Match' : `status-${status}`;
   return html`<a href="#${anchor}">${status}</a>`;
 }
 
+/** The status, linked where it refuses, and what it says. */
 function row(status: string, response: Response, isAddition: boolean): Html {
   const mark = isAddition ? html` <small>addition</small>` : null;
   const shown = Number(status) < 400 ? status : linkOf(status);
@@ -52,6 +56,7 @@ function row(status: string, response: Response, isAddition: boolean): Html {
 `;
 }
 
+/** The codes of a refusal, or what a success is, its type and the headers that are its own. */
 function said(response: Response): Html {
   const [mediaType, content] = Object.entries(response.content ?? {})[0] ?? [];
   const codes = Object.keys(content?.examples ?? {});
@@ -66,7 +71,7 @@ function said(response: Response): Html {
   return html`${words(response.description)} <i>· ${type}</i>${ownHeaders(response)}`;
 }
 
-/** Those that this answer alone has. */
+/** The headers that this answer does not share with others. */
 function ownHeaders({ headers }: Response): Html {
   const own = Object.entries(headers).flatMap(([name, header]) =>
     '$ref' in header ? [] : [html`<br><code>${name}</code> ${words(header.description)}`],
@@ -74,6 +79,7 @@ function ownHeaders({ headers }: Response): Html {
   return html`${own}`;
 }
 
+/** The component that a reference names. */
 function sharedResponse($ref: string, { components }: OpenApiDocument): Response {
   const found = components.responses[referred($ref)];
   if (found === undefined) throw new Error(`${$ref} is not in the document`);

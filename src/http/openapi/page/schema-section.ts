@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { JsonSchema } from '../model.ts';
 
+/** What may stand where JSON Schema takes a schema. A boolean, or nothing, is shown as `anything`. */
 type Maybe = JsonSchema | boolean | undefined;
 
 /** `integer int64, 1 to 100, default 20`, with links to named schemas. */
@@ -11,20 +12,20 @@ export function typeOf(schema: Maybe): Html {
   return joined([nameOf(schema), ...rulesOf(schema).map((rule) => html`, ${rule}`)]);
 }
 
-/** What it says, and what it is. */
+/** A description with the type behind it; the type alone where there is none. */
 export function described(description: string, schema: Maybe): Html {
   const type = typeOf(schema);
   return description === '' ? html`<i>${type}</i>` : html`${words(description)} <i>· ${type}</i>`;
 }
 
-/** A row for each field; nothing where the schema has none. */
+/** A table with a row for each field, in the schema's order; nothing where the schema has no fields. */
 export function fieldsOf(schema: JsonSchema): Html {
   const fields = Object.entries(schema.properties ?? {});
   if (fields.length === 0) return html``;
   return html`<table>${fields.map(([name, field]) => fieldRow(name, field, schema))}</table>`;
 }
 
-/** The named schemas, each with its anchor. */
+/** A section for each named schema, with the anchor `schema-<name>`, in the order given. */
 export function schemaSections(schemas: Readonly<Record<string, JsonSchema>>): Html {
   return html`${Object.entries(schemas).map(
     ([name, schema]) => html`<section>
@@ -35,11 +36,12 @@ ${bodyOf(schema)}</section>
   )}`;
 }
 
-/** The name at the end of a reference. */
+/** The name at the end of a reference: `#/components/schemas/Pet` gives `Pet`. */
 export function referred(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1);
 }
 
+/** What a schema is, without its bounds: a link, alternatives, a constant, values, an array or a type. */
 function nameOf(schema: JsonSchema): Html {
   const { $ref, type, format, items, enum: values, anyOf, oneOf } = schema;
   if ($ref !== undefined) {
@@ -62,6 +64,7 @@ function nameOf(schema: JsonSchema): Html {
   return html`${types}${format === undefined ? null : html` ${format}`}`;
 }
 
+/** Bounds and the default, in words. */
 function rulesOf(schema: JsonSchema): readonly string[] {
   const { minimum, maximum, minLength, maxLength, default: value } = schema;
   return [
@@ -71,12 +74,14 @@ function rulesOf(schema: JsonSchema): readonly string[] {
   ];
 }
 
+/** In words; nothing where a length has a lower bound only. */
 function range(least: number | undefined, most: number | undefined, unit: string): string[] {
   if (least !== undefined && most !== undefined) return [`${least} to ${most}${unit}`];
   if (most !== undefined) return [`at most ${most}${unit}`];
   return least === undefined || unit !== '' ? [] : [`at least ${least}`];
 }
 
+/** A field without a description of its own shows its type alone. */
 function fieldRow(name: string, field: JsonSchema | boolean, { required = [] }: JsonSchema): Html {
   const description = typeof field === 'object' ? (field.description ?? '') : '';
   const optional = required.includes(name) ? null : html` <small>optional</small>`;
@@ -84,7 +89,7 @@ function fieldRow(name: string, field: JsonSchema | boolean, { required = [] }: 
 `;
 }
 
-/** An enumeration whose values say what they mean, where it has no name to look it up by. */
+/** The values of an enumeration that has no name to find it by, each with what it means; null for any other field. */
 function explained(field: JsonSchema | boolean): Html | null {
   if (typeof field === 'boolean' || field['x-enumDescriptions'] === undefined) return null;
   return valuesOf((field.enum ?? []).map(String), field);
@@ -99,6 +104,7 @@ function inner(field: JsonSchema | boolean): Html | null {
   return objects.length === 0 ? null : html`${objects.map(fieldsOf)}`;
 }
 
+/** The body of a named schema: values, alternatives or fields, else its type. */
 function bodyOf(schema: JsonSchema): Html {
   const { enum: values, oneOf, properties } = schema;
   if (values !== undefined) return valuesOf(values.map(String), schema);
@@ -109,7 +115,7 @@ function bodyOf(schema: JsonSchema): Html {
   return html`<p>${typeOf(schema)}</p>`;
 }
 
-/** Objects of several kinds: the first in full, of the others what differs. */
+/** Alternatives of an object: the first in full, of the others only the fields that differ from it. */
 function choices(kinds: readonly JsonSchema[]): Html {
   const [first] = kinds;
   return html`${kinds.map((kind) => {
@@ -121,6 +127,7 @@ function choices(kinds: readonly JsonSchema[]): Html {
   })}`;
 }
 
+/** A list of what each value means; the plain values where the schema does not say. */
 function valuesOf(values: readonly string[], schema: JsonSchema): Html {
   // Ours alone (src/http/schemas/common.ts); also read by Redocly's pages.
   const explained = (schema['x-enumDescriptions'] ?? {}) as Readonly<Record<string, string>>;
@@ -137,7 +144,7 @@ function valuesOf(values: readonly string[], schema: JsonSchema): Html {
   )}</dl>`;
 }
 
-/** Blocks are parted by an empty line; a block whose lines begin with `- ` is a list. */
+/** Paragraphs, which an empty line separates; a block whose every line begins with `- ` is a list. */
 export function prose(text: string): Html {
   return joined(
     text.split(/\n{2,}/).map((block) => {
@@ -149,7 +156,7 @@ export function prose(text: string): Html {
   );
 }
 
-/** One line: `code`, **strong**, *emphasised*. */
+/** A line of text in which `code`, **strong** and *emphasized* are marked up; everything else is escaped. */
 export function words(text: string): Html {
   return joined(
     text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/).map((part) => {

@@ -1,9 +1,9 @@
 /**
- * What the page does in a browser: shows the forms, sends what they say and shows what came back, byte for byte.
- * Compiled like everything else and served as it is, so it imports nothing. The key stays in this tab.
+ * What the pages do in a browser: show the forms, send what they say and show what came back, byte for byte. Compiled like
+ * everything else and served as it is, so it imports nothing. The key stays in this tab.
  */
 
-/** The part of the DOM that is used here; the whole of it (lib dom) would be there for the server's code, too. */
+/** The part of the DOM that is used here. TypeScript's lib "dom" would give all of it to the server's code, too. */
 type Part = {
   hidden: boolean;
   disabled: boolean;
@@ -28,6 +28,7 @@ declare const sessionStorage: {
   setItem(name: string, value: string): void;
 };
 
+/** In the session storage, which a browser keeps for one tab until that is closed. */
 const KEY = 'signpost-key';
 
 const key = document.querySelector('#key');
@@ -46,6 +47,7 @@ for (const form of document.querySelectorAll('form')) {
   });
 }
 
+/** Sends a form and shows the answer below it, or that there was none. Never rejects; the button is disabled meanwhile. */
 async function send(form: Part): Promise<void> {
   const answer = form.querySelector('.answer');
   const button = form.querySelector('button');
@@ -57,6 +59,7 @@ async function send(form: Part): Promise<void> {
     const begun = performance.now();
     const stop = new AbortController();
     const response = await fetch(url, { ...init, signal: stop.signal });
+    // The text of a stream would be complete only when it ends.
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
     const text = isStream ? '' : await response.text();
     answer.replaceChildren(...shown(response, text, performance.now() - begun));
@@ -67,7 +70,7 @@ async function send(form: Part): Promise<void> {
   button.disabled = false;
 }
 
-/** Shows an answer that has no end as it comes, until it is stopped or breaks off. */
+/** Shows a stream as it comes, until it is stopped or breaks off. Never rejects. */
 async function follow(response: Response, answer: Part, abort: () => void): Promise<void> {
   const stop = element('button', 'Stop', 'quiet');
   stop.setAttribute('type', 'button');
@@ -90,6 +93,7 @@ async function follow(response: Response, answer: Part, abort: () => void): Prom
   stop.disabled = true;
 }
 
+/** What a form asks for. Empty fields are left out, and an empty body is no body. */
 function requestOf(form: Part): { readonly url: URL; readonly init: RequestInit } {
   const { method = 'GET', path = '' } = form.dataset;
   const fields = [...form.querySelectorAll('[data-in]')].flatMap((field) => {
@@ -111,12 +115,12 @@ function requestOf(form: Part): { readonly url: URL; readonly init: RequestInit 
   }
   const body = form.querySelector('textarea')?.value ?? '';
   if (body !== '') headers.set('Content-Type', 'application/json');
-  // The answer of the service rather than what the browser has kept of it.
+  // From the service itself, not from the browser's cache, and with no cookies.
   const common = { method, headers, cache: 'no-store', credentials: 'omit' } as const;
   return { url, init: body === '' ? common : { ...common, body } };
 }
 
-/** Status and time, the headers, and the body as it came: parsed, its numbers would be rounded. */
+/** Status and time, the headers, and the body as it came: parsing it would round its numbers. */
 function shown(response: Response, text: string, ms: number): readonly Part[] {
   const { status, statusText, ok } = response;
   const head = element('p', '', '');
@@ -142,7 +146,7 @@ function shown(response: Response, text: string, ms: number): readonly Part[] {
   return [head, headers, body];
 }
 
-/** White space between the tokens of a JSON text; every token stays as it is. */
+/** The JSON text on several lines: white space is put between its tokens, and every token stays as it is. */
 function indented(text: string): string {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|\[\s*\]|\{\s*\}|[[\]{},:]|[^\s[\]{},:]+/g) ?? [];
   let depth = 0;
@@ -160,6 +164,7 @@ function indented(text: string): string {
     .join('');
 }
 
+/** An element with this text, which is never read as HTML. */
 function element(name: string, text: string, className: string): Part {
   const made = document.createElement(name);
   made.textContent = text;
@@ -167,6 +172,7 @@ function element(name: string, text: string, className: string): Part {
   return made;
 }
 
+/** Preformatted text, as it is. */
 function block(text: string): Part {
   const made = element('pre', text, '');
   made.setAttribute('tabindex', '0'); // so that a keyboard can scroll it
