@@ -4,12 +4,15 @@ import { printable } from '../core/names/printable.ts';
 import { parseJson, renderJson } from '../net/json.ts';
 import { failed, type Io, type Outcome, wrongUsage } from './command.ts';
 
+/** For a whole answer, body included. Streams have none of it. */
 const TIMEOUT_MS = 30_000;
+/** Of what is printed of a refusal, in characters. */
 const MAX_PROBLEM_LENGTH = 500;
 
 /**
- * `text` is the body as it came, `body` the same parsed, with every whole number a bigint. `code` and `message` are the
- * service's own, fit to be printed; without them it was not the service that refused.
+ * `text` is the body as it came, `body` the same parsed, with every whole number a bigint; both are empty for an
+ * answer without a body (`''` and undefined). `code` and `message` are the service's own, `message` fit to be
+ * printed; without them it was not the service that refused.
  */
 export type Answer =
   | { readonly ok: true; readonly text: string; readonly body: unknown }
@@ -20,16 +23,23 @@ export type Answer =
       readonly message?: string;
     };
 
-/** Sends one request; a path starts with `/v1`. Never throws. */
+/**
+ * Sends one request and waits 30 s at most for the whole answer. A path starts with `/v1`; `json` is sent as the
+ * body, a bigint as digits. Follows no redirect, tries once, and never rejects.
+ */
 export type Call = (method: string, path: string, json?: unknown) => Promise<Answer>;
 
-/** Text as it comes, of an answer that has no end of its own. Rejects where it breaks off. */
+/**
+ * Text as it comes, of an answer that has no end of its own; reading it throws where the connection breaks off.
+ * `isLasting`: asking again would bring the same refusal.
+ */
 export type Opened =
   | { readonly ok: true; readonly text: AsyncIterable<string> }
   | (Extract<Answer, { readonly ok: false }> & { readonly isLasting: boolean });
 
 /**
- * Opens a stream of events. `isLasting` of a refusal: asking again would bring the same. The signal ends it. Never throws.
+ * Opens a stream of events, which stays open until the signal ends it or the service does. `headers` are sent beside
+ * the key. Follows no redirect, and never rejects.
  */
 export type Open = (
   path: string,
@@ -37,14 +47,19 @@ export type Open = (
   signal: AbortSignal,
 ) => Promise<Opened>;
 
+/** A service and the key to call it with, or what kept us from knowing either. */
 export type Connection =
   | { readonly ok: true; readonly call: Call; readonly open: Open }
   | { readonly ok: false; readonly refusal: Outcome };
 
-/** Finds out whom to call, and with which key. Asks nobody yet. */
+/**
+ * Finds out whom to call, and with which key; sends nothing. `givenUrl` goes before SIGNPOST_URL, and that before
+ * this machine at PORT (3000). Refuses what is no http or https URL or has credentials, a query or a fragment, and a
+ * key that is missing or that no header could carry.
+ */
 export function connect(givenUrl: string | undefined, env: Io['env']): Connection {
   const here = `http://127.0.0.1:${env['PORT'] || 3000}`;
-  const url = (givenUrl ?? env['SIGNPOST_URL'] ?? here).replace(
+  const url = (givenUrl ?? (env['SIGNPOST_URL'] || here)).replace(
     /(\/v1)?\/*$/, // the API's own base is as good as the service's
     '',
   );
@@ -61,7 +76,7 @@ export function connect(givenUrl: string | undefined, env: Io['env']): Connectio
   return { ok: true, call: callOf(url, key), open: openOf(url, key) };
 }
 
-/** The key to call with; empty where there is none. */
+/** The key to call with: SIGNPOST_API_KEY, or API_KEY where that is empty. An empty string where there is none. */
 export function keyIn(env: Io['env']): string {
   return env['SIGNPOST_API_KEY'] || env['API_KEY'] || '';
 }
@@ -113,6 +128,7 @@ function openOf(url: string, key: string): Open {
 const errorBody = z.object({ code: z.string(), message: z.string() });
 
 function answerOf(url: string, status: number, text: string): Answer {
+  // An answer without a body (204) is none that could be parsed, and nothing is wrong with it.
   const parsed = text === '' ? null : parseJson(new TextEncoder().encode(text));
   const body = parsed?.ok ? parsed.value : undefined;
   if (status < 300 && (text === '' || parsed?.ok)) return { ok: true, text, body };

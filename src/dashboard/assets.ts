@@ -3,14 +3,18 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { projectRoot } from '../db/engine/migrate.ts';
 
+/** A file as it is sent. `contentType`: with its charset. */
 export type Asset = { readonly text: string; readonly contentType: string };
 
+/** What pages load. Everything is in memory: nothing is read from the disk later. */
 export type Assets = {
-  /** Paths below the base path. */
+  /** A path below the base path, as are those that follow. It changes with the content. */
   readonly style: string;
+  /** The module that a page starts. */
   readonly script: string;
   /** What the script imports, to be fetched with it. */
   readonly modules: readonly string[];
+  /** The asset at a path below the base path; undefined where there is none, as for one of an earlier version. */
   readonly find: (path: string) => Asset | undefined;
 };
 
@@ -29,20 +33,9 @@ const styles = [
 ];
 /** Where the build puts the script's modules, each after those that it imports. */
 const scriptFolder = 'dist/src/dashboard/browser/';
-const scriptModules = [
-  'ago',
-  'spoken',
-  'times',
-  'parts',
-  'refresh',
-  'forms',
-  'connections',
-  'shared',
-  'stream',
-  'live',
-];
+const scriptModules = ['ago', 'times', 'forms', 'refresh', 'shared', 'stream', 'live'];
 
-/** Throws where the build has not been made. */
+/** Reads all assets once. Throws where the build has not been made. */
 export function loadAssets(): Assets {
   const rules = styles.map((name) => read(`${styleFolder}${name}.css`));
   const style = named('style', 'css', rules.join('\n'));
@@ -65,12 +58,17 @@ export function loadAssets(): Assets {
   };
 }
 
+/** Without the line that names a source map: it is not served. */
 function read(file: string): string {
   return readFileSync(new URL(file, projectRoot), 'utf8').replace(/\n\/\/# source.*/, '');
 }
 
 const types = { css: 'text/css', js: 'text/javascript' } as const;
 
+/**
+ * Named after the content, by 12 hex digits of its hash: what has changed has another path, so that browsers may keep
+ * it.
+ */
 function named(name: string, extension: keyof typeof types, text: string) {
   const file = `${name}-${hash('sha1', text, 'hex').slice(0, 12)}.${extension}`;
   const asset: Asset = { text, contentType: `${types[extension]}; charset=utf-8` };

@@ -1,4 +1,7 @@
-/** Asks for the page again, and puts in place what has changed. */
+/**
+ * Asks for the page again, and puts in place what has changed. Parts are what the server marks with `data-part`; each
+ * has an id, and may have others within it.
+ */
 import { say } from './forms.ts';
 import { setClock, tick } from './times.ts';
 
@@ -11,9 +14,11 @@ let lastMs = Number.NEGATIVE_INFINITY;
 /** Another page is on its way: this one is done with. */
 let isLeaving = false;
 
-rememberParts();
-
-/** Whether the page is as it should be. Asked for while it is being asked for, it is asked for once more. At most once a second. */
+/**
+ * Asks for the page again, at most once a second. True: the page is as the server has it, or another one is on its
+ * way. False: no answer came, or one whose status is no success. Asked for while it is being asked for, it is asked
+ * for once more. Rejects where the answer breaks off.
+ */
 export function refresh(): Promise<boolean> {
   if (isLeaving) return Promise.resolve(true);
   if (asking !== null) {
@@ -37,6 +42,7 @@ async function paced(): Promise<boolean> {
   return once();
 }
 
+/** One request, and what becomes of it. */
 async function once(): Promise<boolean> {
   let response: Response;
   try {
@@ -67,6 +73,8 @@ async function once(): Promise<boolean> {
 /** What the server last wrote of each part. */
 const written = new Map<string, string>();
 
+rememberParts();
+
 /** A part without its own parts, and without what a script or the clock changes. */
 function essence(part: Element): string {
   const copy = part.cloneNode(true) as Element; // a clone is of its original's kind
@@ -81,12 +89,16 @@ function essence(part: Element): string {
   return copy.outerHTML;
 }
 
+/** Notes every part as it now is in the document, in place of what was noted before. */
 export function rememberParts(): void {
   written.clear();
   for (const part of document.querySelectorAll('[data-part]')) written.set(part.id, essence(part));
 }
 
-/** Gives back what there is to say of the parts that changed. */
+/**
+ * Replaces every part that the newer page has otherwise; in the others only what a check moves. Returns what is to be
+ * said of those that changed, in their order on the page. What the newer page lacks stays.
+ */
 export function replaceParts(newer: Document): readonly string[] {
   const said: string[] = [];
   for (const part of [...document.querySelectorAll<HTMLElement>('[data-part]')]) {
@@ -105,7 +117,9 @@ export function replaceParts(newer: Document): readonly string[] {
   return said;
 }
 
-/** What every check changes, into a part that is the same otherwise. */
+/**
+ * Takes what every check changes into a part that is the same otherwise, so that focus and open menus are left alone.
+ */
 function takeMoving(part: Element, next: Element): void {
   const of = (one: Element) => [
     ...one.querySelectorAll('time[data-of$="-check"], [data-attempts]'),
@@ -117,7 +131,7 @@ function takeMoving(part: Element, next: Element): void {
   }
 }
 
-/** Menus stay open, and the focus where it was. */
+/** Puts the new part in place of the old one; menus stay open, and the focus is where it was. */
 function replace(part: HTMLElement, next: HTMLElement): void {
   const open = [...part.querySelectorAll('details[open][id]')].map(({ id }) => id);
   const focused = part.contains(document.activeElement) ? wayTo(document.activeElement) : null;
@@ -129,7 +143,9 @@ function replace(part: HTMLElement, next: HTMLElement): void {
   (again ?? document.getElementById('main'))?.focus({ preventScroll: true });
 }
 
-/** A selector that finds the same control in the newer part. */
+/**
+ * A selector that finds the same control in the newer part: by its id, by its menu, or by what it copies or leads to.
+ */
 function wayTo(element: Element | null): string {
   if (element === null) return 'none';
   if (element.id !== '') return `#${CSS.escape(element.id)}`;

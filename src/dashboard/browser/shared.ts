@@ -1,18 +1,24 @@
 /**
- * One stream for all windows of a browser that listen at the same path. Who holds the lock has the stream open and tells the
- * others (Web Locks, BroadcastChannel); where no connection is left for it, they look now and then until one is.
+ * One stream for all windows of a browser that listen at the same path. Who holds the lock has the stream open and
+ * passes its messages on (Web Locks, BroadcastChannel). Where no connection is left for it, all of them ask for the
+ * page every 10 s.
  */
 import { refresh } from './refresh.ts';
 
+/** Between two tries after the browser has given up; doubled each time, from the first to the second figure. */
 const [RETRY_MS_MIN, RETRY_MS_MAX] = [2_000, 60_000];
 
 /**
- * `open` and `away` of the stream itself; `moved`: another window opens it, and what came meanwhile nobody has heard; `look`:
- * there is none for now, and the page is to be asked for; or the type of an event.
+ * `open` and `away` of the stream itself; `moved`: another window opens it, and what came in between reached no window;
+ * `poll`: there is no stream for now, and the page is to be asked for; or the type of an event. `data`: the JSON of
+ * an event, else empty.
  */
 export type StreamMessage = { readonly type: string; readonly data: string };
 
-/** Gives back what leaves; another window then takes the stream over. */
+/**
+ * Joins the windows that listen at `path`. `onMessage` is called for the stream's messages and for events of `types`,
+ * in every window. Returns what leaves; another window then takes the stream over.
+ */
 export function join(
   path: string,
   types: readonly string[],
@@ -51,7 +57,7 @@ export function join(
   /** The browser gives up where it is answered anything but a stream: too many of them, or the sign-in. */
   function again(): void {
     clearTimeout(timer);
-    timer = setTimeout(() => void refresh().then(open), retryMs);
+    timer = setTimeout(() => void refresh().then(open, open), retryMs);
     retryMs = Math.min(RETRY_MS_MAX, retryMs * 2);
   }
 
@@ -69,6 +75,7 @@ export function join(
   navigator.locks.request(name, { signal }, hold).catch(() => {
     // Left before it was our turn.
   });
+  // Who holds the stream answers that it is open, which this window could not have seen.
   channel.postMessage({ type: 'join', data: '' });
 
   return () => {
@@ -79,13 +86,19 @@ export function join(
   };
 }
 
-/** Our choice: two are left for pages and what they ask for. */
+/**
+ * How many streams a browser has, over all paths: it opens six connections to a host over HTTP/1.1. Our choice: two
+ * are left for pages and what they ask for.
+ */
 const STREAMS_MAX = 4;
 
-/** Our choice: so many windows side by side are seldom, and each look is a whole page. */
+/** Our choice: so many windows side by side are seldom, and each answer is a whole page. */
 const POLL_MS = 10_000;
 
-/** Opens once there is a connection for this window, which has it until the signal; until then it looks now and then. */
+/**
+ * Calls `open` once there is a connection for this window, which has it until the signal. Until then it calls `poll`
+ * now and every 10 s.
+ */
 export async function whenFree(
   signal: AbortSignal,
   open: () => void,
@@ -98,6 +111,7 @@ export async function whenFree(
   signal.addEventListener('abort', () => clearTimeout(timer));
 }
 
+/** Takes the first of the connections' locks that is free. */
 async function hasOne(signal: AbortSignal): Promise<boolean> {
   for (let number = 0; number < STREAMS_MAX; number += 1) {
     if (await holds(`signpost connection ${number}`, signal)) return true;
@@ -105,6 +119,7 @@ async function hasOne(signal: AbortSignal): Promise<boolean> {
   return false;
 }
 
+/** Takes a lock where it is free, and keeps it until the signal; false where it is not. */
 function holds(name: string, signal: AbortSignal): Promise<boolean> {
   return new Promise((settle, fail) => {
     const use = (lock: Lock | null) => {
