@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createTurns, type Turns } from '../../net/turns.ts';
 import type { Api, RawRequest } from '../pipeline/api.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
 import {
@@ -17,77 +18,60 @@ import { sendStream } from './send-stream.ts';
 /** Our choice: a request that waits takes about 1.5 KB, whatever it asks for, and hardly any client pipelines at all. */
 const MAX_WAITING = 100;
 
-/** Exchanges of one connection run one after the other: RFC 9112, 9.3.2 lets only safe ones overlap. */
-export type Connection = {
-  running: Exchange | null;
-  readonly waiting: Exchange[];
-  /** The newest exchange, which the parser may still be reading. */
-  receiving: Exchange | null;
-  /** Nothing more is read. */
-  failed: boolean;
-  /** The answer to what never became a request, once all others have left. */
-  lastAnswer: Refusal | null;
-};
-
 /** What the connections of one server share. */
 export type Pipelines = {
   readonly api: Api;
   readonly timeouts: SendTimeouts;
-  readonly connections: WeakMap<Duplex, Connection>;
-  /** From then on, each answer is its connection's last. */
+  readonly turns: Turns<Exchange>;
+  /** The newest exchange of each connection, which the parser may still be reading. */
+  readonly receiving: WeakMap<Duplex, Exchange>;
+  /** Set when the server closes: from then on, each answer is its connection's last. */
   closing: boolean;
-  /** Ends what has no end of its own, each at once. */
+  /** Calling one ends a stream at once; a stream takes its own out when it is over. */
   readonly streams: Set<() => void>;
 };
 
-function connectionOf({ connections }: Pipelines, socket: Duplex): Connection {
-  const known = connections.get(socket);
-  if (known !== undefined) return known;
-  const connection: Connection = {
-    running: null,
-    waiting: [],
-    receiving: null,
-    failed: false,
-    lastAnswer: null,
+/**
+ * The state of one server without any connection. At most MAX_WAITING requests of a connection wait, beside the one that
+ * runs.
+ */
+export function createPipelines(api: Api, timeouts: SendTimeouts): Pipelines {
+  const pipelines: Pipelines = {
+    api,
+    timeouts,
+    turns: createTurns(MAX_WAITING, (exchange) => void serve(pipelines, exchange)),
+    receiving: new WeakMap(),
+    closing: false,
+    streams: new Set(),
   };
-  connections.set(socket, connection);
-  return connection;
+  return pipelines;
 }
 
-/** Takes a request in its turn. `refusal`: what is wrong with it before the API sees it. */
+/**
+ * Takes a request of a connection in its turn; they are answered in the order in which they came. `refusal`: what is wrong
+ * with it before the API sees it. Never throws.
+ */
 export function accept(
-  pipelines: Pipelines,
+  { turns, receiving }: Pipelines,
   req: IncomingMessage,
   res: ServerResponse,
   expectsContinue: boolean,
   refusal: Refusal | null,
 ): void {
-  const connection = connectionOf(pipelines, req.socket);
-  // It came in the same read as what broke the connection, or behind an answer that closes it.
-  if (connection.failed || !req.socket.writable) return;
   const exchange = { req, res, expectsContinue, refusal, broken: null, onBroken: () => {} };
-  connection.receiving = exchange;
-  if (connection.running === null) return void serve(pipelines, connection, exchange);
-  if (connection.waiting.push(exchange) <= MAX_WAITING) return;
-  // Reading cannot be stopped in the middle of what has arrived, and each request in it would take memory.
-  connection.failed = true;
-  connection.waiting.length = 0;
-  req.socket.destroy();
+  receiving.set(req.socket, exchange);
+  turns.take(req.socket, exchange);
 }
 
-async function serve(
-  pipelines: Pipelines,
-  connection: Connection,
-  exchange: Exchange,
-): Promise<void> {
-  const { api, timeouts, streams } = pipelines;
+/** Runs one exchange. What cannot be sent ends the connection. Never rejects. */
+async function serve(pipelines: Pipelines, exchange: Exchange): Promise<void> {
+  const { api, timeouts, streams, turns } = pipelines;
   const { req } = exchange;
-  connection.running = exchange;
   try {
     const response = await api.handle(rawRequest(exchange));
     // RFC 9112, 6.3: where its framing is in doubt, what follows a request cannot be told from it.
     const close = pipelines.closing || exchange.refusal?.body.code === 'bad_request';
-    const ended = () => next(pipelines, connection, req.socket);
+    const ended = () => turns.ended(req.socket); // it has left, or its client has
     if (response.stream === undefined) send(exchange, response, { close, timeouts }, ended);
     else
       sendStream(
@@ -102,6 +86,7 @@ async function serve(
   }
 }
 
+/** The request as the API takes it. Its body is read only when the API asks for it. */
 function rawRequest(exchange: Exchange): RawRequest {
   const { req } = exchange;
   return {
@@ -115,21 +100,6 @@ function rawRequest(exchange: Exchange): RawRequest {
   };
 }
 
-/** An answer has left, or its client has. */
-function next(pipelines: Pipelines, connection: Connection, socket: Duplex): void {
-  connection.running = null;
-  // Closed, or closing behind that answer: what is not answered must have no effect, and node:http must never be
-  // given an answer out of its turn.
-  if (!socket.writable) {
-    connection.failed = true;
-    connection.waiting.length = 0;
-    return;
-  }
-  const exchange = connection.waiting.shift();
-  if (exchange !== undefined) void serve(pipelines, connection, exchange);
-  else if (connection.lastAnswer !== null) answerRaw(pipelines, socket, connection.lastAnswer);
-}
-
 /** The parser's codes (llhttp's HPE_… among them); every other one is bad_request. */
 const parserCodes: Readonly<Record<string, BrokenCode | 'headers_too_large'>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
@@ -137,25 +107,27 @@ const parserCodes: Readonly<Record<string, BrokenCode | 'headers_too_large'>> = 
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** What the parser refuses: it ends the request that it broke, or gets an answer of its own. */
+/**
+ * Ends what the parser refuses: a request that it broke in the middle is answered by its own exchange, anything else gets an
+ * answer after those before it. Nothing more of the connection is taken.
+ */
 export function onClientError(
   pipelines: Pipelines,
   error: NodeJS.ErrnoException,
   socket: Duplex,
 ): void {
-  const connection = connectionOf(pipelines, socket);
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  if (connection.failed) return;
-  connection.failed = true;
+  if (!pipelines.turns.refuseMore(socket)) return;
   const code = parserCodes[error.code ?? ''] ?? 'bad_request';
-  const { receiving } = connection;
-  if (receiving === null || receiving.req.complete) answerRaw(pipelines, socket, refuse(code));
+  const receiving = pipelines.receiving.get(socket);
+  if (receiving === undefined || receiving.req.complete) answerRaw(pipelines, socket, refuse(code));
   else breakOff(receiving, code, socket);
 }
 
+/** Has whoever reads the request's body learn that no more of it comes. */
 function breakOff(
   exchange: Exchange,
   code: BrokenCode | 'headers_too_large',
@@ -168,15 +140,18 @@ function breakOff(
   if (exchange.res.writableEnded) socket.end(() => void socket.destroy());
 }
 
-/** Answers what never became a request, after the requests that came before it. */
-export function answerRaw(pipelines: Pipelines, socket: Duplex, refusal: Refusal): void {
-  const connection = connectionOf(pipelines, socket);
-  connection.lastAnswer = refusal;
-  if (connection.running !== null) return;
-  const answer = pipelines.api.reject(refusal, addressOf(socket));
-  writeRaw(socket, answer, pipelines.timeouts.lingerMs);
+/** Answers what never became a request, after the requests that came before it, and closes the connection. */
+export function answerRaw(
+  { api, timeouts, turns }: Pipelines,
+  socket: Duplex,
+  refusal: Refusal,
+): void {
+  turns.whenIdle(socket, () => {
+    writeRaw(socket, api.reject(refusal, addressOf(socket)), timeouts.lingerMs);
+  });
 }
 
+/** Undefined where the socket is gone, or is none of TCP. */
 function addressOf(socket: Duplex): string | undefined {
   return socket instanceof Socket ? socket.remoteAddress : undefined;
 }

@@ -12,27 +12,34 @@ import {
 import type { Api } from '../pipeline/api.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { turnAway } from './exchange.ts';
-import { accept, answerRaw, onClientError, type Pipelines } from './pipeline.ts';
+import { accept, answerRaw, createPipelines, onClientError, type Pipelines } from './pipeline.ts';
 
+/** A server that listens. */
 export type HttpServer = {
+  /** The address that is bound, with the port that the system chose where 0 was asked for. */
   readonly address: AddressInfo;
-  /** Stops accepting, lets what runs finish, and cuts what still runs after `deadlineMs`. */
+  /**
+   * Stops accepting, ends streams at once, lets what runs finish, and cuts what still runs after `deadlineMs`. Never
+   * rejects; resolves once every connection is closed.
+   */
   readonly close: (deadlineMs: number) => Promise<void>;
 };
 
+/** Where to listen, and what to allow; what is left out has the defaults below. */
 export type ListenOptions = {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Which one chose it; PORT where it is missing. */
+  /** The variable that chose the port, for the message where it cannot be opened; PORT where it is missing. */
   readonly variable?: 'PORT' | 'METRICS_PORT';
   readonly timeouts?: Partial<Timeouts>;
   readonly connections?: Partial<ConnectionLimits>;
-  /** Addresses and networks that may open more connections than others; `10.0.0.0/8`. */
+  /** Addresses and networks (`10.0.0.0/8`) that stand for many clients, and may open more connections than others. */
   readonly trustedProxies?: readonly string[];
 };
 
 type Timeouts = typeof defaultTimeouts;
+// In milliseconds. A client that takes longer is answered 408 or cut off.
 const defaultTimeouts = {
   headersMs: 10_000,
   requestMs: 30_000,
@@ -42,6 +49,7 @@ const defaultTimeouts = {
   lingerMs: 1_000,
 };
 
+/** For all headers of a request together; docs/api.md publishes both limits. */
 const MAX_HEADER_BYTES = 16_384;
 const MAX_HEADERS = 100;
 /** Our choice: as many as this may take `lingerMs` to read that they are too many; others are closed behind the answer. */
@@ -50,18 +58,15 @@ const RETRY_AFTER_SECONDS = '5';
 /** RFC 3986, 3.2.2 and 3.2.3, without the comma, which joins two fields; empty is allowed (RFC 9110, 7.2). */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?$/;
 
-/** Listens, and settles once the address is bound. Where it cannot be, it rejects and names the variable that chose it. */
+/**
+ * Listens, and settles once the address is bound. Where it cannot be, it rejects with an error that names the variable that
+ * chose it.
+ */
 export async function listen(api: Api, options: ListenOptions): Promise<HttpServer> {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const limits = { ...defaultConnectionLimits, ...options.connections };
   const count = countConnections(limits, trustedProxies(options.trustedProxies ?? []));
-  const pipelines: Pipelines = {
-    api,
-    timeouts,
-    connections: new WeakMap(),
-    closing: false,
-    streams: new Set(),
-  };
+  const pipelines = createPipelines(api, timeouts);
   const server = createServer(serverOptions(timeouts));
   attach(server, pipelines);
   limitConnections(server, pipelines, count);
@@ -84,6 +89,7 @@ export async function listen(api: Api, options: ListenOptions): Promise<HttpServ
   };
 }
 
+/** What node:http refuses by itself arrives as `clientError`. */
 function serverOptions(timeouts: Timeouts): ServerOptions {
   return {
     headersTimeout: timeouts.headersMs,
@@ -97,6 +103,7 @@ function serverOptions(timeouts: Timeouts): ServerOptions {
   };
 }
 
+/** Idle connections are closed at once, the others after their answer or at the deadline. */
 function closeServer(server: Server, deadlineMs: number): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
@@ -108,6 +115,7 @@ function closeServer(server: Server, deadlineMs: number): Promise<void> {
   });
 }
 
+/** Takes requests, expectations, CONNECT and what the parser refuses, so that node:http answers none of them by itself. */
 function attach(server: Server, pipelines: Pipelines): void {
   server.maxHeadersCount = MAX_HEADERS + 1; // node drops the rest in silence; one more shows that there was a rest
   server.on('request', (req, res) => accept(pipelines, req, res, false, transportRefusal(req)));
@@ -124,6 +132,7 @@ function attach(server: Server, pipelines: Pipelines): void {
   });
 }
 
+/** Why a request is refused whatever it asks for; null where nothing is wrong with it. */
 function transportRefusal(req: IncomingMessage): Refusal | null {
   if (req.rawHeaders.length / 2 > MAX_HEADERS) return refuse('headers_too_large');
   const { host, 'transfer-encoding': coding } = req.headers;
@@ -140,7 +149,7 @@ function transportRefusal(req: IncomingMessage): Refusal | null {
   return null;
 }
 
-/** Answers a connection that is one too many 503 and closes it, before anything of it is read. */
+/** Answers a connection that is one too many with 503 and closes it, before anything of it is read. */
 function limitConnections(server: Server, pipelines: Pipelines, count: ConnectionCount): void {
   const { api, timeouts } = pipelines;
   let turnedAway = 0;
@@ -155,6 +164,7 @@ function limitConnections(server: Server, pipelines: Pipelines, count: Connectio
       turnedAway -= 1;
     });
     const headers = { 'retry-after': RETRY_AFTER_SECONDS };
+    // Without its address: a flood of connections is not counted as requests, and not logged.
     const answer = api.reject(refuse('too_many_connections', undefined, headers), undefined);
     turnAway(socket, answer, turnedAway <= MAX_TURNED_AWAY ? timeouts.lingerMs : 0);
   });
