@@ -29,16 +29,20 @@ import {
   url,
 } from './values.ts';
 
+/** An IP address, IPv6 without brackets, and a port. */
 export type SocketAddress = { readonly address: string; readonly port: number };
 
+/** Where data is kept: in this process below `dataDir`, in PostgreSQL, or there with the queue in Redis. */
 export type Storage =
   | { readonly kind: 'embedded'; readonly dataDir: string }
   | { readonly kind: 'postgres'; readonly databaseUrl: string }
   | { readonly kind: 'postgres_redis'; readonly databaseUrl: string; readonly redisUrl: string };
 
+/** How clients reach the API, and how much each may ask of it. */
 export type ApiConfig = {
   /** Where clients reach the API; ends in `/v1`. Missing: relative to where its document is read. */
   readonly baseUrl: string | undefined;
+  /** Another installation for the OpenAPI document to list; missing: it lists none. */
   readonly stagingUrl: string | undefined;
   /** Origins whose pages may call the API; `https://shop.example`, without a path. */
   readonly corsOrigins: readonly string[];
@@ -48,8 +52,11 @@ export type ApiConfig = {
   readonly rateLimits: { readonly perKey: number; readonly perAddress: number };
 };
 
+/** Every setting, checked and with its default. Durations are in milliseconds. */
 export type Config = {
+  /** Which parts the process plays; on embedded storage always `all`. */
   readonly role: 'all' | 'api' | 'worker' | 'edge';
+  /** Where the API and the dashboard listen. */
   readonly http: { readonly host: string; readonly port: number };
   readonly api: ApiConfig;
   readonly edge: {
@@ -57,23 +64,34 @@ export type Config = {
     readonly httpsPort: number;
     /** Where visitors reach the edge, ours or another. Missing: redirects lead to `httpsPort`, and we check 443. */
     readonly publicHttpsPort: number | undefined;
-    /** Do workers go to the edge's public addresses. */
+    /** Whether workers ask the edge's public addresses, before an order and for what visitors are shown. */
     readonly isProbed: boolean;
+    /** For an IPv4 address or an IPv6 /64; so is the next but one. */
     readonly connectionsPerAddress: number;
+    /** TLS handshakes that one process begins. */
+    readonly handshakesPerSecond: number;
+    /** A second. */
+    readonly handshakesPerAddress: number;
+    /** Under way to deploys at once, of one process. */
+    readonly requests: number;
+    readonly requestsPerProject: number;
   };
   readonly storage: Storage;
   /** An administrator's key to accept from the start. */
   readonly apiKey: string | undefined;
+  /** `domain`: customers' targets are below it. `addresses`: what an apex must show; empty: what its target resolves to. */
   readonly platform: { readonly domain: string; readonly addresses: readonly string[] };
   readonly dns: {
     /** Recursive servers; empty means the system's. */
     readonly servers: readonly SocketAddress[];
+    /** Whether the zones' own servers are asked; else only the recursive ones. */
     readonly authoritative: boolean;
     readonly authorityPort: number;
+    /** Whether servers and addresses count that are not public; laboratories alone. */
     readonly allowPrivate: boolean;
   };
   readonly certificates: {
-    /** `external`: an edge of another make obtains and serves them, and we look what it shows. */
+    /** `external`: an edge of another make obtains and serves them, and workers check what it shows. */
     readonly source: 'own' | 'external';
   };
   readonly acme: {
@@ -100,11 +118,13 @@ export type Config = {
   };
   /** Missing only on embedded storage, which makes its own in DATA_DIR. */
   readonly keyEncryptionKeys: KeyEncryptionKeys | undefined;
-  /** May webhooks lead to http URLs and private addresses; laboratories alone. */
+  /** Whether webhooks may lead to http URLs and private addresses; laboratories alone. */
   readonly webhooks: { readonly allowPrivate: boolean };
   /** Where deploys may be although it is not public, or our own: addresses and networks. */
   readonly upstreams: { readonly networks: readonly string[] };
+  /** How long a pending domain has before it fails; a short one, of a laboratory, shortens most waits, too. */
   readonly verifyWindowMs: number;
+  /** How long after its verification an operator is notified of a domain without a certificate. */
   readonly escalateAfterMs: number;
   readonly metrics: {
     /** Where the process shows its metrics and its health beside the API; missing: nowhere. */
@@ -115,6 +135,7 @@ export type Config = {
   readonly logLevel: (typeof logLevels)[number];
 };
 
+/** Either a whole configuration, or everything that is wrong with the environment. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
@@ -129,6 +150,10 @@ const variables = z.object({
   PUBLIC_HTTPS_PORT: port.optional(),
   EDGE_PROBE: flag.default(true),
   EDGE_CONNECTIONS_PER_ADDRESS: count('connections').default(300),
+  EDGE_HANDSHAKES_PER_SECOND: count('handshakes').default(1_000),
+  EDGE_HANDSHAKES_PER_ADDRESS: count('handshakes a second').default(50),
+  EDGE_REQUESTS: count('requests').default(8_000),
+  EDGE_REQUESTS_PER_PROJECT: count('requests').default(2_000),
   DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
   REDIS_URL: url(['redis:', 'rediss:']).optional(),
   DATA_DIR: z.string().default('.data'),
@@ -177,7 +202,7 @@ const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
 /** Every variable that Signpost reads; .env.example lists the same ones (test/config.test.ts). */
 export const variableNames: readonly string[] = Object.keys(variables.shape);
 
-/** Reads the configuration. A variable that is set but empty counts as not set. */
+/** Reads the configuration; never throws. A variable that is set but empty, or has another name, counts as not set. */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): ConfigResult {
   const given = Object.fromEntries(
     variableNames.flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
@@ -205,6 +230,10 @@ function toConfig(v: Variables): Config {
       publicHttpsPort: v.PUBLIC_HTTPS_PORT,
       isProbed: v.EDGE_PROBE,
       connectionsPerAddress: v.EDGE_CONNECTIONS_PER_ADDRESS,
+      handshakesPerSecond: v.EDGE_HANDSHAKES_PER_SECOND,
+      handshakesPerAddress: v.EDGE_HANDSHAKES_PER_ADDRESS,
+      requests: v.EDGE_REQUESTS,
+      requestsPerProject: v.EDGE_REQUESTS_PER_PROJECT,
     },
     api: {
       baseUrl: v.BASE_URL,

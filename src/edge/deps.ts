@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import type { EdgeCertificate } from '../certificates/served/proof-certificate.ts';
 import type { EdgeRoute } from '../core/operations/edge-route.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
-import type { ConnectionLimitRules } from './connection-limit.ts';
 import type { UpstreamReach } from './proxy/upstream.ts';
+import type { RequestLimitRules } from './request-limit.ts';
+import type { VisitorRules } from './visitor-limits.ts';
 
 export type EdgeDeps = {
   /**
@@ -30,8 +31,8 @@ export type EdgeDeps = {
   /** What an id stands for never changes: a renewal has an id of its own. Null: there is none such (any more). */
   readonly loadCertificate: (certificateId: string) => Promise<EdgeCertificate | null>;
   readonly reach: UpstreamReach;
-  /** How much of the edge one visitor may have. */
-  readonly visitors: ConnectionLimitRules;
+  readonly visitors: VisitorRules;
+  readonly requests: RequestLimitRules;
   readonly log: Pick<Logger, 'debug' | 'warn' | 'error'>;
   readonly count?: EdgeCounters;
   /** Shorter in tests. */
@@ -56,6 +57,10 @@ export type EdgeLimits = {
   readonly readMs: number;
   /** In bytes. */
   readonly readBytesMin: number;
+  /** Bytes that wait for all visitors together; beyond it the connections that hold the most are ended. */
+  readonly heldBytesMax: number;
+  /** Between two counts of those bytes. */
+  readonly heldCheckMs: number;
   /** Silence of a WebSocket, both ways. */
   readonly webSocketSilenceMs: number;
   /** Between two checks of the routes of the names that have open connections; mostly from memory. */
@@ -79,6 +84,9 @@ export const edgeLimits: EdgeLimits = {
   // time as silence may last, because what is taken shows in leaps: where the send buffer has grown, of a megabyte and more.
   readMs: 120_000,
   readBytesMin: 122_880,
+  // Our choice: 2,000 visitors who take nothing, at the 128 KiB that a stream and its socket hold of an answer.
+  heldBytesMax: 268_435_456,
+  heldCheckMs: 1_000,
   // Our choice: many times the heartbeat of the usual libraries (socket.io 25 s, Phoenix 30 s).
   webSocketSilenceMs: 600_000,
   // With routeFreshMs and half a second for the look-up not more than the 5 s that a removal may take at most.

@@ -6,16 +6,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteNotification } from '../core/operations/edge-route.ts';
 import { listenFault } from '../net/connections.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
-import { createConnectionLimit } from './connection-limit.ts';
 import { type EdgeDeps, edgeLimits } from './deps.ts';
 import { type Listener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections } from './open-connections.ts';
 import { contextFor, handleHttp, handleHttps } from './ports.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import { createProxy } from './proxy/proxy.ts';
+import { createReaderWatch } from './proxy/slow-readers.ts';
+import { createRequestLimit } from './request-limit.ts';
 import { createRoutes } from './routes/routes.ts';
 import { createSecureContexts } from './tls/secure-contexts.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
+import { createVisitorLimits } from './visitor-limits.ts';
 
 export type EdgePorts = { readonly httpPort: number; readonly httpsPort: number };
 
@@ -52,14 +54,16 @@ export function createEdge(given: EdgeDeps): Edge {
   const routes = createRoutes(deps, limits);
   const known = { ...deps, findRoute: routes.find };
   const connections = createOpenConnections(known, limits);
-  const visited = { ...known, bindTo: connections.bindTo };
-  const admit = createConnectionLimit(deps.visitors, deps.log);
+  const requests = createRequestLimit(deps.requests);
+  const visited = { findRoute: routes.find, bindTo: connections.bindTo, requests, count };
+  const visitors = createVisitorLimits(deps.visitors, deps.log, count);
+  const watchReader = createReaderWatch(limits, count);
   let redirectPort = 443;
 
   const guarded = guard(deps.log, count);
   const http = plainListener(
     guarded('http', (request, response) => handleHttp(known, redirectPort, request, response)),
-    admit,
+    { visitors, watchReader },
     limits,
   );
   const https = tlsListener(
@@ -69,7 +73,8 @@ export function createEdge(given: EdgeDeps): Edge {
       ),
       findContext: (serverName) => contextFor(known, contexts, serverName),
       divert: answerChallenges(known, limits),
-      admit,
+      visitors,
+      watchReader,
       connections,
       log: deps.log,
       count,

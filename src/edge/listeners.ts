@@ -6,30 +6,39 @@ import {
   type IncomingMessage,
   type Server,
   type ServerResponse,
+  STATUS_CODES,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
+import { createTurns, type Turns } from '../net/turns.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
-import type { Admit } from './connection-limit.ts';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { serverNameOf } from './ports.ts';
-import { createReaderWatch } from './proxy/slow-readers.ts';
+import { pages, sendPage } from './proxy/pages.ts';
 import { EdgeRequest, responseTo } from './proxy/websocket.ts';
 import { type Divert, readBeforeHandshake } from './tls/client-hello.ts';
 import { tlsRules } from './tls/secure-contexts.ts';
+import type { VisitorLimits } from './visitor-limits.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 /** The certificate for a name, or null to refuse the handshake. */
 type FindContext = (serverName: string) => Promise<SecureContext | null>;
 
-type TlsParts = {
+/** What both ports share. */
+type Common = {
+  readonly visitors: VisitorLimits;
+  /** Ends a connection that hardly reads, whenever something waits for it. */
+  readonly watchReader: (socket: Socket) => void;
+};
+
+type TlsParts = Common & {
   readonly handle: Handle;
   readonly findContext: FindContext;
   /** Takes the connections that are no visitors'; null: there are none to look for. */
   readonly divert: Divert | null;
-  readonly admit: Admit;
   /** Is given every connection whose handshake is done. */
   readonly connections: Pick<OpenConnections, 'add'>;
   readonly log: EdgeDeps['log'];
@@ -45,18 +54,25 @@ export type Listener = {
 
 /** Of all visitors together, at each port. */
 const CONNECTIONS_MAX = 10_000;
+/** Our choice, and Apache httpd's (LimitRequestFields). */
 const HEADERS_MAX = 100;
+/** Our choice: behind the one that is answered. Browsers and the usual clients do not pipeline at all. */
+const PIPELINED_MAX = 20;
 
 /** A server for plain HTTP. */
-export function plainListener(handle: Handle, admit: Admit, limits: EdgeLimits): Listener {
+export function plainListener(
+  handle: Handle,
+  { visitors, watchReader }: Common,
+  limits: EdgeLimits,
+): Listener {
   const server = createHttpServer(limitOptions(limits));
-  server.on('connection', createReaderWatch(limits));
-  return listener(server, handle, admit, limits);
+  server.on('connection', watchReader);
+  return listener(server, turnsOf(handle), visitors.admitConnection, limits);
 }
 
 /** A server for TLS 1.2 and newer, HTTP/1.1 only; a failed handshake is the client's affair and only logged. */
 export function tlsListener(
-  { handle, findContext, divert, admit, connections, log, count }: TlsParts,
+  { handle, findContext, divert, visitors, watchReader, connections, log, count }: TlsParts,
   limits: EdgeLimits,
 ): Listener {
   const server = createHttpsServer({
@@ -81,21 +97,73 @@ export function tlsListener(
     },
   });
   if (divert !== null) readBeforeHandshake(server, limits.handshakeMs, divert);
-  const watch = createReaderWatch(limits);
+  const turns = turnsOf(handle);
   server.on('secureConnection', (socket) => {
-    watch(socket);
+    watchReader(socket);
     count.handshake('completed');
     const hostname = serverNameOf(socket);
     if (hostname !== null) connections.add(hostname, socket);
   });
   server.on('upgrade', (request, socket: Socket, head) => {
-    handle(request, responseTo(request, socket, head));
+    // Node has let go of the connection, on which another answer is still under way.
+    if (turns.isBusy(socket)) socket.destroy();
+    else handle(request, responseTo(request, socket, head));
   });
   server.on('tlsClientError', (error) => {
     count.handshake('failed');
     log.debug({ err: error }, 'a handshake failed');
   });
-  return listener(server, handle, admit, limits);
+  const admit = (socket: Socket) =>
+    visitors.admitConnection(socket) && visitors.admitHandshake(socket);
+  return listener(server, turns, admit, limits);
+}
+
+/** What the parser refuses, by its codes (llhttp's HPE_… among them); every other one is 400. */
+const parserStatuses: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+/** Our choice: how long a refused client may take to read why. */
+const LINGER_MS = 1_000;
+
+/** Answers what never became a request, after the requests before it, and closes the connection. */
+function answerBroken(turns: Turns<Exchange>, newest: WeakMap<Duplex, Exchange>) {
+  return (error: NodeJS.ErrnoException, socket: Duplex): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    if (!turns.refuseMore(socket)) return;
+    const refuse = () => refuseRaw(socket, parserStatuses[error.code ?? ''] ?? 400);
+    const exchange = newest.get(socket);
+    if (exchange === undefined || exchange.request.complete) turns.whenIdle(socket, refuse);
+    else if (isUnanswered(exchange, socket))
+      refuse(); // the rest of its body never comes
+    else socket.destroy();
+  };
+}
+
+/** Whether a request is the one to be answered now, and nothing of its answer has been sent. */
+function isUnanswered({ response }: Exchange, socket: Duplex): boolean {
+  return response.socket === socket && !response.headersSent;
+}
+
+function refuseRaw(socket: Duplex, status: number): void {
+  const line = `HTTP/1.1 ${status} ${STATUS_CODES[status]}`;
+  socket.end(`${line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
+
+/** One request of a connection at a time: the next one is handled when this one's answer has left, or nobody waits for it. */
+function turnsOf(handle: Handle): Turns<Exchange> {
+  const turns = createTurns<Exchange>(PIPELINED_MAX, ({ request, response }, connection) => {
+    response.once('close', () => turns.ended(connection));
+    if (request.rawHeaders.length / 2 > HEADERS_MAX) sendPage(response, pages.tooManyFields());
+    else handle(request, response);
+  });
+  return turns;
 }
 
 function limitOptions({ headersMs, requestMs, keepAliveMs }: EdgeLimits) {
@@ -111,7 +179,7 @@ function limitOptions({ headersMs, requestMs, keepAliveMs }: EdgeLimits) {
  * Closes connections that are not admitted, before anything else of the server has them: a handshake costs more than a
  * connection does.
  */
-function admitOnly(server: Server, admit: Admit): void {
+function admitOnly(server: Server, admit: (socket: Socket) => boolean): void {
   const inside = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
@@ -125,24 +193,27 @@ function admitOnly(server: Server, admit: Admit): void {
 
 function listener(
   server: Server,
-  handle: Handle,
-  admit: Admit,
+  turns: Turns<Exchange>,
+  admit: (socket: Socket) => boolean,
   { silenceMs }: EdgeLimits,
 ): Listener {
   // Counted by us, because Node forgets connections that are still in their handshake.
   const sockets = new Set<Socket>();
   server.maxConnections = CONNECTIONS_MAX;
-  server.maxHeadersCount = HEADERS_MAX;
+  server.maxHeadersCount = HEADERS_MAX + 1; // Node drops the rest in silence; one more shows that there was a rest
   server.timeout = silenceMs;
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
   admitOnly(server, admit);
+  const newest = new WeakMap<Duplex, Exchange>();
+  server.on('clientError', answerBroken(turns, newest));
   server.on('request', (request, response) => {
     // Closing: this answer is the connection's last.
     if (!server.listening) response.shouldKeepAlive = false;
-    handle(request, response);
+    newest.set(request.socket, { request, response });
+    turns.take(request.socket, { request, response });
   });
   return {
     async listen(host, port) {

@@ -2,10 +2,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
+import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { EdgeDeps } from './deps.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import type { UpstreamProxy } from './proxy/proxy.ts';
+import type { RequestLimit } from './request-limit.ts';
 import {
   canonicalHostname,
   followRedirect,
@@ -26,19 +28,26 @@ export async function contextFor(
   return certificateId === null ? null : contexts(certificateId);
 }
 
+type HttpsDeps = Pick<EdgeDeps, 'findRoute'> &
+  Pick<OpenConnections, 'bindTo'> & {
+    readonly requests: RequestLimit;
+    readonly count: Pick<EdgeCounters, 'refused' | 'underWay'>;
+  };
+
 /**
  * One request on an open connection; the route is asked for anew, because the domain may be gone by now. `httpsPort`: where
  * redirects lead.
  */
 export async function handleHttps(
-  { findRoute, bindTo }: Pick<EdgeDeps, 'findRoute'> & Pick<OpenConnections, 'bindTo'>,
+  { findRoute, bindTo, requests, count }: HttpsDeps,
   proxy: UpstreamProxy,
   httpsPort: number,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const target = requestTarget(request);
+  const target = requestTarget(request, httpsPort);
   if (target === null) return sendPage(response, pages.badRequest());
+  if (request.method === 'TRACE') return sendPage(response, pages.notAllowed());
   // RFC 9110, 15.5.20 and 7.4: a connection speaks for the name its certificate was asked for.
   if (target.hostname !== serverNameOf(request.socket))
     return sendPage(response, pages.misdirected());
@@ -48,8 +57,29 @@ export async function handleHttps(
   const { redirect, upstream, primary, projectId } = route;
   if (redirect !== null) return followRedirect(response, redirect, target, httpsPort);
   if (upstream === null) return sendPage(response, pages.notDeployed(target.hostname));
+  const leave = requests.admit(projectId);
+  if (typeof leave === 'string') {
+    count.refused(leave);
+    return sendPage(response, pages.busy(target.hostname));
+  }
+  count.underWay(1);
+  whenOver(request, response, () => {
+    leave();
+    count.underWay(-1);
+  });
   bindTo(request.socket, projectId);
   await proxy.pass({ request, response, target, upstream, primary });
+}
+
+/** Once, when the answer has left or the connection is closed. A WebSocket is over when its connection is. */
+function whenOver({ socket }: IncomingMessage, response: ServerResponse, act: () => void): void {
+  const over = () => {
+    response.off('close', over);
+    socket.off('close', over);
+    act();
+  };
+  response.once('close', over);
+  socket.once('close', over);
 }
 
 /** What the client asked for in its handshake; null: no domain. */
@@ -71,8 +101,9 @@ export async function handleHttp(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const target = requestTarget(request);
+  const target = requestTarget(request, httpsPort);
   if (target === null) return sendPage(response, pages.badRequest());
+  if (request.method === 'TRACE') return sendPage(response, pages.notAllowed());
   const [, token] = CHALLENGE.exec(target.path) ?? [];
   // Before everything else: a name that has a certificate is challenged again for the next one.
   if (token !== undefined) return answerChallenge(deps, token, target, response);

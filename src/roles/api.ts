@@ -25,6 +25,8 @@ import {
 } from '../http/routes/streams.ts';
 import { listen } from '../http/socket/server.ts';
 import { addressGroup, clientAddress, trustedProxies } from '../net/client-address.ts';
+import { defaultConnectionLimits } from '../net/connections.ts';
+import { descriptorLimit, shareDescriptors } from '../net/descriptors.ts';
 import { createQueueBoard } from '../ops/queue-dashboard.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
 import type { Closing, Parts } from './parts.ts';
@@ -38,13 +40,15 @@ export type Served = {
   readonly dropTraffic: (hostname: string) => void;
 };
 
+/** The API without its port. */
 export type SignpostApi = {
   /** Callable without a socket. */
   readonly api: Api;
-  /** Writes what was counted, and lets go of the counters. Close it before the database. */
+  /** Writes what was counted and ends the streams. To be called before the database is closed. */
   close(): Promise<void>;
 };
 
+/** Builds the API with everything that its routes call. Opens no port. */
 export function createSignpostApi({ parts, readiness, dropTraffic }: Served): SignpostApi {
   const { config, database, log, now } = parts;
   const { prisma } = database;
@@ -54,6 +58,7 @@ export function createSignpostApi({ parts, readiness, dropTraffic }: Served): Si
   const answers = createIdempotentAnswerStore(prisma);
   const streams = composeStreams(parts, authenticate);
   const trusted = trustedProxies(config.api.trustedProxies);
+  // The path that a proxy puts before ours; routes begin with /v1, which the base URL ends with.
   const basePath = new URL(config.api.baseUrl ?? 'http://localhost/v1').pathname.slice(
     0,
     -'/v1'.length,
@@ -99,7 +104,10 @@ export function createSignpostApi({ parts, readiness, dropTraffic }: Served): Si
   };
 }
 
-/** Opens the API's port; answers with what answers there, and its URL without a trailing slash. */
+/**
+ * Opens the API's port and resolves with what answers there, and its URL without a trailing slash. Adds to `closings`
+ * what ends both. Rejects where the port cannot be had.
+ */
 export async function startApi(
   served: Served,
   closings: Closing[],
@@ -108,18 +116,22 @@ export async function startApi(
   closings.push(close);
   const { host, port } = served.parts.config.http;
   const { trustedProxies } = served.parts.config.api;
-  const server = await listen(api, { host, port, trustedProxies });
+  const total = Math.min(defaultConnectionLimits.total, shareDescriptors(descriptorLimit()).api);
+  const connections = { ...defaultConnectionLimits, total };
+  const server = await listen(api, { host, port, trustedProxies, connections });
   closings.push((deadlineMs) => server.close(deadlineMs));
   const name = host.includes(':') ? `[${host}]` : host;
   return { api, address: `http://${name}:${server.address.port}` };
 }
 
+/** The event streams of a process. */
 export type ComposedStreams = {
   readonly open: OpenStream;
-  /** Asks and writes nothing more. */
+  /** Reads and writes nothing more. */
   close(): void;
 };
 
+/** Builds the streams over feeds that all of them share. */
 export function composeStreams(
   { config, database, log, now, queues }: Parts,
   authenticate: Authenticate,

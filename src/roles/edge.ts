@@ -8,21 +8,34 @@ import { createEdge, type Edge, type EdgePorts } from '../edge/edge.ts';
 import { upstreamReach } from '../edge/proxy/upstream.ts';
 import { keepCertificates } from '../edge/tls/secure-contexts.ts';
 import { trustedProxies } from '../net/client-address.ts';
+import { descriptorLimit, shareDescriptors } from '../net/descriptors.ts';
 import type { Closing, Parts } from './parts.ts';
 
+/** Our choice, at both ports together: about 50 KB each, with its handshake. */
+const CONNECTIONS_MAX = 20_000;
+
+/** The ports that the edge has, and the way to report changed routes to it at once. */
 export type StartedEdge = { readonly ports: EdgePorts; readonly notify: Edge['notify'] };
 
-/** Opens the ports and listens for changed routes; adds to `closings` what ends both. */
+/** Opens the ports and listens for changed routes; adds to `closings` what ends both. Rejects where a port cannot be had. */
 export async function startEdge(parts: Parts, closings: Closing[]): Promise<StartedEdge> {
   const { config, database, lookups, vault, log, metrics, now } = parts;
   const loadSealed = keepCertificates(lookups.loadCertificate);
+  const descriptors = shareDescriptors(descriptorLimit());
   const edge = createEdge({
     log,
     ...(metrics && { count: metrics.edge }),
     reach: upstreamReach(config, parts.ownAddresses),
     visitors: {
-      perAddress: config.edge.connectionsPerAddress,
+      connections: Math.min(CONNECTIONS_MAX, descriptors.visitors),
+      connectionsPerAddress: config.edge.connectionsPerAddress,
+      handshakesPerSecond: config.edge.handshakesPerSecond,
+      handshakesPerSecondAndAddress: config.edge.handshakesPerAddress,
       isTrusted: trustedProxies(config.api.trustedProxies),
+    },
+    requests: {
+      total: Math.min(config.edge.requests, descriptors.upstreams),
+      perProject: config.edge.requestsPerProject,
     },
     findChallenge: lookups.findChallenge,
     findChallengeCertificate:
@@ -40,6 +53,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
   closings.push((deadlineMs) => edge.close(deadlineMs));
   const ports = await edge.listen({ host: config.http.host, ...config.edge });
   const beating = { pool: parts.edgePool, openPool: database.openPool };
+  // After the ports: until it listens, the edge finds changed routes by itself.
   const notifications = listenForRouteNotifications({
     database: beating,
     log,

@@ -19,7 +19,7 @@ import { probeAddresses } from '../../src/certificates/served/reachability.ts';
 import { createEdge, type Edge } from '../../src/edge/edge.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
-import { anybody, everywhere } from './support/fixture.ts';
+import { anybody, everywhere, unlimited } from './support/fixture.ts';
 
 const hostname = 'docs.shop.test';
 const key = new Uint8Array(32).fill(7);
@@ -66,6 +66,7 @@ beforeAll(async () => {
     loadCertificate: async () => null,
     reach: everywhere,
     visitors: anybody,
+    requests: unlimited,
     log,
   });
   const ports = await edge.listen({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });

@@ -67,7 +67,7 @@ describe('A request to a published domain', () => {
     const { body } = await edge.https({
       hostname,
       headers: {
-        host: `${hostname}:443`,
+        host: hostname,
         'x-forwarded-for': '203.0.113.9',
         'x-forwarded-proto': 'http',
         'x-real-ip': '203.0.113.9',
@@ -77,9 +77,9 @@ describe('A request to a published domain', () => {
     });
     const { headers } = JSON.parse(body);
     expect(headers).toMatchObject({
-      host: `${hostname}:443`,
+      host: hostname,
       'x-forwarded-for': '127.0.0.1',
-      'x-forwarded-host': `${hostname}:443`,
+      'x-forwarded-host': hostname,
       'x-forwarded-proto': 'https',
       'x-kept': 'yes',
       via: '1.1 signpost',

@@ -23,12 +23,42 @@ const ofRequests: ReadonlySet<string> = new Set([
   ...hopByHop,
   'expect',
   'forwarded',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-proto',
+  'front-end-https',
   'x-real-ip',
-  'signpost-primary-domain',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-original-forwarded-for',
+  'x-original-host',
+  'x-original-url',
+  'x-rewrite-url',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'cf-connecting-ipv6',
+  'fastly-client-ip',
+  'fly-client-ip',
+]);
+/** Whole families of the same: what a deploy behind another gateway may go by, and what only we may say. */
+const ofRequestsBegin = /^(?:x-forwarded-|signpost-)/;
+
+/**
+ * Whether a field of a request is dropped. With underscores it is the same field to whoever reads it as a variable
+ * (CGI, RFC 3875, 4.1.18: HTTP_X_FORWARDED_FOR), and Content_Length must not be taken for the length.
+ */
+function isDropped(name: string): boolean {
+  if (ofRequests.has(name) || ofRequestsBegin.test(name)) return true;
+  if (!name.includes('_')) return false;
+  const kin = name.replaceAll('_', '-');
+  return ofRequests.has(kin) || ofRequestsBegin.test(kin) || own.has(kin);
+}
+
+/** Fields whose underscored kin would contradict them. */
+const own: ReadonlySet<string> = new Set([
+  'host',
+  'via',
+  'content-length',
+  'content-type',
+  'authorization',
+  'cookie',
 ]);
 
 /** A message's length is not to be lost by naming it in `Connection`. */
@@ -37,14 +67,14 @@ const none: ReadonlySet<string> = new Set();
 
 const PSEUDONYM = 'signpost';
 
-/** The header of the request that goes to the upstream; `host` is kept as the client wrote it. */
+/** The header of the request that goes to the upstream; `host` in its one spelling. */
 export function upstreamHeaders(
   request: IncomingMessage,
   host: string,
   primary: string | null,
 ): OutgoingHttpHeaders {
   const { headersDistinct, headers, httpVersion, socket } = request;
-  const passed = endToEnd(headersDistinct, headers.connection, ofRequests);
+  const passed = endToEnd(headersDistinct, headers.connection, isDropped);
   // Framed anew where it had no length, so that a body never goes out without its own end.
   if (headers['transfer-encoding'] !== undefined) passed['transfer-encoding'] = 'chunked';
   passed['host'] = host;
@@ -62,7 +92,7 @@ export function clientHeaders({
   headersDistinct,
   headers,
 }: Pick<IncomingMessage, 'headersDistinct' | 'headers'>): OutgoingHttpHeaders {
-  return endToEnd(headersDistinct, headers.connection, hopByHop);
+  return endToEnd(headersDistinct, headers.connection, (name) => hopByHop.has(name));
 }
 
 /** Whether a request has been through here before (RFC 9110, 7.6.3). */
@@ -74,12 +104,12 @@ export function isLoop({ via = '' }: IncomingHttpHeaders): boolean {
 function endToEnd(
   fields: IncomingMessage['headersDistinct'],
   connection: string | undefined,
-  dropped: ReadonlySet<string>,
+  dropped: (name: string) => boolean,
 ): Record<string, string | string[]> {
   const named = connection === undefined ? none : namesIn(connection);
   const passed: Record<string, string | string[]> = {};
   for (const [name, values = []] of Object.entries(fields)) {
-    if (dropped.has(name) || named.has(name)) continue;
+    if (dropped(name) || named.has(name)) continue;
     const [only] = values;
     passed[name] = values.length === 1 && only !== undefined ? only : values;
   }

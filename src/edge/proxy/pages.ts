@@ -68,6 +68,24 @@ export const pages = {
     text: 'Its target or its Host header is malformed.',
     close: true,
   }),
+  tooManyFields: (): Page => ({
+    status: 431,
+    title: 'Too many header fields',
+    text: 'A request may have 100 header fields. A browser that sends more usually has too many cookies for this site.',
+    close: true,
+  }),
+  notAllowed: (): Page => ({
+    status: 405,
+    title: 'This method is not allowed',
+    text: 'TRACE is not answered here.',
+    close: true,
+  }),
+  busy: (hostname: string): Page => ({
+    status: 503,
+    title: 'Too many visitors at once',
+    text: `${hostname} has as many requests under way as it may have. Please try again in a few seconds.`,
+    retryAfterSeconds: 5,
+  }),
   noChallenge: (): Page => ({
     status: 404,
     title: 'No such challenge',

@@ -11,6 +11,7 @@ import {
   createUpstreams,
   type IsAllowed,
   type Passed,
+  PathRefused,
   type UpstreamReach,
   UpstreamRefused,
 } from './upstream.ts';
@@ -40,6 +41,7 @@ export function createProxy(
     const { request, response } = exchange;
     const outgoing = upstreams.open(exchange, isAllowed);
     let isLate = false;
+    let isAnswered = () => false;
     // Not the socket's own timeout, which interim responses (RFC 9110, 15.2) put off as often as an upstream likes.
     const patience = setTimeout(() => {
       isLate = true;
@@ -50,6 +52,7 @@ export function createProxy(
     outgoing.once('close', () => clearTimeout(patience));
     outgoing.once('response', (incoming) => {
       clearTimeout(patience);
+      isAnswered = () => incoming.complete;
       endWhenSilent(outgoing, incoming, response, limits.silenceMs);
       answer(exchange, incoming);
     });
@@ -60,22 +63,16 @@ export function createProxy(
     });
     outgoing.on('error', (error) => {
       response.off('close', abort);
-      if (hasLeft(exchange)) return;
-      if (mayRepeat && outgoing.reusedSocket && !isLate && !response.headersSent) {
-        attempt(exchange, isAllowed, false);
-        return;
-      }
-      fail(exchange, isLate ? pages.upstreamSlow : pages.upstreamUnreachable, error);
+      if (isAnswered()) warnOfMore(exchange, log, error);
+      else if (!hasLeft(exchange)) afterFault(error);
     });
     sendBody(request, outgoing, patience);
-  }
 
-  function fail(exchange: Exchange, page: PageFor, error: unknown): void {
-    const isRefused = error instanceof UpstreamRefused;
-    const { hostname } = exchange.target;
-    if (isRefused) log.warn({ hostname, reason: error.message }, 'an upstream is out of reach');
-    else log.debug({ err: error, hostname }, 'the upstream failed');
-    giveUp(exchange, isRefused ? pages.upstreamRefused : page);
+    function afterFault(error: Error): void {
+      if (isLate) fail(exchange, log, error, pages.upstreamSlow);
+      else if (mayRepeat && isUnheard(outgoing, response)) attempt(exchange, isAllowed, false);
+      else fail(exchange, log, error, pages.upstreamUnreachable);
+    }
   }
 
   return {
@@ -86,12 +83,41 @@ export function createProxy(
       try {
         attempt(exchange, isAllowed, isRepeatable(exchange.request));
       } catch (error) {
+        if (error instanceof PathRefused) return giveUp(exchange, pages.badRequest);
         if (!(error instanceof UpstreamRefused)) throw error;
-        fail(exchange, pages.upstreamUnreachable, error);
+        fail(exchange, log, error, pages.upstreamUnreachable);
       }
     },
     close: upstreams.close,
   };
+}
+
+type Log = EdgeDeps['log'];
+
+/** Whether a kept connection may have ended before the deploy read the request. */
+function isUnheard({ reusedSocket }: ClientRequest, { headersSent }: ServerResponse): boolean {
+  return reusedSocket && !headersSent;
+}
+
+function fail(exchange: Exchange, log: Log, error: unknown, page: PageFor): void {
+  const isRefused = error instanceof UpstreamRefused;
+  const { hostname } = exchange.target;
+  if (isRefused) log.warn({ hostname, reason: error.message }, 'an upstream is out of reach');
+  else log.debug({ err: error, hostname }, 'the upstream failed');
+  giveUp(exchange, isRefused ? pages.upstreamRefused : page);
+}
+
+/** The answer is there, and what the deploy sent behind it has broken the deploy's connection alone. */
+function warnOfMore(
+  { request: { method }, response, target }: Exchange,
+  log: Log,
+  error: Error,
+): void {
+  const isParsers = 'code' in error && String(error.code).startsWith('HPE_');
+  if (!isParsers) return;
+  const { hostname } = target;
+  const status = response.statusCode;
+  log.warn({ hostname, method, status, err: error }, 'a deploy sent more than its answer');
 }
 
 /** While a slow client is waited for, nobody listens to the upstream; such a client has limits of its own. */
@@ -103,7 +129,7 @@ function endWhenSilent(
 ): void {
   outgoing.setTimeout(silenceMs);
   outgoing.on('timeout', () => {
-    if (response.writableNeedDrain) outgoing.socket?.setTimeout(silenceMs);
+    if (response.writableNeedDrain && !response.destroyed) outgoing.socket?.setTimeout(silenceMs);
     else if (!incoming.complete) outgoing.destroy();
   });
 }
@@ -121,7 +147,17 @@ function answer(exchange: Exchange, incoming: IncomingMessage): void {
     giveUp(exchange, pages.upstreamUnreachable);
     return;
   }
-  passOn(incoming, response);
+  if (isBodiless(exchange.request, statusCode)) {
+    response.end();
+    incoming.resume();
+  } else {
+    passOn(incoming, response);
+  }
+}
+
+/** RFC 9110, 6.4.1. A deploy that sends a body all the same breaks its own connection, not the visitor's answer. */
+function isBodiless({ method }: IncomingMessage, statusCode: number): boolean {
+  return method === 'HEAD' || statusCode === 204 || statusCode === 304;
 }
 
 /** Not by `pipeline`, which makes an AbortController for each answer, and an error to abort it with at its end. */

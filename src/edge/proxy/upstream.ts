@@ -7,6 +7,7 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Config } from '../../config/config.ts';
 import { trustedProxies as membersOf } from '../../net/client-address.ts';
 import {
@@ -20,6 +21,7 @@ import {
 import type { OwnAddresses } from '../../net/own-addresses.ts';
 import type { RequestTarget } from '../routes/redirect.ts';
 import { upstreamHeaders } from './forwarded-headers.ts';
+import { upstreamPath } from './upstream-path.ts';
 
 /** What a request is passed on with. */
 export type Passed = {
@@ -33,8 +35,8 @@ export type Passed = {
 
 export type Upstreams = {
   /**
-   * A request as the client's, to be given its body. Throws UpstreamRefused, which may also be the request's error, where
-   * the upstream is out of reach, and a TypeError for what is no URL.
+   * A request as the client's, to be given its body. Throws PathRefused; UpstreamRefused, which may also be the request's
+   * error, where the upstream is out of reach; and a TypeError for what is no URL.
    */
   readonly open: (passed: Passed, isAllowed: IsAllowed) => ClientRequest;
   readonly close: () => void;
@@ -42,18 +44,21 @@ export type Upstreams = {
 
 /** Connections of their own; how long an answer may take is the caller's to say. */
 export function createUpstreams({ lookup }: Pick<UpstreamReach, 'lookup'>): Upstreams {
-  const http = new HttpAgent({ keepAlive: true });
-  const https = new HttpsAgent({ keepAlive: true });
+  const kept = { keepAlive: true, maxFreeSockets: IDLE_MAX.origin, timeout: IDLE_MS };
+  const http = boundIdle(new HttpAgent(kept));
+  const https = boundIdle(new HttpsAgent(kept));
   return {
     open({ request, target, upstream, primary }, isAllowed) {
       const url = new URL(upstream);
       refuseLiteral(url, isAllowed);
       const host = hostOf(url);
+      const path = upstreamPath(url.pathname, target.path);
+      if (path === null) throw new PathRefused('it leads out of the path of its upstream');
       const options = {
         method: request.method ?? 'GET',
         host,
         port: url.port,
-        path: url.pathname.replace(/\/$/, '') + target.path,
+        path,
         headers: upstreamHeaders(request, target.authority, primary),
         lookup: guardedLookup(url, lookup, isAllowed),
       };
@@ -69,6 +74,32 @@ export function createUpstreams({ lookup }: Pick<UpstreamReach, 'lookup'>): Upst
   };
 }
 
+/** Our choice: kept connections without a request, for one origin and for all of them at each agent. */
+const IDLE_MAX = { origin: 64, all: 1_000 } as const;
+/** Our choice: longer than a visitor takes between two requests, shorter than most servers keep one. */
+const IDLE_MS = 15_000;
+
+/** Keeps no more than `IDLE_MAX.all` connections that wait for a request: a descriptor each. */
+function boundIdle<A extends HttpAgent>(agent: A): A {
+  const idle = new Set<Duplex>();
+  const known = new WeakSet<Duplex>();
+  const keep = agent.keepSocketAlive.bind(agent);
+  const reuse = agent.reuseSocket.bind(agent);
+  agent.keepSocketAlive = (socket) => {
+    if (idle.size >= IDLE_MAX.all) return false;
+    const isKept = keep(socket);
+    idle.add(socket);
+    if (!known.has(socket)) socket.once('close', () => idle.delete(socket));
+    known.add(socket);
+    return isKept;
+  };
+  agent.reuseSocket = (socket, request) => {
+    idle.delete(socket);
+    reuse(socket, request);
+  };
+  return agent;
+}
+
 /** Whether an address may be connected to. */
 export type IsAllowed = (address: string) => boolean;
 
@@ -81,6 +112,11 @@ export type UpstreamReach = {
 /** A deploy is at an address that it must not be at; `message` says what to do, for whoever runs the edge. */
 export class UpstreamRefused extends Error {
   override readonly name = 'UpstreamRefused';
+}
+
+/** A request's path that no deploy below a path of its own is asked for. */
+export class PathRefused extends Error {
+  override readonly name = 'PathRefused';
 }
 
 /**

@@ -37,7 +37,7 @@ function redirect(response: ServerResponse, status: number, location: string): v
 export type RequestTarget = {
   /** Lower case, no port, no trailing dot. */
   readonly hostname: string;
-  /** The host as the client wrote it, with the port if it named one. */
+  /** The host in its one spelling, with our port where that is not 443 and the client named it. */
   readonly authority: string;
   /** Begins with `/`; the query with it. */
   readonly path: string;
@@ -47,18 +47,18 @@ export type RequestTarget = {
 const HOSTNAME = /^(?=.{1,253}$)(?=.*[a-z])[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
 
 /** The target of a request; null where it has none that could be anybody's. */
-export function requestTarget({
-  url = '',
-  headersDistinct,
-}: Pick<IncomingMessage, 'url' | 'headersDistinct'>): RequestTarget | null {
+export function requestTarget(
+  { url = '', headersDistinct }: Pick<IncomingMessage, 'url' | 'headersDistinct'>,
+  httpsPort: number,
+): RequestTarget | null {
   const [host = '', ...others] = headersDistinct['host'] ?? [];
   if (others.length > 0) return null; // RFC 9112, 3.2: whoever reads the other one is deceived
-  if (url.startsWith('/')) return withHost(host, url);
-  if (url === '*') return withHost(host, '/'); // OPTIONS *
+  if (url.startsWith('/')) return withHost(host, url, httpsPort);
+  if (url === '*') return withHost(host, '/', httpsPort); // OPTIONS *
   // The absolute form overrules the Host header (RFC 9112, 3.2.2).
   const [, authority, path] = /^https?:\/\/([^/?#]+)([^#]*)$/i.exec(url) ?? [];
   if (authority === undefined || path === undefined) return null;
-  return withHost(authority, path.startsWith('/') ? path : `/${path}`);
+  return withHost(authority, path.startsWith('/') ? path : `/${path}`, httpsPort);
 }
 
 /** A host name in its one spelling (RFC 4343: case does not matter; the root's dot may be written), or null. */
@@ -67,7 +67,11 @@ export function canonicalHostname(text: string): string | null {
   return HOSTNAME.test(name) ? name : null;
 }
 
-function withHost(authority: string, path: string): RequestTarget | null {
-  const hostname = canonicalHostname(authority.replace(/:\d{0,5}$/, ''));
-  return hostname === null ? null : { hostname, authority, path };
+function withHost(host: string, path: string, httpsPort: number): RequestTarget | null {
+  const [, name = '', port = ''] = /^(.*?)(?::(\d{0,5}))?$/.exec(host) ?? [];
+  const hostname = canonicalHostname(name);
+  if (hostname === null) return null;
+  const isOurs = httpsPort !== 443 && Number(port) === httpsPort;
+  const authority = isOurs ? `${hostname}:${httpsPort}` : hostname;
+  return { hostname, authority, path };
 }

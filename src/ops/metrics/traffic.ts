@@ -1,16 +1,17 @@
 /** Requests to the API and for pages of the dashboard, and how long they took, by operation or page. */
 
 import { LRUCache } from 'lru-cache';
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type CountQuestion, questionOutcomes } from '../../dns/servers/throttle.ts';
 
-/** `operationId`: undefined where the request found no route. */
+/** Counts one answered request. `operationId`: undefined where it found no route. */
 export type CountRequest = (
   operationId: string | undefined,
   status: number,
   seconds: number,
 ) => void;
 
+/** Registers the metrics of requests and returns what counts them. */
 export function createHttpMetrics(registry: Registry): CountRequest {
   const registers = [registry];
   const requests = new Counter({
@@ -32,15 +33,32 @@ export function createHttpMetrics(registry: Registry): CountRequest {
   };
 }
 
+/** Counts what visitors do at the edge. */
 export type EdgeCounters = {
   /** An answer that was begun on one of the two ports. */
   request(port: 'http' | 'https', status: number): void;
+  /** A TLS handshake that came to its end. */
   handshake(outcome: 'completed' | 'failed'): void;
+  /** What was turned away because a limit was reached, or cut off for it. */
+  refused(limit: EdgeLimit): void;
+  /** Requests that reach a deploy: 1 for one that begins, -1 for one that is over. */
+  underWay(change: 1 | -1): void;
 };
 
-/** For an edge that nobody counts. */
-export const uncounted: EdgeCounters = { request() {}, handshake() {} };
+const edgeLimits = ['connections', 'handshakes', 'project', 'total', 'held_bytes'] as const;
 
+/** `project` and `total` are requests under way, `held_bytes` what waits for slow readers. */
+export type EdgeLimit = (typeof edgeLimits)[number];
+
+/** For an edge that nobody counts: it does nothing. */
+export const uncounted: EdgeCounters = {
+  request() {},
+  handshake() {},
+  refused() {},
+  underWay() {},
+};
+
+/** Registers the metrics of the edge and returns what counts for them. Every outcome begins at 0. */
 export function createEdgeMetrics(registry: Registry): EdgeCounters {
   const registers = [registry];
   const requests = new Counter({
@@ -56,7 +74,21 @@ export function createEdgeMetrics(registry: Registry): EdgeCounters {
     registers,
   });
   for (const outcome of ['completed', 'failed'] as const) handshakes.inc({ outcome }, 0);
+  const refusals = new Counter({
+    name: 'signpost_edge_refused_total',
+    help: 'What a limit of the edge turned away or cut off: connections, handshakes, requests of a project, requests in total, answers that wait for slow readers (held_bytes)',
+    labelNames: ['limit'],
+    registers,
+  });
+  for (const limit of edgeLimits) refusals.inc({ limit }, 0);
+  const underWay = new Gauge({
+    name: 'signpost_edge_requests_in_flight',
+    help: 'Requests under way to deploys, open WebSockets among them',
+    registers,
+  });
   return {
+    refused: (limit) => refusals.inc({ limit }),
+    underWay: (change) => underWay.inc(change),
     // A deploy may answer with any status: by class, so that nobody else makes our series.
     request: (port, status) => requests.inc({ port, status: `${Math.floor(status / 100)}xx` }),
     handshake: (outcome) => handshakes.inc({ outcome }),
@@ -65,8 +97,10 @@ export function createEdgeMetrics(registry: Registry): EdgeCounters {
 
 /** Our choice: the large operators of the world, and not every server that a customer runs at home. */
 const places = { operators: 30, askedBefore: 100 } as const;
+/** How many operators without a series are remembered with their questions. */
 const REMEMBERED_MAX = 10_000;
 
+/** Registers the metric of DNS questions and returns what counts them, by operator as `createNamedOperators` names it. */
 export function createDnsMetrics(registry: Registry): CountQuestion {
   const questions = new Counter({
     name: 'signpost_dns_questions_total',
@@ -83,8 +117,9 @@ export function createDnsMetrics(registry: Registry): CountQuestion {
 }
 
 /**
- * Which operators have a series of their own: whoever is asked `askedBefore` questions while there is a place. A place is
- * kept, because a counter that fell would look like a restart.
+ * Returns the function that names the series of an operator: its own, or `other`. An operator gets one once it was asked
+ * more than `askedBefore` questions, while one of `operators` places is free, and keeps it, because a counter that fell
+ * would look like a restart. `recursive` always has one.
  */
 export function createNamedOperators({
   operators,

@@ -22,6 +22,7 @@ import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
 import type { EdgeDeps, EdgeLimits } from '../../../src/edge/deps.ts';
 import { createEdge } from '../../../src/edge/edge.ts';
 import type { UpstreamReach } from '../../../src/edge/proxy/upstream.ts';
+import { uncounted } from '../../../src/ops/metrics/traffic.ts';
 
 export type Reply = {
   readonly status: number;
@@ -50,7 +51,14 @@ export const everywhere: UpstreamReach = {
 };
 
 /** All of them come from one address. */
-export const anybody: EdgeDeps['visitors'] = { perAddress: 10_000, isTrusted: () => false };
+export const anybody: EdgeDeps['visitors'] = {
+  connections: 20_000,
+  connectionsPerAddress: 10_000,
+  handshakesPerSecond: 100_000,
+  handshakesPerSecondAndAddress: 100_000,
+  isTrusted: () => false,
+};
+export const unlimited: EdgeDeps['requests'] = { total: 100_000, perProject: 100_000 };
 
 export type EdgeFixture = Awaited<ReturnType<typeof startEdgeFixture>>;
 
@@ -60,12 +68,14 @@ export async function startEdgeFixture(
   reach: UpstreamReach = everywhere,
   visitors: EdgeDeps['visitors'] = anybody,
   publicHttpsPort?: number,
+  requests: EdgeDeps['requests'] = unlimited,
 ) {
   const routes = new Map<string, EdgeRoute>();
   /** `answers`: what a look-up of a route waits for. */
   const database = { isUp: true, answers: Promise.resolve() };
   const lookups = new EventEmitter();
   const warnings: unknown[] = [];
+  const refusals: string[] = [];
   const challenges = new Map<string, string>();
   const tlsChallenges = new Map<string, string>();
   const certificates = new Map<string, EdgeCertificate>();
@@ -93,6 +103,8 @@ export async function startEdgeFixture(
     log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) }),
     reach,
     visitors,
+    requests,
+    count: { ...uncounted, refused: (limit) => void refusals.push(limit) },
     limits: { routeFreshMs: 0, ...limits },
   });
   const ports = await edge.listen({
@@ -151,6 +163,8 @@ export async function startEdgeFixture(
     certificates,
     /** The edge's log, from `warn` on. */
     warnings,
+    /** Which limits turned something away, once for each time. */
+    refusals,
     publish,
     openHttps,
     https: (visit: Visit, body?: string) => replyTo(openHttps(visit), body),

@@ -12,7 +12,11 @@ const closings = closeAfterEach();
 let edge: EdgeFixture;
 
 async function start(trusted: readonly string[] = []) {
-  const visitors = { ...anybody, perAddress, isTrusted: trustedProxies(trusted) };
+  const visitors = {
+    ...anybody,
+    connectionsPerAddress: perAddress,
+    isTrusted: trustedProxies(trusted),
+  };
   // Who says nothing stays for as long as a test takes, on a busy machine too.
   const patient = { handshakeMs: 300_000, headersMs: 300_000 };
   edge = await startEdgeFixture(patient, undefined, visitors);

@@ -1,0 +1,87 @@
+/** How much of the edge one visitor's address may have, and all visitors together: connections, and handshakes a second. */
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { addressGroup, clientAddress } from '../net/client-address.ts';
+import { countConnections } from '../net/connections.ts';
+import { createTokenBuckets } from '../net/token-bucket.ts';
+import type { EdgeCounters } from '../ops/metrics/traffic.ts';
+
+export type VisitorRules = {
+  /** Open connections, at both ports together. */
+  readonly connections: number;
+  /** Of those, for an IPv4 address, or an IPv6 /64. */
+  readonly connectionsPerAddress: number;
+  /** TLS handshakes that are begun; twice as many may come at once. */
+  readonly handshakesPerSecond: number;
+  /** Of those, for an IPv4 address, or an IPv6 /64; five times as many may come at once, as when browsers are restarted. */
+  readonly handshakesPerSecondAndAddress: number;
+  /** Whose connections are everybody's: balancers that pass on the connections of others. */
+  readonly isTrusted: (address: string) => boolean;
+};
+
+/** What is not admitted is to be closed: nobody has counted it. */
+export type VisitorLimits = {
+  /** Counts a connection until it closes. */
+  readonly admitConnection: (socket: Socket) => boolean;
+  /** Takes one of the handshakes of this second. */
+  readonly admitHandshake: (socket: Socket) => boolean;
+};
+
+/** Our choice: one line about all who were refused in that time, however many. */
+const REPORT_EVERY_MS = 60_000;
+
+/** `now`: milliseconds of a clock that never goes back. */
+export function createVisitorLimits(
+  rules: VisitorRules,
+  log: Pick<Logger, 'warn'>,
+  count: Pick<EdgeCounters, 'refused'>,
+  now: () => number = () => performance.now(),
+): VisitorLimits {
+  const { connections: total, connectionsPerAddress: perAddress, isTrusted } = rules;
+  const connections = countConnections({ total, perAddress }, isTrusted);
+  const rates = (perSecond: number, burst: number) =>
+    createTokenBuckets({ perSecond, burst: perSecond * burst }, now);
+  const ofAddress = rates(rules.handshakesPerSecondAndAddress, 5);
+  const ofAll = rates(rules.handshakesPerSecond, 2);
+  const reportConnections = createReporter(log, 'connections of visitors were refused');
+  const reportHandshakes = createReporter(log, 'handshakes of visitors were refused');
+  return {
+    admitConnection(socket) {
+      const leave = connections.admit(socket.remoteAddress);
+      if (leave === null) {
+        count.refused('connections');
+        reportConnections(groupOf(socket, isTrusted));
+        return false;
+      }
+      socket.once('close', leave);
+      return true;
+    },
+    admitHandshake(socket) {
+      const address = clientAddress(socket.remoteAddress, undefined, isTrusted);
+      if ((isTrusted(address) || ofAddress(addressGroup(address))) && ofAll('')) return true;
+      count.refused('handshakes');
+      reportHandshakes(addressGroup(address));
+      return false;
+    },
+  };
+}
+
+function groupOf({ remoteAddress }: Socket, isTrusted: VisitorRules['isTrusted']): string {
+  return addressGroup(clientAddress(remoteAddress, undefined, isTrusted));
+}
+
+/** Reports the first refusal at once, and those that follow with the next line: `refused` counts them. */
+function createReporter(log: Pick<Logger, 'warn'>, line: string): (address: string) => void {
+  let refused = 0;
+  let isQuiet = false;
+  return (address) => {
+    refused += 1;
+    if (isQuiet) return;
+    isQuiet = true;
+    log.warn({ address, refused }, line);
+    refused = 0;
+    setTimeout(() => {
+      isQuiet = false;
+    }, REPORT_EVERY_MS).unref();
+  };
+}

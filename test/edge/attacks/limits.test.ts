@@ -1,0 +1,132 @@
+/** More than anybody's share: requests under way, handshakes, answers that nobody reads. Others are served meanwhile. */
+import type { ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { heldTooMuch } from '../../../src/edge/proxy/slow-readers.ts';
+import { createRequestLimit } from '../../../src/edge/request-limit.ts';
+import { createVisitorLimits } from '../../../src/edge/visitor-limits.ts';
+import { uncounted } from '../../../src/ops/metrics/traffic.ts';
+import { closeAfterEach } from '../../support/closings.ts';
+import { until } from '../../support/world.ts';
+import {
+  anybody,
+  type EdgeFixture,
+  everywhere,
+  startDeploy,
+  startEdgeFixture,
+} from '../support/fixture.ts';
+import { head, openTls, type Raw } from './raw.ts';
+
+const hostname = 'docs.acme.test';
+const other = 'www.rival.test';
+const closings = closeAfterEach();
+
+/** Two projects with a deploy that answers when it is told to. */
+async function start(...given: Parameters<typeof startEdgeFixture>) {
+  const edge = await startEdgeFixture(...given);
+  closings.push(edge.close);
+  const held: ServerResponse[] = [];
+  const deploy = await startDeploy((request, response) => {
+    if (request.url === '/now') response.end('now');
+    else if (request.url === '/endless') response.end(Buffer.alloc(8_000_000));
+    else held.push(response);
+  });
+  closings.push(deploy.close);
+  await edge.publish(hostname, deploy.url);
+  await edge.publish(other, deploy.url, { projectId: 'rival' });
+  return { edge, held };
+}
+
+async function ask(edge: EdgeFixture, path: string): Promise<Raw> {
+  const visitor = await openTls(edge, hostname);
+  closings.push(() => visitor.socket.destroy());
+  visitor.write(head(`GET ${path} HTTP/1.1`, `Host: ${hostname}`));
+  return visitor;
+}
+
+test('a project with all its requests under way is busy, and another one is not', async () => {
+  const limits = { total: 100, perProject: 3 };
+  const { edge, held } = await start({}, everywhere, anybody, undefined, limits);
+  for (let count = 1; count <= 3; count += 1) await ask(edge, '/wait');
+  await until('three are under way', async () => held.length === 3);
+  const refused = await edge.https({ hostname, path: '/now' });
+  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+  expect(refused.body).toContain('Too many visitors at once');
+  expect((await edge.https({ hostname: other, path: '/now' })).status).toBe(200);
+  held[0]?.end('at last');
+  await until('there is room again', async () => {
+    return (await edge.https({ hostname, path: '/now' })).status === 200;
+  });
+});
+
+test('a request of a visitor who has left is not under way any more', async () => {
+  const limits = { total: 2, perProject: 2 };
+  const { edge, held } = await start({}, everywhere, anybody, undefined, limits);
+  const visitors = [await ask(edge, '/wait'), await ask(edge, '/wait')];
+  await until('two are under way', async () => held.length === 2);
+  expect((await edge.https({ hostname: other, path: '/now' })).status).toBe(503);
+  for (const { socket } of visitors) socket.destroy();
+  await until('there is room again', async () => {
+    return (await edge.https({ hostname: other, path: '/now' })).status === 200;
+  });
+});
+
+test('requests that end give their places back, once each', () => {
+  const limit = createRequestLimit({ total: 2, perProject: 1 });
+  const first = limit.admit('a');
+  expect([limit.admit('a'), typeof limit.admit('b')]).toEqual(['project', 'function']);
+  expect(limit.admit('c')).toBe('total');
+  if (typeof first !== 'function') throw new Error('there was room');
+  first();
+  first();
+  expect([typeof limit.admit('c'), limit.admit('a')]).toEqual(['function', 'total']);
+});
+
+test('who shakes hands too often is closed before it costs anything, and others are served', async () => {
+  const visitors = { ...anybody, handshakesPerSecondAndAddress: 1 };
+  const { edge } = await start({}, everywhere, visitors);
+  const from = (localAddress: string) =>
+    edge
+      .https({ hostname, path: '/now', localAddress })
+      .then(({ status }) => status)
+      .catch(() => 'closed');
+  const answers: unknown[] = [];
+  for (let count = 1; count <= 12; count += 1) answers.push(await from('127.0.0.1'));
+  expect(answers).toContain('closed');
+  expect(await from('127.0.0.2')).toBe(200);
+  expect(edge.warnings).toContainEqual(
+    expect.objectContaining({ address: '127.0.0.1', msg: 'handshakes of visitors were refused' }),
+  );
+});
+
+test('handshakes are counted by address and altogether, and come back with time', () => {
+  let now = 0;
+  const rules = { ...anybody, handshakesPerSecond: 5, handshakesPerSecondAndAddress: 1 };
+  const warnings: unknown[] = [];
+  const log = { warn: (fields: unknown) => void warnings.push(fields) };
+  const limits = createVisitorLimits(rules, log as never, uncounted, () => now);
+  const shake = (remoteAddress: string) => limits.admitHandshake({ remoteAddress } as never);
+  const count = (address: string, tries: number) =>
+    Array.from({ length: tries }, () => shake(address)).filter(Boolean).length;
+  expect(count('192.0.2.1', 9)).toBe(5);
+  expect(count('2001:db8::1', 3) + count('2001:db8::2', 3)).toBe(5); // one /64
+  expect(count('192.0.2.2', 1)).toBe(0); // ten altogether
+  now += 1_000;
+  expect(count('192.0.2.1', 3)).toBe(1);
+});
+
+test('answers that nobody reads are ended where they hold more than all may', async () => {
+  const { edge } = await start({ heldBytesMax: 500_000, heldCheckMs: 50 });
+  for (let count = 1; count <= 20; count += 1) (await ask(edge, '/endless')).socket.pause();
+  await until('some are ended', async () => edge.refusals.includes('held_bytes'));
+  expect((await edge.https({ hostname: other, path: '/now' })).status).toBe(200);
+});
+
+test.each([
+  [[1, 2, 3], 6, []],
+  [[1, 2, 3], 5, [3]],
+  [[5, 1, 4], 4, [5, 4]],
+  [[], 0, []],
+])('of %j bytes held, %i allowed, those end: %j', (held, max, ended) => {
+  const connections = held.map((writableLength) => ({ writableLength }));
+  expect(heldTooMuch(connections, max).map((one) => one.writableLength)).toEqual(ended);
+});

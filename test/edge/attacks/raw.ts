@@ -1,0 +1,56 @@
+/** An attacker: bytes of its own choice on a connection to the edge, and all that comes back. */
+import { once } from 'node:events';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { EdgeFixture } from '../support/fixture.ts';
+
+export type Raw = {
+  readonly socket: Socket;
+  /** Everything that came so far, as Latin-1. */
+  readonly heard: () => string;
+  readonly write: (text: string) => void;
+  /** What came until the edge closed the connection, or broke it off. */
+  readonly closed: Promise<string>;
+};
+
+/** A connection on which the handshake for `hostname` is done. */
+export async function openTls(edge: EdgeFixture, hostname: string): Promise<Raw> {
+  const socket = connectTls({
+    host: '127.0.0.1',
+    port: edge.ports.httpsPort,
+    servername: hostname,
+    ca: edge.root ?? '',
+    ALPNProtocols: ['http/1.1'],
+  });
+  await once(socket, 'secureConnect');
+  return listenTo(socket);
+}
+
+/** A connection to the port for plain HTTP. */
+export async function openPlain(edge: EdgeFixture): Promise<Raw> {
+  const socket = connectTcp({ host: '127.0.0.1', port: edge.ports.httpPort });
+  await once(socket, 'connect');
+  return listenTo(socket);
+}
+
+function listenTo(socket: Socket): Raw {
+  let heard = '';
+  socket.on('data', (bytes: Buffer) => {
+    heard += bytes.toString('latin1');
+  });
+  socket.on('error', () => {}); // `close` follows
+  const closed = once(socket, 'close').then(() => heard);
+  return { socket, heard: () => heard, write: (text) => void socket.write(text, 'latin1'), closed };
+}
+
+/** A request's head, of lines, and an empty one. */
+export function head(...lines: readonly string[]): string {
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+/** The status codes of the answers in a text that is made of whole answers. */
+export function statuses(text: string): readonly number[] {
+  return [...text.matchAll(/(?:^|\n|(?<=>)|(?<=\0))HTTP\/1\.1 (\d{3}) /g)].map(([, code]) =>
+    Number(code),
+  );
+}
