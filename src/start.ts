@@ -54,7 +54,7 @@ export async function startSignpost(
     const addresses = { ...played, metricsPort: ops.port };
     return { addresses, firstKey, api, parts, close };
   } catch (fault) {
-    await closeAll(closings, FAILED_START_DEADLINE_MS);
+    await closeAll(closings, FAILED_START_DEADLINE_MS).catch(() => {}); // what ended the start says more
     throw fault;
   }
 }

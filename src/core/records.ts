@@ -17,7 +17,7 @@ export type Project = {
   /** No two projects share one. */
   readonly slug: string;
   readonly plan: Plan;
-  /** When a deploy first succeeded; null: none has. */
+  /** When a deploy last succeeded; null: none has. */
   readonly deployedAt: Date | null;
   readonly createdAt: Date;
   /** A domain of the project (A-labels, lower case); null: none is the primary one. */

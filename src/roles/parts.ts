@@ -211,10 +211,14 @@ function createWake(queues: Queues): Parts['wake'] {
 export type Closing = (deadlineMs: number) => Promise<void>;
 
 /**
- * Closes in the opposite order, one after the other, all within one deadline. Rejects with the first that fails, and
- * leaves the others open.
+ * Closes in the opposite order, one after the other, all within one deadline. Rejects with the first fault once all of
+ * them have been tried.
  */
 export async function closeAll(closings: readonly Closing[], deadlineMs: number): Promise<void> {
   const end = Date.now() + deadlineMs;
-  for (const closing of closings.toReversed()) await closing(Math.max(0, end - Date.now()));
+  const faults: unknown[] = [];
+  for (const closing of closings.toReversed()) {
+    await closing(Math.max(0, end - Date.now())).catch((fault) => faults.push(fault));
+  }
+  if (faults.length > 0) throw faults[0];
 }

@@ -14,8 +14,8 @@ const rows: readonly (readonly [type: string, actor: string, action: RegExp])[] 
   ['unsupported_identifier', 'customer', /another host name/],
   ['rate_limited', 'platform', /nothing for you to do: .*when the authority allows it/],
   ['order_lost', 'platform', /nothing for you to do: .*automatically/],
-  ['account_does_not_exist', 'platform', /nothing for you to do: whoever runs this service/],
-  ['user_action_required', 'platform', /nothing for you to do: whoever runs this service/],
+  ['account_does_not_exist', 'platform', /nothing for you to do: the operator of this service/],
+  ['user_action_required', 'platform', /nothing for you to do: the operator of this service/],
   ['other', 'platform', /own words: .* nothing for you to do/],
 ];
 

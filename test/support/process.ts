@@ -89,8 +89,22 @@ export function launchProcess(
   );
 }
 
-function launch(args: readonly string[], env: Readonly<Record<string, string>>): SignpostProcess {
-  const child = spawn(process.execPath, args, {
+/** The same as `startProcess`, with no more than so many file descriptors (`ulimit -n`). */
+export async function startLimitedProcess(
+  env: Readonly<Record<string, string>>,
+  descriptors: number,
+): Promise<SignpostProcess> {
+  const args = command.slice(1).map((argument) => below(projectRoot, argument));
+  const limited = `ulimit -n ${descriptors} && exec "$0" "$@"`;
+  return ready(launch(['-c', limited, process.execPath, ...args], env, 'sh'));
+}
+
+function launch(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  program = process.execPath,
+): SignpostProcess {
+  const child = spawn(program, args, {
     cwd: tmpdir(), // not the project, where a developer may have an .env
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

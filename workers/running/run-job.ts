@@ -108,8 +108,8 @@ async function runOnce<N extends QueueName>(
     deps.count?.(name, outcome, (performance.now() - beganAt) / SECOND);
   try {
     const result = await run(job);
-    count(result.kind);
     if (mayBeNoted(trouble)) await deps.quarantine.forget(name, raw.id ?? '');
+    count(result.kind);
     return isAsBefore(trouble, good) ? { result } : { result, store: toStored(job, good) };
   } catch (fault) {
     const attempt = await afterFault(deps, started, fault);

@@ -167,7 +167,7 @@ const silences: Readonly<Partial<Record<ShownOutcome, string>>> = {
 
 function notShown(silent: readonly AddressShown[]): string {
   const described = silent.map(({ address, outcome }) => `${address} ${silences[outcome]}`);
-  return `The certificate is stored, but ${shortList(described, ADDRESSES_LISTED, '; ')}. A browser that is led there shows an error. There is nothing for you to do: whoever runs this service has to check that address.`;
+  return `The certificate is stored, but ${shortList(described, ADDRESSES_LISTED, '; ')}. A browser that is led there shows an error. There is nothing for you to do: the operator of this service has to check that address.`;
 }
 
 function oneOfBefore(behind: readonly AddressShown[]): string {

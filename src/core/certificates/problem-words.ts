@@ -15,12 +15,12 @@ export type ProblemWords = {
 };
 
 const otherAddress =
-  'Remove other A and AAAA records of the name, and whatever else answers in place of this service, such as a proxy. If there is nothing of the kind, there is nothing for you to do: the findings say so as soon as one is seen, and whoever runs this service is told if it lasts.';
+  'Remove other A and AAAA records of the name, and whatever else answers in place of this service, such as a proxy. If there is nothing of the kind, there is nothing for you to do: the findings say so as soon as one is seen, and the operator of this service is alerted if it lasts.';
 const otherName =
   'Ask for another host name, or ask that authority about this one: its own words say why.';
 const byItself = 'There is nothing for you to do: a new order is placed automatically.';
 const ourSettings =
-  'There is nothing for you to do: whoever runs this service has to mend it, and is told if it lasts.';
+  'There is nothing for you to do: the operator of this service has to fix it, and is alerted if it lasts.';
 
 /** RFC 8555, 6.7's types in our spelling, and what we add at the end. */
 const words = {
@@ -37,7 +37,7 @@ const words = {
   caa: {
     summary: 'The certificate authority found a CAA record that forbids a certificate.',
     action:
-      'Review each CAA record of the name, or of a name above it, at every one of your name servers: its words may say which one it read. Allow the authority there, or remove the record. When we looked before the order it was allowed, so it may be new, or not everywhere.',
+      'Review each CAA record of the name, or of a name above it, at every one of your name servers: its words may say which one it read. Allow the authority there, or remove the record. Our check before the order found it allowed, so it may be new, or not everywhere.',
     actor: 'customer',
   },
   connection: {

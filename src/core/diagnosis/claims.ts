@@ -61,7 +61,7 @@ function shown({ record: { fullName }, found: values }: Proof): string {
 const actions: { readonly [S in ProofSeen]: (proof: Proof, hostname: string) => string } = {
   proven: () => 'Nothing: the next check gives the name to this project.',
   missing: (proof, hostname) =>
-    `If ${hostname} is yours: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}” beside the others, if there are any. It goes on here by itself at the next look. If the other project is yours, you may remove the name there instead.`,
+    `If ${hostname} is yours: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}” beside the others, if there are any. Setup then continues at the next check. If the other project is yours, you may remove the name there instead.`,
   both: ({ record: { fullName, value } }) =>
     `The other project's own record stands beside yours, so nothing moves. Delete the other TXT record at ${fullName} that begins with “signpost-domain-verification=”, and keep the one with “${value}”.`,
   partial: () =>

@@ -91,10 +91,13 @@ export function reasonOf({ name, message }: { readonly name: string; readonly me
   return `${name}: ${said.replace(/\s+/g, ' ')}`.slice(0, REASON_MAX);
 }
 
+/** An id of ours, which is no secret. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 function withoutSecrets(message: string): string {
   return message
     .slice(0, 10_000)
     .replace(/-----BEGIN [^-]*-----[\s\S]*?(-----END [^-]*-----|$)/g, '…')
     .replace(/\/\/[^/\s]*@/g, '//…@')
-    .replace(/[\w+/=]{32,}/g, '…');
+    .replace(/[\w+/=-]{32,}/g, (text) => (UUID.test(text) ? text : '…'));
 }

@@ -91,11 +91,6 @@ export function encodeQuestion(question: Question, id: number, edns: boolean): B
   return end === room ? bytes : bytes.subarray(0, end);
 }
 
-/** Returns the offset behind the question section of a message that `encodeQuestion` made. */
-export function questionEnd(encoded: Buffer): number {
-  return encoded.readUInt16BE(10) === 0 ? encoded.length : encoded.length - OPT_OCTETS;
-}
-
 /**
  * Reads a message. Throws MalformedMessage for whatever cannot be read, for several questions, and for over 500 records.
  * Bytes behind the last record are ignored.

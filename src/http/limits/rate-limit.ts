@@ -17,9 +17,6 @@ import {
   type Windows,
 } from './windows.ts';
 
-/** The outcome of counting one request. */
-export type { Taken };
-
 /** A limit and the count that is kept for it. */
 export type RateLimiter = Limit & {
   /** Counts a request of an id, and says whether it may go on; a refused one is not counted. Never throws, never waits. */

@@ -25,7 +25,7 @@ const attention = z
       queue_paused: 'Somebody has paused a queue, and nothing in it runs',
       resolvers_silent: 'Our own resolvers fail for many domains',
       work_overdue: 'Work is done later than it is due',
-      certificates_ended: 'Domains are served with a certificate that has ended',
+      certificates_ended: 'Domains are served with an expired certificate',
       escalations_open: 'Domains get no certificate, or no next one',
       jobs_set_aside: 'Jobs went wrong again and again',
       certificates_end_soon: 'Certificates end within a week',

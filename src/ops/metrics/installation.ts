@@ -46,10 +46,13 @@ export function createInstallationMetrics(
     underWay ??= Promise.all([
       bring('database', read.state(), showState),
       bring('queue', read.queues(), showQueues),
-    ]).then(() => {
-      underWay = null;
-      freshUntil = performance.now() + FRESH_MS;
-    });
+    ])
+      .then(() => {
+        freshUntil = performance.now() + FRESH_MS;
+      })
+      .finally(() => {
+        underWay = null;
+      });
     await underWay;
   };
 }
