@@ -25,9 +25,20 @@ export type Started = {
   stop(): Promise<void>;
 };
 
-export async function startContender(name: Contender, sites: Sites): Promise<Started> {
+/** The peers have no limits for one address, from which all of a bench comes; neither has the edge, where `env` names none. */
+const unlimited = {
+  EDGE_CONNECTIONS_PER_ADDRESS: '10000',
+  EDGE_HANDSHAKES_PER_SECOND: '1000000',
+  EDGE_HANDSHAKES_PER_ADDRESS: '1000000',
+} as const;
+
+export async function startContender(
+  name: Contender,
+  sites: Sites,
+  env: Readonly<Record<string, string>> = unlimited,
+): Promise<Started> {
   const port = await freePort();
-  const program = await start(name, sites, port);
+  const program = await start(name, sites, port, env);
   const database = () => (name === 'signpost' ? cpuUsOfTree(sites.servers.postgresPid) : 0);
   return {
     port,
@@ -37,11 +48,16 @@ export async function startContender(name: Contender, sites: Sites): Promise<Sta
   };
 }
 
-async function start(name: Contender, sites: Sites, port: number): Promise<Program> {
+async function start(
+  name: Contender,
+  sites: Sites,
+  port: number,
+  env: Readonly<Record<string, string>>,
+): Promise<Program> {
   const options = { folder: await mkdtemp(join(sites.servers.folder, 'peer-')), port };
   switch (name) {
     case 'signpost':
-      return startSignpost(sites, port);
+      return startSignpost(sites, port, env);
     case 'nginx, server each':
       return startNginxPeer('server each', sites, options);
     case 'nginx, file by name':
@@ -51,8 +67,13 @@ async function start(name: Contender, sites: Sites, port: number): Promise<Progr
   }
 }
 
-async function startSignpost({ servers }: Sites, port: number): Promise<Program> {
+async function startSignpost(
+  { servers }: Sites,
+  port: number,
+  env: Readonly<Record<string, string>>,
+): Promise<Program> {
   const { child } = await startService(servers, {
+    ...env,
     ROLE: 'edge',
     EDGE_HTTPS_PORT: String(port),
     UPSTREAM_NETWORKS: '127.0.0.0/8',

@@ -5,6 +5,7 @@
  * fails the run.
  */
 import { machine } from '../support/figures.ts';
+import { attacks } from './attacks.ts';
 import { handshakes } from './handshakes.ts';
 import { live } from './live.ts';
 import { memory } from './memory.ts';
@@ -14,7 +15,7 @@ import { renewals } from './renewals.ts';
 import { requests } from './requests.ts';
 import { openServers } from './servers.ts';
 
-const sections = { handshakes, requests, memory, live, removal, renewals };
+const sections = { handshakes, requests, memory, live, removal, renewals, attacks };
 
 // What was started ends with `exit`, which a signal by itself would skip.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

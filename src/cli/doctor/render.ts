@@ -2,7 +2,7 @@
 import { presentationOf } from '../../core/diagnosis/caa/caa-value.ts';
 import { answerWords, durationInWords } from '../../core/diagnosis/shows.ts';
 import { counted } from '../../core/diagnosis/words.ts';
-import { findingSections } from '../finding-lines.ts';
+import { findingSections, marks } from '../finding-lines.ts';
 import {
   columnsFor,
   labelled,
@@ -14,7 +14,6 @@ import {
   titled,
   wrapped,
 } from '../layout.ts';
-import { marks } from '../marks.ts';
 import { recordAsWritten, recordLinesOf } from '../record-lines.ts';
 import { isAtServers, serverLines, worldLines } from './servers.ts';
 import type { Report, Seen } from './shown.ts';

@@ -4,8 +4,8 @@ import type { ServerState } from '../../core/diagnosis/observation.ts';
 import { pointingOf } from '../../core/diagnosis/server-pointing.ts';
 import { durationInWords, recordLine, shownInWords, verdicts } from '../../core/diagnosis/shows.ts';
 import type { Verdict } from '../../core/life/lifecycle.ts';
+import { marks } from '../finding-lines.ts';
 import { type Cell, cut, lengthOf, type Page, plain, table, wrapped } from '../layout.ts';
-import { marks } from '../marks.ts';
 import {
   type AnswerShown,
   answerIn,

@@ -1,7 +1,7 @@
 /** A domain as a page for a person: where it stands first, then what to do. */
 import { eventTitle } from '../../core/life/events.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
-import { findingSections } from '../finding-lines.ts';
+import { actorWords, findingSections, type Mark, marks } from '../finding-lines.ts';
 import type { Paint } from '../layout.ts';
 import {
   columnsFor,
@@ -13,7 +13,6 @@ import {
   titled,
   wrapped,
 } from '../layout.ts';
-import { actorWords, type Mark, marks } from '../marks.ts';
 import { recordAsWritten, recordLinesOf, spelt } from '../record-lines.ts';
 import type { DomainShown, EventShown, ProjectShown } from './shown.ts';
 

@@ -39,7 +39,7 @@ function listenTo(socket: Socket): Raw {
     heard += bytes.toString('latin1');
   });
   socket.on('error', () => {}); // `close` follows
-  const closed = once(socket, 'close').then(() => heard);
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(heard)));
   return { socket, heard: () => heard, write: (text) => void socket.write(text, 'latin1'), closed };
 }
 

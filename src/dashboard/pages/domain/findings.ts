@@ -63,7 +63,7 @@ const verdicts = {
  */
 export function serversSection({ observation, checks }: Domain, now: Date): Html {
   const { attempts, lastCheckedAt, nextCheckAt, windowEndsAt } = checks;
-  // Always there: the script goes by it (src/dashboard/browser/stream.ts).
+  // Always there: the script goes by it (src/dashboard/browser/live.ts).
   const count = html`<span data-attempts="${attempts}">${attempts}</span>`;
   const last =
     lastCheckedAt === null
