@@ -33,7 +33,7 @@ const styles = [
 ];
 /** Where the build puts the script's modules, each after those that it imports. */
 const scriptFolder = 'dist/src/dashboard/browser/';
-const scriptModules = ['ago', 'times', 'forms', 'refresh', 'shared', 'stream', 'live'];
+const scriptModules = ['ago', 'times', 'forms', 'refresh', 'shared', 'live'];
 
 /** Reads all assets once. Throws where the build has not been made. */
 export function loadAssets(): Assets {
