@@ -12,7 +12,7 @@ export const attacks = [
   'requests with too many fields',
   'heads that never end',
   'bodies that never end',
-  'resets in the middle',
+  'leaving before the answer',
 ] as const;
 export type Attack = (typeof attacks)[number];
 
@@ -77,9 +77,9 @@ function ways(hostname: string): Readonly<Record<Attack, Act>> {
     'bodies that never end': drip(
       `POST / HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: 1000000\r\n\r\n`,
     ),
-    'resets in the middle': (socket) => {
+    'leaving before the answer': (socket) => {
       socket.write(`${line}\r\n`);
-      setImmediate(() => socket.resetAndDestroy());
+      setImmediate(() => socket.destroy());
     },
   };
 }
