@@ -67,7 +67,7 @@ export function plainListener(
 ): Listener {
   const server = createHttpServer(limitOptions(limits));
   server.on('connection', watchReader);
-  return listener(server, turnsOf(handle), visitors.admitConnection, limits);
+  return listener(server, turnsOf(handle, visitors), visitors.admitConnection, limits);
 }
 
 /** A server for TLS 1.2 and newer, HTTP/1.1 only; a failed handshake is the client's affair and only logged. */
@@ -97,7 +97,7 @@ export function tlsListener(
     },
   });
   if (divert !== null) readBeforeHandshake(server, limits.handshakeMs, divert);
-  const turns = turnsOf(handle);
+  const turns = turnsOf(handle, visitors);
   server.on('secureConnection', (socket) => {
     watchReader(socket);
     count.handshake('completed');
@@ -157,12 +157,16 @@ function refuseRaw(socket: Duplex, status: number): void {
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
 /** One request of a connection at a time: the next one is handled when this one's answer has left, or nobody waits for it. */
-function turnsOf(handle: Handle): Turns<Exchange> {
-  const turns = createTurns<Exchange>(PIPELINED_MAX, ({ request, response }, connection) => {
-    response.once('close', () => turns.ended(connection));
-    if (request.rawHeaders.length / 2 > HEADERS_MAX) sendPage(response, pages.tooManyFields());
-    else handle(request, response);
-  });
+function turnsOf(handle: Handle, { penalize }: VisitorLimits): Turns<Exchange> {
+  const turns = createTurns<Exchange>(
+    PIPELINED_MAX,
+    ({ request, response }, connection) => {
+      response.once('close', () => turns.ended(connection));
+      if (request.rawHeaders.length / 2 > HEADERS_MAX) sendPage(response, pages.tooManyFields());
+      else handle(request, response);
+    },
+    penalize,
+  );
   return turns;
 }
 

@@ -1,5 +1,6 @@
 /** How much of the edge one visitor's address may have, and all visitors together: connections, and handshakes a second. */
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { addressGroup, clientAddress } from '../net/client-address.ts';
@@ -25,6 +26,8 @@ export type VisitorLimits = {
   readonly admitConnection: (socket: Socket) => boolean;
   /** Takes one of the handshakes of this second. */
   readonly admitHandshake: (socket: Socket) => boolean;
+  /** Refuses the address of a connection that was abused further connections for ten seconds; a trusted one's never. */
+  readonly penalize: (socket: Duplex) => void;
 };
 
 /** Our choice: one line about all who were refused in that time, however many. */
@@ -45,9 +48,11 @@ export function createVisitorLimits(
   const ofAll = rates(rules.handshakesPerSecond, 2);
   const reportConnections = createReporter(log, 'connections of visitors were refused');
   const reportHandshakes = createReporter(log, 'handshakes of visitors were refused');
+  const penalties = new LRUCache<string, number>({ max: PENALTIES_MAX });
+  const isPenalized = (socket: Socket) => now() < (penalties.get(groupOf(socket, isTrusted)) ?? 0);
   return {
     admitConnection(socket) {
-      const leave = connections.admit(socket.remoteAddress);
+      const leave = isPenalized(socket) ? null : connections.admit(socket.remoteAddress);
       if (leave === null) {
         count.refused('connections');
         reportConnections(groupOf(socket, isTrusted));
@@ -63,8 +68,17 @@ export function createVisitorLimits(
       reportHandshakes(addressGroup(address));
       return false;
     },
+    penalize(connection) {
+      if (!(connection instanceof Socket)) return;
+      const address = clientAddress(connection.remoteAddress, undefined, isTrusted);
+      if (!isTrusted(address)) penalties.set(addressGroup(address), now() + PENALTY_MS);
+    },
   };
 }
+
+/** Our choice: what a flood of requests on one connection costs is work of some 20 ms. */
+const PENALTY_MS = 10_000;
+const PENALTIES_MAX = 10_000;
 
 function groupOf({ remoteAddress }: Socket, isTrusted: VisitorRules['isTrusted']): string {
   return addressGroup(clientAddress(remoteAddress, undefined, isTrusted));

@@ -25,10 +25,14 @@ type State<T> = {
   last: (() => void) | null;
 };
 
-/** `waitingMax`: per connection, beside the item that runs. `run` must lead to one call of `ended`. */
+/**
+ * `waitingMax`: per connection, beside the item that runs. `run` must lead to one call of `ended`. `onOverflow` is called
+ * before a connection is destroyed for having too many.
+ */
 export function createTurns<T>(
   waitingMax: number,
   run: (item: T, connection: Duplex) => void,
+  onOverflow: (connection: Duplex) => void = () => {},
 ): Turns<T> {
   const states = new WeakMap<Duplex, State<T>>();
 
@@ -58,13 +62,13 @@ export function createTurns<T>(
       if (state.waiting.push(item) <= waitingMax) return;
       // Reading cannot be stopped in the middle of what has arrived, and each request in it would take memory.
       drop(state);
+      onOverflow(connection);
       connection.destroy();
     },
     ended(connection) {
       const state = stateOf(connection);
       state.isBusy = false;
-      // Closed, or closing behind that answer: what is not answered must have no effect, and node:http must never be
-      // given an answer out of its turn.
+      // Closed, or closing behind that answer: what is not answered must have no effect.
       if (!connection.writable) return drop(state);
       const [item] = state.waiting.splice(0, 1);
       if (item !== undefined) {

@@ -1,5 +1,6 @@
 /** More than anybody's share: requests under way, handshakes, answers that nobody reads. Others are served meanwhile. */
 import type { ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { heldTooMuch } from '../../../src/edge/proxy/slow-readers.ts';
 import { createRequestLimit } from '../../../src/edge/request-limit.ts';
@@ -96,6 +97,35 @@ test('who shakes hands too often is closed before it costs anything, and others 
   expect(edge.warnings).toContainEqual(
     expect.objectContaining({ address: '127.0.0.1', msg: 'handshakes of visitors were refused' }),
   );
+});
+
+test('an address that floods a connection with requests gets no other one for ten seconds', async () => {
+  const { edge } = await start();
+  const request = head('GET /wait HTTP/1.1', `Host: ${hostname}`);
+  const visitor = await openTls(edge, hostname);
+  visitor.write(request.repeat(1_500));
+  await visitor.closed;
+  const visit = (localAddress: string) => edge.https({ hostname, path: '/now', localAddress });
+  await expect(visit('127.0.0.1')).rejects.toThrow();
+  expect((await visit('127.0.0.2')).status).toBe(200);
+});
+
+test('a penalty ends, and is not for those who stand for many', () => {
+  let now = 0;
+  const isTrusted = (address: string) => address === '192.0.2.9';
+  const limits = createVisitorLimits(
+    { ...anybody, isTrusted },
+    { warn() {} } as never,
+    uncounted,
+    () => now,
+  );
+  const from = (address: string) =>
+    Object.defineProperty(new Socket(), 'remoteAddress', { value: address });
+  for (const address of ['192.0.2.1', '192.0.2.9']) limits.penalize(from(address));
+  expect(limits.admitConnection(from('192.0.2.1'))).toBe(false);
+  expect(limits.admitConnection(from('192.0.2.9'))).toBe(true);
+  now += 10_000;
+  expect(limits.admitConnection(from('192.0.2.1'))).toBe(true);
 });
 
 test('handshakes are counted by address and altogether, and come back with time', () => {
