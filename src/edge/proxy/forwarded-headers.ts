@@ -24,6 +24,8 @@ const ofRequests: ReadonlySet<string> = new Set([
   'expect',
   'forwarded',
   'front-end-https',
+  // A CGI program would take it for HTTP_PROXY, through which it sends its own requests (CVE-2016-5385).
+  'proxy',
   'x-real-ip',
   'x-client-ip',
   'x-cluster-client-ip',

@@ -189,7 +189,7 @@ export function upstreamPath(prefix: string, pathAndQuery: string): string | nul
  */
 function climbsWhenDecoded(pathAndQuery: string): boolean {
   const [path = ''] = pathAndQuery.split('?', 1);
-  return /(?:[/\\]|%2f|%5c)(?:\.|%2e){2}(?:$|[/\\]|%2f|%5c)/i.test(path);
+  return /(?:[/\\]|%2f|%5c)(?:\.|%2e){2}(?:$|[/\\;]|%2f|%5c|%3b)/i.test(path);
 }
 
 /** `.` and `..`, each dot perhaps as %2e, which is the same (RFC 3986, 6.2.2.2). */
