@@ -9,7 +9,7 @@ import { numberFrom, percentile } from '../support/figures.ts';
 import { sleep, stop } from '../support/processes.ts';
 import { headers, type Service, startService } from '../support/service.ts';
 import type { Sites } from './contest.ts';
-import { openDeafLine } from './deaf-line.ts';
+import { openDeafLine } from './muted-line.ts';
 import type { Servers } from './servers.ts';
 import { hostnameOf } from './settings.ts';
 import { openSites } from './sites.ts';

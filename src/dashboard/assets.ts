@@ -24,7 +24,7 @@ const styles = [
   'base',
   'frame',
   'surfaces',
-  'standing',
+  'summary',
   'times',
   'tables',
   'forms',

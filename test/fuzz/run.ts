@@ -4,11 +4,11 @@ import type { Answer } from './answers.ts';
 import type { Conversation } from './conversation.ts';
 import { conversations } from './conversations.ts';
 import { hold, type Talk } from './hold.ts';
-import { judge } from './judge.ts';
 import type { Known } from './known.ts';
 import { rareConversations } from './rare-conversations.ts';
 import { blockOf, deathOf, failureOf } from './report.ts';
 import type { FuzzedService } from './service.ts';
+import { judge } from './verdict.ts';
 
 export type Run = {
   /** Goes on until so many more requests were sent to their end. Rejects with the smallest conversation that went wrong. */

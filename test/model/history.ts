@@ -6,10 +6,10 @@ import type { Answer } from '../../src/core/diagnosis/observation.ts';
 import type { Sweep } from '../../src/db/domains/sweeps.ts';
 import { ensureSweeps } from '../../workers/reconcile.ts';
 import { DAY, type Entry, type Fence, HOUR, MINUTE } from './entry.ts';
-import { hear } from './hear.ts';
 import type { Lane } from './lane.ts';
 import { createModel, type Model } from './model.ts';
 import { runOf } from './mortal.ts';
+import { hear } from './note-answer.ts';
 import { nothingShown, observed, type Place, records, type Shown } from './shown.ts';
 
 export type Authority =

@@ -14,7 +14,7 @@ import { compose, type Parts } from '../../src/roles/parts.ts';
 import { composeWorkers } from '../../src/roles/worker.ts';
 import { startWorkers } from '../../workers/start.ts';
 import { later } from '../support/builders.ts';
-import { endlessLooks, enqueueLooks, longAgo as noon } from '../support/looks.ts';
+import { endlessLooks, enqueueLooks, longAgo as noon } from '../support/endless-checks.ts';
 import { type FreshStorage, freshStorage, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 

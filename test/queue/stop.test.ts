@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { composeWorkers } from '../../src/roles/worker.ts';
 import { type RunningWorkers, startWorkers, type WorkerDeps } from '../../workers/start.ts';
-import { endlessLooks, enqueueLooks } from '../support/looks.ts';
+import { endlessLooks, enqueueLooks } from '../support/endless-checks.ts';
 import { type Service, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FindingCode } from '../../../src/core/diagnosis/findings.ts';
 import { recordsOf } from '../../../src/core/diagnosis/observation.ts';
-import { type LookAt, type Looked, lookIn, TARGET } from './look.ts';
+import { type LookAt, type Looked, lookIn, TARGET } from './check.ts';
 import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
 import type { RealZone } from './zones.ts';
 

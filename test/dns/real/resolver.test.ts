@@ -1,6 +1,6 @@
 /** What a validating Unbound tells of zones that are right at their own servers: bad signatures, and what it remembers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type LookAt, type Looked, lookIn, TARGET } from './look.ts';
+import { type LookAt, type Looked, lookIn, TARGET } from './check.ts';
 import type { Signing } from './signing.ts';
 import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
 import { NEGATIVE_TTL_SECONDS, type RealZone } from './zones.ts';

@@ -1,7 +1,7 @@
 /** Name servers that differ, fail or are not there, and what is said of each. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../../src/core/diagnosis/findings.ts';
-import { type LookAt, type Looked, lookIn } from './look.ts';
+import { type LookAt, type Looked, lookIn } from './check.ts';
 import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
 import { BOTH, type RealZone } from './zones.ts';
 

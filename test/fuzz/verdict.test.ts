@@ -1,7 +1,7 @@
 /** What the fuzz run would notice: it is worth as much as the judge is. */
 import { describe, expect, test } from 'vitest';
 import { type Conversation, type Delivery, message } from './conversation.ts';
-import { judge } from './judge.ts';
+import { judge } from './verdict.ts';
 
 const trace = 'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n';
 const answer = (status: string, id: string, body: string, more = '') =>
