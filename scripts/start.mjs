@@ -1,7 +1,7 @@
 /** `npm start`: the set-up and then the service, in one process. */
 import './setup.mjs';
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 // A set-up that failed has said why.
 if (process.exitCode === undefined) {
@@ -14,5 +14,5 @@ function endWithParent() {
   const parent = process.ppid;
   setInterval(() => {
     if (process.ppid !== parent) process.kill(process.pid, 'SIGTERM');
-  }, LOOK_MS).unref();
+  }, POLL_MS).unref();
 }

@@ -1,4 +1,4 @@
-/** Everything that was sealed with another key than the first, sealed anew while others write. */
+/** Everything that was sealed with another key than the first, resealed while others write. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
@@ -120,7 +120,7 @@ const all =
 
 for (const { name, available } of storagesOfRun().filter((one) => one.name !== 'postgres_redis')) {
   describe.skipIf(!available)(`on ${name}, what was sealed with the key of before`, () => {
-    it('is sealed anew, once, and needs the old key no more', async () => {
+    it('is resealed, once, and needs the old key no more', async () => {
       const { store, vault, deps, progress } = await aDatabase(name);
       expect(inWords(sealedWithOthers(vault, await store.count()))).toBe(all);
       const { done, left, unreadable } = await reseal(deps);
@@ -148,7 +148,7 @@ for (const { name, available } of storagesOfRun().filter((one) => one.name !== '
       await expectAllOpen(store);
     });
 
-    it('is sealed anew by two at once, each row by one of them', async () => {
+    it('is resealed by two at once, each row by one of them', async () => {
       const { store, deps } = await aDatabase(name);
       const both = await Promise.all([reseal(deps), reseal(deps)]);
       expect(inWords(both.flatMap(({ done }) => done))).toBe(all);
@@ -205,7 +205,7 @@ for (const { name, available } of storagesOfRun().filter((one) => one.name !== '
 const onPostgres = storages.find(({ name }) => name === 'postgres');
 
 describe.skipIf(!onPostgres?.available)('a row that somebody has locked', () => {
-  it('is waited for by nobody, told, and sealed anew with the next run', async () => {
+  it('is waited for by nobody, told, and resealed with the next run', async () => {
     const { database, store, deps } = await aDatabase('postgres');
     const client = await database.pool.connect();
     await client.query('BEGIN');

@@ -3,12 +3,12 @@ import { numberFrom } from '../support/figures.ts';
 import { sleep, stop } from '../support/processes.ts';
 import { startService } from '../support/service.ts';
 import { addDomains } from './customers.ts';
-import { fill, looksSoFar, type Servers } from './servers.ts';
+import { checksSoFar, fill, type Servers } from './servers.ts';
 
 type Sizes = { readonly tables: ReadonlyMap<string, number>; readonly redis: number };
 
 /** Job logs keep fifty lines (workers/start.ts): after as many looks, nothing grows any more. */
-const LOOKS = 60;
+const CHECKS = 60;
 
 export async function bytes(servers: Servers): Promise<readonly string[]> {
   const count = numberFrom('DOMAINS', 2_000);
@@ -20,9 +20,9 @@ export async function bytes(servers: Servers): Promise<readonly string[]> {
   const added = await sizes(servers);
   // A window in which every wait is the shortest that there is.
   const worker = await startService(servers, { ROLE: 'worker', VERIFY_WINDOW: '10m' });
-  await untilLooks(servers, 1);
-  const looked = await sizes(servers);
-  await untilLooks(servers, LOOKS);
+  await untilChecks(servers, 1);
+  const afterOne = await sizes(servers);
+  await untilChecks(servers, CHECKS);
   await stop(worker.child);
   const settled = await sizes(servers);
   const row = (title: string, now: Sizes) => report(title, empty, now, count);
@@ -30,13 +30,13 @@ export async function bytes(servers: Servers): Promise<readonly string[]> {
     `| bytes a domain, of ${count} | Redis | PostgreSQL | of it |`,
     '|---|---|---|---|',
     row('added', added),
-    row('after the first look', looked),
-    row(`after ${LOOKS} looks, the job's log full`, settled),
+    row('after the first check', afterOne),
+    row(`after ${CHECKS} looks, the job's log full`, settled),
   ];
 }
 
-async function untilLooks(servers: Servers, looks: number): Promise<void> {
-  while ((await looksSoFar(servers)).least < looks) await sleep(200);
+async function untilChecks(servers: Servers, checks: number): Promise<void> {
+  while ((await checksSoFar(servers)).least < checks) await sleep(200);
 }
 
 async function sizes({ pool, redis }: Servers): Promise<Sizes> {

@@ -4,7 +4,7 @@ import { numberFrom, percentile } from '../support/figures.ts';
 import { sleep, stop } from '../support/processes.ts';
 import { addProject, startService } from '../support/service.ts';
 import { type Answer, operations, startRequests } from './requests.ts';
-import { fill, looksSoFar, PROJECT_ID, queueOfLooks, type Servers } from './servers.ts';
+import { checksSoFar, fill, PROJECT_ID, queueOfChecks, type Servers } from './servers.ts';
 
 const CALM_MS = 10_000;
 const GIVE_UP_MS = 120_000;
@@ -46,7 +46,7 @@ async function measure(
   await sleep(due - CALM_MS - Date.now());
   const requests = startRequests(url, projects);
   await sleep(due - Date.now());
-  await untilLookedAt(servers, due);
+  await untilChecked(servers, due);
   const took = (Date.now() - due) / 1_000;
   const answers = await requests.stop();
   for (const { child } of services) await stop(child);
@@ -69,7 +69,7 @@ async function enqueue(servers: Servers, count: number, due: number): Promise<vo
     'SELECT id FROM domain WHERE project_id = $1',
     [PROJECT_ID],
   );
-  const queue = queueOfLooks(servers);
+  const queue = queueOfChecks(servers);
   await queue.addBulk(
     rows.map(({ id }) => {
       const job = { domainId: id, epoch: 1 };
@@ -80,9 +80,9 @@ async function enqueue(servers: Servers, count: number, due: number): Promise<vo
   if (rows.length !== count) throw new Error('not every domain has its job');
 }
 
-async function untilLookedAt(servers: Servers, due: number): Promise<void> {
-  while ((await looksSoFar(servers, PROJECT_ID)).zeros > 0) {
-    if (Date.now() - due > GIVE_UP_MS) throw new Error('the looks have not come to their end');
+async function untilChecked(servers: Servers, due: number): Promise<void> {
+  while ((await checksSoFar(servers, PROJECT_ID)).zeros > 0) {
+    if (Date.now() - due > GIVE_UP_MS) throw new Error('the checks have not come to their end');
     await sleep(250);
   }
 }

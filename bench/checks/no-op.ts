@@ -14,16 +14,16 @@ await queue.addBulk(
   })),
 );
 
-let looks = 0;
+let checks = 0;
 const worker = new Worker(
   'no-op',
   async (job, token) => {
-    looks += 1;
+    checks += 1;
     await job.moveToDelayed(Date.now() + WAIT_MS, token);
     throw new DelayedError();
   },
   { connection, concurrency: 200 },
 );
 worker.on('error', () => undefined);
-process.stdout.write(`${JSON.stringify(await measure(async () => looks))}\n`);
+process.stdout.write(`${JSON.stringify(await measure(async () => checks))}\n`);
 process.exit(0);

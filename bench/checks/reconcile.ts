@@ -2,16 +2,16 @@
 import { numberFrom } from '../support/figures.ts';
 import { peakBytesOf, sleep, stop } from '../support/processes.ts';
 import { startService } from '../support/service.ts';
-import { fill, jobsIn, queueOfLooks, type Servers } from './servers.ts';
+import { fill, jobsIn, queueOfChecks, type Servers } from './servers.ts';
 
 const GIVE_UP_MS = 300_000;
-/** As the ladder spreads domains that have waited for hours: their next looks lie within its longest wait. */
+/** As the ladder spreads domains that have waited for hours: their next checks lie within its longest wait. */
 const SPREAD_MS = 300_000;
 
 export async function reconcile(servers: Servers): Promise<readonly string[]> {
   const count = numberFrom('DOMAINS', 100_000);
   await fill(servers, count, SPREAD_MS);
-  const queue = queueOfLooks(servers);
+  const queue = queueOfChecks(servers);
   const start = performance.now();
   const { child } = await startService(servers, { ROLE: 'worker' });
   const ready = performance.now() - start;

@@ -60,19 +60,19 @@ export async function fill(
   await pool.query('CHECKPOINT');
 }
 
-/** Jobs that the queue of looks holds, in whatever state before their end. */
+/** Jobs that the queue of checks holds, in whatever state before their end. */
 export async function jobsIn(queue: Queue): Promise<number> {
   const counts = await queue.getJobCounts('waiting', 'delayed', 'active', 'prioritized');
   return Object.values(counts).reduce((sum, some) => sum + some, 0);
 }
 
 /** The queue as the service names it (src/queue/backend.ts has the prefix). */
-export function queueOfLooks({ redisUrl }: Servers): Queue {
+export function queueOfChecks({ redisUrl }: Servers): Queue {
   return new Queue('check-dns', { connection: { url: redisUrl }, prefix: 'signpost' });
 }
 
 /** The domain with the fewest looks, and how many have had none; of one project, or of all. */
-export async function looksSoFar(
+export async function checksSoFar(
   { pool }: Servers,
   projectId: string | null = null,
 ): Promise<{ least: number; zeros: number }> {

@@ -1,8 +1,8 @@
-/** What all contenders of the rate share: the same domains, the same queue, the same time until the next look. */
+/** What all contenders of the rate share: the same domains, the same queue, the same time until the next check. */
 import { numberFrom } from '../support/figures.ts';
 import { cpuUsOf, sleep } from '../support/processes.ts';
 
-/** Domains that wait, each with its job. Together they ask for 24,000 looks a second, more than anybody gives. */
+/** Domains that wait, each with its job. Together they ask for 24,000 checks a second, more than anybody gives. */
 export const DOMAINS = 6_000;
 /** The shortest wait of a laboratory's ladder (src/core/life/ladder.ts). */
 export const WAIT_MS = 250;
@@ -31,9 +31,9 @@ export async function measure(count: () => Promise<number>): Promise<Rate> {
   const [from, start, cpu] = [await count(), performance.now(), cpuUsOf(process.pid)];
   await sleep(MEASURE_MS);
   const [to, end] = [await count(), performance.now()];
-  const looks = to - from;
+  const checks = to - from;
   return {
-    rate: Math.round((looks / (end - start)) * 1_000),
-    cpuUs: Math.round((cpuUsOf(process.pid) - cpu) / looks),
+    rate: Math.round((checks / (end - start)) * 1_000),
+    cpuUs: Math.round((cpuUsOf(process.pid) - cpu) / checks),
   };
 }

@@ -30,7 +30,7 @@ await parts.queues.enqueue(
   domains.map(({ id, epoch }) => ({ job: { domainId: id, epoch }, runAt: now })),
 );
 
-// The first look at each is one in full; what is measured is what comes after.
+// The first check at each is one in full; what is measured is what comes after.
 while ((await prisma.domain.count({ where: { attempts: 0 } })) > 0) await sleep(100);
 
 const rate = await measure(async () => {

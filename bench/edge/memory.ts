@@ -1,6 +1,6 @@
 /**
  * Memory for a thousand certificates: what a contender holds after a handshake with each name, beyond what it holds after
- * many with one. It is started anew for each; those that read certificates at their start get one only for the second.
+ * many with one. It is started again for each; those that read certificates at their start get one only for the second.
  */
 
 import { median } from '../support/figures.ts';

@@ -6,13 +6,13 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { sleep } from '../support/processes.ts';
 
-export type DeafLine = {
+export type MutedLine = {
   readonly url: string;
   /** Resolves when so many connections listen, and have been told something; rejects after half a minute. */
-  untilHeard(count: number): Promise<void>;
+  untilNotified(count: number): Promise<void>;
   /** From now on, those that come later too. */
-  deafen(): void;
-  /** Ends those connections, so that whoever listens does so anew. */
+  mute(): void;
+  /** Ends those connections, so that whoever listens does so again. */
   heal(): void;
   close(): Promise<void>;
 };
@@ -20,13 +20,13 @@ export type DeafLine = {
 type Line = { readonly client: Socket; isListener: boolean; chunks: number };
 
 /** The answer to LISTEN, and two of what each edge has itself told once a second. */
-const HEARD_CHUNKS = 3;
+const CHUNKS_MIN = 3;
 const GIVE_UP_MS = 30_000;
 
-export async function openDeafLine(databaseUrl: string): Promise<DeafLine> {
+export async function openMutedLine(databaseUrl: string): Promise<MutedLine> {
   const to = new URL(databaseUrl);
   const lines = new Set<Line>();
-  let isDeaf = false;
+  let isMuted = false;
   const server = createServer((client) => {
     const onward = connect(Number(to.port), to.hostname);
     const line: Line = { client, isListener: false, chunks: 0 };
@@ -36,7 +36,7 @@ export async function openDeafLine(databaseUrl: string): Promise<DeafLine> {
       onward.write(chunk);
     });
     onward.on('data', (chunk) => {
-      if (line.isListener && isDeaf) return;
+      if (line.isListener && isMuted) return;
       if (line.isListener) line.chunks += 1;
       client.write(chunk);
     });
@@ -53,18 +53,18 @@ export async function openDeafLine(databaseUrl: string): Promise<DeafLine> {
   const listeners = () => [...lines].filter(({ isListener }) => isListener);
   return {
     url: url.href,
-    async untilHeard(count) {
+    async untilNotified(count) {
       const deadline = Date.now() + GIVE_UP_MS;
-      while (listeners().filter(({ chunks }) => chunks >= HEARD_CHUNKS).length < count) {
+      while (listeners().filter(({ chunks }) => chunks >= CHUNKS_MIN).length < count) {
         if (Date.now() > deadline) throw new Error('the edges do not listen to PostgreSQL');
         await sleep(20);
       }
     },
-    deafen() {
-      isDeaf = true;
+    mute() {
+      isMuted = true;
     },
     heal() {
-      isDeaf = false;
+      isMuted = false;
       for (const { client } of listeners()) client.destroy();
     },
     async close() {

@@ -1,6 +1,6 @@
 /**
  * How long a removed domain still answers, seen from outside at each of two edges that know nothing of each other: visitors on a
- * kept connection and visitors who come anew. First as it is, then with PostgreSQL's notification of it lost on its way.
+ * kept connection and visitors who come again. First as it is, then with PostgreSQL's notification of it lost on its way.
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -9,7 +9,7 @@ import { numberFrom, percentile } from '../support/figures.ts';
 import { sleep, stop } from '../support/processes.ts';
 import { headers, type Service, startService } from '../support/service.ts';
 import type { Sites } from './contest.ts';
-import { openDeafLine } from './muted-line.ts';
+import { openMutedLine } from './muted-line.ts';
 import type { Servers } from './servers.ts';
 import { hostnameOf } from './settings.ts';
 import { openSites } from './sites.ts';
@@ -24,15 +24,15 @@ const ASK_EVERY_MS = 5;
 const QUIET_MS = 1_500;
 const GIVE_UP_MS = 30_000;
 
-const cases = ['told', 'lost'] as const;
+const cases = ['notified', 'lost'] as const;
 type Case = (typeof cases)[number];
 const words: Readonly<Record<Case, string>> = {
-  told: 'notifications arrive',
+  notified: 'notifications arrive',
   lost: 'the notification is lost',
 };
 /** Half as many where it is lost: they take seconds each. */
 const plan: readonly Case[] = [
-  ...Array.from({ length: REMOVALS }, () => 'told' as const),
+  ...Array.from({ length: REMOVALS }, () => 'notified' as const),
   ...Array.from({ length: Math.ceil(REMOVALS / 2) }, () => 'lost' as const),
 ];
 
@@ -41,16 +41,16 @@ type Removal = { readonly afterAnswer: number; readonly afterCommit: number };
 
 export async function removal(servers: Servers): Promise<readonly string[]> {
   const sites = await openSites(servers, plan.length);
-  const line = await openDeafLine(servers.databaseUrl);
+  const line = await openMutedLine(servers.databaseUrl);
   const api = await startService(servers, { ROLE: 'api' });
   const edges = await Promise.all(
     Array.from({ length: EDGES }, () => startEdge({ ...servers, databaseUrl: line.url })),
   );
-  const removals: Record<Case, Removal[]> = { told: [], lost: [] };
+  const removals: Record<Case, Removal[]> = { notified: [], lost: [] };
   try {
     for (const [nth, which] of plan.entries()) {
-      await line.untilHeard(EDGES);
-      const lose = which === 'lost' ? line.deafen : () => {};
+      await line.untilNotified(EDGES);
+      const lose = which === 'lost' ? line.mute : () => {};
       const one = await removeOne(sites, api, edges, hostnameOf(nth), lose);
       removals[which].push(...one);
       process.stderr.write(`${words[which]}: ${one.map((r) => r.afterAnswer).join(' and ')} ms\n`);

@@ -10,12 +10,12 @@ export const SITES = 'bench.test';
 /** Resolves when the name server answers with the record, a line of a zone file. */
 export function publish(nameServer: ChildProcess, line: string): Promise<void> {
   return new Promise((resolve) => {
-    const hear = (heard: unknown) => {
-      if (heard !== line) return;
-      nameServer.off('message', hear);
+    const onMessage = (message: unknown) => {
+      if (message !== line) return;
+      nameServer.off('message', onMessage);
       resolve();
     };
-    nameServer.on('message', hear);
+    nameServer.on('message', onMessage);
     nameServer.send(line);
   });
 }

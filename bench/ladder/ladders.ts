@@ -12,18 +12,18 @@ const DAY = 24 * HOUR;
 
 export type Ladder = {
   readonly name: string;
-  /** The age in milliseconds of the look after the `nth` one, which was at `ageMs`. The first, at 0, is everybody's. */
+  /** The age in milliseconds of the check after the `nth` one, which was at `ageMs`. The first, at 0, is everybody's. */
   next(ageMs: number, nth: number, draw: Draw): number;
   /** Nobody looks after that. */
   readonly untilMs: number;
-  /** For one domain in whose DNS nothing changes: tells how many questions its look at each further age asks. */
+  /** For one domain in whose DNS nothing changes: tells how many questions its check at each further age asks. */
   startCounting(): (ageMs: number) => number;
 };
 
 /** Any moment; ages count from it. */
 const added = new Date('2026-01-01T00:00:00Z');
 
-/** The service's own: what it calls after every look that moved nothing, jitter and the end of the window included. */
+/** The service's own: what it calls after every check that moved nothing, jitter and the end of the window included. */
 export const ours: Ladder = {
   name: 'signpost',
   next(ageMs, _, draw) {
@@ -34,13 +34,13 @@ export const ours: Ladder = {
   },
   untilMs: VERIFY_WINDOW_MS,
   startCounting() {
-    let lookedInFullAt = 0;
+    let checkedInFullAt = 0;
     let delegationAt = 0;
     return (ageMs) => {
-      const depth = scrutinyAt(ageMs, lookedInFullAt);
+      const depth = depthAt(ageMs, checkedInFullAt);
       const isForgotten = ageMs - delegationAt >= REMEMBERED_MS;
       if (isForgotten) delegationAt = ageMs;
-      if (depth === 'full') lookedInFullAt = ageMs;
+      if (depth === 'full') checkedInFullAt = ageMs;
       return questions[depth] + (isForgotten ? questions.delegation : 0);
     };
   },
@@ -55,9 +55,9 @@ export const questions = { light: 1, compare: 2, full: 9, delegation: 1 } as con
 const REMEMBERED_MS = 10 * MINUTE;
 
 /** Nobody watches. */
-function scrutinyAt(ageMs: number, lookedInFullAt: number) {
+function depthAt(ageMs: number, checkedInFullAt: number) {
   const state = { status: 'pending', pendingSince: added } as const;
-  const observation = { at: new Date(added.getTime() + lookedInFullAt).toISOString() };
+  const observation = { at: new Date(added.getTime() + checkedInFullAt).toISOString() };
   const earlier = { state, attempts: 1, observation, watchedUntil: null, findings: [] };
   return checkDepthOf(earlier, new Date(added.getTime() + ageMs), VERIFY_WINDOW_MS);
 }
@@ -99,7 +99,7 @@ export const rivals: readonly Ladder[] = [
   rival('unkey', DAY, () => MINUTE),
   rival('stacker.news', 2 * DAY, (age) => (age < HOUR ? 30 * SECOND : 5 * MINUTE)),
   rival('vutuv', 30 * DAY, vutuvWait),
-  // A cron job, so that the first look comes at any minute of the hour.
+  // A cron job, so that the first check comes at any minute of the hour.
   {
     ...rival('dub', 30 * DAY, () => HOUR),
     next: (age, nth, draw) => age + (nth === 0 ? draw() : 1) * HOUR,

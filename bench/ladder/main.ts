@@ -3,20 +3,20 @@
  * ask for it. Every ladder meets the same domains (arrivals.ts).
  */
 import { type Ladder, ours, questions, rivals } from './ladders.ts';
-import { type Figures, judge, simulate } from './simulate.ts';
+import { compare, type Figures, simulate } from './simulate.ts';
 
 const own = simulate(ours);
 const simulated = rivals.map((rival) => ({ rival, figures: simulate(rival) }));
 const lines = [
-  'Lag: from the moment the DNS is right to the look that finds it. Looks and questions: until then (found), and in 48 h at a',
+  'Lag: from the moment the DNS is right to the check that finds it. Checks and questions: until then (found), and in 48 h at a',
   'domain that never comes (never). The check at adding is not counted. Given up early: found after 48 h, at the best.',
   '',
   '| ladder | mean lag | median | p95 | missed | checks, found | checks, never | by checks | questions, found | questions, never | by questions |',
   '|---|---|---|---|---|---|---|---|---|---|---|',
   row(ours, own, () => '–'),
-  ...simulated.map(({ rival, figures }) => row(rival, figures, (by) => judge(own, figures, by))),
+  ...simulated.map(({ rival, figures }) => row(rival, figures, (by) => compare(own, figures, by))),
   '',
-  `Questions of our looks (two name servers): ${words(questions)}. 1 of a rival's look, which is the least.`,
+  `Questions of our checks (two name servers): ${words(questions)}. 1 of a rival's look, which is the least.`,
   'Beaten is who asks as often or less, by either count, and is later both in the mean and at p95.',
 ];
 process.stdout.write(`${lines.join('\n')}\n`);

@@ -4,7 +4,7 @@ import { arrivals, drawsFrom } from './arrivals.ts';
 import type { Ladder } from './ladders.ts';
 
 export type Figures = {
-  /** From the moment at which the DNS was right to the look that finds it, in milliseconds. */
+  /** From the moment at which the DNS was right to the check that finds it, in milliseconds. */
   readonly meanMs: number;
   readonly medianMs: number;
   readonly p95Ms: number;
@@ -30,7 +30,7 @@ export function simulate(ladder: Ladder, seed = 1): Figures {
   const draw = drawsFrom(seed + 1);
   const walks = Array.from({ length: WALKS }, () => walk(ladder, draw));
   const never = walks.map((walked) => walked.filter(({ age }) => age <= WINDOW_MS));
-  const found = came.map((at, nth) => lookAfter(walks[nth % WALKS] ?? [], at));
+  const found = came.map((at, nth) => checkAfter(walks[nth % WALKS] ?? [], at));
   // Given up before it came: found when the 48 hours are over, which is the least that it costs.
   const lags = found.map(({ age }, nth) => (age ?? WINDOW_MS) - (came[nth] ?? 0));
   return {
@@ -38,7 +38,7 @@ export function simulate(ladder: Ladder, seed = 1): Figures {
     medianMs: percentile(lags, 0.5),
     p95Ms: percentile(lags, 0.95),
     missed: mean(found.map(({ age }) => (age === null ? 1 : 0))),
-    checks: mean(found.map(({ looks }) => looks)),
+    checks: mean(found.map(({ checks }) => checks)),
     checksNever: mean(never.map((walked) => walked.length)),
     questions: mean(found.map(({ questions }) => questions)),
     questionsNever: mean(never.map((walked) => walked.at(-1)?.questions ?? 0)),
@@ -51,7 +51,7 @@ export type Verdict = 'beaten' | 'asks more' | 'not beaten';
  * Whether our ladder is better than one that asks as often or less: in the mean and for the slowest twentieth. Asking less by
  * either count is asking less: until a domain is found, or in 48 hours for nothing.
  */
-export function judge(
+export function compare(
   ours: Figures,
   rival: Figures,
   by: 'checks' | 'questions' = 'checks',
@@ -78,13 +78,13 @@ function walk({ next, untilMs, startCounting }: Ladder, draw: () => number): rea
   return steps;
 }
 
-/** The first look at or after `at`, and what there was by then; `age` is null where there is none. */
-function lookAfter(steps: readonly Step[], at: number) {
+/** The first check at or after `at`, and what there was by then; `age` is null where there is none. */
+function checkAfter(steps: readonly Step[], at: number) {
   const place = steps.findIndex(({ age }) => age >= at);
   const step = steps.at(place);
   return {
     age: place === -1 ? null : (step?.age ?? null),
-    looks: place === -1 ? steps.length : place + 1,
+    checks: place === -1 ? steps.length : place + 1,
     questions: step?.questions ?? 0,
   };
 }

@@ -82,7 +82,7 @@ async function rotate(
       line = at;
     },
   });
-  io.out(`sealed anew: ${inWords(resealed.done)}\n`);
+  io.out(`resealed: ${inWords(resealed.done)}\n`);
   return outcomeOf(resealed, io);
 }
 
@@ -92,7 +92,7 @@ function outcomeOf({ left, unreadable }: Resealed, io: Io): Outcome {
   }
   if (unreadable.length > 0) {
     return failed(
-      `${unreadable.length} damaged: what they were for has to be ordered or made anew, and the old key stays until they are gone`,
+      `${unreadable.length} damaged: what they were for has to be ordered or made again, and the old key stays until they are gone`,
     );
   }
   if (left.length > 0) {

@@ -56,7 +56,7 @@ export async function answerQueues(deps: QueuesDeps, asked: QueuesRequest): Prom
   const { board, link } = deps;
   const file = raw.method === 'GET' ? board.file(path) : undefined;
   if (file !== undefined) return { kind: 'sent', response: sentFile(path, file) };
-  // Asked anew each time: a key that was revoked sees nothing more.
+  // Asked again each time: a key that was revoked sees nothing more.
   const key = await api.call<OwnKey>('GET', '/v1/keys/self');
   if (!key.ok && key.status === 401) return { kind: 'over' };
   if (!key.ok)

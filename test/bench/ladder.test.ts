@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { arrivals, drawsFrom } from '../../bench/ladder/arrivals.ts';
 import { type Ladder, ours, rivals } from '../../bench/ladder/ladders.ts';
-import { type Figures, judge, simulate } from '../../bench/ladder/simulate.ts';
+import { compare, type Figures, simulate } from '../../bench/ladder/simulate.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -27,21 +27,21 @@ const figures: Figures = {
 
 describe('our ladder beside those of rivals', () => {
   it.each(rivals.map((rival) => [rival.name, rival] as const))(
-    'finds a repaired domain sooner than %s, unless that one looks more often by every count',
+    'finds a repaired domain sooner than %s, unless that one checks more often by every count',
     (_, rival) => {
-      expect(judge(own, simulate(rival))).not.toBe('not beaten');
+      expect(compare(own, simulate(rival))).not.toBe('not beaten');
     },
   );
 
   it('and asks no more questions than any that it does not beat, but stacker.news', () => {
     const unbeaten = rivals.filter(
-      (rival) => judge(own, simulate(rival), 'questions') === 'not beaten',
+      (rival) => compare(own, simulate(rival), 'questions') === 'not beaten',
     );
     expect(unbeaten.map(({ name }) => name)).toEqual(['stacker.news']);
   });
 
   it('beats nine of the twelve; the others look more often', () => {
-    const verdicts = rivals.map((rival) => [rival.name, judge(own, simulate(rival))]);
+    const verdicts = rivals.map((rival) => [rival.name, compare(own, simulate(rival))]);
     expect(verdicts.filter(([, verdict]) => verdict === 'beaten')).toHaveLength(9);
   });
 
@@ -71,8 +71,8 @@ describe('the simulation', () => {
     ['acme.sh', 120],
     ['fixed 1 min', 48 * 60],
     ['fixed 5 min', 48 * 12],
-  ])('knows the ladder of %s: %d looks in 48 hours', (name, looks) => {
-    expect(simulate(rivalNamed(name)).checksNever).toBe(looks);
+  ])('knows the ladder of %s: %d looks in 48 hours', (name, checks) => {
+    expect(simulate(rivalNamed(name)).checksNever).toBe(checks);
   });
 
   it('counts a domain that a ladder gave up on as found when the window ends', () => {
@@ -103,12 +103,12 @@ describe('the verdict', () => {
     ['earlier in the mean and cheaper by one count', { meanMs: 59, checks: 81 }, 'not beaten'],
     ['dearer by both counts', { meanMs: 1, checks: 81, checksNever: 601 }, 'asks more'],
   ] as const)('%s', (_, parts, verdict) => {
-    expect(judge(figures, { ...figures, ...parts })).toBe(verdict);
+    expect(compare(figures, { ...figures, ...parts })).toBe(verdict);
   });
 
-  it('can count questions instead of looks', () => {
+  it('can count questions instead of checks', () => {
     const rival = { ...figures, meanMs: 1, checks: 100, checksNever: 700, questions: 159 };
-    expect(judge(figures, rival)).toBe('asks more');
-    expect(judge(figures, rival, 'questions')).toBe('not beaten');
+    expect(compare(figures, rival)).toBe('asks more');
+    expect(compare(figures, rival, 'questions')).toBe('not beaten');
   });
 });

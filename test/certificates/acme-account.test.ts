@@ -27,9 +27,9 @@ describe.skipIf(lacks('pebble', 'a contact that changes'))(
         });
         ledger.forgetOrder();
       }
-      const told = front.heard.filter(({ step }) => step === 'account');
+      const accounts = front.requests.filter(({ step }) => step === 'account');
       front.forget();
-      return told.map(({ payload }) => payload);
+      return accounts.map(({ payload }) => payload);
     }
 
     it('is told with the first request after it, and kept', async () => {
@@ -38,7 +38,7 @@ describe.skipIf(lacks('pebble', 'a contact that changes'))(
       expect(await issueTwice(ledger, 'ops@signpost.test')).toEqual([]);
       const changed = [{ contact: ['mailto:night@signpost.test'] }];
       expect(await issueTwice(ledger, 'night@signpost.test')).toEqual(changed);
-      expect(ledger.told.contact).toBe('night@signpost.test');
+      expect(ledger.stored.contact).toBe('night@signpost.test');
       expect(await issueTwice(ledger, 'night@signpost.test')).toEqual([]);
       expect(await issueTwice(ledger, null)).toEqual([{ contact: [] }]);
     });
@@ -55,7 +55,7 @@ describe.skipIf(lacks('pebble', 'a contact that changes'))(
         before: ({ step }) => (step === 'account' ? { status: 400, headers, body } : undefined),
       });
       expect(await issueTwice(ledger, 'night@signpost.test')).toHaveLength(1);
-      expect(ledger.told.contact).toBe('ops@signpost.test');
+      expect(ledger.stored.contact).toBe('ops@signpost.test');
     });
   },
 );

@@ -14,7 +14,7 @@ describe.skipIf(lacks('pebble', 'an ACME authority in trouble'))(
       expect(result.kind).toBe('issued');
     });
 
-    it('may forget our account: the same key makes it anew', async () => {
+    it('may forget our account: the same key makes it again', async () => {
       const fixture = await startAcmeFixture();
       onTestFinished(fixture.close);
       const ledger = createLedger(fixture, 'docs.acme.test');

@@ -44,7 +44,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
       });
     }
     const ordered = () =>
-      front.heard.filter(({ step }) => step === 'newOrder').map(({ payload }) => payload);
+      front.requests.filter(({ step }) => step === 'newOrder').map(({ payload }) => payload);
     const docs = { identifiers: [{ type: 'dns', value: 'docs.acme.test' }] };
 
     /** What the last order was placed as, each time. */
@@ -107,7 +107,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
     describe('tells when to renew:', () => {
       const start = '2026-12-01T00:00:00Z';
       const window = { start, end: '2026-12-03T00:00:00+01:00' };
-      const tells = (body: object, headers: Record<string, string> = {}): Answers => ({
+      const informs = (body: object, headers: Record<string, string> = {}): Answers => ({
         renewalInfo: () => ({
           status: 200,
           headers: { ...json, ...headers },
@@ -125,21 +125,21 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
         front.forget();
         const explanationURL = 'https://ca.test/why';
         const body = { suggestedWindow: window, explanationURL };
-        offer({ renewalInfo: renewalInfo() }, tells(body, { 'retry-after': '21600' }));
+        offer({ renewalInfo: renewalInfo() }, informs(body, { 'retry-after': '21600' }));
         expect(await ask(chain)).toEqual({
           window: { start: new Date(start), end: new Date('2026-12-02T23:00:00Z') },
           explanationUrl: explanationURL,
           askAgainAt: new Date('2026-11-21T18:00:00Z'),
         });
         const id = await certificateIdOf(chain);
-        expect(front.heard.map(({ path }) => path)).toEqual(['/dir', `/renewal-info/${id}`]);
+        expect(front.requests.map(({ path }) => path)).toEqual(['/dir', `/renewal-info/${id}`]);
       });
 
       it('without that in its directory it has no opinion, and is not asked', async () => {
         const chain = await issuedBefore();
         front.forget();
         expect(await ask(chain)).toBeNull();
-        expect(front.heard.map(({ step }) => step)).toEqual(['directory']);
+        expect(front.requests.map(({ step }) => step)).toEqual(['directory']);
       });
 
       it.each<[string, Said, string]>([

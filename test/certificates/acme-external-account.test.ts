@@ -36,7 +36,7 @@ describe.skipIf(lacks('pebble', 'external account binding'))(
 
     it('issues to an account that is bound to the one it gave out', async () => {
       expect(await attempt(ours)).toBe('issued');
-      const registered = front.heard.find(
+      const registered = front.requests.find(
         ({ step, status }) => step === 'newAccount' && status === 201,
       );
       const { externalAccountBinding: binding } = (registered?.payload ?? {}) as {
@@ -65,7 +65,7 @@ describe.skipIf(lacks('pebble', 'external account binding'))(
         'ca_misconfigured',
         expect.stringContaining('set ACME_EAB_KID and ACME_EAB_HMAC_KEY'),
       ]);
-      expect(front.heard.map(({ step }) => step)).toEqual(['directory', 'newNonce']);
+      expect(front.requests.map(({ step }) => step)).toEqual(['directory', 'newNonce']);
     });
 
     it('may say so only when it is asked: what is missing is named all the same', async () => {
@@ -79,7 +79,7 @@ describe.skipIf(lacks('pebble', 'external account binding'))(
         'ca_misconfigured',
         expect.stringContaining('set ACME_EAB_KID and ACME_EAB_HMAC_KEY'),
       ]);
-      expect(front.heard.some(({ step }) => step === 'newAccount')).toBe(true);
+      expect(front.requests.some(({ step }) => step === 'newAccount')).toBe(true);
     });
 
     it.each<[string, ExternalAccount]>([
@@ -90,7 +90,7 @@ describe.skipIf(lacks('pebble', 'external account binding'))(
         'ca_misconfigured',
         expect.stringContaining('check ACME_CONTACT, ACME_EAB_KID and ACME_EAB_HMAC_KEY'),
       ]);
-      expect(front.heard.some(({ step }) => step === 'newOrder')).toBe(false);
+      expect(front.requests.some(({ step }) => step === 'newOrder')).toBe(false);
     });
   },
 );

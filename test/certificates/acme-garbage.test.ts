@@ -10,7 +10,7 @@ import { startFrontForAll } from './support/front-for-all.ts';
 import { meddleAt, type Point, points } from './support/interruptions.ts';
 
 const change = (said: Partial<Said>): Meddling => ({
-  after: (_heard, was) => ({ ...was, ...said }),
+  after: (_request, was) => ({ ...was, ...said }),
 });
 const html = { 'content-type': 'text/html' };
 const MIB = 1_048_576;
@@ -21,7 +21,7 @@ const garbage: readonly (readonly [string, Meddling])[] = [
   ['a page that says no', change({ status: 403, headers: html, body: '<p>Blocked' })],
   ['nothing', change({ status: 200, body: '' })],
   ['null', change({ status: 200, body: 'null' })],
-  ['half of it', { after: (_heard, was) => ({ ...was, body: was.body.slice(0, -40) }) }],
+  ['half of it', { after: (_request, was) => ({ ...was, body: was.body.slice(0, -40) }) }],
   ['more than a MiB', change({ status: 200, body: ' '.repeat(MIB + 1) })],
   ['the way elsewhere', change({ status: 302, headers: { location: 'https://elsewhere.test/' } })],
   ['that it has failed', change({ status: 500, headers: html, body: '<p>Oops' })],
@@ -75,7 +75,7 @@ describe.skipIf(lacks('pebble', 'an authority that answers with garbage'))(
         const ledger = createLedger(fixture, 'nowhere.acme.test');
         const placed: Point = ['', 'newOrder', 'newAccount'];
         const happened = meddleAt(front, placed, {
-          after: (_heard, was) => ({ ...was, headers: { ...was.headers, location } }),
+          after: (_request, was) => ({ ...was, headers: { ...was.headers, location } }),
         });
         const outcome = await attempt(ledger);
         expect(happened()).toBe(true);
@@ -97,14 +97,14 @@ describe.skipIf(lacks('pebble', 'an authority that answers with garbage'))(
 
     it('no nonce where it was asked for one is no authority', async () => {
       const ledger = createLedger(fixture, 'nonces.acme.test');
-      front.meddle({ after: (_heard, was) => ({ ...was, headers: {} }) });
+      front.meddle({ after: (_request, was) => ({ ...was, headers: {} }) });
       expect(await attempt(ledger)).toBe('ca_answer_unreadable');
     });
 
     it('another content type is understood all the same', async () => {
       const ledger = createLedger(fixture, 'types.acme.test');
       front.meddle({
-        after: (_heard, was) => ({ ...was, headers: { ...was.headers, ...html } }),
+        after: (_request, was) => ({ ...was, headers: { ...was.headers, ...html } }),
       });
       expect(await attempt(ledger)).toBe('issued');
     });
@@ -113,7 +113,7 @@ describe.skipIf(lacks('pebble', 'an authority that answers with garbage'))(
       const ledger = createLedger(fixture, 'chain.acme.test');
       const download: Point = ['', 'certificate', 'finalize'];
       meddleAt(front, download, {
-        after: (_heard, was) => ({ ...was, body: was.body.trimEnd().slice(0, -60) }),
+        after: (_request, was) => ({ ...was, body: was.body.trimEnd().slice(0, -60) }),
       });
       expect(await attempt(ledger)).toBe('ca_answer_unreadable');
       const result = await clientOf(front, ledger).advance(ledger.order(), ledger.steps);

@@ -31,7 +31,7 @@ describe.skipIf(lacks('pebble', 'orders that are interrupted'))(
 
     afterEach(() => fixture.pebble.signal('SIGCONT')); // for the next one, where a test has failed
 
-    /** How an attempt ended, by a process that starts anew. */
+    /** How an attempt ended, by a process that starts again. */
     const attempt = (ledger: Ledger, options?: ClientOptions) =>
       clientOf(front, ledger, options)
         .advance(ledger.order(), ledger.steps)

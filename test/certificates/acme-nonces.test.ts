@@ -23,7 +23,8 @@ describe.skipIf(lacks('pebble', 'nonces that are refused, authorizations that ar
         onTestFinished(front.close);
         const ledger = createLedger(fixture, 'docs.acme.test');
         const challenges = () =>
-          front.heard.filter(({ step, status }) => step === 'challenge' && status === 200).length;
+          front.requests.filter(({ step, status }) => step === 'challenge' && status === 200)
+            .length;
         const next = () => clientOf(front, ledger).advance(ledger.order(), ledger.steps);
 
         expect((await next()).kind).toBe('issued');

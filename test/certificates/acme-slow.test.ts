@@ -55,7 +55,7 @@ describe.skipIf(lacks('pebble', 'an authority that is slow'))('An authority', ()
       async (step, outcome) => {
         const ledger = createLedger(fixture, 'early.acme.test');
         front.meddle({
-          before: (heard) => (heard.step === step ? tooMany(retryAfter) : undefined),
+          before: (request) => (request.step === step ? tooMany(retryAfter) : undefined),
         });
         expect(await attempt(ledger)).toEqual([outcome, inAnHour]);
         expect(ledger.urls.orders).toEqual([]);
@@ -80,7 +80,7 @@ describe.skipIf(lacks('pebble', 'an authority that is slow'))('An authority', ()
 
   it('that is stuck in processing is asked again, and nothing is done twice', async () => {
     const ledger = createLedger(fixture, 'stuck.acme.test');
-    /** A minute passes with every look at the clock, so that no poll is waited for. */
+    /** A minute passes with every check of the clock, so that no poll is waited for. */
     const impatient = () => {
       let minutes = 0;
       return () => new Date(noon.getTime() + 60_000 * minutes++);
@@ -95,7 +95,7 @@ describe.skipIf(lacks('pebble', 'an authority that is slow'))('An authority', ()
       body: JSON.stringify({ ...JSON.parse(body), status: 'processing', certificate: undefined }),
     });
     const finalized = () =>
-      front.heard.filter(({ step, status }) => step === 'finalize' && status === 200);
+      front.requests.filter(({ step, status }) => step === 'finalize' && status === 200);
     front.meddle({
       after: ({ step }, { status, body }) =>
         step === 'order' && status === 200 && finalized().length > 0 ? stuck(body) : undefined,

@@ -39,9 +39,9 @@ describe.skipIf(lacks('pebble', 'certificates from an ACME authority'))(
 
     it('is there within seconds: nothing is waited for longer than five', async () => {
       const ledger = createLedger(fixture, 'quick.acme.test');
-      let looks = 0;
+      let reads = 0;
       /** Five seconds are left of the minute that an attempt has. A wait beyond it would end the attempt. */
-      const clock = () => new Date(looks++ === 0 ? 0 : 55_000);
+      const clock = () => new Date(reads++ === 0 ? 0 : 55_000);
       const client = clientOf(fixture.pebble, ledger, { clock });
       expect((await client.advance(ledger.order(), ledger.steps)).kind).toBe('issued');
     });
@@ -107,7 +107,7 @@ describe.skipIf(lacks('pebble', 'certificates from an ACME authority'))(
 
     it('is waited for no longer than a minute; the open order goes on where it was', async () => {
       const ledger = createLedger(fixture, 'slow.acme.test');
-      /** A minute passes with every look at the clock, so no poll is waited for. */
+      /** A minute passes with every check of the clock, so no poll is waited for. */
       const impatient = () => {
         let minutes = 0;
         return clientOf(fixture.pebble, ledger, { clock: () => new Date(60_000 * minutes++) });

@@ -9,11 +9,11 @@ const first = 'https://first.example/dir';
 
 function start(windowMs = VERIFY_WINDOW_MS) {
   let at = noon;
-  const told: string[] = [];
+  const changes: string[] = [];
   const health = createAuthorityHealth({
     now: () => at,
     windowMs,
-    onChange: (_directoryUrl, state) => told.push(state),
+    onChange: (_directoryUrl, state) => changes.push(state),
   });
   const pass = (ms: number) => {
     at = later(at, ms);
@@ -25,28 +25,28 @@ function start(windowMs = VERIFY_WINDOW_MS) {
       health.note(first, 'ca_unreachable');
     }
   };
-  return { health, told, pass, fail };
+  return { health, changes, pass, fail };
 }
 
 describe('how long an authority is down', () => {
   it('counts from the first failure in a row to the last, whichever orders they were', () => {
-    const { health, fail, told } = start();
+    const { health, fail, changes } = start();
     expect(health.downForMs(first)).toBe(0);
     fail(1);
     expect(health.downForMs(first)).toBe(0);
     fail(6);
     expect(health.downForMs(first)).toBe(5 * MINUTE);
     expect(health.downForMs('https://second.example/dir')).toBe(0);
-    expect(told).toEqual(['down']);
+    expect(changes).toEqual(['down']);
   });
 
   it('ends with any answer, which is told', () => {
-    const { health, fail, told } = start();
+    const { health, fail, changes } = start();
     fail(7);
     health.note(first, 'answered');
     health.note(first, 'answered');
     expect(health.downForMs(first)).toBe(0);
-    expect(told).toEqual(['down', 'up']);
+    expect(changes).toEqual(['down', 'up']);
   });
 
   it('is not over because nobody has tried: after 5 minutes it may be asked', () => {
@@ -63,7 +63,7 @@ describe('how long an authority is down', () => {
   });
 
   it('is over once it answers a question; an order that fails all the same goes on with it', () => {
-    const { health, fail, pass, told } = start();
+    const { health, fail, pass, changes } = start();
     fail(7);
     pass(5 * MINUTE);
     health.note(first, 'reached');
@@ -71,10 +71,10 @@ describe('how long an authority is down', () => {
     expect(health.answeredAt(first)).toEqual(later(noon, 11 * MINUTE));
     fail(1);
     expect(health.downForMs(first)).toBe(11 * MINUTE);
-    expect(told).toEqual(['down']);
+    expect(changes).toEqual(['down']);
   });
 
-  it('counts anew after half an hour where it was a blip', () => {
+  it('counts again after half an hour where it was a blip', () => {
     const { health, fail, pass } = start();
     fail(3);
     pass(30 * MINUTE);
@@ -83,12 +83,12 @@ describe('how long an authority is down', () => {
   });
 
   it('takes an order that is slow for an answer', () => {
-    const { health, fail, told } = start();
+    const { health, fail, changes } = start();
     health.note(first, 'order_still_open');
-    expect([health.downForMs(first), told]).toEqual([0, []]);
+    expect([health.downForMs(first), changes]).toEqual([0, []]);
     fail(7);
     health.note(first, 'order_still_open');
-    expect([health.downForMs(first), told]).toEqual([0, ['down', 'up']]);
+    expect([health.downForMs(first), changes]).toEqual([0, ['down', 'up']]);
   });
 
   it('passes quicker in a laboratory', () => {

@@ -42,13 +42,13 @@ describe('When to renew a certificate is asked of', () => {
     asked.push(`${name} ${pem}`);
     return information;
   };
-  const heard = authorities(says('one'), says('two'));
+  const both = authorities(says('one'), says('two'));
   it.each([
     ['the authority that issued it', second, 'two PEM'],
     ['the first, where it is from before there were several', null, 'one PEM'],
   ])('%s', async (_whom, authority, question) => {
     asked.splice(0);
-    expect(await askRenewal(heard, { authority, sealedKey, chain })).toBe(information);
+    expect(await askRenewal(both, { authority, sealedKey, chain })).toBe(information);
     expect(asked).toEqual([question]);
   });
 

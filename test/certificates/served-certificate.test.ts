@@ -52,7 +52,7 @@ async function selfSigned(commonName: string): Promise<Server> {
 }
 
 /** Looks, of an edge that is told to be at these addresses. */
-function aLook(addresses: readonly string[], more: Partial<RecordServedCertificateDeps> = {}) {
+function recorder(addresses: readonly string[], more: Partial<RecordServedCertificateDeps> = {}) {
   const noted: Shown[] = [];
   const recordServedCertificate = createRecordServedCertificate({
     lookupAddresses: async () => addresses,
@@ -69,18 +69,18 @@ function aLook(addresses: readonly string[], more: Partial<RecordServedCertifica
   };
 }
 
-/** What one look notes of the addresses. */
-async function look(...asked: Parameters<typeof aLook>) {
-  const [noted, ...others] = await aLook(...asked)();
+/** What one check notes of the addresses. */
+async function recorded(...asked: Parameters<typeof recorder>) {
+  const [noted, ...others] = await recorder(...asked)();
   expect(others).toEqual([]);
   return noted?.addresses;
 }
 
-describe('a look at what visitors are shown', () => {
+describe('a check of what visitors are shown', () => {
   it('knows the certificate that is stored, and when it looked', async () => {
     const issuer = expect.stringContaining(LOCAL_AUTHORITY);
     const names = [hostname];
-    expect(await aLook(['127.0.0.1'])()).toEqual([
+    expect(await recorder(['127.0.0.1'])()).toEqual([
       { checkedAt: noon, addresses: [{ address: '127.0.0.1', outcome: 'ours', issuer, names }] },
     ]);
   });
@@ -89,14 +89,14 @@ describe('a look at what visitors are shown', () => {
     const before = chainShown();
     await edge.publish('other.shop.test', null);
     const newer = edge.certificates.get('other.shop.test')?.chain ?? '';
-    const seen = await look(['127.0.0.1'], { loadChains: async () => [newer, before] });
+    const seen = await recorded(['127.0.0.1'], { loadChains: async () => [newer, before] });
     expect(seen).toMatchObject([{ outcome: 'ours_before' }]);
   });
 
   it('asks what is stored last: one that is stored meanwhile is no stranger', async () => {
     const steps: string[] = [];
     edge.lookups.on('route', () => steps.push('handshake'));
-    await look(['127.0.0.1'], {
+    await recorded(['127.0.0.1'], {
       loadChains: async () => {
         steps.push('load');
         return [chainShown()];
@@ -110,7 +110,7 @@ describe('a look at what visitors are shown', () => {
     await serveAt('127.0.0.2', await selfSigned('Old CA'));
     await serveAt('127.0.0.3', await selfSigned(`\u001b[2J\nO=Us\u202e${'x'.repeat(5_000)}`));
     const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
-    const [ours, old, hostile] = (await look(addresses)) ?? [];
+    const [ours, old, hostile] = (await recorded(addresses)) ?? [];
     expect(ours).toMatchObject({ outcome: 'ours' });
     expect(old).toEqual({ address: '127.0.0.2', outcome: 'other', issuer: 'Old CA', names: [] });
     expect(hostile?.outcome).toBe('other');
@@ -123,12 +123,12 @@ describe('a look at what visitors are shown', () => {
       '127.0.0.2',
       createTcpServer((socket) => void socket.resume().end('HTTP/1.1 400\r\n\r\n')),
     );
-    expect(await look(['127.0.0.2', '127.0.0.9'])).toEqual([
+    expect(await recorded(['127.0.0.2', '127.0.0.9'])).toEqual([
       { address: '127.0.0.2', outcome: 'no_certificate', issuer: null, names: [] },
       { address: '127.0.0.9', outcome: 'refused', issuer: null, names: [] },
     ]);
     edge.routes.clear();
-    expect(await look(['127.0.0.1'])).toMatchObject([{ outcome: 'no_certificate' }]);
+    expect(await recorded(['127.0.0.1'])).toMatchObject([{ outcome: 'no_certificate' }]);
   });
 
   it('waits for an address that is silent once, and not for each domain that it has', async () => {
@@ -138,7 +138,7 @@ describe('a look at what visitors are shown', () => {
       socket.resume();
     });
     await serveAt('127.0.0.2', silent);
-    const again = aLook(['127.0.0.2'], { handshakeMs: 50 });
+    const again = recorder(['127.0.0.2'], { handshakeMs: 50 });
     for (const _time of ['first', 'second']) {
       expect(await again()).toMatchObject([{ addresses: [{ outcome: 'timeout' }] }]);
     }
@@ -147,17 +147,17 @@ describe('a look at what visitors are shown', () => {
   });
 
   it('leaves addresses alone that nobody on the internet has', async () => {
-    const seen = await look(['127.0.0.1', '::1'], { allowPrivate: false });
+    const seen = await recorded(['127.0.0.1', '::1'], { allowPrivate: false });
     expect(seen).toMatchObject([{ outcome: 'reserved' }, { outcome: 'reserved' }]);
   });
 
   it('asks eight addresses at most, each once', async () => {
     const many = Array.from({ length: 20 }, (_, place) => `127.0.1.${place % 10}`);
-    expect(await look(many)).toHaveLength(8);
+    expect(await recorded(many)).toHaveLength(8);
   });
 
   it('notes that the name has no address', async () => {
     const loadChains = () => Promise.reject(new Error('nothing to compare'));
-    expect(await look([], { loadChains })).toEqual([]);
+    expect(await recorded([], { loadChains })).toEqual([]);
   });
 });

@@ -94,21 +94,21 @@ describe('With several keys', () => {
   it('the first one seals, and each opens what it sealed', () => {
     const sealed = before.seal(secret, row);
     expect(between.open(sealed, row)).toEqual(secret);
-    const anew = between.seal(between.open(sealed, row), row);
-    expect(after.open(anew, row)).toEqual(secret);
-    expect(codeOf(() => before.open(anew, row))).toBe('vault_key_unknown');
-    expect(createVault(old, newer).open(anew, row)).toEqual(secret);
+    const resealed = between.seal(between.open(sealed, row), row);
+    expect(after.open(resealed, row)).toEqual(secret);
+    expect(codeOf(() => before.open(resealed, row))).toBe('vault_key_unknown');
+    expect(createVault(old, newer).open(resealed, row)).toEqual(secret);
   });
 
   it('an item tells by its first bytes whether it can be opened, and with the first key', () => {
-    const [sealed, anew] = [before.seal(secret, row), after.seal(secret, row)];
-    for (const item of [sealed, anew]) {
+    const [sealed, resealed] = [before.seal(secret, row), after.seal(secret, row)];
+    for (const item of [sealed, resealed]) {
       expect(between.knows(item.subarray(0, between.header.length))).toBe(true);
     }
-    expect([before.knows(anew), after.knows(sealed)]).toEqual([false, false]);
+    expect([before.knows(resealed), after.knows(sealed)]).toEqual([false, false]);
     const begins = (item: Uint8Array) =>
       Buffer.from(item.subarray(0, between.header.length)).equals(between.header);
-    expect([sealed, anew].map(begins)).toEqual([false, true]);
+    expect([sealed, resealed].map(begins)).toEqual([false, true]);
   });
 
   it('does not open an item whose key id was exchanged for the other key’s', () => {

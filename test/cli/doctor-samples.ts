@@ -38,7 +38,7 @@ const apex = {
   record: { type: 'ALIAS', name: '@', value: target, ttl: 3_600n },
 } as const;
 
-/** What is looked at, the diagnosis, and lines of its page in their order, at 80 columns. */
+/** What is checked, the diagnosis, and lines of its page in their order, at 80 columns. */
 export const samples: readonly (readonly [
   what: string,
   report: Report,
@@ -99,7 +99,7 @@ export const samples: readonly (readonly [
     ],
   ],
   [
-    'a look through resolvers says so, and why',
+    'a check through resolvers says so, and why',
     report({
       verdict: 'unknown',
       observation: {

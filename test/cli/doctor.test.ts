@@ -20,7 +20,7 @@ afterAll(() => laboratory.close());
 const doctor = (hostname: string, args: readonly string[] = [], env = {}) =>
   signpost(['doctor', hostname, '--target', target, ...args], { ...laboratory.env, ...env });
 
-describe('a look from this machine ends as it found things', () => {
+describe('a check from this machine ends as it found things', () => {
   it('right: 0, without a word on the other output', async () => {
     const { code, stdout, stderr } = await doctor('docs.shop.test');
     expect([code, stderr]).toEqual([0, '']);
@@ -148,7 +148,7 @@ describe('what cannot be understood', () => {
 });
 
 describe('where a second certificate authority stands in', () => {
-  const lookFor = (first: string, second: string) =>
+  const diagnoseFor = (first: string, second: string) =>
     doctor('docs.shop.test', [], {
       ACME_DIRECTORY_URL: 'https://first.example/dir',
       ACME_ISSUER_DOMAINS: first,
@@ -157,11 +157,11 @@ describe('where a second certificate authority stands in', () => {
     });
 
   it('it is right that CAA allows that one alone', async () => {
-    expect((await lookFor('first.example', 'letsencrypt.org')).code).toBe(0);
+    expect((await diagnoseFor('first.example', 'letsencrypt.org')).code).toBe(0);
   });
 
   it('the records of both are named where CAA forbids both', async () => {
-    const { code, stdout } = await lookFor('first.example', 'second.example');
+    const { code, stdout } = await diagnoseFor('first.example', 'second.example');
     expect(code).toBe(1);
     expect(stdout).toContain('0 issue "first.example"');
     expect(stdout).toContain('0 issue "second.example"');
@@ -240,7 +240,7 @@ describe('docs/doctor.md shows what is printed, less times and counts', () => {
   });
 });
 
-/** Milliseconds, what a look cost and when it was made differ from one to the next. */
+/** Milliseconds, what a check cost and when it was made differ from one to the next. */
 function timeless(page: string): string {
   return page
     .replace(/ +\d+$/gm, ' N')

@@ -27,9 +27,9 @@ function page(changes: object = {}, events: readonly unknown[] = docsEvents): st
 
 describe('the page of a domain', () => {
   it('says first where it stands, what happens next and when', () => {
-    const [head, standing] = page().split('\n');
+    const [head, summary] = page().split('\n');
     expect(head).toBe('✗ docs.example.com · pending · project docs');
-    expect(standing).toMatch(
+    expect(summary).toMatch(
       /^ {2}docs\.example\.com does not exist in the DNS yet\. The next check is /,
     );
   });

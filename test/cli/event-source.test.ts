@@ -7,7 +7,7 @@ import { connect } from '../../src/cli/client.ts';
 import { listen, type StreamMessage } from '../../src/cli/event-source.ts';
 
 /** Answers each request with the next of `answers`; gives what is heard of it, and the numbers it was asked after. */
-async function hear(answers: readonly ((response: ServerResponse) => void)[], count: number) {
+async function receive(answers: readonly ((response: ServerResponse) => void)[], count: number) {
   const after: (string | undefined)[] = [];
   const server = createServer(({ headers }, response) => {
     const answer = answers[after.length];
@@ -22,12 +22,12 @@ async function hear(answers: readonly ((response: ServerResponse) => void)[], co
   const { port } = server.address() as AddressInfo; // it listens on TCP
   const connection = connect(`http://127.0.0.1:${port}`, { API_KEY: 'a key' });
   if (!connection.ok) throw new Error('the address is right');
-  const heard: StreamMessage[] = [];
+  const received: StreamMessage[] = [];
   for await (const one of listen(connection.open, '/v1/x', new AbortController().signal)) {
-    heard.push(one);
-    if (heard.length === count) break;
+    received.push(one);
+    if (received.length === count) break;
   }
-  return { heard, after };
+  return { received, after };
 }
 
 const says =
@@ -45,8 +45,8 @@ test('an event is heard, in however many pieces it comes', async () => {
     've\ndata: {"n":1}\n',
     '\n: heartbeat\r\n\r\n',
   ];
-  const { heard } = await hear([says(...pieces)], 3);
-  expect(heard).toEqual([
+  const { received } = await receive([says(...pieces)], 3);
+  expect(received).toEqual([
     { kind: 'opened' },
     { kind: 'event', type: 'domain.live', data: { n: 1n } },
     { kind: 'alive' },
@@ -61,9 +61,9 @@ test('after an interruption it goes on with the last number', async () => {
   const away = (response: ServerResponse) => {
     response.writeHead(503).end('{"code":"unavailable","message":"Shortly.","status":503}');
   };
-  const { heard, after } = await hear([breaksOff, away, says(': heartbeat\n\n')], 6);
+  const { received, after } = await receive([breaksOff, away, says(': heartbeat\n\n')], 6);
   const kinds = ['opened', 'event', 'away', 'away', 'opened', 'alive'];
-  expect(heard.map(({ kind }) => kind)).toEqual(kinds);
+  expect(received.map(({ kind }) => kind)).toEqual(kinds);
   expect(after).toEqual([undefined, '43', '43']);
 });
 
@@ -77,8 +77,8 @@ test('an event without an end is not waited for', async () => {
     response.on('drain', write).on('error', () => {});
     write();
   };
-  const { heard } = await hear([endless, says(': heartbeat\n\n')], 4);
-  expect(heard.map(({ kind }) => kind)).toEqual(['opened', 'away', 'opened', 'alive']);
+  const { received } = await receive([endless, says(': heartbeat\n\n')], 4);
+  expect(received.map(({ kind }) => kind)).toEqual(['opened', 'away', 'opened', 'alive']);
 });
 
 test.each([
@@ -86,8 +86,8 @@ test.each([
   [200, '[]', /does not answer as Signpost does/],
 ])('a refusal that would come again ends it: %i %s', async (status, text, problem) => {
   const refuses = (response: ServerResponse) => void response.writeHead(status).end(text);
-  const { heard } = await hear([refuses], 2);
-  const problems = heard.map((one) =>
+  const { received } = await receive([refuses], 2);
+  const problems = received.map((one) =>
     'refusal' in one && 'problem' in one.refusal ? one.refusal.problem : '',
   );
   expect(problems).toEqual([expect.stringMatching(problem)]);

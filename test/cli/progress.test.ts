@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { type Progress, withProgress } from '../../src/cli/progress.ts';
 
-type Told = {
+type Watched = {
   readonly interrupt?: boolean;
   readonly farewell?: string;
   readonly act?: (progress: Progress) => void;
@@ -12,7 +12,7 @@ type Told = {
 async function written(
   isScreen: boolean,
   env: Record<string, string>,
-  { interrupt = false, farewell, act = () => {} }: Told = {},
+  { interrupt = false, farewell, act = () => {} }: Watched = {},
 ) {
   const said: string[] = [];
   const listeners = new Set<() => void>();

@@ -100,7 +100,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
   it('seals everything with the first key and says that the others can go', async () => {
     expect(await rotateKeys(`${newer},${old}`)).toEqual({
       code: 0,
-      stdout: `sealed anew: 1 account key\n${nothingLeft}`,
+      stdout: `resealed: 1 account key\n${nothingLeft}`,
       stderr: '',
     });
     const { sealedKey } = await database.prisma.acmeAccount.findFirstOrThrow();
@@ -116,7 +116,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
   });
 
   it('finds nothing more to do, with the new key alone, too', async () => {
-    const again = { code: 0, stdout: `sealed anew: nothing\n${nothingLeft}`, stderr: '' };
+    const again = { code: 0, stdout: `resealed: nothing\n${nothingLeft}`, stderr: '' };
     expect(await rotateKeys(newer)).toEqual(again);
     expect(await rotateKeys(newer, '--check')).toEqual({
       code: 0,
@@ -130,7 +130,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     await storeCertificate(createVault(newKey));
     const holder = await database.pool.connect();
     await holder.query('BEGIN');
-    await holder.query('LOCK TABLE certificate IN EXCLUSIVE MODE'); // which is sealed anew last
+    await holder.query('LOCK TABLE certificate IN EXCLUSIVE MODE'); // which is resealed last
     const env = { DATABASE_URL, KEY_ENCRYPTION_KEY: `${third},${newer}` };
     const child = spawn(process.execPath, [program, 'rotate-keys'], { env, cwd: tmpdir() });
     const ended = once(child, 'close');
@@ -146,7 +146,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     );
     expect(await rotateKeys(`${third},${newer}`)).toEqual({
       code: 0,
-      stdout: `sealed anew: 1 certificate key\n${nothingLeft}`,
+      stdout: `resealed: 1 certificate key\n${nothingLeft}`,
       stderr: '',
     });
   });

@@ -41,7 +41,7 @@ export type Context = {
   readonly revokedKeyId: string;
 };
 
-/** Makes everything anew, so that what a run does to its context disturbs no other run. */
+/** Makes everything again, so that what a run does to its context disturbs no other run. */
 export async function makeContext(origin: string, key: string): Promise<Context> {
   const post = (path: string, body: object) => call(origin, key, 'POST', path, body);
   const unique = randomUUID().slice(0, 8);

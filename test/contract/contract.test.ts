@@ -32,7 +32,7 @@ const notAsked = [
 ];
 
 /** Whatever a tool has against the answers of a service, in words. */
-type Judge = (
+type Verify = (
   origin: string,
   cases: readonly Case[],
   context: Context,
@@ -50,17 +50,17 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
 
     const ownContext = () => makeContext(services.origins.plain, API_KEY);
 
-    async function problemsIn(where: Circumstances, judge: Judge): Promise<readonly string[]> {
+    async function problemsIn(where: Circumstances, verify: Verify): Promise<readonly string[]> {
       // Where requests have effects, each tool has things of its own.
       const context = where === 'plain' ? await ownContext() : shared;
-      const act = (cases: readonly Case[]) => judge(services.origins[where], cases, context);
+      const act = (cases: readonly Case[]) => verify(services.origins[where], cases, context);
       return where === 'busy'
         ? whileBusy(services, documented, context, act)
         : act(casesIn(where, documented));
     }
 
-    const judgedBySample = (judge: Judge): Judge => {
-      return (origin, cases, context) => judge(origin, sampleFor('prism', cases), context);
+    const verifiedBySample = (verify: Verify): Verify => {
+      return (origin, cases, context) => verify(origin, sampleFor('prism', cases), context);
     };
 
     beforeAll(async () => {
@@ -106,14 +106,14 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
       test.each(circumstances)(
         'finds every answer as documented: %s',
         async (where) => {
-          expect(await problemsIn(where, judgedBySample(prism.judge))).toEqual([]);
+          expect(await problemsIn(where, verifiedBySample(prism.verify))).toEqual([]);
         },
         TIMEOUT_MS,
       );
 
       test('finds out a document that is wrong', async () => {
         const { origins } = services;
-        expect(await prism.judgeWrongly(origins.plain, inQuestion(), shared)).toEqual([
+        expect(await prism.verifyWrongly(origins.plain, inQuestion(), shared)).toEqual([
           found('getPet 404 pet_not_found: response: '),
           found('getPet 200: response.body.id: '),
         ]);
@@ -140,7 +140,7 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
       };
     }
     let asked: ReturnType<typeof askRespect> | undefined;
-    function toldByRespect(): ReturnType<typeof askRespect> {
+    function saidByRespect(): ReturnType<typeof askRespect> {
       asked ??= askRespect();
       return asked;
     }
@@ -148,7 +148,7 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
     describe('Redocly respect', () => {
       test.each(circumstances.filter((where) => where !== 'busy'))(
         'finds every answer as documented: %s',
-        async (where) => expect((await toldByRespect()).calm.get(where)).toEqual([]),
+        async (where) => expect((await saidByRespect()).calm.get(where)).toEqual([]),
         TIMEOUT_MS,
       );
 
@@ -157,9 +157,9 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
         test(
           'finds every answer as documented: busy',
           async () => {
-            const judge: Judge = async (origin, cases, context) =>
+            const verify: Verify = async (origin, cases, context) =>
               (await respect([{ document, origin, cases, context }])).flat();
-            expect(await problemsIn('busy', judge)).toEqual([]);
+            expect(await problemsIn('busy', verify)).toEqual([]);
           },
           TIMEOUT_MS,
         );
@@ -168,7 +168,7 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
       test(
         'finds out a document that is wrong',
         async () => {
-          expect((await toldByRespect()).wrong).toEqual([
+          expect((await saidByRespect()).wrong).toEqual([
             found('getPet 404 pet_not_found: status code check'),
             found('getPet 200: schema check'),
           ]);

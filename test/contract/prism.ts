@@ -10,13 +10,13 @@ import { launchTool } from './tool.ts';
 
 export type Prism = {
   /** Sends the cases to a service one after the other. What is wrong, in words; nothing where all is as documented. */
-  readonly judge: Judge;
+  readonly verify: Verify;
   /** The same by the document that is wrong. */
-  readonly judgeWrongly: Judge;
+  readonly verifyWrongly: Verify;
   close(): Promise<void>;
 };
 
-type Judge = (
+type Verify = (
   origin: string,
   cases: readonly Case[],
   context: Context,
@@ -41,8 +41,8 @@ export async function startPrism(document: string, wrong: string): Promise<Prism
   try {
     const [, url = ''] = await printed(/listening on (http:\/\/127\.0\.0\.1:\d+)/);
     return {
-      judge: (...asked) => judge(url, ...asked),
-      judgeWrongly: (...asked) => judge(url + WRONG, ...asked),
+      verify: (...asked) => verify(url, ...asked),
+      verifyWrongly: (...asked) => verify(url + WRONG, ...asked),
       close,
     };
   } catch (fault) {
@@ -51,7 +51,7 @@ export async function startPrism(document: string, wrong: string): Promise<Prism
   }
 }
 
-async function judge(
+async function verify(
   url: string,
   origin: string,
   cases: readonly Case[],

@@ -33,7 +33,7 @@ export async function respect(all: readonly Held[]): Promise<readonly (readonly 
   }
 }
 
-/** The part of its JSON output that is looked at. */
+/** The part of its JSON output that is checked. */
 type Result = {
   readonly files: Readonly<Record<string, { readonly executedWorkflows: readonly Run[] }>>;
 };

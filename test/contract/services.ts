@@ -89,14 +89,14 @@ async function hold(prisma: PrismaClient): Promise<void> {
   const domain = { id: randomUUID(), status: 'verified', ...names, ...times } as const;
   const project = { id: randomUUID(), name: 'Held', slug: 'held' };
   await prisma.project.create({ data: { ...project, domains: { create: domain } } });
-  const told = {
+  const opened = {
     cause: 'platform_fault',
     evidence: {},
     nextAction: '',
     openedAt: at,
     closedAt: at,
   };
-  const data = escalationIds.map((id) => ({ id, domainId: domain.id, ...told }));
+  const data = escalationIds.map((id) => ({ id, domainId: domain.id, ...opened }));
   await prisma.escalation.createMany({ data });
 }
 

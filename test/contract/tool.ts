@@ -52,15 +52,15 @@ export function launchTool(
           reject(new Error(`${name} did not print ${pattern}:\n${output}`));
         };
         const late = setTimeout(fail, PATIENCE_MS);
-        const look = () => {
+        const onOutput = () => {
           const match = pattern.exec(output);
           if (match === null) return;
           clearTimeout(late);
           resolve(match);
         };
-        child.stdout.on('data', look);
+        child.stdout.on('data', onOutput);
         void ended.then(fail);
-        look();
+        onOutput();
       }),
     ended,
     output: () => output,

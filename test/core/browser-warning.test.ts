@@ -25,7 +25,7 @@ const fresh: Visited = {
 };
 const local: Visited = { ...fresh, certificate: { ...certificate, isTrusted: false } };
 
-/** A look a minute ago; the addresses are 192.0.2.1, 192.0.2.2, … */
+/** A check a minute ago; the addresses are 192.0.2.1, 192.0.2.2, … */
 function seen(...found: readonly (ShownOutcome | Partial<AddressShown>)[]): { shown: Shown } {
   const addresses = found.map((one, place): AddressShown => {
     const given = typeof one === 'string' ? { outcome: one } : one;
@@ -131,7 +131,7 @@ const rows: readonly Row[] = [
     'shows another at one address',
     { ...fresh, ...seen('ours', old, 'timeout') },
     'other_certificate',
-    /192\.0\.2\.2 showed a certificate of “Old CA” for old\.test and 1 more instead\. .*if not, tell/,
+    /192\.0\.2\.2 showed a certificate of “Old CA” for old\.test and 1 more instead\. .*if not, /,
   ],
   [
     'shows others at many',
@@ -165,7 +165,7 @@ const unjudged: readonly (readonly [string, Visited, BrowserState])[] = [
     { ...without, ...seen('other'), status: 'verified' },
     'no_certificate_yet',
   ],
-  ['that is verified anew', { ...live, ...seen('other'), status: 'verified' }, 'served'],
+  ['that is verified again', { ...live, ...seen('other'), status: 'verified' }, 'served'],
   ['that has drifted', { ...live, ...seen('ours'), status: 'drifted' }, 'not_reaching_us'],
   [
     'that nobody has looked at for hours',
@@ -181,13 +181,13 @@ const unjudged: readonly (readonly [string, Visited, BrowserState])[] = [
 
 describe('a warning at a domain that', () => {
   it.each(rows)('%s', (_what, visited, state, words) => {
-    const { summary, shown, ...told } = browserWarning(visited, noon);
-    expect(told).toEqual({ state });
+    const { summary, shown, ...rest } = browserWarning(visited, noon);
+    expect(rest).toEqual({ state });
     expect(summary).toMatch(words);
     expect(shown).toBe(visited.shown);
   });
 
-  it.each(unjudged)('is not judged by an old look at a domain %s', (_what, visited, state) => {
+  it.each(unjudged)('is not judged by an old check of a domain %s', (_what, visited, state) => {
     expect(browserWarning(visited, noon)).toMatchObject({ state, shown: null });
   });
 });

@@ -33,7 +33,7 @@ describe('the renewal of a certificate', () => {
     },
   );
 
-  it('whose DNS was not right is looked at again in an hour, in a laboratory sooner', () => {
+  it('whose DNS was not right is checked again in an hour, in a laboratory sooner', () => {
     expect(renewalCheckAt(noon, VERIFY_WINDOW_MS)).toEqual(later(noon, HOUR));
     expect(renewalCheckAt(noon, VERIFY_WINDOW_MS / 100)).toEqual(later(noon, HOUR / 100));
   });

@@ -10,47 +10,47 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const noon = Date.parse('2026-01-01T12:00:00Z');
 
-type Times = { readonly lookedAt: number; readonly now: number; readonly watchedUntil?: number };
+type Times = { readonly checkedAt: number; readonly now: number; readonly watchedUntil?: number };
 
 /** Of a domain that is pending since noon; all times in milliseconds since then. */
-function pending({ lookedAt, now, watchedUntil }: Times, more: Partial<EarlierCheck> = {}) {
+function pending({ checkedAt, now, watchedUntil }: Times, more: Partial<EarlierCheck> = {}) {
   const domain: EarlierCheck = {
     state: { status: 'pending', pendingSince: new Date(noon) },
     attempts: 3,
     findings: [{ code: 'record_missing' }],
-    observation: { at: new Date(noon + lookedAt).toISOString() },
+    observation: { at: new Date(noon + checkedAt).toISOString() },
     watchedUntil: watchedUntil === undefined ? null : new Date(noon + watchedUntil),
     ...more,
   };
   return checkDepthOf(domain, new Date(noon + now), 48 * HOUR);
 }
 
-describe('how closely a pending domain is looked at', () => {
+describe('how closely a pending domain is checked', () => {
   it.each<[string, Times, CheckDepth]>([
-    ['a moment after a full look', { lookedAt: 0, now: 15_000 }, 'light'],
-    ['below 15 minutes after it', { lookedAt: 0, now: 15 * MINUTE - 1 }, 'light'],
-    ['15 minutes after it', { lookedAt: 0, now: 15 * MINUTE }, 'full'],
-    ['again 15 minutes later', { lookedAt: 15 * MINUTE, now: 30 * MINUTE }, 'full'],
-    ['after twice the age', { lookedAt: HOUR, now: 2 * HOUR - 1 }, 'light'],
-    ['at twice the age', { lookedAt: HOUR, now: 2 * HOUR }, 'full'],
-    ['late in the window', { lookedAt: 24 * HOUR, now: 47 * HOUR }, 'light'],
-    ['at its end', { lookedAt: 32 * HOUR, now: 48 * HOUR }, 'full'],
+    ['a moment after a full check', { checkedAt: 0, now: 15_000 }, 'light'],
+    ['below 15 minutes after it', { checkedAt: 0, now: 15 * MINUTE - 1 }, 'light'],
+    ['15 minutes after it', { checkedAt: 0, now: 15 * MINUTE }, 'full'],
+    ['again 15 minutes later', { checkedAt: 15 * MINUTE, now: 30 * MINUTE }, 'full'],
+    ['after twice the age', { checkedAt: HOUR, now: 2 * HOUR - 1 }, 'light'],
+    ['at twice the age', { checkedAt: HOUR, now: 2 * HOUR }, 'full'],
+    ['late in the window', { checkedAt: 24 * HOUR, now: 47 * HOUR }, 'light'],
+    ['at its end', { checkedAt: 32 * HOUR, now: 48 * HOUR }, 'full'],
     [
       'while somebody watches',
-      { lookedAt: HOUR, now: HOUR + 1, watchedUntil: 2 * HOUR },
+      { checkedAt: HOUR, now: HOUR + 1, watchedUntil: 2 * HOUR },
       'compare',
     ],
     [
-      'while somebody watches, 15 minutes after a full look',
-      { lookedAt: HOUR, now: HOUR + 15 * MINUTE, watchedUntil: 2 * HOUR },
+      'while somebody watches, 15 minutes after a full check',
+      { checkedAt: HOUR, now: HOUR + 15 * MINUTE, watchedUntil: 2 * HOUR },
       'full',
     ],
     [
       'when they have gone',
-      { lookedAt: HOUR, now: HOUR + 15 * MINUTE, watchedUntil: HOUR + 15 * MINUTE },
+      { checkedAt: HOUR, now: HOUR + 15 * MINUTE, watchedUntil: HOUR + 15 * MINUTE },
       'light',
     ],
-    ['when the clock was set back', { lookedAt: HOUR, now: HOUR - 1 }, 'full'],
+    ['when the clock was set back', { checkedAt: HOUR, now: HOUR - 1 }, 'full'],
   ])('%s', (_, times, depth) => {
     expect(pending(times)).toBe(depth);
   });
@@ -59,27 +59,27 @@ describe('how closely a pending domain is looked at', () => {
     'as closely as if somebody watched, where a glance would not see the end of %s',
     (code) => {
       const findings = [{ code: 'conflicting_a' }, { code }] as const;
-      expect(pending({ lookedAt: HOUR, now: HOUR + 1 }, { findings })).toBe('compare');
-      expect(pending({ lookedAt: HOUR, now: HOUR + 15 * MINUTE }, { findings })).toBe('full');
+      expect(pending({ checkedAt: HOUR, now: HOUR + 1 }, { findings })).toBe('compare');
+      expect(pending({ checkedAt: HOUR, now: HOUR + 15 * MINUTE }, { findings })).toBe('full');
     },
   );
 
-  it('is in full after verify, and where no look or none with a time is known', () => {
-    const times = { lookedAt: 0, now: 1_000 };
+  it('is in full after verify, and where no check or none with a time is known', () => {
+    const times = { checkedAt: 0, now: 1_000 };
     expect(pending(times, { attempts: 0 })).toBe('full');
     expect(pending(times, { observation: null })).toBe('full');
     expect(pending(times, { observation: { at: '' } })).toBe('full');
   });
 });
 
-describe('how closely a settled domain is looked at', () => {
+describe('how closely a settled domain is checked', () => {
   const states: readonly DomainState[] = [
     { status: 'live', missedAt: null },
     { status: 'drifted', driftedAt: new Date(noon) },
     { status: 'failed', failedAt: new Date(noon) },
   ];
   it.each(states.map((state) => [state.status, state] as const))('%s', (_, state) => {
-    expect(pending({ lookedAt: HOUR, now: HOUR + 1 }, { state, attempts: 0 })).toBe('compare');
-    expect(pending({ lookedAt: HOUR, now: HOUR + 15 * MINUTE }, { state })).toBe('full');
+    expect(pending({ checkedAt: HOUR, now: HOUR + 1 }, { state, attempts: 0 })).toBe('compare');
+    expect(pending({ checkedAt: HOUR, now: HOUR + 15 * MINUTE }, { state })).toBe('full');
   });
 });

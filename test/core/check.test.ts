@@ -1,4 +1,4 @@
-/** What a look takes back: which of the things that block also undo how far a domain has come. */
+/** What a check takes back: which of the things that block also undo how far a domain has come. */
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import { decideCheck } from '../../src/core/life/check.ts';
@@ -75,7 +75,7 @@ type Row = readonly [
   verdict: Verdict,
   findings: readonly Finding[],
   to: DomainState,
-  told: readonly string[],
+  recorded: readonly string[],
 ];
 const toDrifted: DomainState = { status: 'drifted', driftedAt: noon };
 const toVerified: DomainState = { status: 'verified', verifiedAt: noon };
@@ -105,31 +105,35 @@ const settled: readonly Row[] = [
   ['failed', failed, 'right', 'right', [], toVerified, ['domain.verified']],
 ];
 
-describe('a look at a domain that waits for nothing', () => {
-  const rows = settled.map(([was, state, found, verdict, findings, to, told]) => ({
+describe('a check of a domain that waits for nothing', () => {
+  const rows = settled.map(([was, state, found, verdict, findings, to, recorded]) => ({
     was,
     state,
     found,
     verdict,
     findings,
     to,
-    told,
+    recorded,
   }));
-  it.each(rows)('that is $was, found $found', ({ state, verdict, findings, to, told }) => {
+  it.each(rows)('that is $was, found $found', ({ state, verdict, findings, to, recorded }) => {
     const outcome = decideCheck({ ...unwatched, state }, { verdict, findings }, rules);
     expect(outcome.to).toEqual(to);
     const moved = outcome.events.filter(({ type }) => type !== 'domain.findings_changed');
-    expect(moved.map(({ type }) => type)).toEqual(told);
+    expect(moved.map(({ type }) => type)).toEqual(recorded);
     // Whatever it means for the state, what was found is stored, and told where it is new.
     expect(outcome.findings).toEqual(findings);
     expect(outcome.events.length - moved.length).toBe(findings.length > 0 ? 1 : 0);
     const again = decideCheck({ ...unwatched, state, findings }, { verdict, findings }, rules);
-    expect(again.events).toHaveLength(told.length);
+    expect(again.events).toHaveLength(recorded.length);
   });
 
   it('says with the drift what was found', () => {
-    const look = { verdict: 'wrong', findings: [missing] } as const;
-    const { events } = decideCheck({ ...unwatched, state: live, findings: [missing] }, look, rules);
+    const result = { verdict: 'wrong', findings: [missing] } as const;
+    const { events } = decideCheck(
+      { ...unwatched, state: live, findings: [missing] },
+      result,
+      rules,
+    );
     expect(events).toEqual([{ type: 'domain.drifted', findings: [missing] }]);
   });
 });
@@ -152,7 +156,7 @@ describe('the end of a certificate', () => {
     });
   });
 
-  it('leaves what the same look found wrong to the look before the order', () => {
+  it('leaves what the same check found wrong to the check before the order', () => {
     const endedAt = later(noon, -1_000);
     expect(ends(wellLive, endedAt, 'wrong', [missing])).toMatchObject({
       to: { status: 'verified', verifiedAt: noon },
@@ -170,7 +174,7 @@ describe('the end of a certificate', () => {
     expect(events.map(({ type }) => type)).toEqual(['domain.recovered', 'certificate.ended']);
   });
 
-  it('ends a drifted domain, and a look a day begins', () => {
+  it('ends a drifted domain, and a check a day begins', () => {
     expect(ends(drifted, noon, 'wrong', [missing])).toMatchObject({
       to: { status: 'failed', failedAt: noon },
       events: [
@@ -182,27 +186,23 @@ describe('the end of a certificate', () => {
     });
   });
 
-  it('tells both where the look that confirms a drift comes after it', () => {
+  it('tells both where the check that confirms a drift comes after it', () => {
     const { to, events } = ends(live, noon, 'wrong', [missing]);
     expect(to).toEqual({ status: 'failed', failedAt: noon });
-    const told = events.map(({ type }) => type);
-    expect(told).toEqual(['domain.findings_changed', 'domain.drifted', 'domain.failed']);
+    const recorded = events.map(({ type }) => type);
+    expect(recorded).toEqual(['domain.findings_changed', 'domain.drifted', 'domain.failed']);
   });
 
   it.each([
     ['live', wellLive, 'right', []],
     ['drifted', drifted, 'wrong', [missing]],
-  ] as const)(
-    'is when a %s domain is looked at, and no later',
-    (_was, state, verdict, findings) => {
-      const soon = later(noon, 1_000);
-      expect(ends(state, soon, verdict, findings).recheckAt).toEqual(soon);
-      const wait =
-        Number(ends(state, later(noon, DAY), verdict, findings).recheckAt) - Number(noon);
-      expect(wait).toBeLessThan(HOUR);
-      expect(wait).toBeGreaterThan(1_000);
-    },
-  );
+  ] as const)('is when a %s domain is checked, and no later', (_was, state, verdict, findings) => {
+    const soon = later(noon, 1_000);
+    expect(ends(state, soon, verdict, findings).recheckAt).toEqual(soon);
+    const wait = Number(ends(state, later(noon, DAY), verdict, findings).recheckAt) - Number(noon);
+    expect(wait).toBeLessThan(HOUR);
+    expect(wait).toBeGreaterThan(1_000);
+  });
 
   it.each([
     ['pending', { status: 'pending', pendingSince: noon }],
@@ -212,7 +212,7 @@ describe('the end of a certificate', () => {
   });
 });
 
-describe('a look that is wrong', () => {
+describe('a check that is wrong', () => {
   it.each(
     table.map(([state, findings, to]) => ({
       state,
@@ -227,11 +227,11 @@ describe('a look that is wrong', () => {
     expect(outcome.findings).toEqual(findings);
   });
 
-  it('is looked at again within seconds where a server has the record already', () => {
+  it('is checked again within seconds where a server has the record already', () => {
     expect([wait(noon, [disagree]), wait(noon, [missing])]).toEqual([5_000, 15_000]);
   });
 
-  it('is looked at less often where the other servers do not follow, unless somebody watches', () => {
+  it('is checked less often where the other servers do not follow, unless somebody watches', () => {
     const aDayAgo = later(noon, -DAY);
     expect(wait(aDayAgo, [disagree])).toBe(300_000);
     expect(wait(aDayAgo, [disagree], later(noon, 1_000))).toBe(5_000);

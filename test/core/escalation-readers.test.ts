@@ -27,7 +27,7 @@ const evidence: EscalationEvidence = {
   servedUntil: null,
 };
 
-const told = (cause: EscalationCause, reader: Reader) => {
+const wordsFor = (cause: EscalationCause, reader: Reader) => {
   const { summary, nextAction } = escalationWords(cause, evidence, reader);
   return `${summary} ${nextAction}`;
 };
@@ -38,14 +38,14 @@ describe('a setting of the platform', () => {
     ['authority_unreachable', 'ACME_EAB_KID'],
     ['authority_rate_limited', 'ACME_EAB_KID'],
   ] as const)('is the operator’s to know and to change: %s', (cause, setting) => {
-    expect(told(cause, 'operator')).toContain(setting);
-    expect(told(cause, 'customer')).toContain('the platform’s operator has to');
+    expect(wordsFor(cause, 'operator')).toContain(setting);
+    expect(wordsFor(cause, 'customer')).toContain('the platform’s operator has to');
   });
 
   it.each(Object.keys(nextActions) as EscalationCause[])(
     'is not named to customers: %s',
     (cause) => {
-      expect(told(cause, 'customer')).not.toMatch(/[A-Z]+_[A-Z]/);
+      expect(wordsFor(cause, 'customer')).not.toMatch(/[A-Z]+_[A-Z]/);
     },
   );
 });

@@ -255,10 +255,10 @@ describe('the cause of an open case', () => {
     ({ cause: 'authority_refused', evidence: { ...quiet, candidate } }) as const;
   const table: readonly (readonly [boolean, string, EscalationCause | null, EscalationCause])[] = [
     [false, 'is found again', null, 'authority_refused'],
-    [true, 'is not found by one look', null, 'dns_unknown'],
-    [false, 'is another one at two looks in a row', 'dns_unknown', 'dns_unknown'],
-    [true, 'is another one at each of two looks', 'dns_unknown', 'authority_unreachable'],
-    [false, 'came back after one look', 'dns_unknown', 'authority_refused'],
+    [true, 'is not found by one check', null, 'dns_unknown'],
+    [false, 'is another one at two checks in a row', 'dns_unknown', 'dns_unknown'],
+    [true, 'is another one at each of two checks', 'dns_unknown', 'authority_unreachable'],
+    [false, 'came back after one check', 'dns_unknown', 'authority_refused'],
     [false, 'gives way to a record that is gone, at once', null, 'dns_changed'],
     [false, 'gives way to a CAA record, at once', null, 'caa_blocks'],
   ];
@@ -267,7 +267,7 @@ describe('the cause of an open case', () => {
   });
 
   it.each(['dns_changed', 'caa_blocks'] as const)(
-    'gives way to %s at the second look only while the domain is served, which a look takes nowhere',
+    'gives way to %s at the second check only while the domain is served, which a check takes nowhere',
     (found) => {
       expect(keepsCause(aCase(null), found, true)).toBe(true);
       expect(keepsCause(aCase(found), found, true)).toBe(false);

@@ -27,7 +27,7 @@ function waitAt(ageMs: number, rest: Partial<LadderInput> = {}): number {
   });
 }
 
-describe('the wait before the next look', () => {
+describe('the wait before the next check', () => {
   it.each([
     ['at once', 0, 15 * SECOND],
     ['after a minute', MINUTE, 15 * SECOND],
@@ -70,7 +70,7 @@ describe('the wait before the next look', () => {
   });
 });
 
-describe('the looks of a whole window', () => {
+describe('the checks of a whole window', () => {
   /** How many looks there were by each of these ages. */
   const totals = [
     [MINUTE, 5],
@@ -82,9 +82,9 @@ describe('the looks of a whole window', () => {
   ] as const;
 
   it.each(totals)('by %d ms of age are %d in all', (age, total) => {
-    let looks = 0;
-    for (let at = 0; at <= age; at += waitAt(at)) looks += 1;
-    expect(looks).toBe(total);
+    let checks = 0;
+    for (let at = 0; at <= age; at += waitAt(at)) checks += 1;
+    expect(checks).toBe(total);
   });
 
   it('end when the window does', () => {
@@ -106,7 +106,7 @@ describe('a laboratory', () => {
   });
 });
 
-/** A settled domain's state when it had been so for `ageMs`, and the wait until its next look. */
+/** A settled domain's state when it had been so for `ageMs`, and the wait until its next check. */
 type Settled = Parameters<typeof recheckAt>[0];
 const settledFor = {
   live: () => ({ status: 'live', missedAt: null }),
@@ -115,7 +115,7 @@ const settledFor = {
   failed: (failedAt) => ({ status: 'failed', failedAt }),
 } as const satisfies Record<string, (since: Date) => Settled>;
 
-function lookAfter(
+function nextCheckAfter(
   state: keyof typeof settledFor,
   ageMs: number,
   { windowMs = VERIFY_WINDOW_MS, jitter = 0.5 } = {},
@@ -132,7 +132,7 @@ describe('the next look at a domain that waits for nothing', () => {
     ['live', 300 * DAY, 50 * MINUTE],
     ['missed', 0, 10 * MINUTE],
     ['missed', 4 * MINUTE, 6 * MINUTE],
-    // The second look could not tell: it is asked again soon, and not at once for ever.
+    // The second check could not tell: it is asked again soon, and not at once for ever.
     ['missed', 10 * MINUTE, MINUTE],
     ['missed', DAY, MINUTE],
     ['drifted', 0, MINUTE],
@@ -146,11 +146,11 @@ describe('the next look at a domain that waits for nothing', () => {
     ['failed', 40 * DAY, null],
   ];
   it.each(table)('%s for %d ms comes after %s ms', (state, age, wait) => {
-    expect(lookAfter(state, age)).toBe(wait);
+    expect(nextCheckAfter(state, age)).toBe(wait);
   });
 
   it('comes within the hour for a live one, whatever the draw', () => {
-    expect([0, 1].map((jitter) => lookAfter('live', 0, { jitter }))).toEqual([
+    expect([0, 1].map((jitter) => nextCheckAfter('live', 0, { jitter }))).toEqual([
       45 * MINUTE,
       55 * MINUTE,
     ]);
@@ -159,10 +159,10 @@ describe('the next look at a domain that waits for nothing', () => {
   it('comes sooner in a laboratory, by the same factor', () => {
     const windowMs = VERIFY_WINDOW_MS / 100;
     const waits = (['live', 'missed', 'drifted', 'failed'] as const).map((state) =>
-      lookAfter(state, 0, { windowMs }),
+      nextCheckAfter(state, 0, { windowMs }),
     );
     expect(waits).toEqual([30 * SECOND, 6 * SECOND, 600, 864 * SECOND]);
-    expect(lookAfter('drifted', 3 * MINUTE, { windowMs })).toBe(9 * SECOND);
+    expect(nextCheckAfter('drifted', 3 * MINUTE, { windowMs })).toBe(9 * SECOND);
   });
 
   it('is never at once: a batch that works until nothing is due comes to an end', () => {
@@ -175,7 +175,7 @@ describe('the next look at a domain that waits for nothing', () => {
     });
     fc.assert(
       fc.property(input, ({ state, age, ...rest }) => {
-        const wait = lookAfter(state, age, rest);
+        const wait = nextCheckAfter(state, age, rest);
         if (wait !== null) expect(wait).toBeGreaterThan(0);
       }),
     );

@@ -178,7 +178,7 @@ describe('whatever happens to whichever domain', () => {
     );
   });
 
-  it('a look that could not tell changes nothing of a domain that was right before', () => {
+  it('a check that could not tell changes nothing of a domain that was right before', () => {
     const settled = anyState.filter(({ status }) => status !== 'pending');
     fc.assert(
       fc.property(settled, anyRules, (state, rules) => {

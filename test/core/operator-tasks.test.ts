@@ -60,7 +60,7 @@ const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode
     'couldn’t check 1 domain.',
   ],
   [
-    'our own resolvers fail for all that were looked at so far, of very many',
+    'our own resolvers fail for all that were checked so far, of very many',
     { ofOurResolvers: 1_000, attached: 100_000 },
     'resolvers_silent',
     'couldn’t check 1000 domains.',
@@ -99,10 +99,10 @@ describe('what an operator has to look at', () => {
   });
 
   it.each(table)('is told where %s', (_what, change, code, words) => {
-    const told = operatorTasksOf({ ...well, ...change });
-    expect(told.map((one) => one.code)).toEqual([code]);
-    expect(told[0]?.summary).toContain(words);
-    expect(told[0]?.action).toMatch(/\.$/);
+    const tasks = operatorTasksOf({ ...well, ...change });
+    expect(tasks.map((one) => one.code)).toEqual([code]);
+    expect(tasks[0]?.summary).toContain(words);
+    expect(tasks[0]?.action).toMatch(/\.$/);
   });
 
   it.each([
@@ -116,13 +116,13 @@ describe('what an operator has to look at', () => {
 
   it('is what stops everything first', () => {
     const all = Object.assign({}, well, ...table.map(([, change]) => change)) as Vitals;
-    const told = operatorTasksOf({ ...all, queueAnswers: false, turnAgeSeconds: null });
-    expect(told.slice(0, 3).map(({ code }) => code)).toEqual([
+    const tasks = operatorTasksOf({ ...all, queueAnswers: false, turnAgeSeconds: null });
+    expect(tasks.slice(0, 3).map(({ code }) => code)).toEqual([
       'queue_away',
       'no_worker',
       'queue_paused',
     ]);
-    const urgencies = told.map(({ urgency }) => urgency);
+    const urgencies = tasks.map(({ urgency }) => urgency);
     expect(urgencies).toEqual([...urgencies].sort()); // act before watch
   });
 });

@@ -165,7 +165,7 @@ describe('what may not have been meant', () => {
       ['2606:4700::1'],
       ['There is no IPv4 address: visitors without IPv6 cannot reach any domain.'],
     ],
-  ])('of the addresses %j is told: %j', (addresses, told) => {
-    expect(doubtsAbout({ ...settings, addresses })).toEqual(told);
+  ])('of the addresses %j is told: %j', (addresses, doubts) => {
+    expect(doubtsAbout({ ...settings, addresses })).toEqual(doubts);
   });
 });

@@ -71,7 +71,7 @@ const impure: readonly Row[] = [
 ];
 
 const allowed: readonly Row[] = [
-  ['a folder below', "import { judge } from './caa/caa.ts';"],
+  ['a folder below', "import { decide } from './caa/caa.ts';"],
   ['a neighbour', "import { parse } from './hostname.ts';"],
   ['tldts', "import { parse } from 'tldts';"],
   ['tr46', "import { toASCII } from 'tr46';"],

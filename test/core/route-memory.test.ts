@@ -71,32 +71,32 @@ const table: readonly [
 
 describe('What was read of a name', () => {
   it.each(table)('%s, at %d: %s', (_what, now, verdict, hearing, more) => {
-    const heard = { since: null, completeUntil: never, ...hearing };
-    expect(classifyMemory({ readAt: 0, isOutdated: false, ...more }, heard, now, times)).toBe(
-      verdict,
-    );
+    const subscription = { since: null, completeUntil: never, ...hearing };
+    expect(
+      classifyMemory({ readAt: 0, isOutdated: false, ...more }, subscription, now, times),
+    ).toBe(verdict);
   });
 });
 
 describe('What was told before the listening broke off', () => {
   /** Read at 0, and all that changed until 300 was heard; then the listening broke off. */
-  const heard: Subscription = { since: -1, completeUntil: 300 };
-  const judge = (hearing: Subscription, now: number, readAt = 0) =>
+  const subscription: Subscription = { since: -1, completeUntil: 300 };
+  const classify = (hearing: Subscription, now: number, readAt = 0) =>
     classifyMemory({ readAt, isOutdated: false }, hearing, now, times);
 
-  it('still counts when it begins anew, so that a busy database costs no visitor', () => {
-    const anew = resubscribe(heard, 310);
-    expect(judge(anew, 320)).toBe('ask');
-    expect(judge(anew, 499)).toBe('ask');
-    expect(judge(anew, 500)).toBe('last_resort');
+  it('still counts when it begins again, so that a busy database costs no visitor', () => {
+    const again = resubscribe(subscription, 310);
+    expect(classify(again, 320)).toBe('ask');
+    expect(classify(again, 499)).toBe('ask');
+    expect(classify(again, 500)).toBe('last_resort');
   });
 
-  it('counts however often it begins anew without being told anything', () => {
-    expect(judge(resubscribe(resubscribe(heard, 310), 320), 330)).toBe('ask');
+  it('counts however often it begins again without being told anything', () => {
+    expect(classify(resubscribe(resubscribe(subscription, 310), 320), 330)).toBe('ask');
   });
 
   it('counts for nothing that was read before it had begun', () => {
-    expect(judge(resubscribe({ since: 250, completeUntil: 300 }, 310), 320)).toBe('last_resort');
-    expect(judge(resubscribe(unsubscribed, 310), 320)).toBe('last_resort');
+    expect(classify(resubscribe({ since: 250, completeUntil: 300 }, 310), 320)).toBe('last_resort');
+    expect(classify(resubscribe(unsubscribed, 310), 320)).toBe('last_resort');
   });
 });

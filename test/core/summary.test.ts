@@ -51,7 +51,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     },
   ],
   [
-    'is being looked at for the first time',
+    'is being checked for the first time',
     { ...pending, findings: [], lastCheckedAt: null, nextCheckAt: noon },
     {
       now: 'Added. Its DNS hasn’t been checked yet.',
@@ -185,8 +185,8 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
 ];
 
 describe('where a domain stands', () => {
-  test.each(rows)('that %s', (_what, input, standing) => {
-    expect(summaryOf(input, noon)).toEqual(standing);
+  test.each(rows)('that %s', (_what, input, summary) => {
+    expect(summaryOf(input, noon)).toEqual(summary);
   });
 
   it('is one line, with its time exact', () => {

@@ -21,7 +21,7 @@ const answered = (status: number, retryAfter: string | null = null): Answer => (
 });
 const silent: Answer = { kind: 'unanswered', problem: 'timed_out' };
 
-function judge(answer: Answer, parts: Partial<AttemptMade> = {}) {
+function decide(answer: Answer, parts: Partial<AttemptMade> = {}) {
   return decideAttempt({
     answer,
     attempts: 0,
@@ -35,7 +35,7 @@ function judge(answer: Answer, parts: Partial<AttemptMade> = {}) {
 
 describe('an attempt', () => {
   it.each([200, 201, 204, 299])('that is answered %d has delivered', (status) => {
-    expect(judge(answered(status))).toEqual({ kind: 'delivered', httpStatus: status });
+    expect(decide(answered(status))).toEqual({ kind: 'delivered', httpStatus: status });
   });
 
   const missed: readonly (readonly [Answer, string, number | null])[] = [
@@ -49,7 +49,7 @@ describe('an attempt', () => {
     [{ kind: 'unanswered', problem: 'address_refused' }, 'address_refused', null],
   ];
   it.each(missed)('that is answered %j is made again and says %s', (answer, problem, status) => {
-    expect(judge(answer)).toEqual({
+    expect(decide(answer)).toEqual({
       kind: 'again',
       at: later(noon, 5 * SECOND),
       problem,
@@ -59,7 +59,7 @@ describe('an attempt', () => {
 
   it('that is answered 410 is the last one, and switches the webhook off', () => {
     const verdict = { kind: 'failed', problem: 'gone', httpStatus: 410, disables: 'gone' };
-    expect(judge(answered(410))).toEqual(verdict);
+    expect(decide(answered(410))).toEqual(verdict);
   });
 });
 
@@ -74,14 +74,14 @@ describe('the ladder of attempts', () => {
     [7, 10 * HOUR],
   ];
   it.each(rows)('after attempt %d waits %d ms', (attempt, waitMs) => {
-    expect(judge(silent, { attempts: attempt - 1 })).toMatchObject({ at: later(noon, waitMs) });
+    expect(decide(silent, { attempts: attempt - 1 })).toMatchObject({ at: later(noon, waitMs) });
   });
 
   it('has 8 attempts over 27.6 hours, and then the delivery has failed', () => {
     expect(ATTEMPTS_MAX).toBe(8);
     const hours = attemptWaitsMs.reduce((sum, wait) => sum + wait, 0) / HOUR;
     expect(hours.toFixed(1)).toBe('27.6');
-    expect(judge(silent, { attempts: 7 })).toEqual({
+    expect(decide(silent, { attempts: 7 })).toEqual({
       kind: 'failed',
       problem: 'timed_out',
       httpStatus: null,
@@ -90,16 +90,16 @@ describe('the ladder of attempts', () => {
   });
 
   it('is spread by 10 % each way', () => {
-    const least = judge(silent, { attempts: 3, jitter: 0 });
-    const most = judge(silent, { attempts: 3, jitter: 1 });
+    const least = decide(silent, { attempts: 3, jitter: 0 });
+    const most = decide(silent, { attempts: 3, jitter: 1 });
     expect(least).toMatchObject({ at: later(noon, 1.8 * HOUR) });
     expect(most).toMatchObject({ at: later(noon, 2.2 * HOUR) });
   });
 
   it('is shortened by a laboratory’s window, to a quarter of a second at least', () => {
     const windowMs = VERIFY_WINDOW_MS / 1_000;
-    expect(judge(silent, { windowMs })).toMatchObject({ at: later(noon, 250) });
-    expect(judge(silent, { windowMs, attempts: 2 })).toMatchObject({ at: later(noon, 1_800) });
+    expect(decide(silent, { windowMs })).toMatchObject({ at: later(noon, 250) });
+    expect(decide(silent, { windowMs, attempts: 2 })).toMatchObject({ at: later(noon, 1_800) });
   });
 });
 
@@ -118,12 +118,12 @@ describe('a receiver that asks to be left alone', () => {
   it.each(rows)(
     'with %d and Retry-After %s is asked again after %d ms',
     (status, asked, waitMs) => {
-      expect(judge(answered(status, asked))).toMatchObject({ at: later(noon, waitMs) });
+      expect(decide(answered(status, asked))).toMatchObject({ at: later(noon, waitMs) });
     },
   );
 
   it('is not asked again after the last attempt', () => {
-    expect(judge(answered(429, '60'), { attempts: 7 })).toMatchObject({ kind: 'failed' });
+    expect(decide(answered(429, '60'), { attempts: 7 })).toMatchObject({ kind: 'failed' });
   });
 });
 
@@ -133,6 +133,6 @@ describe('a webhook of which nothing has arrived', () => {
     [FAILING_MS, 'failing'],
   ] as const)('for %d ms ends as %s', (ms, disables) => {
     const failingSince = later(noon, -ms);
-    expect(judge(silent, { attempts: 7, failingSince })).toMatchObject({ disables });
+    expect(decide(silent, { attempts: 7, failingSince })).toMatchObject({ disables });
   });
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startBrowser } from '../support/browser.ts';
 import { lacks } from '../support/programs.ts';
 import { type RunningDashboard, signIn, startDashboard } from './support/dashboard.ts';
-import { aLook, cnameTo, everyLife, look } from './support/lives.ts';
+import { cnameTo, everyLife, observationShowing, saveObservation } from './support/lives.ts';
 import { focusedText } from './support/measures.ts';
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true } as const;
@@ -48,7 +48,7 @@ describe.skipIf(lacks('chromium', "a domain's page in a browser"))('the page of 
 
   it('has where it stands, the record and what to change on the first screen of a phone', () =>
     at('docs', phone, async (page) => {
-      for (const seen of ['.standing', '#verify', '#record tr >> nth=-1', '#findings h2']) {
+      for (const seen of ['.summary', '#verify', '#record tr >> nth=-1', '#findings h2']) {
         const box = await page.locator(seen).boundingBox();
         expect((box?.y ?? 9_999) + (box?.height ?? 0), seen).toBeLessThan(844);
       }
@@ -101,8 +101,12 @@ describe.skipIf(lacks('chromium', "a domain's page in a browser"))('the page of 
       await page.focus('#shown-by-servers > summary');
       await page.keyboard.press('Enter');
       await page.waitForSelector('#servers :text("NXDOMAIN")');
-      const seen = aLook('docs.shop.example', 'shop.example', cnameTo('shops.elsewhere.example'));
-      await look(dashboard.signpost.parts.database, life.ids['docs'] ?? '', seen);
+      const seen = observationShowing(
+        'docs.shop.example',
+        'shop.example',
+        cnameTo('shops.elsewhere.example'),
+      );
+      await saveObservation(dashboard.signpost.parts.database, life.ids['docs'] ?? '', seen);
       await page.waitForSelector('#servers :text("shops.elsewhere.example")');
       expect(await focusedText(page)).toContain('What each of them shows');
     }));

@@ -4,7 +4,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startBrowser } from '../support/browser.ts';
 import { lacks } from '../support/programs.ts';
 import { type RunningDashboard, signIn, startDashboard } from './support/dashboard.ts';
-import { aLook, issueCertificate, look, nothing, putOff, rightLook } from './support/lives.ts';
+import {
+  issueCertificate,
+  nothing,
+  observationShowing,
+  putOff,
+  rightObservation,
+  saveObservation,
+} from './support/lives.ts';
 import { focusedText } from './support/measures.ts';
 
 const zone = 'shop.example';
@@ -42,7 +49,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     await dashboard.api('POST', `/v1/projects/${projectId}/domains`, { hostname });
     const { database } = dashboard.signpost.parts;
     const { id, target } = await database.prisma.domain.findFirstOrThrow({ where: { hostname } });
-    await look(database, id, aLook(hostname, zone, nothing));
+    await saveObservation(database, id, observationShowing(hostname, zone, nothing));
     await putOff(database, id);
     const path = `/projects/${projectId}/domains/${hostname}`;
     await signIn(page, dashboard.url, path);
@@ -55,9 +62,9 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
 
   it('loses a finding, and turns live, without being loaded again', async () => {
     const { database, hostname, id, target } = await aPendingPage();
-    await page.waitForSelector('#standing:has-text("does not exist in the DNS yet")');
+    await page.waitForSelector('#summary:has-text("does not exist in the DNS yet")');
     expect(await page.locator('#findings .finding').count()).toBe(1);
-    await look(database, id, rightLook(hostname, zone, target));
+    await saveObservation(database, id, rightObservation(hostname, zone, target));
     await page.waitForSelector('#head .badge:has-text("Verified")');
     expect(await page.locator('#findings .finding').count()).toBe(0);
     await issueCertificate(database, id);
@@ -70,10 +77,10 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
 
   it('moves its times at a check that found nothing new, and asks for nothing', async () => {
     const { database, id } = await aPendingPage();
-    await look(database, id, null);
+    await saveObservation(database, id, null);
     await page.waitForSelector('[data-attempts="2"]');
     asked.length = 0;
-    await look(database, id, null);
+    await saveObservation(database, id, null);
     await page.waitForSelector('[data-attempts="3"]');
     const { lastCheckedAt } = await database.prisma.domain.findUniqueOrThrow({ where: { id } });
     expect(await page.getAttribute('#servers time', 'datetime')).toBe(lastCheckedAt?.toISOString());
@@ -84,7 +91,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     const { database, hostname, id, target } = await aPendingPage();
     await page.click('#menu > summary');
     await page.focus('#verify');
-    await look(database, id, rightLook(hostname, zone, target));
+    await saveObservation(database, id, rightObservation(hostname, zone, target));
     await page.waitForSelector('#head .badge:has-text("Verified")');
     expect(await page.locator('#menu[open]').count()).toBe(1);
     await page.waitForSelector('#verify:text("Re-verify")');
@@ -96,7 +103,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     await page.goto(`${dashboard.url}/projects/${projectId}/domains`);
     await page.waitForSelector('[data-state="live"]');
     await page.fill('#hostname', 'half-typed');
-    await look(database, id, rightLook(hostname, zone, target));
+    await saveObservation(database, id, rightObservation(hostname, zone, target));
     await page.waitForSelector(`[id="domain-${hostname}"] .badge:has-text("Verified")`);
     expect(await page.inputValue('#hostname')).toBe('half-typed');
   });
@@ -105,16 +112,20 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     const { database, hostname, id, target } = await aPendingPage();
     await context.setOffline(true);
     await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))");
-    await look(database, id, rightLook(hostname, zone, target));
+    await saveObservation(database, id, rightObservation(hostname, zone, target));
     await context.setOffline(false);
     await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
     await page.waitForSelector('#head .badge:has-text("Verified")');
     expect(await isTheSamePage()).toBe(true);
   });
 
-  it('is as it should be again after the service was started anew', async () => {
+  it('is as it should be again after the service was started again', async () => {
     const { hostname, id, target } = await aPendingPage();
-    await look(dashboard.signpost.parts.database, id, rightLook(hostname, zone, target));
+    await saveObservation(
+      dashboard.signpost.parts.database,
+      id,
+      rightObservation(hostname, zone, target),
+    );
     await page.waitForSelector('#head .badge:has-text("Verified")');
     await dashboard.restart();
     await issueCertificate(dashboard.signpost.parts.database, id);
@@ -126,7 +137,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
   it('leads to the sign-in, and back, once the session is over', async () => {
     const { database, hostname, id, target, path } = await aPendingPage();
     await context.clearCookies();
-    await look(database, id, rightLook(hostname, zone, target));
+    await saveObservation(database, id, rightObservation(hostname, zone, target));
     await page.waitForURL(`${dashboard.url}/?then=${encodeURIComponent(path)}`);
     expect(await page.textContent('h1')).toBe('Sign in');
   });

@@ -23,7 +23,7 @@ describe('a page', () => {
       headers,
     });
     expect([status, sent['x-request-id']]).toEqual([404, 'asked-by-a-proxy']);
-    const ofPage = pages.told.lines.filter(({ fields }) => fields['operationId'] === DOMAINS);
+    const ofPage = pages.recorded.lines.filter(({ fields }) => fields['operationId'] === DOMAINS);
     expect(ofPage).toMatchObject([
       { message: 'answered', fields: { status: 404, requestId: sent['x-request-id'] } },
     ]);
@@ -32,13 +32,13 @@ describe('a page', () => {
     expect(ofApi.length).toBeGreaterThan(0);
     const [{ fields }] = ofPage as [(typeof ofPage)[number]];
     for (const line of ofApi) expect(line.fields['traceId']).toBe(fields['traceId']);
-    expect(pages.told.counted).toContain(`${DOMAINS} 404`);
+    expect(pages.recorded.counted).toContain(`${DOMAINS} 404`);
   });
 
   it('has an id of its own where none is brought, also where it only leads elsewhere', async () => {
     const { status, headers } = await pages.show('GET /');
     expect([status, headers['x-request-id']]).toEqual([303, expect.any(String)]);
-    const last = pages.told.lines.at(-1);
+    const last = pages.recorded.lines.at(-1);
     expect(last?.fields).toMatchObject({
       operationId: 'page:/',
       requestId: headers['x-request-id'],
@@ -54,7 +54,7 @@ describe('a page', () => {
   });
 
   it('that meets a fault says so by its id', async () => {
-    const told: Readonly<Record<string, unknown>>[] = [];
+    const logged: Readonly<Record<string, unknown>>[] = [];
     const broken = withDashboard(
       { handle: () => Promise.reject(new Error('broken')), reject: pages.api.reject },
       {
@@ -63,8 +63,8 @@ describe('a page', () => {
         now: () => new Date(),
         isSecret: () => false,
         log: {
-          error: (fields) => void told.push(fields),
-          info: (fields) => void told.push(fields),
+          error: (fields) => void logged.push(fields),
+          info: (fields) => void logged.push(fields),
           debug: () => {},
         },
       },
@@ -80,7 +80,7 @@ describe('a page', () => {
       remoteAddress: '127.0.0.1',
     });
     expect([status, headers['x-request-id']]).toEqual([500, 'one-that-breaks']);
-    expect(told).toMatchObject([
+    expect(logged).toMatchObject([
       { requestId: 'one-that-breaks', page: '/sign-in' },
       { requestId: 'one-that-breaks', status: 500 },
     ]);

@@ -5,7 +5,13 @@ import { startBrowser } from '../support/browser.ts';
 import { lacks } from '../support/programs.ts';
 import { sizeOfRun } from '../support/run.ts';
 import { type RunningDashboard, signIn, startDashboard } from './support/dashboard.ts';
-import { aLook, look, nothing, putOff, rightLook } from './support/lives.ts';
+import {
+  nothing,
+  observationShowing,
+  putOff,
+  rightObservation,
+  saveObservation,
+} from './support/lives.ts';
 
 const zone = 'shop.example';
 /** Four have streams, so that five are the fewest of which one has none. */
@@ -43,9 +49,9 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('of many windows
     await dashboard.api('POST', `/v1/projects/${projectId}/domains`, { hostname });
     const { database } = dashboard.signpost.parts;
     const { id, target } = await database.prisma.domain.findFirstOrThrow({ where: { hostname } });
-    await look(database, id, aLook(hostname, zone, nothing));
+    await saveObservation(database, id, observationShowing(hostname, zone, nothing));
     await putOff(database, id);
-    const turn = () => look(database, id, rightLook(hostname, zone, target));
+    const turn = () => saveObservation(database, id, rightObservation(hostname, zone, target));
     return { turn, url: `${dashboard.url}/projects/${projectId}/domains/${hostname}` };
   }
 
@@ -104,7 +110,7 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('of many windows
     await expect.poll(watching, { timeout: 60_000 }).toBe(4);
   });
 
-  it('that nobody sees none holds a connection, and each catches up once it is looked at', async () => {
+  it('that nobody sees none holds a connection, and each catches up once it is seen', async () => {
     await context.addInitScript(
       "Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })",
     );

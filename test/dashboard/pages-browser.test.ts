@@ -68,14 +68,14 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
   }
 
   const phone = { viewport: { width: 360, height: 740 }, hasTouch: true } as const;
-  const looks: readonly (readonly [string, BrowserContextOptions])[] = [
+  const appearances: readonly (readonly [string, BrowserContextOptions])[] = [
     ['light', { viewport: { width: 1200, height: 900 }, colorScheme: 'light' }],
     ['dark', { viewport: { width: 1200, height: 900 }, colorScheme: 'dark' }],
     ['a light phone', { ...phone, colorScheme: 'light' }],
     ['a dark phone', { ...phone, colorScheme: 'dark' }],
   ];
 
-  test.each(looks)('axe finds nothing on any page, in %s', async (what, options) => {
+  test.each(appearances)('axe finds nothing on any page, in %s', async (what, options) => {
     const found: string[] = [];
     const examine = async (page: Page, path: string) => {
       await page.goto(dashboard.url + path);
@@ -84,11 +84,11 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
       if (tooWide > 0) found.push(`${path} is ${tooWide} px too wide`);
     };
     const all = { ...options, reducedMotion: 'reduce' } as const;
-    // In the quick run every page is seen in two looks: light and dark, on a screen and on a phone.
-    const look = looks.findIndex(([name]) => name === what);
+    // In the quick run every page is seen in two appearances: light and dark, on a screen and on a phone.
+    const place = appearances.findIndex(([name]) => name === what);
     const seen = rowsOfRun(
       paths,
-      (path) => (paths.indexOf(path) % 2 === 0) === (look === 0 || look === 3),
+      (path) => (paths.indexOf(path) % 2 === 0) === (place === 0 || place === 3),
     );
     await signedIn(all, async (page) => {
       for (const path of seen) await examine(page, path);
@@ -101,7 +101,7 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
 
   it('keeps to its policy, weighs less than 100 KB, and nothing shifts, on a slow device, too', async () => {
     await signedIn({}, async (page) => {
-      // A time that is told anew may become wider, `9 s ago` for one; here none passes.
+      // A time that is told again may become wider, `9 s ago` for one; here none passes.
       await page.addInitScript('Date.now = ((at) => () => at)(Date.now())');
       const devtools = await page.context().newCDPSession(page);
       await devtools.send('Emulation.setCPUThrottlingRate', {
@@ -161,8 +161,8 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
     await signedIn({ javaScriptEnabled: false }, async (page) => {
       await page.goto(`${dashboard.url}${project}/domains/www.shop.example`);
       const visible = (selector: string) => page.locator(selector).first().isVisible();
-      expect(await visible('#standing .standing')).toBe(true);
-      expect(await visible('#standing time .exact')).toBe(true);
+      expect(await visible('#summary .summary')).toBe(true);
+      expect(await visible('#summary time .exact')).toBe(true);
       expect(await visible('time .ago')).toBe(false);
       expect(await visible('button.copy')).toBe(false);
       expect(await visible('.liveness')).toBe(false);

@@ -98,7 +98,7 @@ describe.each(databases)('orders on $name', ({ name, available }) => {
     async () => {
       const { domain, order } = await db.anOrder('raced.example.com');
       await db.certificates.store(domain, order.id, issued, noon);
-      expect(await db.look(domain, missing)).toEqual({ kind: 'stale' });
+      expect(await db.check(domain, missing)).toEqual({ kind: 'stale' });
       expect((await db.load(domain.id)).state.status).toBe('live');
     },
   );
@@ -212,10 +212,10 @@ describe.each(databases)('orders on $name', ({ name, available }) => {
       expect((await db.events(live)).slice(-2)).toEqual(['domain.live', 'certificate.renewed']);
     });
 
-    it('keeps a look that saw the old certificate end from ending the domain', async () => {
+    it('keeps a check that saw the old certificate end from ending the domain', async () => {
       const { live, next } = await renewing('fenced.example.com');
       await db.certificates.store(live, next.id, later90, noon);
-      const result = await db.look({ ...live, certificateEndsAt: noon }, missing);
+      const result = await db.check({ ...live, certificateEndsAt: noon }, missing);
       expect(result).toEqual({ kind: 'stale' });
       expect((await db.load(live.id)).state.status).toBe('live');
     });
@@ -286,7 +286,7 @@ describe.each(databases)('orders on $name', ({ name, available }) => {
     'a domain whose DNS changes keeps its order for when it is right again',
     async () => {
       const { domain, order } = await db.anOrder('changes.example.com');
-      await db.look(domain, missing);
+      await db.check(domain, missing);
       expect((await db.certificates.loadWork(domain.id, noon))?.order?.id).toBe(order.id);
       expect(await db.newOrder(domain)).toBeNull();
     },

@@ -1,4 +1,4 @@
-/** Loads and saves of looks: gathered, prepared, and with observations held in memory. */
+/** Loads and saves of checks: gathered, prepared, and with observations held in memory. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
@@ -47,7 +47,7 @@ describe.each(databases.filter(({ available }) => available))('looks on $name', 
     return domain;
   }
 
-  it('loads a domain with every time, finding and observation that a look has left', async () => {
+  it('loads a domain with every time, finding and observation that a check has left', async () => {
     const domain = await stored.pending('all.shop.test');
     const save = saveOf(domain, observed(7), missing);
     expect(await one.save(save)).toEqual({ kind: 'saved', epoch: 1 });
@@ -68,7 +68,7 @@ describe.each(databases.filter(({ available }) => available))('looks on $name', 
     const domain = await stored.pending('same.shop.test');
     await one.save(saveOf(domain, observed(1), missing));
     const first = await loaded(one, domain);
-    // A look that finds nothing new gives back what was loaded, and nothing but times and the count change.
+    // A check that finds nothing new gives back what was loaded, and nothing but times and the count change.
     expect(first.observation).not.toBeNull();
     await one.save(saveOf(first, first.observation ?? observed(0), missing, later(noon, 120_000)));
     const second = await loaded(one, domain);
@@ -82,12 +82,12 @@ describe.each(databases.filter(({ available }) => available))('looks on $name', 
     for (let round = 1; round <= 4; round += 1) {
       const [writer, reader] = round % 2 === 0 ? [one, other] : [other, one];
       await loaded(reader, domain); // holds what was stored until now
-      const look = round % 2 === 0 ? missing : unknown;
-      const save = saveOf(await loaded(writer, domain), observed(round), look);
+      const diagnosis = round % 2 === 0 ? missing : unknown;
+      const save = saveOf(await loaded(writer, domain), observed(round), diagnosis);
       expect(await writer.save(save)).toEqual({ kind: 'saved', epoch: 1 });
       const [read, written] = [await loaded(reader, domain), await loaded(writer, domain)];
       expect(read.observation).toEqual(observed(round));
-      expect(read.findings).toEqual(look.findings);
+      expect(read.findings).toEqual(diagnosis.findings);
       expect(written).toEqual(read);
     }
   });
@@ -124,7 +124,7 @@ describe.each(databases.filter(({ available }) => available))('looks on $name', 
     }
   });
 
-  it('is stale where the look was loaded before another save, and changes nothing', async () => {
+  it('is stale where the check was loaded before another save, and changes nothing', async () => {
     const domain = await stored.pending('late.shop.test');
     const save = saveOf(domain, observed(1), missing);
     await one.save(save);
@@ -140,7 +140,7 @@ describe.each(databases.filter(({ available }) => available))('looks on $name', 
     expect(await loaded(other, domain)).toEqual(verified);
   });
 
-  it('counts the first of two looks of one job in the same moment', async () => {
+  it('counts the first of two checks of one job in the same moment', async () => {
     const domain = await stored.pending('twice.shop.test');
     const saves = [1, 2].map((nth) => one.save(saveOf(domain, observed(nth), missing)));
     const kinds = (await Promise.all(saves)).map(({ kind }) => kind);
@@ -165,7 +165,7 @@ describe.each(databases.filter(({ available }) => available))('looks on $name', 
     );
   });
 
-  it('fails the look that the database cannot store, and no other of its batch', async () => {
+  it('fails the check that the database cannot store, and no other of its batch', async () => {
     const domains = await Promise.all(
       ['x', 'y', 'z'].map((label) => stored.pending(`${label}.poison.test`)),
     );

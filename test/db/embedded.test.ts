@@ -59,7 +59,7 @@ describe('embedded storage', () => {
 
   test('NOTIFY reaches everybody who listens', async () => {
     const listeners = [await database.pool.connect(), await database.pool.connect()];
-    const heard = listeners.map(
+    const received = listeners.map(
       (client) =>
         new Promise((resolve) => {
           client.on('notification', ({ channel, payload }) => resolve([channel, payload]));
@@ -67,7 +67,7 @@ describe('embedded storage', () => {
     );
     await Promise.all(listeners.map((client) => client.query('LISTEN news')));
     await database.pool.query(`SELECT pg_notify('news', 'hello')`);
-    expect(await Promise.all(heard)).toEqual([
+    expect(await Promise.all(received)).toEqual([
       ['news', 'hello'],
       ['news', 'hello'],
     ]);

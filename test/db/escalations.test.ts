@@ -38,17 +38,17 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
       where: { domainId: id },
       orderBy: { openedAt: 'asc' },
     });
-  const told = async (domain: LoadedDomain) =>
+  const eventsOf = async (domain: LoadedDomain) =>
     (await stored.events(domain)).filter((type) => type.startsWith('escalation.'));
 
   it.skipIf(!available)(
-    'one is opened, by whichever of many runs is first, and looked at again',
+    'one is opened, by whichever of many runs is first, and checked again',
     async () => {
       const domain = await stored.verified('one.example.com');
       const runs = Array.from({ length: 5 }, () => open(domain, aCase('platform_fault')));
       expect((await Promise.all(runs)).sort()).toEqual(['kept', 'kept', 'kept', 'kept', 'opened']);
       expect(await casesOf(domain)).toHaveLength(1);
-      expect(await told(domain)).toEqual(['escalation.opened']);
+      expect(await eventsOf(domain)).toEqual(['escalation.opened']);
       expect((await stored.load(domain.id)).escalateAt).toEqual(later(noon, HOUR));
     },
   );
@@ -62,7 +62,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
       openedAt: noon,
       evidence: { ...evidenceOf({}), refusals: 2 },
     });
-    expect(await told(domain)).toEqual(['escalation.opened']);
+    expect(await eventsOf(domain)).toEqual(['escalation.opened']);
   });
 
   it.skipIf(!available)('another cause closes it and opens the next one', async () => {
@@ -73,7 +73,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
       { cause: 'authority_unreachable', closedAt: later(noon, HOUR) },
       { cause: 'authority_refused', openedAt: later(noon, HOUR), closedAt: null },
     ]);
-    expect(await told(domain)).toEqual([
+    expect(await eventsOf(domain)).toEqual([
       'escalation.opened',
       'escalation.closed',
       'escalation.opened',
@@ -84,7 +84,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
     expect(closed?.data).toEqual({ cause: 'authority_unreachable', reason: 'cause_changed' });
   });
 
-  /** Saves a look that finds the record gone, with a case, as the worker does. */
+  /** Saves a check that finds the record gone, with a case, as the worker does. */
   function takeBack(domain: LoadedDomain, escalation: NewEscalation) {
     const rules = { now: noon, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 };
     const outcome = decideCheck(domain, missing, rules);
@@ -128,7 +128,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
     );
     expect(await casesOf(domain)).toMatchObject([{ closedAt: later(noon, HOUR) }]);
     expect(await open(domain, aCase('platform_fault'))).toBe('gone');
-    expect((await told(domain)).at(-1)).toBe('escalation.closed');
+    expect((await eventsOf(domain)).at(-1)).toBe('escalation.closed');
   });
 
   it.skipIf(!available)('are listed newest first, a page at a time, open or closed', async () => {

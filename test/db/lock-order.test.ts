@@ -88,10 +88,10 @@ describe.each(servers)('many domains on $name', ({ name }) => {
     async (first) => {
       const [low, high] = await namesakes(`${first.replace(' ', '-')}.shop.test`);
       const [holder, claimant] = first === 'its holder' ? [low, high] : [high, low];
-      await stored.look(holder, right);
+      await stored.check(holder, right);
       await other.query('BEGIN');
       await lock(low.id);
-      const move = stored.look(claimant, right, later(noon, 60_000));
+      const move = stored.check(claimant, right, later(noon, 60_000));
       await somebodyWaitsForALock();
       await other.query(`SELECT FROM domain WHERE id = '${high.id}' FOR UPDATE NOWAIT`);
       await other.query('COMMIT');
@@ -99,19 +99,19 @@ describe.each(servers)('many domains on $name', ({ name }) => {
     },
   );
 
-  it('of which one claims the other’s name while both are looked at end in no deadlock', async () => {
+  it('of which one claims the other’s name while both are checked end in no deadlock', async () => {
     const [claimant, holder] = await namesakes('both.shop.test');
-    await stored.look(holder, right);
+    await stored.check(holder, right);
     const held = await stored.load(holder.id);
     await other.query('BEGIN');
     await lock(claimant.id);
-    const looks = Promise.all([claimant, held].map((domain) => save(domain, unknown)));
+    const saves = Promise.all([claimant, held].map((domain) => save(domain, unknown)));
     await waitingForLocks(1);
-    const claim = stored.look(claimant, right, later(noon, 60_000));
+    const claim = stored.check(claimant, right, later(noon, 60_000));
     await waitingForLocks(2);
     await other.query('COMMIT');
     // The looks waited first; the claim finds that somebody has saved since, which is no fault of its job.
-    expect((await looks).map(({ kind }) => kind)).toEqual(['saved', 'saved']);
+    expect((await saves).map(({ kind }) => kind)).toEqual(['saved', 'saved']);
     expect(await claim).toEqual({ kind: 'stale' });
   });
 

@@ -28,13 +28,13 @@ describe.each(databases)('the relay on $name', ({ name, available }) => {
   beforeEach(async () => {
     if (!available) return;
     await db.prisma.turn.deleteMany();
-    domain = await db.domainAnew();
+    domain = await db.anotherDomain();
   });
 
   const aWebhook = () => db.makeWebhook(domain.projectId);
   const happen = (count: number, at = noon) => {
-    const told = about(domain.id, Array(count).fill({ type: 'domain.reverify_requested' }));
-    return db.prisma.$transaction((tx) => recordEvents(tx, told, at));
+    const recorded = about(domain.id, Array(count).fill({ type: 'domain.reverify_requested' }));
+    return db.prisma.$transaction((tx) => recordEvents(tx, recorded, at));
   };
   const idsOf = async (webhookId: string) => (await db.rowsOf(webhookId)).map(({ id }) => id);
   async function end(id: string, outcome: Verdict, at = noon) {

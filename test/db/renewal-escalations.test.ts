@@ -1,4 +1,4 @@
-/** Cases of served domains, in the database: one at most, for the certificate that was looked at, due again whoever dies. */
+/** Cases of served domains, in the database: one at most, for the certificate that was checked, due again whoever dies. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
 import { escalateRenewalAt } from '../../src/core/certificates/plan.ts';
@@ -40,7 +40,7 @@ describe.each(databasesOfRun())('cases of served domains on $name', ({ name, ava
     stored.database.prisma.domain.findUniqueOrThrow({ where: { id } });
   const casesOf = ({ id }: LoadedDomain) =>
     stored.database.prisma.escalation.findMany({ where: { domainId: id } });
-  const told = async (domain: LoadedDomain) =>
+  const eventsOf = async (domain: LoadedDomain) =>
     (await stored.events(domain)).filter((type) => type.startsWith('escalation.'));
 
   /** Gives the domain a certificate of 90 days, as its order does. */
@@ -70,7 +70,7 @@ describe.each(databasesOfRun())('cases of served domains on $name', ({ name, ava
     const runs = await Promise.all(Array.from({ length: 5 }, () => open(domain)));
     expect(runs.sort()).toEqual(['kept', 'kept', 'kept', 'kept', 'opened']);
     expect(await casesOf(domain)).toHaveLength(1);
-    expect(await told(domain)).toEqual(['escalation.opened']);
+    expect(await eventsOf(domain)).toEqual(['escalation.opened']);
     expect((await row(domain)).escalateAt).toEqual(later(noon, 72 * DAY + HOUR));
   });
 
@@ -106,8 +106,8 @@ describe.each(databasesOfRun())('cases of served domains on $name', ({ name, ava
     const domain = await live('drift.example.com');
     const at = later(noon, 75 * DAY);
     await open(domain);
-    await stored.look(domain, missing, at);
-    await stored.look(await stored.load(domain.id), missing, later(at, HOUR));
+    await stored.check(domain, missing, at);
+    await stored.check(await stored.load(domain.id), missing, later(at, HOUR));
     expect(await row(domain)).toMatchObject({
       status: 'drifted',
       escalateAt: later(noon, 72 * DAY + HOUR),

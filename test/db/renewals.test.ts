@@ -74,7 +74,7 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
       expect(new Set(times.map(Number)).size).toBeGreaterThan(6);
     });
 
-    it('is asked about anew where it takes the place of another', async () => {
+    it('is asked about again where it takes the place of another', async () => {
       const { domain, certificate } = await live('next.example.com');
       await save(domain, certificate, { ...plan, askAt: later(noon, DAY) });
       await certify(domain, 90, later(noon, 60 * DAY));
@@ -109,14 +109,14 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
 
     it.each([
       ['about a certificate that is served no more', 'renewed'],
-      ['in an earlier life', 'begun anew'],
+      ['in an earlier life', 'begun again'],
       ['of a domain that was removed', 'removed'],
       ['of a domain that has drifted', 'drifted'],
     ] as const)('%s changes nothing', async (_what, end) => {
       const { domain, certificate } = await live(`${end.replace(' ', '-')}.example.com`);
       const where = { id: domain.id };
       if (end === 'renewed') await certify(domain, 90, later(noon, HOUR));
-      if (end === 'begun anew') {
+      if (end === 'begun again') {
         await db.database.prisma.domain.update({ where, data: { epoch: { increment: 1 } } });
       }
       if (end === 'removed') await db.domains.remove(domain.projectId, domain.hostname, noon);
@@ -156,7 +156,7 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
     const ended = { ...failed, state: { status: 'drifted', driftedAt: noon } } as const;
     const data = { status: 'drifted', driftedAt: noon } as const;
     await db.database.prisma.domain.update({ where: { id: failed.id }, data });
-    await db.look({ ...ended, certificateEndsAt: noon }, missing, later(noon, HOUR));
+    await db.check({ ...ended, certificateEndsAt: noon }, missing, later(noon, HOUR));
     const { status, renewalInfoAt } = await row(failed);
     expect({ status, renewalInfoAt }).toEqual({ status: 'failed', renewalInfoAt: null });
   });

@@ -1,4 +1,4 @@
-/** Events sent again, in real databases: what waits begins anew, and only what was tried leaves a row behind. */
+/** Events sent again, in real databases: what waits begins again, and only what was tried leaves a row behind. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
@@ -32,13 +32,13 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
   afterAll(() => db?.close());
   beforeEach(async () => {
     if (!available) return;
-    domain = await db.domainAnew();
+    domain = await db.anotherDomain();
     webhook = await db.makeWebhook(domain.projectId);
   });
 
   const happen = (count: number) => {
-    const told = about(domain.id, Array(count).fill({ type: 'domain.reverify_requested' }));
-    return db.prisma.$transaction((tx) => recordEvents(tx, told, noon));
+    const recorded = about(domain.id, Array(count).fill({ type: 'domain.reverify_requested' }));
+    return db.prisma.$transaction((tx) => recordEvents(tx, recorded, noon));
   };
   const replay = (at = muchLater) =>
     db.deliveries.replay({
@@ -106,7 +106,7 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
     );
 
   it.skipIf(!available)(
-    'begins anew with what waits for its next attempt, in its row',
+    'begins again with what waits for its next attempt, in its row',
     async () => {
       await happen(1);
       await give();
@@ -146,7 +146,7 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
 
   const late = { delivered: ends['delivered'], failed: ends['failed'], again } as const;
   it.skipIf(!available).each(Object.entries(late))(
-    'is sent anew although an attempt under way has %s',
+    'is sent again although an attempt under way has %s',
     async (_, outcome) => {
       await happen(1);
       await give();

@@ -25,23 +25,23 @@ const closings = closeAfterEach();
 
 /** Listens, and keeps what it hears, beats apart. */
 function listenTo(deps: Omit<RouteNotificationDeps, 'onNotification' | 'log'>) {
-  const heard: RouteNotification[] = [];
+  const received: RouteNotification[] = [];
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
-  const kinds = () => heard.map(({ kind }) => kind);
+  const kinds = () => received.map(({ kind }) => kind);
   const { close } = listenForRouteNotifications({
     ...deps,
     log,
-    onNotification: (notification) => heard.push(notification),
+    onNotification: (notification) => received.push(notification),
   });
   closings.push(close);
-  return { heard, kinds, lines, close };
+  return { received, kinds, lines, close };
 }
 
 /** In one line, and none for how well we hear. */
-function inWords(news: RouteNotification): string[] {
-  if ('hostname' in news) return [`${news.kind} ${news.hostname}`];
-  return news.kind === 'project_changed' ? [`project ${news.projectId}`] : [];
+function inWords(change: RouteNotification): string[] {
+  if ('hostname' in change) return [`${change.kind} ${change.hostname}`];
+  return change.kind === 'project_changed' ? [`project ${change.projectId}`] : [];
 }
 
 // Redis makes no difference here.
@@ -54,17 +54,17 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
   afterAll(() => db?.close());
 
   /** What is told of an act, and of nothing else. */
-  async function countedCheckOf(act: () => Promise<unknown>): Promise<string[]> {
+  async function notificationsOf(act: () => Promise<unknown>): Promise<string[]> {
     const { pool } = db.database;
-    const { heard, kinds, close } = listenTo(db);
+    const { received, kinds, close } = listenTo(db);
     await until('listening', async () => kinds().includes('complete'));
     await act();
     count += 1;
     const end = `changed end-${count}`;
     await pool.query(`SELECT pg_notify('signpost_edge', $1)`, [end]);
-    await until('the end', async () => heard.flatMap(inWords).includes(end));
+    await until('the end', async () => received.flatMap(inWords).includes(end));
     await close();
-    return heard.flatMap(inWords).filter((news) => news !== end);
+    return received.flatMap(inWords).filter((change) => change !== end);
   }
 
   /** A live domain. */
@@ -75,18 +75,19 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
   }
 
   it.skipIf(!available)(
-    'are told nothing of a look that moves no domain between held and not',
+    'are told nothing of a check that moves no domain between held and not',
     async () => {
       const pending = await db.pending('pending.acme.test');
       const served = await live('looked-at.acme.test');
-      const told = await countedCheckOf(async () => {
-        for (const look of [missing, missing]) await db.look(await db.load(pending.id), look);
+      const sent = await notificationsOf(async () => {
+        for (const diagnosis of [missing, missing])
+          await db.check(await db.load(pending.id), diagnosis);
         for (const hours of [1, 2]) {
-          await db.look(await db.load(served.id), missing, later(noon, hours * HOUR));
+          await db.check(await db.load(served.id), missing, later(noon, hours * HOUR));
         }
       });
       expect((await db.load(served.id)).state.status).toBe('drifted');
-      expect(told).toEqual([]);
+      expect(sent).toEqual([]);
     },
   );
 
@@ -95,18 +96,18 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     async () => {
       const hostname = 'life.acme.test';
       const domain = await db.pending(hostname);
-      expect(await countedCheckOf(() => db.look(domain, right))).toEqual([`changed ${hostname}`]);
+      expect(await notificationsOf(() => db.check(domain, right))).toEqual([`changed ${hostname}`]);
       const verified = await db.load(domain.id);
       const order = await db.newOrder(verified);
       const store = () => db.certificates.store(verified, order?.id ?? '', issued, noon);
-      expect(await countedCheckOf(store)).toEqual([`changed ${hostname}`]);
+      expect(await notificationsOf(store)).toEqual([`changed ${hostname}`]);
       const renewed = { ...issued, expiresAt: later(issued.expiresAt, HOUR) };
       const served = await db.load(domain.id);
       const next = await db.newOrder(served);
       const renew = () => db.certificates.store(served, next?.id ?? '', renewed, noon);
-      expect(await countedCheckOf(renew)).toEqual([`changed ${hostname}`]);
+      expect(await notificationsOf(renew)).toEqual([`changed ${hostname}`]);
       const remove = () => db.domains.remove(domain.projectId, hostname, noon);
-      expect(await countedCheckOf(remove)).toEqual([`gone ${hostname}`]);
+      expect(await notificationsOf(remove)).toEqual([`gone ${hostname}`]);
     },
   );
 
@@ -121,14 +122,14 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
 
   it.skipIf(!available)('are told nothing of the removal of a name that nobody held', async () => {
     const { projectId, hostname } = await db.pending('never-right.acme.test');
-    expect(await countedCheckOf(() => db.domains.remove(projectId, hostname, noon))).toEqual([]);
+    expect(await notificationsOf(() => db.domains.remove(projectId, hostname, noon))).toEqual([]);
   });
 
   it.skipIf(!available)('are told of a name that goes over to another project', async () => {
     const hostname = 'moves.acme.test';
     const holder = await live(hostname);
     const claimant = await db.pending(hostname);
-    expect(await countedCheckOf(() => db.look(claimant, right))).toEqual([
+    expect(await notificationsOf(() => db.check(claimant, right))).toEqual([
       `gone ${hostname}`,
       `changed ${hostname}`,
     ]);
@@ -144,15 +145,15 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     const redirects = [{ from, to: 'to.acme.test', status: 302 }] as const;
     const set = (primary: string | null) => () =>
       settings.replace(projectId, { primary, redirects: [...redirects] });
-    expect(await countedCheckOf(set(null))).toEqual([`changed ${from}`]);
-    expect(await countedCheckOf(set('to.acme.test'))).toEqual([
+    expect(await notificationsOf(set(null))).toEqual([`changed ${from}`]);
+    expect(await notificationsOf(set('to.acme.test'))).toEqual([
       `project ${projectId}`,
       `changed ${from}`,
     ]);
     const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9' } as const;
     const deployed = () =>
       createProjectStore(db.database.prisma).addDeploy(projectId, deploy, noon);
-    expect(await countedCheckOf(deployed)).toEqual([`project ${projectId}`]);
+    expect(await notificationsOf(deployed)).toEqual([`project ${projectId}`]);
   });
 });
 
@@ -200,22 +201,22 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
     const { pool } = elsewhere.database;
     const { kinds, lines } = listenTo({ database: { ...db.database, pool }, silenceMs: 50 });
     await until('three times', async () => kinds().length > 2);
-    expect(new Set(kinds())).toEqual(new Set(['listening'])); // each time anew
+    expect(new Set(kinds())).toEqual(new Set(['listening'])); // each time again
     expect(lines).toEqual(['notifications of routes do not arrive']);
   });
 
   it('goes on listening while beats are late, and hears of a removal', async () => {
     const pool = db.database.openPool({ max: 1, statementTimeoutMs: 10_000 });
     const late = { database: { ...db.database, pool }, silenceMs: 1_500 }; // more than a beat takes
-    const { heard, kinds, lines } = listenTo(late);
+    const { received, kinds, lines } = listenTo(late);
     await until('a beat', async () => kinds().includes('complete'));
     const listening = await backends();
     const busy = await pool.connect(); // somebody else has the only connection
     await until('late', async () => lines.length > 0);
     for (const label of ['one', 'two', 'three']) {
-      const before = heard.length;
+      const before = received.length;
       await db.database.pool.query(`SELECT pg_notify('signpost_edge', 'gone ${label}.test')`);
-      await until('the removal', async () => heard.length > before);
+      await until('the removal', async () => received.length > before);
     }
     expect(kinds().slice(-3)).toEqual(['gone', 'gone', 'gone']);
     busy.release();
@@ -234,7 +235,7 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
     const [first] = await backends();
     process.kill(Number(first), 'SIGSTOP');
     try {
-      await until('listening anew', async () => kinds().lastIndexOf('listening') > 0);
+      await until('listening again', async () => kinds().lastIndexOf('listening') > 0);
       await until('a beat', async () => kinds().at(-1) === 'complete');
     } finally {
       process.kill(Number(first), 'SIGCONT');
@@ -243,10 +244,10 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
   });
 
   it('takes what a later version tells for a change of everything', async () => {
-    const { heard, kinds } = listenTo(db);
+    const { received, kinds } = listenTo(db);
     await until('a beat', async () => kinds().includes('complete'));
-    const before = heard.length;
+    const before = received.length;
     await db.database.pool.query(`SELECT pg_notify('signpost_edge', 'moved a.test b.test')`);
-    await until('listening anew', async () => kinds().slice(before).includes('listening'));
+    await until('listening again', async () => kinds().slice(before).includes('listening'));
   });
 });

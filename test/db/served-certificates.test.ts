@@ -55,7 +55,7 @@ describe('what addresses show', () => {
     }
   });
 
-  it('counts for a live domain, in the life that was looked at', async () => {
+  it('counts for a live domain, in the life that was checked', async () => {
     const [before, drifted, removed] = [
       await live(),
       await live({ status: 'drifted' }),
@@ -71,7 +71,7 @@ describe('what addresses show', () => {
     }
   });
 
-  it('is looked at again soon where it is not as it should be, and never later for it', async () => {
+  it('is checked again soon where it is not as it should be, and never later for it', async () => {
     const domain = await live();
     await store.save(domain, ours);
     expect((await row(domain.id)).recheckAt).toEqual(later(noon, 50 * MINUTE));

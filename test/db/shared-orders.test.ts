@@ -23,9 +23,9 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
   afterAll(() => db?.close());
 
   /** The same domain in its next life, verified at `at`; the order is still open. */
-  async function anew(domain: LoadedDomain): Promise<LoadedDomain> {
-    await db.look(domain, missing);
-    await db.look(await db.load(domain.id), right, at);
+  async function nextEpoch(domain: LoadedDomain): Promise<LoadedDomain> {
+    await db.check(domain, missing);
+    await db.check(await db.load(domain.id), right, at);
     return db.load(domain.id);
   }
 
@@ -39,7 +39,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     'whose certificate an earlier life stored is there for the next',
     async () => {
       const { domain, order } = await db.anOrder('earlier.example.com');
-      const next = await anew(domain);
+      const next = await nextEpoch(domain);
       expect(await db.certificates.store(domain, order.id, issued, at)).toBe(true);
       expect(await db.certificates.store(next, order.id, issued, at)).toBe(false);
       const work = await db.certificates.loadWork(domain.id, at);
@@ -52,22 +52,22 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
 
   it.skipIf(!available)('that an earlier life saw refused plans nothing for it', async () => {
     const { domain, order } = await db.anOrder('plans.example.com');
-    const next = await anew(domain);
+    const next = await nextEpoch(domain);
     const before = (await db.load(domain.id)).nextCheckAt;
     expect(await db.certificates.refuse(domain, order.id, refusal, at)).toBe(false);
     expect((await db.load(domain.id)).nextCheckAt).toEqual(before);
     // The life that goes on plans for itself, and what happened once is told once.
     expect(await db.certificates.refuse(next, order.id, refusal, at)).toBe(true);
     expect((await db.load(domain.id)).nextCheckAt).toEqual(refusal.nextAttemptAt);
-    const told = (await db.events(domain)).filter((type) => type === 'certificate.failed');
-    expect(told).toHaveLength(1);
+    const failures = (await db.events(domain)).filter((type) => type === 'certificate.failed');
+    expect(failures).toHaveLength(1);
     expect(await db.certificates.postpone(domain, at)).toBe(false);
     expect(await db.certificates.postpone(next, at)).toBe(true);
   });
 
-  it.skipIf(!available)('that was refused after the domain was verified anew counts', async () => {
+  it.skipIf(!available)('that was refused after the domain was verified again counts', async () => {
     const { domain, order } = await db.anOrder('counts.example.com');
-    const next = await anew(domain);
+    const next = await nextEpoch(domain);
     const refusedAt = later(at, MINUTE);
     await db.certificates.refuse(next, order.id, refusal, refusedAt);
     expect(await db.certificates.loadWork(domain.id, refusedAt)).toMatchObject({
@@ -92,7 +92,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
   it.skipIf(!available)('that ends with the hold on its name says so', async () => {
     const { order } = await db.anOrder('taken.example.com');
     const other = await db.pending('taken.example.com');
-    expect(await db.look(other, right, at)).toMatchObject({ kind: 'saved' });
+    expect(await db.check(other, right, at)).toMatchObject({ kind: 'saved' });
     expect(await problemOf(order.id)).toMatchObject({
       problem: { detail: 'Another project holds the name now.' },
       endedAt: at,

@@ -19,7 +19,7 @@ export async function openStoredDeliveries(name: StorageName) {
     webhooks,
     deliveries,
     /** A domain of a project of its own, whose events no webhook of before is told. */
-    async domainAnew() {
+    async anotherDomain() {
       await prisma.webhook.deleteMany();
       return stored.pending(`${randomUUID()}.example.com`);
     },

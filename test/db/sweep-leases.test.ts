@@ -50,8 +50,8 @@ describe.each(available)('on $name, a domain', ({ name }) => {
     });
     expect(await takenInVain(db.sweeps.rechecks, id, 6)).toEqual([2, 2, 2, 5, 60, 60]);
     const { recheckAt } = await row(id);
-    const told = { queue: 'recheck-live', jobId: id, times: 4, until: recheckAt };
-    expect(await notes(id)).toMatchObject([{ ...told, reason: expect.stringContaining('taken') }]);
+    const noted = { queue: 'recheck-live', jobId: id, times: 4, until: recheckAt };
+    expect(await notes(id)).toMatchObject([{ ...noted, reason: expect.stringContaining('taken') }]);
     await db.sweeps.rechecks.noteReason(id, 'TypeError: no');
     expect(await notes(id)).toMatchObject([{ reason: 'TypeError: no' }]);
 
@@ -76,14 +76,14 @@ describe.each(available)('on $name, a domain', ({ name }) => {
     expect(await row(id)).toMatchObject({ renewAt: later(noon, 60 * MINUTE) });
   });
 
-  it('is forgiven whatever it was taken for in vain once a look is saved', async () => {
-    const { database, load, look, pending } = db;
+  it('is forgiven whatever it was taken for in vain once a check is saved', async () => {
+    const { database, load, check, pending } = db;
     const domain = await pending(`${randomUUID()}.example.com`);
     await database.prisma.domain.update({ where: { id: domain.id }, data: { leases: 2 } });
-    expect(await look(domain, missing)).toMatchObject({ kind: 'saved' }); // with news
+    expect(await check(domain, missing)).toMatchObject({ kind: 'saved' }); // with news
     expect(await row(domain.id)).toMatchObject({ leases: 0 });
     await database.prisma.domain.update({ where: { id: domain.id }, data: { leases: 2 } });
-    expect(await look(await load(domain.id), right)).toMatchObject({ kind: 'saved' }); // a move
+    expect(await check(await load(domain.id), right)).toMatchObject({ kind: 'saved' }); // a move
     expect(await row(domain.id)).toMatchObject({ leases: 0, status: 'verified' });
   });
 

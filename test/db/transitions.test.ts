@@ -17,15 +17,15 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
   });
   afterAll(() => stored?.close());
 
-  it.skipIf(!available)('a look that moves nothing is saved with its finding, once', async () => {
+  it.skipIf(!available)('a check that moves nothing is saved with its finding, once', async () => {
     const domain = await stored.pending('one.example.com');
-    expect(await stored.look(domain, missing)).toMatchObject({ kind: 'saved' });
+    expect(await stored.check(domain, missing)).toMatchObject({ kind: 'saved' });
     // The same job a second time, with what it had loaded.
-    expect(await stored.look(domain, missing)).toEqual({ kind: 'stale' });
+    expect(await stored.check(domain, missing)).toEqual({ kind: 'stale' });
     const saved = await stored.load(domain.id);
     expect(saved).toMatchObject({ attempts: 1, findings: missing.findings });
     expect(saved.nextCheckAt).toEqual(later(noon, 15_000));
-    expect(await stored.look(saved, missing)).toMatchObject({ kind: 'saved' });
+    expect(await stored.check(saved, missing)).toMatchObject({ kind: 'saved' });
     expect(await stored.events(domain)).toEqual(['domain.added', 'domain.findings_changed']);
   });
 
@@ -34,37 +34,40 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     for (let index = 0; index < 50; index += 1) {
       domains.push(await stored.pending(`many-${index}.example.com`));
     }
-    const results = await Promise.all(domains.map((domain) => stored.look(domain, missing)));
+    const results = await Promise.all(domains.map((domain) => stored.check(domain, missing)));
     expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(['saved']));
     const loaded = await Promise.all(domains.map(({ id }) => stored.load(id)));
     expect(loaded.map(({ attempts }) => attempts)).toEqual(domains.map(() => 1));
   });
 
-  it.skipIf(!available)('the same look twice at once is saved once', async () => {
+  it.skipIf(!available)('the same check twice at once is saved once', async () => {
     const domain = await stored.pending('twin.example.com');
-    const results = await Promise.all([stored.look(domain, missing), stored.look(domain, missing)]);
+    const results = await Promise.all([
+      stored.check(domain, missing),
+      stored.check(domain, missing),
+    ]);
     expect(results.map(({ kind }) => kind)).toEqual(['saved', 'stale']);
     expect(await stored.events(domain)).toEqual(['domain.added', 'domain.findings_changed']);
   });
 
   it.skipIf(!available)('a transition run twice is one transition with one event', async () => {
     const domain = await stored.pending('twice.example.com');
-    const results = await Promise.all([stored.look(domain, right), stored.look(domain, right)]);
+    const results = await Promise.all([stored.check(domain, right), stored.check(domain, right)]);
     expect(results.map(({ kind }) => kind).sort()).toEqual(['saved', 'stale']);
     expect((await stored.load(domain.id)).state).toEqual({ status: 'verified', verifiedAt: noon });
     expect(await stored.events(domain)).toEqual(['domain.added', 'domain.verified']);
   });
 
-  it.skipIf(!available)('a late look changes nothing after removal or verify', async () => {
+  it.skipIf(!available)('a late check changes nothing after removal or verify', async () => {
     const store = createDomainStore(stored.database.prisma);
     const domain = await stored.pending('late.example.com');
     await store.requestVerify(domain.projectId, domain.hostname, noon, 48 * HOUR);
-    expect(await stored.look(domain, missing)).toEqual({ kind: 'stale' });
-    expect(await stored.look(domain, right)).toEqual({ kind: 'stale' });
+    expect(await stored.check(domain, missing)).toEqual({ kind: 'stale' });
+    expect(await stored.check(domain, right)).toEqual({ kind: 'stale' });
     const again = await stored.load(domain.id);
     await store.remove(domain.projectId, domain.hostname, noon);
-    expect(await stored.look(again, missing)).toEqual({ kind: 'stale' });
-    expect(await stored.look(again, right)).toEqual({ kind: 'stale' });
+    expect(await stored.check(again, missing)).toEqual({ kind: 'stale' });
+    expect(await stored.check(again, right)).toEqual({ kind: 'stale' });
   });
 
   it.skipIf(!available)(
@@ -74,8 +77,8 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
         await stored.pending('moves.example.com'),
         await stored.pending('moves.example.com'),
       ];
-      await stored.look(loser, right);
-      expect(await stored.look(winner, right)).toMatchObject({ kind: 'saved' });
+      await stored.check(loser, right);
+      expect(await stored.check(winner, right)).toMatchObject({ kind: 'saved' });
       expect((await stored.load(winner.id)).state.status).toBe('verified');
       expect(await stored.load(loser.id)).toMatchObject({ state: { status: 'pending' }, epoch: 2 });
       expect((await stored.events(loser)).at(-1)).toBe('domain.claimed_elsewhere');
@@ -87,12 +90,12 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     const other = await stored.pending('apex-example.com');
     const holderProjectId = holder.projectId;
     const held = { kind: 'held_elsewhere', holderProjectId };
-    expect(await stored.look(other, right)).toEqual(held);
+    expect(await stored.check(other, right)).toEqual(held);
     // A proof that was judged against somebody else's record says nothing.
-    expect(await stored.look(other, right, noon, other.projectId)).toEqual(held);
+    expect(await stored.check(other, right, noon, other.projectId)).toEqual(held);
     expect((await stored.load(holder.id)).state.status).toBe('verified');
     expect((await stored.load(other.id)).state.status).toBe('pending');
-    expect(await stored.look(other, right, noon, holderProjectId)).toMatchObject({
+    expect(await stored.check(other, right, noon, holderProjectId)).toMatchObject({
       kind: 'saved',
       lost: { id: holder.id, epoch: 2, change: { to: { status: 'pending', pendingSince: noon } } },
     });
@@ -122,8 +125,8 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
       kind: 'held_elsewhere',
       holderProjectId: projectId,
     });
-    expect(await stored.look(second, right)).toEqual(inTheWay(first));
-    expect(await stored.look(first, right)).toEqual(inTheWay(second));
+    expect(await stored.check(second, right)).toEqual(inTheWay(first));
+    expect(await stored.check(first, right)).toEqual(inTheWay(second));
     for (const { id } of [first, second]) {
       expect(await stored.load(id)).toMatchObject({ epoch: 1, state: { status: 'pending' } });
     }
@@ -137,16 +140,16 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
       await stored.pending(hostname),
     ];
     const [holder, third] = all as [LoadedDomain, LoadedDomain];
-    const inTheWay = await stored.look(holder, right);
+    const inTheWay = await stored.check(holder, right);
     if (inTheWay.kind !== 'held_elsewhere') throw new Error(inTheWay.kind);
     const { holderProjectId } = inTheWay;
-    expect(await stored.look(holder, right, noon, holderProjectId)).toMatchObject({
+    expect(await stored.check(holder, right, noon, holderProjectId)).toMatchObject({
       kind: 'saved',
     });
     const held = { kind: 'held_elsewhere', holderProjectId: holder.projectId };
-    expect(await stored.look(third, right)).toEqual(held);
+    expect(await stored.check(third, right)).toEqual(held);
     // What was proven against a claim says nothing against the holder.
-    expect(await stored.look(third, right, noon, all[2]?.projectId)).toEqual(held);
+    expect(await stored.check(third, right, noon, all[2]?.projectId)).toEqual(held);
   });
 
   it.skipIf(!available)('a claim that is not verified yet reserves nothing', async () => {
@@ -154,7 +157,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
       await stored.pending('free-example.com'),
       await stored.pending('free-example.com'),
     ];
-    const saved = await stored.look(second, right, noon, first.projectId);
+    const saved = await stored.check(second, right, noon, first.projectId);
     expect(saved).toMatchObject({ kind: 'saved' });
     expect(saved).not.toHaveProperty('lost');
     expect((await stored.load(second.id)).state.status).toBe('verified');
@@ -175,7 +178,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
         const data = { status: 'failed', failedAt: noon } as const;
         await stored.database.prisma.domain.updateMany({ where: { hostname }, data });
         const failed = await Promise.all(all.map(({ id }) => stored.load(id)));
-        const results = await Promise.all(failed.map((domain) => stored.look(domain, right)));
+        const results = await Promise.all(failed.map((domain) => stored.check(domain, right)));
         expect(results.filter(({ kind }) => kind === 'saved')).toHaveLength(1);
         const loaded = await Promise.all(all.map(({ id }) => stored.load(id)));
         expect(loaded.filter(({ state }) => state.status === 'verified')).toHaveLength(1);
@@ -187,7 +190,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     'one case is open at most, and outlives the way back to pending',
     async () => {
       const domain = await stored.pending('case.example.com');
-      await stored.look(domain, right);
+      await stored.check(domain, right);
       const escalation = {
         cause: 'authority_refused',
         summary: 'No.',
@@ -198,7 +201,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
       const open = () => openEscalation(stored.database.prisma, domain, escalation, times);
       expect((await Promise.all([open(), open()])).sort()).toEqual(['kept', 'opened']);
       expect(
-        await stored.look(await stored.load(domain.id), missing, later(noon, HOUR)),
+        await stored.check(await stored.load(domain.id), missing, later(noon, HOUR)),
       ).toMatchObject({
         epoch: 2,
       });

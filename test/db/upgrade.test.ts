@@ -100,7 +100,7 @@ describe.each(servers)('a $name database of before', ({ name }) => {
       escalateAt: null,
       observation: { value: { nth: 1 } },
     });
-    // Its case was looked at never again: from now on it is.
+    // Its case was checked never again: from now on it is.
     expect(await domain(domains.verified)).toMatchObject({
       ...nothing,
       nextCheckAt: new Date('2031-01-02T00:00:00.000Z'),
@@ -133,12 +133,12 @@ describe.each(servers)('a $name database of before', ({ name }) => {
   });
 
   it('numbers its events by project, and the next ones after them', async () => {
-    const told = [
+    const recorded = [
       [1, 'domain.added'],
       [2, 'domain.added'],
       [3, 'domain.live'],
     ] as const;
-    expect(await numbers(project)).toEqual(told);
+    expect(await numbers(project)).toEqual(recorded);
     expect(await numbers(neighbour)).toEqual([
       [1, 'domain.added'],
       [2, 'domain.failed'],
@@ -150,7 +150,7 @@ describe.each(servers)('a $name database of before', ({ name }) => {
       at: new Date().toISOString(),
     }));
     await database.pool.query('SELECT record_events($1::jsonb)', [JSON.stringify(next)]);
-    expect(await numbers(project)).toEqual([...told, [4, 'domain.removed']]);
+    expect(await numbers(project)).toEqual([...recorded, [4, 'domain.removed']]);
     expect((await numbers(neighbour)).at(-1)).toEqual([3, 'domain.removed']);
   });
 

@@ -44,7 +44,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
     const owner = await stored.verified('apex-of-two.com');
     const other = await stored.pending('apex-of-two.com');
     await verify(owner);
-    expect(await stored.look(other, right)).toMatchObject({ kind: 'held_elsewhere' });
+    expect(await stored.check(other, right)).toMatchObject({ kind: 'held_elsewhere' });
     expect((await stored.load(owner.id)).state.status).toBe('verified');
   });
 
@@ -55,7 +55,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
       where: { id: owner.id },
       data: { status: 'live', certificateEndsAt: noon, renewAt: noon, missedAt: noon },
     });
-    await stored.look(await stored.load(owner.id), right, at);
+    await stored.check(await stored.load(owner.id), right, at);
     expect(await columnsOf(owner.id)).toMatchObject({
       status: 'verified',
       verifiedAt: at,
@@ -67,25 +67,25 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
       missedAt: null,
     });
     expect((await stored.events(owner)).at(-1)).toBe('certificate.ended');
-    expect(await stored.look(other, right)).toMatchObject({ kind: 'held_elsewhere' });
+    expect(await stored.check(other, right)).toMatchObject({ kind: 'held_elsewhere' });
   });
 
-  it.skipIf(!available)('a look under way at a verified domain counts no more', async () => {
+  it.skipIf(!available)('a check under way at a verified domain counts no more', async () => {
     const domain = await stored.verified('fenced.example.com');
     await verify(domain);
-    expect(await stored.look(domain, missing)).toEqual({ kind: 'stale' });
+    expect(await stored.check(domain, missing)).toEqual({ kind: 'stale' });
     expect((await stored.load(domain.id)).nextCheckAt).toEqual(at);
   });
 
   it.skipIf(!available).each(['live', 'drifted'] as const)(
-    'a look under way at a %s domain does not put off the one that was asked for',
+    'a check under way at a %s domain does not put off the one that was asked for',
     async (status) => {
       const { id } = await stored.verified(`${status}-fenced.example.com`);
       const data = { status, driftedAt: noon, nextCheckAt: null, escalateAt: null };
       await stored.database.prisma.domain.update({ where: { id }, data });
       const loaded = await stored.load(id);
       await verify(loaded);
-      expect(await stored.look(loaded, status === 'live' ? right : missing)).toEqual({
+      expect(await stored.check(loaded, status === 'live' ? right : missing)).toEqual({
         kind: 'stale',
       });
       expect(await columnsOf(id)).toMatchObject({ status, recheckAt: at });

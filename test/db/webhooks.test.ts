@@ -30,7 +30,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
   });
   afterAll(() => db?.close());
   beforeEach(async () => {
-    if (available) domain = await db.domainAnew();
+    if (available) domain = await db.anotherDomain();
   });
 
   const aWebhook = (eventTypes: readonly string[] = [], owner = true) =>
@@ -116,7 +116,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     expect(await comesTo(1, arrived)).toBeNull();
     expect(await comesTo(2, { ...missed, kind: 'again', at: noon })).toEqual(at[2]);
     expect(await comesTo(3, failed)).toEqual(at[2]);
-    // Another receiver, and a time when it was off, begin anew; so does what ends without an attempt.
+    // Another receiver, and a time when it was off, begin again; so does what ends without an attempt.
     await db.webhooks.update(projectId, id, { url: 'https://new.example.com/' }, noon);
     expect(await since()).toBeNull();
     expect(await comesTo(4, { kind: 'ended', problem: 'webhook_disabled' })).toBeNull();

@@ -10,13 +10,13 @@ import { asked, BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory
 afterEach(closeAll);
 
 const target = 'p1.edge.test';
-const look = (hostname: string, apex = false) => ({ hostname, target, apex });
+const checkTarget = (hostname: string, apex = false) => ({ hostname, target, apex });
 const right = 'CNAME p1.edge.test.';
 
 describe('finding who is responsible for a name', () => {
   it('asks the resolver for the registry and its servers, the registry for the domain', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': ['docs A 192.0.2.1'] });
-    await observer.observe(look('docs.shop.test'));
+    await observer.observe(checkTarget('docs.shop.test'));
     expect(asked(dns).slice(0, 6)).toEqual([
       'test NS rd',
       'ns1.test A rd',
@@ -40,7 +40,7 @@ describe('finding who is responsible for a name', () => {
       'b.shop.test': ['@ A 192.0.2.1'],
       'edge.test': ['p1 A 192.0.2.10'],
     });
-    const { servers } = await observer.observe(look(hostname, apex));
+    const { servers } = await observer.observe(checkTarget(hostname, apex));
     await observer.lookupCaa(hostname);
     expect(servers[0].cname.kind).toMatch(/records|nodata|nxdomain/);
     const atOrBelow = dns.questions.filter(
@@ -57,14 +57,14 @@ describe('finding who is responsible for a name', () => {
       'shop.test': [`docs ${right}`],
       'edge.test': ['p1 A 192.0.2.10'],
     });
-    await observer.observe(look('docs.shop.test'));
+    await observer.observe(checkTarget('docs.shop.test'));
     const aboutIt = asked(dns).filter((one) => one.startsWith('docs.shop.test '));
     expect(aboutIt).toEqual(['docs.shop.test A', 'docs.shop.test A rd']);
   });
 
   it('says that an unsold domain does not exist, by the word of its registry', async () => {
     const { observer } = await openLaboratory({ 'shop.test': [] });
-    const { servers } = await observer.observe(look('docs.unsold.test'));
+    const { servers } = await observer.observe(checkTarget('docs.unsold.test'));
     expect(servers).toMatchObject([{ server: 'ns1.test', cname: { kind: 'nxdomain' } }]);
   });
 
@@ -75,22 +75,22 @@ describe('finding who is responsible for a name', () => {
       'c.b.shop.test': [`docs ${right}`],
       'edge.test': [],
     });
-    const { servers } = await observer.observe(look('docs.c.b.shop.test'));
+    const { servers } = await observer.observe(checkTarget('docs.c.b.shop.test'));
     expect(servers).toMatchObject([
       { server: 'ns1.c.b.shop.test', cname: { kind: 'records', records: [target] } },
     ]);
     dns.forget();
-    await observer.observe(look('new.c.b.shop.test'));
+    await observer.observe(checkTarget('new.c.b.shop.test'));
     expect(asked(dns)[0]).toEqual('new.c.b.shop.test A');
     expect(asked(dns).filter((one) => / (NS|A rd)/.test(one))).toEqual([]);
   });
 
-  it('asks for one zone once, however many names are looked at together', async () => {
+  it('asks for one zone once, however many names are checked together', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     const { dns, observer } = await openLaboratory({
       'shop.test': names.map((name) => `${name} TXT "hello"`),
     });
-    await Promise.all(names.map((name) => observer.observe(look(`${name}.shop.test`))));
+    await Promise.all(names.map((name) => observer.observe(checkTarget(`${name}.shop.test`))));
     expect(asked(dns).filter((one) => / NS| A rd/.test(one))).toEqual([
       'test NS rd',
       'ns1.test A rd',
@@ -103,10 +103,10 @@ describe('finding who is responsible for a name', () => {
   it('asks the registry again after a zone could not tell', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': ['docs CNAME other.test.'] });
     dns.fail('docs.shop.test', 'A', 'refused');
-    await observer.observe(look('docs.shop.test'));
+    await observer.observe(checkTarget('docs.shop.test'));
     dns.heal();
     dns.forget();
-    await observer.observe(look('docs.shop.test'));
+    await observer.observe(checkTarget('docs.shop.test'));
     expect(asked(dns).slice(0, 2)).toEqual(['shop.test NS', 'docs.shop.test A']);
   });
 });
@@ -142,7 +142,7 @@ describe('a zone whose servers are not all well', () => {
   it('has a view for each server that could not tell when none could', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': zone('ns2 A 127.0.0.1') });
     dns.fail('docs.shop.test', 'A', 'refused');
-    const { servers } = await observer.observe(look('docs.shop.test'));
+    const { servers } = await observer.observe(checkTarget('docs.shop.test'));
     expect(servers).toMatchObject([
       { server: 'ns1.shop.test', cname: { kind: 'refused' } },
       { server: 'ns2.shop.test', cname: { kind: 'refused' } },
@@ -153,7 +153,7 @@ describe('a zone whose servers are not all well', () => {
     const { observer } = await openLaboratory({
       'shop.test': ['b NS ns1.b', 'ns1.b A 127.0.0.1'],
     });
-    const { servers } = await observer.observe(look('docs.b.shop.test'));
+    const { servers } = await observer.observe(checkTarget('docs.b.shop.test'));
     // The server refers to itself: it does not know the zone it is listed for.
     expect(servers).toMatchObject([
       { server: 'ns1.b.shop.test', state: 'not_authoritative', cname: { kind: 'refused' } },
@@ -165,7 +165,7 @@ describe('a zone whose servers are not all well', () => {
     const lines = numbers.flatMap((n) => [`@ NS ns${n}`, `ns${n} A 127.0.0.1`]);
     const { dns, observer } = await openLaboratory({ 'shop.test': lines });
     dns.fail('docs.shop.test', 'A', 'servfail');
-    expect((await observer.observe(look('docs.shop.test'))).servers).toHaveLength(4);
+    expect((await observer.observe(checkTarget('docs.shop.test'))).servers).toHaveLength(4);
   });
 
   it.each([
@@ -184,7 +184,7 @@ describe('a zone whose servers are not all well', () => {
       { 'shop.test': ['@ NS ns1', ...lines, `docs ${right}`] },
       { allowPrivate: false },
     );
-    const { servers } = await observer.observe(look('docs.shop.test'));
+    const { servers } = await observer.observe(checkTarget('docs.shop.test'));
     expect(servers).toMatchObject([
       { server: 'ns1.shop.test', address, state, cname: { kind: 'servfail' } },
     ]);
@@ -217,7 +217,7 @@ describe('resolvers that could not tell', () => {
     async (fault) => {
       const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { timeoutMs: BRIEF_MS });
       dns.fail('.', 'NS', fault, 'recursive');
-      const { servers } = await observer.observe(look('docs.shop.test'));
+      const { servers } = await observer.observe(checkTarget('docs.shop.test'));
       expect(servers).toMatchObject([
         { server: '127.0.0.1', state: fault, cname: { kind: fault } },
       ]);
@@ -230,7 +230,7 @@ describe('resolvers that could not tell', () => {
     unsubscribed.fail('docs.shop.test', '*', 'refused');
     const servers = [unsubscribed, dns].map(({ address, port }) => ({ address, port }));
     const { observer } = await openLaboratory({}, { servers, authoritative: false });
-    const seen = await observer.observe(look('docs.shop.test'));
+    const seen = await observer.observe(checkTarget('docs.shop.test'));
     expect(seen.servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: 'records' } }]);
   });
 
@@ -241,7 +241,7 @@ describe('resolvers that could not tell', () => {
     const servers = [silent, dns].map(({ address, port }) => ({ address, port }));
     const options = { servers, authorityPort: dns.port, timeoutMs: BRIEF_MS };
     const { observer } = await openLaboratory({}, options);
-    const seen = await observer.observe(look('docs.shop.test'));
+    const seen = await observer.observe(checkTarget('docs.shop.test'));
     expect(seen.servers).toMatchObject([{ server: 'ns1.shop.test', state: 'answers' }]);
     // Once, and once more for want of an answer.
     expect(asked(silent)).toEqual(['test NS rd', 'test NS rd']);
@@ -253,7 +253,7 @@ describe('resolvers that could not tell', () => {
       { authoritative: false },
     );
     dns.fail('docs.shop.test', 'A', 'servfail');
-    const seen = await observer.observe(look('docs.shop.test'));
+    const seen = await observer.observe(checkTarget('docs.shop.test'));
     expect(seen.servers).toMatchObject([{ cname: { kind: 'records', records: [target] } }]);
   });
 });

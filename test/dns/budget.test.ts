@@ -19,7 +19,7 @@ const hostname = 'docs.shop.test';
 const edge = ['p1 A 192.0.2.10'];
 const subdomain = { hostname, target, apex: false };
 
-describe('a look', () => {
+describe('a check', () => {
   it('counts retries and questions over TCP, too', async () => {
     const zones = { 'shop.test': ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.1'] };
     const limits = { ...defaultLimits, questions: 6 };
@@ -35,7 +35,7 @@ describe('a look', () => {
 
   it('leaves a failure because its time ran out unremembered for others', async () => {
     const zones = { 'shop.test': ['docs CNAME p1.edge.test.'], 'edge.test': edge };
-    const limits = { ...defaultLimits, ms: 1_500 }; // the second look has to do with as much
+    const limits = { ...defaultLimits, ms: 1_500 }; // the second check has to do with as much
     const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: 60_000 });
     dns.fail('shop.test', 'NS', 'timeout');
     const late = await observer.observe(subdomain);

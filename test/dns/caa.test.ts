@@ -142,11 +142,11 @@ describe.each([true, false])('the climb (authoritative view: %s)', (authoritativ
   });
 });
 
-describe('the climb of a look, as if the record were there', () => {
-  const look = { hostname, target: 'p1.edge.test', apex: false };
+describe('the climb of a check, as if the record were there', () => {
+  const checkTarget = { hostname, target: 'p1.edge.test', apex: false };
   const climbOf = async (zones: Record<string, string[]>, authoritative = true) => {
     const { dns, observer } = await openLaboratory(zones, { authoritative });
-    const { caa } = await observer.observe(look);
+    const { caa } = await observer.observe(checkTarget);
     return { dns, levels: shown(caa) };
   };
 
@@ -186,7 +186,7 @@ describe('the climb of a look, as if the record were there', () => {
         { 'shop.test': [], 'edge.test': edge },
         { authoritative },
       );
-      const [own, ...above] = (await observer.observe(look)).caa ?? [];
+      const [own, ...above] = (await observer.observe(checkTarget)).caa ?? [];
       expect(own).toMatchObject({ name: hostname, publishedAt: at });
       expect(above.filter(({ publishedAt }) => publishedAt !== undefined)).toEqual([]);
     }
@@ -196,7 +196,7 @@ describe('the climb of a look, as if the record were there', () => {
     const zones = { 'shop.test': [], 'edge.test': ['p1 CNAME lb'] };
     const { dns, observer } = await openLaboratory(zones);
     dns.fail('.edge.test', 'CAA', 'servfail');
-    expect((await observer.observe(look)).caa).toMatchObject([
+    expect((await observer.observe(checkTarget)).caa).toMatchObject([
       { name: hostname, publishedAt: 'p1.edge.test', answer: { kind: 'servfail' } },
     ]);
   });
@@ -212,12 +212,12 @@ describe('the climb of a look, as if the record were there', () => {
       'edge.test': [`p1 ${issue}`],
     });
     dns.fail('p1.edge.test', 'CAA', 'servfail', 'recursive');
-    expect(shown((await observer.observe(look)).caa)).toBe('docs.shop.test: records');
+    expect(shown((await observer.observe(checkTarget)).caa)).toBe('docs.shop.test: records');
   });
 
   it('of an apex begins with its own set', async () => {
     const { observer } = await openLaboratory({ 'shop.test': [`@ ${issue}`], 'edge.test': [] });
-    const seen = await observer.observe({ ...look, hostname: 'shop.test', apex: true });
+    const seen = await observer.observe({ ...checkTarget, hostname: 'shop.test', apex: true });
     expect(shown(seen.caa)).toBe('shop.test: records');
   });
 
@@ -229,7 +229,7 @@ describe('the climb of a look, as if the record were there', () => {
   it('is not made where nobody could tell about the name', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [] });
     dns.fail(hostname, '*', 'refused');
-    expect((await observer.observe(look)).caa).toBeNull();
+    expect((await observer.observe(checkTarget)).caa).toBeNull();
   });
 });
 

@@ -95,7 +95,7 @@ describe('circuits', () => {
     expect(pauses).toEqual([30, 60, 120, 240, 300, 300]);
   });
 
-  it('begin anew after an answer', () => {
+  it('begin again after an answer', () => {
     const { clock, circuits, silence } = openCircuits();
     for (let i = 0; i < 3; i++) silence('a');
     clock.now += 30_000;

@@ -55,12 +55,12 @@ describe.each(['nxdomain', 'nodata'] as const)('a resolver that says %s', (fault
     ['apex', apex],
   ])(
     'of a whole top level leaves a %s open: nothing is known to be missing',
-    async (_what, look) => {
+    async (_what, checkTarget) => {
       const observer = await openDenying(zones([right]), ['shop.test', 'test'], fault);
-      const { servers } = await observer.observe(look);
+      const { servers } = await observer.observe(checkTarget);
       expect(servers).toMatchObject([{ server: '127.0.0.9', cname: { kind: 'servfail' } }]);
-      const levels = await observer.lookupCaa(look.hostname);
-      expect(levels).toEqual([{ name: look.hostname, answer: { kind: 'servfail' } }]);
+      const levels = await observer.lookupCaa(checkTarget.hostname);
+      expect(levels).toEqual([{ name: checkTarget.hostname, answer: { kind: 'servfail' } }]);
     },
   );
 
@@ -77,7 +77,7 @@ describe.each(['nxdomain', 'nodata'] as const)('a resolver that says %s', (fault
     expect(seen.caa).not.toBeNull();
   });
 
-  it('of the target’s CAA records does not let those of the domain forbid, in a look', async () => {
+  it('of the target’s CAA records does not let those of the domain forbid, in a check', async () => {
     const held = zones(
       [right, '@ CAA 0 issue "other.example"'],
       ['p1 CAA 0 issue "ours.example"', 'p1 A 192.0.2.10'],

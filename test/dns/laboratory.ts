@@ -44,7 +44,7 @@ export async function openDns(
   return dns;
 }
 
-/** For a look that asks each server whether it still shows what it did. */
+/** For a check that asks each server whether it still shows what it did. */
 export function comparedWith(observation: Observation): Earlier {
   return { observation, depth: 'compare' };
 }

@@ -1,4 +1,4 @@
-/** However hostile the servers are, a look ends in time and says what it left out. */
+/** However hostile the servers are, a check ends in time and says what it left out. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../src/dns/wire/budget.ts';
 import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
@@ -7,16 +7,16 @@ afterEach(closeAll);
 
 const hostname = 'docs.shop.test';
 const target = 'p1.edge.test';
-const look = { hostname, target, apex: false };
+const checkTarget = { hostname, target, apex: false };
 const right = 'docs CNAME p1.edge.test.';
 const edge = ['p1 A 192.0.2.10'];
 
-describe('a look', () => {
+describe('a check', () => {
   it('costs no more questions than allowed, and the rest is a timeout', async () => {
     const limits = { ...defaultLimits, questions: 5 };
     const zones = { 'shop.test': [right], 'edge.test': edge };
     const { dns, observer } = await openLaboratory(zones, { limits });
-    const { caa, servers, cost } = await observer.observe(look);
+    const { caa, servers, cost } = await observer.observe(checkTarget);
     expect(asked(dns)).toHaveLength(5);
     expect(cost.questions).toBe(5);
     expect(servers).toMatchObject([{ cname: { kind: 'records' } }]);
@@ -27,7 +27,7 @@ describe('a look', () => {
     const limits = { ...defaultLimits, questions };
     const zones = { 'shop.test': [right], 'edge.test': edge };
     const { dns, observer } = await openLaboratory(zones, { limits });
-    const { servers, caa } = await observer.observe(look);
+    const { servers, caa } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([{ cname: { kind: 'timeout' } }]);
     expect(caa).toBeNull();
     expect(asked(dns)).toHaveLength(questions);
@@ -39,7 +39,7 @@ describe('a look', () => {
     const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: 60_000 });
     dns.fail('.', 'CAA', 'hold');
     dns.fail('shop.test', 'CAA', 'hold');
-    const { servers, caa } = await observer.observe(look);
+    const { servers, caa } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([{ cname: { kind: 'records' } }]);
     expect(caa).toEqual([{ name: hostname, publishedAt: target, answer: { kind: 'timeout' } }]);
   });
@@ -55,7 +55,7 @@ describe('a look', () => {
     dns.fail(hostname, 'A', 'flood');
     const servers = [{ address: dns.address, port: dns.port }];
     const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port });
-    const seen = await observer.observe(look);
+    const seen = await observer.observe(checkTarget);
     expect(seen.servers).toHaveLength(4);
     expect(seen.servers.filter(({ cname }) => cname.kind === 'timeout').length).toBeGreaterThan(2);
     expect(seen.caa).toBeNull();
@@ -68,7 +68,7 @@ describe('a look', () => {
     );
     const { observer } = await openLaboratory(zones);
     const deep = `${labels.slice(0, 11).toReversed().join('.')}.shop.test`;
-    const { servers, cost } = await observer.observe({ ...look, hostname: `docs.${deep}` });
+    const { servers, cost } = await observer.observe({ ...checkTarget, hostname: `docs.${deep}` });
     expect(servers).toMatchObject([{ cname: { kind: 'servfail' } }]);
     expect(cost.questions).toBeLessThanOrEqual(defaultLimits.questions);
   });

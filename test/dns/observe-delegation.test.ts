@@ -5,7 +5,7 @@ import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
 afterEach(closeAll);
 
 const target = 'p1.edge.test';
-const look = (hostname: string, apex = false) => ({ hostname, target, apex });
+const checkTarget = (hostname: string, apex = false) => ({ hostname, target, apex });
 const right = 'docs CNAME p1.edge.test.';
 
 /** A registry at 127.0.0.1, which delegates shop.test by these lines, and shop.test at 127.0.0.2. */
@@ -30,7 +30,7 @@ describe('a registered domain', () => {
   it('has its delegation at the registry and its own NS set told', async () => {
     const lines = ['@ NS ns2', '@ NS ns1', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.1', right];
     const { observer } = await openLaboratory({ 'shop.test': lines });
-    expect((await observer.observe(look('docs.shop.test'))).delegation).toEqual({
+    expect((await observer.observe(checkTarget('docs.shop.test'))).delegation).toEqual({
       kind: 'delegated',
       zone: 'shop.test',
       parent: 'test',
@@ -50,7 +50,7 @@ describe('a registered domain', () => {
       ],
       ['@ NS ns1', '@ NS new', 'ns1 A 127.0.0.2', 'new A 127.0.0.2', right],
     );
-    const seen = await observer.observe(look('docs.shop.test'));
+    const seen = await observer.observe(checkTarget('docs.shop.test'));
     expect(seen.delegation).toEqual({
       kind: 'delegated',
       zone: 'shop.test',
@@ -78,14 +78,14 @@ describe('a registered domain', () => {
       ['shop NS ns.elsewhere.example.', 'elsewhere NS ns.elsewhere', 'ns.elsewhere A 127.0.0.3'],
       ['@ NS ns.elsewhere.example.', right],
     );
-    const { servers } = await observer.observe(look('docs.shop.test'));
+    const { servers } = await observer.observe(checkTarget('docs.shop.test'));
     expect(servers).toMatchObject([{ server: 'ns.elsewhere.example', state: 'no_address' }]);
     expect(asked(recursive)).toContain('ns.elsewhere.example A rd');
   });
 
   it('in a zone of its own has the zone above it as its parent', async () => {
     const { observer } = await openLaboratory({ 'shop.test': [], 'b.shop.test': [right] });
-    const { delegation } = await observer.observe(look('docs.b.shop.test'));
+    const { delegation } = await observer.observe(checkTarget('docs.b.shop.test'));
     expect(delegation).toMatchObject({
       zone: 'b.shop.test',
       parent: 'shop.test',
@@ -100,21 +100,21 @@ describe('a registered domain', () => {
       ['@ NS ns1', 'ns1 A 127.0.0.2', right],
     );
     parent.fail('shop.test', 'NS', 'servfail');
-    const seen = await observer.observe(look('docs.shop.test'));
+    const seen = await observer.observe(checkTarget('docs.shop.test'));
     expect(seen.delegation).toBeNull();
     expect(seen.servers).toMatchObject([{ server: 'ns1.shop.test', state: 'answers' }]);
   });
 
   it('below a suffix of two labels is asked for at the deepest zone above it', async () => {
     const { observer } = await openLaboratory({ 'co.uk': [], 'shop.co.uk': [right] });
-    const { delegation } = await observer.observe(look('docs.shop.co.uk'));
+    const { delegation } = await observer.observe(checkTarget('docs.shop.co.uk'));
     expect(delegation).toMatchObject({ zone: 'shop.co.uk', parent: 'co.uk' });
   });
 
   it('is found by its registry though resolvers deny the suffix above it', async () => {
     const { dns, observer } = await openLaboratory({ 'co.uk': [], 'shop.co.uk': [right] });
     dns.fail('co.uk', '*', 'nxdomain', 'recursive');
-    const { delegation, servers } = await observer.observe(look('docs.shop.co.uk'));
+    const { delegation, servers } = await observer.observe(checkTarget('docs.shop.co.uk'));
     expect(delegation).toMatchObject({ zone: 'shop.co.uk', parent: 'uk' });
     expect(servers).toMatchObject([{ cname: { kind: 'records' } }]);
   });
@@ -125,7 +125,7 @@ describe('a registered domain', () => {
       ['@ NS ns1', 'ns1 A 127.0.0.2', right],
     ).then(({ child, observer: one }) => ({ dns: child, observer: one }));
     dns.fail('shop.test', 'NS', 'refused');
-    const { delegation } = await observer.observe(look('docs.shop.test'));
+    const { delegation } = await observer.observe(checkTarget('docs.shop.test'));
     expect(delegation).toMatchObject({ atParent: ['ns1.shop.test'], atZone: null });
   });
 });
@@ -136,7 +136,7 @@ describe('a domain that nobody has registered', () => {
     ['itself', 'unsold.test', true],
   ])('is told by its registry for %s, and nothing else is asked', async (_what, name, apex) => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [] });
-    const seen = await observer.observe(look(name, apex));
+    const seen = await observer.observe(checkTarget(name, apex));
     const nxdomain = { kind: 'nxdomain' };
     expect(seen).toMatchObject({
       delegation: { kind: 'unregistered', zone: 'unsold.test', parent: 'test' },
@@ -166,7 +166,7 @@ describe('a domain that nobody has registered', () => {
   it('is no such thing by the word of a server that does not speak for the registry', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [right], 'edge.test': [] });
     dns.fail('shop.test', 'NS', 'not_authoritative', 'authority');
-    const seen = await observer.observe(look('docs.shop.test'));
+    const seen = await observer.observe(checkTarget('docs.shop.test'));
     expect(seen.delegation).toBeNull();
     expect(seen.servers).toMatchObject([{ cname: { kind: 'records' } }]);
   });

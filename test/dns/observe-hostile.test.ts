@@ -10,7 +10,7 @@ afterEach(closeAll);
 afterEach(closeInternet);
 
 const right = 'docs CNAME p1.edge.test.';
-const look = { hostname: 'docs.evil.test', target: 'p1.edge.test', apex: false };
+const checkTarget = { hostname: 'docs.evil.test', target: 'p1.edge.test', apex: false };
 const zones = { 'evil.test': { ns1: [right] } };
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 const longName = (i: number) =>
@@ -47,12 +47,12 @@ describe('an NS set', () => {
   it('of 33 names by the word of a resolver leaves nobody to ask', async () => {
     const names = numbers(33).map((i) => `@ NS ${short(i)}.`);
     const { observer } = await openLaboratory({ 'evil.test': [...names, right] });
-    const { servers } = await observer.observe(look);
+    const { servers } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([{ cname: { kind: 'servfail' } }]);
   });
 });
 
-describe('what a look keeps is bounded', () => {
+describe('what a check keeps is bounded', () => {
   it.each([
     ['aliases with long names', (i: number) => `docs CNAME ${longName(i)}.`],
     ['mail servers with long names', (i: number) => `docs MX ${i} ${longName(i)}.`],
@@ -60,7 +60,7 @@ describe('what a look keeps is bounded', () => {
     ['long CAA records', (i: number) => `docs CAA 0 issue "${i}${'x'.repeat(240)}.test"`],
   ])('where a name has many %s', async (_what, line) => {
     const { observer } = await openLaboratory({ 'evil.test': numbers(90).map(line) });
-    const seen = await observer.observe(look);
+    const seen = await observer.observe(checkTarget);
     expect(seen.servers).toMatchObject([{ state: 'answers' }]);
     expect(JSON.stringify(seen).length).toBeLessThan(10_000);
   });
@@ -81,17 +81,17 @@ describe('a name server of two customers', () => {
   it('that is silent about the domain of one is asked about the other’s', async () => {
     const shared = { 'ns1.host.test': [right] };
     const {
-      look: lookAt,
+      check: checkAt,
       fail,
       observe,
     } = await openInternet({
       zones: { 'shop.test': shared, 'evil.test': shared, 'host.test': { ns9: [] } },
       timeoutMs: 600,
     });
-    await lookAt('docs.shop.test');
+    await checkAt('docs.shop.test');
     fail('ns1.host.test', 'timeout', '.evil.test');
     await Promise.all(['a', 'b', 'c', 'd'].map((label) => observe(`${label}.evil.test`)));
-    const { verdict, observation } = await lookAt('docs.shop.test');
+    const { verdict, observation } = await checkAt('docs.shop.test');
     expect(verdict).toBe('right');
     expect(observation.servers).toMatchObject([{ state: 'answers' }]);
   });
@@ -103,7 +103,7 @@ it('a name server that this host cannot send to is not asked, and not to blame',
     'evil.test': lines,
     'edge.test': ['p1 A 192.0.2.1'],
   });
-  const { servers } = await observer.observe(look);
+  const { servers } = await observer.observe(checkTarget);
   expect(servers).toMatchObject([
     { server: 'ns1.evil.test', state: 'answers' },
     { server: 'ns2.evil.test', address: '255.255.255.255', state: 'not_asked' },
@@ -117,6 +117,6 @@ it('a process that cannot send to any authority goes by the word of resolvers', 
     'evil.test': [...nowhere, right],
     'edge.test': [...nowhere, 'p1 A 192.0.2.1'],
   });
-  const seen = await observer.observe(look);
+  const seen = await observer.observe(checkTarget);
   expect(seen).toMatchObject({ view: 'recursive', whyRecursive: 'port_53_blocked' });
 });

@@ -1,10 +1,10 @@
-/** A look that asks one server whether it still shows what was not right. */
+/** A check that asks one server whether it still shows what was not right. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { questions } from '../../bench/ladder/ladders.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import type { Earlier, Observer } from '../../src/dns/observe/observe.ts';
 import { asked, closeAll, comparedWith } from './laboratory.ts';
-import { hostname, look, openZone, right, unhealthy } from './two-servers.ts';
+import { checkTarget, hostname, openZone, right, unhealthy } from './two-servers.ts';
 
 afterEach(closeAll);
 
@@ -13,19 +13,19 @@ const lightAt = (observation: Observation): Earlier => ({ observation, depth: 'l
 describe('a light check of what was not right', () => {
   it.each(unhealthy)('costs $light: $title', async ({ lines, edge: edgeLines, light }) => {
     const { observer, count, forget } = await openZone(lines, edgeLines);
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     forget();
-    expect(await observer.observe(look, lightAt(previous))).toBe(previous);
+    expect(await observer.observe(checkTarget, lightAt(previous))).toBe(previous);
     expect(count()).toHaveLength(light);
   });
 
   /** bench/ladder/ladders.ts reckons with these. */
-  it('costs one where each server is asked for two, and a full look nine', async () => {
+  it('costs one where each server is asked for two, and a full check nine', async () => {
     const { observer, openAnother, count, forget } = await openZone([]);
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     const counted = async (one: Observer, earlier?: Earlier) => {
       forget();
-      await one.observe(look, earlier);
+      await one.observe(checkTarget, earlier);
       return count().length;
     };
     expect(await counted(observer, lightAt(previous))).toBe(questions.light);
@@ -39,18 +39,18 @@ describe('a light check of what was not right', () => {
 
   it('asks another server each time, so that the record is seen wherever it comes first', async () => {
     const { observer, both, forget } = await openZone([]);
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     forget();
     await expect
       .poll(async () => {
-        await observer.observe(look, lightAt(previous));
+        await observer.observe(checkTarget, lightAt(previous));
         return both.filter((server) => asked(server).length > 0).length;
       })
       .toBe(2);
     for (const server of both) {
       server.edit('shop.test', { add: [right] });
       await expect
-        .poll(() => observer.observe(look, lightAt(previous)), { interval: 0 })
+        .poll(() => observer.observe(checkTarget, lightAt(previous)), { interval: 0 })
         .not.toBe(previous);
       server.edit('shop.test', { remove: [right] });
     }
@@ -59,19 +59,19 @@ describe('a light check of what was not right', () => {
   it('asks each of them where they did not agree', async () => {
     const { observer, both, count, forget } = await openZone([]);
     both[1]?.edit('shop.test', { add: ['docs CNAME other.test.'] });
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     forget();
-    expect(await observer.observe(look, lightAt(previous))).toBe(previous);
+    expect(await observer.observe(checkTarget, lightAt(previous))).toBe(previous);
     expect(count()).toHaveLength(2);
   });
 
   it('leaves alone a server that did not answer', async () => {
     const { observer, both, forget } = await openZone([]);
     both[1]?.fail(hostname, 'A', 'refused');
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     forget();
     for (let nth = 0; nth < 10; nth += 1) {
-      expect(await observer.observe(look, lightAt(previous))).toBe(previous);
+      expect(await observer.observe(checkTarget, lightAt(previous))).toBe(previous);
     }
     expect(both.map((server) => asked(server).length)).toEqual([10, 0]);
   });

@@ -6,11 +6,11 @@ afterEach(closeAll);
 
 const target = 'p1.edge.test';
 const hostname = 'docs.shop.test';
-const look = { hostname, target, apex: false };
+const checkTarget = { hostname, target, apex: false };
 const right = 'docs CNAME p1.edge.test.';
 const isRandom = (one: string) => /^[a-z]{24}\.shop\.test A$/.test(one);
 
-async function observed(shop: string[], others: Record<string, string[]> = {}, what = look) {
+async function observed(shop: string[], others: Record<string, string[]> = {}, what = checkTarget) {
   const { dns, observer } = await openLaboratory({ 'shop.test': shop, 'edge.test': [], ...others });
   return { dns, seen: await observer.observe(what) };
 }
@@ -41,15 +41,15 @@ describe('a random name beside the host name', () => {
     });
   });
 
-  it('is another one with each look', async () => {
+  it('is another one with each check', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [right], 'edge.test': [] });
-    await observer.observe(look);
-    await observer.observe(look);
+    await observer.observe(checkTarget);
+    await observer.observe(checkTarget);
     expect(new Set(asked(dns).filter(isRandom)).size).toBe(2);
   });
 
   it('is not asked for beside an apex', async () => {
-    const apex = { ...look, hostname: 'shop.test', apex: true };
+    const apex = { ...checkTarget, hostname: 'shop.test', apex: true };
     const { seen } = await observed(['@ A 192.0.2.10'], { 'edge.test': ['p1 A 192.0.2.10'] }, apex);
     expect(seen.nearby.sibling).toBeNull();
     expect(seen.servers).toMatchObject([{ soa: { serial: 1 } }]);
@@ -79,7 +79,7 @@ describe('the places where a record ends up by mistake', () => {
   });
 
   it('of an apex are not the apex itself', async () => {
-    const apex = { ...look, hostname: 'shop.test', apex: true };
+    const apex = { ...checkTarget, hostname: 'shop.test', apex: true };
     const { dns, seen } = await observed(
       ['@ A 192.0.2.1', '@ MX 10 mail'],
       { 'edge.test': ['p1 A 192.0.2.10'] },
@@ -92,7 +92,7 @@ describe('the places where a record ends up by mistake', () => {
 
   it('are left out where they would be too long for a name', async () => {
     const long = `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.shop.test`;
-    const { seen } = await observed(['www A 192.0.2.1'], {}, { ...look, hostname: long });
+    const { seen } = await observed(['www A 192.0.2.1'], {}, { ...checkTarget, hostname: long });
     expect(seen.nearby.doubled).toBeNull();
     expect(seen.nearby.wrongHosts.map(({ name }) => name)).toEqual(['shop.test']);
     expect(seen.servers).toMatchObject([{ cname: { kind: 'nxdomain' } }]);
@@ -162,7 +162,7 @@ describe('where an alias leads that is not the target', () => {
       'edge.test': [],
     });
     dns.fail('a.silent.test', '*', 'refused');
-    const { nearby } = await observer.observe(look);
+    const { nearby } = await observer.observe(checkTarget);
     expect(nearby.chain).toEqual({ names, end });
   });
 
@@ -177,7 +177,7 @@ describe('where an alias leads that is not the target', () => {
   it('is told by resolvers where only those are asked', async () => {
     const zones = { 'shop.test': ['docs CNAME mid', 'mid CNAME p1.edge.test.'], 'edge.test': [] };
     const { dns, observer } = await openLaboratory(zones, { authoritative: false });
-    const { nearby } = await observer.observe(look);
+    const { nearby } = await observer.observe(checkTarget);
     expect(nearby.chain).toEqual({ names: ['mid.shop.test', target], end: 'target' });
     expect(asked(dns).filter((one) => one.startsWith('mid.'))).toEqual([]);
   });

@@ -6,7 +6,7 @@ afterEach(closeAll);
 
 const target = 'p1.edge.test';
 const hostname = 'docs.shop.test';
-const look = { hostname, target, apex: false };
+const checkTarget = { hostname, target, apex: false };
 const right = 'docs CNAME p1.edge.test.';
 const registry = ['@ NS ns1', 'ns1 A 127.0.0.1'];
 
@@ -55,7 +55,7 @@ describe('a zone whose own NS set is not that of its delegation', () => {
     ['a b', 'a', 'a b'],
   ])('by %s above and %s in it is asked at %s', async (atParent, atZone, expected) => {
     const { observer } = await open(atParent.split(' '), atZone.split(' '));
-    const { servers, delegation } = await observer.observe(look);
+    const { servers, delegation } = await observer.observe(checkTarget);
     expect(shortNames(servers)).toBe(expected);
     expect(servers.every(({ state }) => state === 'answers')).toBe(true);
     expect(delegation).toMatchObject({ atZone: atZone.split(' ').map((n) => `${n}.shop.test`) });
@@ -63,7 +63,7 @@ describe('a zone whose own NS set is not that of its delegation', () => {
 
   it('is not right where a server that only the zone names has it otherwise', async () => {
     const { observer } = await open(['a'], ['a', 'b'], { lag: ['b'], old: ['docs A 192.0.2.1'] });
-    const seen = await observer.observe(look);
+    const seen = await observer.observe(checkTarget);
     expect(seen.servers).toMatchObject([
       { server: 'a.shop.test', cname: { records: [target] } },
       { server: 'b.shop.test', address: '127.0.0.3', a: { records: ['192.0.2.1'] } },
@@ -74,15 +74,15 @@ describe('a zone whose own NS set is not that of its delegation', () => {
   it('is right by the others where such a server does not answer', async () => {
     const { observer, lagging } = await open(['a'], ['a', 'b'], { lag: ['b'] });
     lagging.fail('.', '*', 'refused');
-    const seen = await observer.observe(look);
+    const seen = await observer.observe(checkTarget);
     expect(seen.servers).toMatchObject([{ state: 'answers' }, { state: 'refused' }]);
     expect(seen.world).toHaveLength(1);
   });
 
   it('has its own NS set asked for once', async () => {
     const { observer, zone } = await open(['a'], ['a', 'b']);
-    await observer.observe(look);
-    await observer.observe({ ...look, hostname: 'www.shop.test' });
+    await observer.observe(checkTarget);
+    await observer.observe({ ...checkTarget, hostname: 'www.shop.test' });
     expect(asked(zone).filter((one) => one === 'shop.test NS')).toHaveLength(1);
   });
 });
@@ -90,18 +90,18 @@ describe('a zone whose own NS set is not that of its delegation', () => {
 describe('an earlier look at such a zone', () => {
   it('still holds by one question to each server and one more', async () => {
     const { observer, forget, count } = await open(['a'], ['a', 'b'], { lines: [] });
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     forget();
-    expect(await observer.observe(look, comparedWith(previous))).toBe(previous);
+    expect(await observer.observe(checkTarget, comparedWith(previous))).toBe(previous);
     expect(count().filter((one) => one === `${hostname} A`)).toHaveLength(2);
     expect(count().length).toBeLessThanOrEqual(3);
   });
 
-  it('is made anew where only the server has changed that the zone alone names', async () => {
+  it('is made again where only the server has changed that the zone alone names', async () => {
     const { observer, lagging } = await open(['a'], ['a', 'b'], { lag: ['b'], lines: [] });
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     lagging.edit('shop.test', { add: [right] });
-    const seen = await observer.observe(look, comparedWith(previous));
+    const seen = await observer.observe(checkTarget, comparedWith(previous));
     expect(seen.servers.map(({ cname }) => cname.kind)).toEqual(['nxdomain', 'records']);
   });
 });

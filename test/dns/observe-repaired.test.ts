@@ -1,4 +1,4 @@
-/** What has been repaired is seen by the next look, wherever it was: an earlier one does not hold then. */
+/** What has been repaired is seen by the next check, wherever it was: an earlier one does not hold then. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { asked, BRIEF_MS, closeAll, comparedWith, openDns, openLaboratory } from './laboratory.ts';
 
@@ -6,12 +6,12 @@ afterEach(closeAll);
 
 const target = 'p1.edge.test';
 const apex = { hostname: 'shop.test', target, apex: true };
-const look = { hostname: 'docs.shop.test', target, apex: false };
+const checkTarget = { hostname: 'docs.shop.test', target, apex: false };
 const deep = { hostname: 'docs.eu.shop.test', target, apex: false };
 const edge = ['p1 A 192.0.2.10'];
 
 describe('an apex', () => {
-  it('whose target could not be resolved is looked at anew', async () => {
+  it('whose target could not be resolved is checked again', async () => {
     const { dns, observer } = await openLaboratory({
       'shop.test': ['@ A 192.0.2.10'],
       'edge.test': edge,
@@ -26,7 +26,7 @@ describe('an apex', () => {
   it.each([
     ['changed to where it points', ['p1 A 192.0.2.77'], false],
     ['stay as they are', edge, true],
-  ])('is looked at anew where our addresses %s', async (_what, after, holds) => {
+  ])('is checked again where our addresses %s', async (_what, after, holds) => {
     const { dns, observer } = await openLaboratory({
       'shop.test': ['@ A 192.0.2.77'],
       'edge.test': edge,
@@ -38,7 +38,7 @@ describe('an apex', () => {
     expect(seen.world).toHaveLength(holds ? 0 : 1);
   });
 
-  it('whose servers did not tell about AAAA is looked at anew', async () => {
+  it('whose servers did not tell about AAAA is checked again', async () => {
     const two = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.2', '@ A 192.0.2.10'];
     const dns = await openDns({ 'shop.test': two, 'edge.test': edge });
     const other = await openDns({ 'shop.test': two }, dns.port, '127.0.0.2');
@@ -70,12 +70,12 @@ describe('bad signatures', () => {
       const servers = [first, second].map(({ address, port }) => ({ address, port }));
       const options = { servers, authorityPort: dns.port, timeoutMs: BRIEF_MS };
       const { observer } = await openLaboratory({}, options);
-      first.fail(look.hostname, '*', fault, 'recursive');
-      second.fail(look.hostname, '*', bogus, 'recursive');
-      const before = await observer.observe(look);
-      expect(await observer.observe(look, comparedWith(before))).toBe(before);
+      first.fail(checkTarget.hostname, '*', fault, 'recursive');
+      second.fail(checkTarget.hostname, '*', bogus, 'recursive');
+      const before = await observer.observe(checkTarget);
+      expect(await observer.observe(checkTarget, comparedWith(before))).toBe(before);
       second.heal();
-      expect((await observer.observe(look, comparedWith(before))).world).toMatchObject([
+      expect((await observer.observe(checkTarget, comparedWith(before))).world).toMatchObject([
         { cname: { kind: fault } },
         { cname: { records: [target] } },
       ]);
@@ -84,19 +84,19 @@ describe('bad signatures', () => {
 
   it('are not those of a resolver that nobody has configured any more', async () => {
     const { dns, observer } = await openLaboratory(zones);
-    dns.fail(look.hostname, 'A', bogus, 'recursive');
-    const before = await observer.observe(look);
+    dns.fail(checkTarget.hostname, 'A', bogus, 'recursive');
+    const before = await observer.observe(checkTarget);
     const [view] = before.world;
     if (view === undefined) throw new Error('nobody was asked');
     const previous = { ...before, world: [{ ...view, server: '127.0.0.66' }] };
-    expect(await observer.observe(look, comparedWith(previous))).not.toBe(previous);
+    expect(await observer.observe(checkTarget, comparedWith(previous))).not.toBe(previous);
   });
 });
 
 describe('a name below others', () => {
   const set = 'CAA 0 issue "other.example"';
 
-  it('is looked at anew where a nearer CAA set permits', async () => {
+  it('is checked again where a nearer CAA set permits', async () => {
     const lines = ['docs.eu CNAME p1.edge.test.', `@ ${set}`];
     const { dns, observer } = await openLaboratory({ 'shop.test': lines, 'edge.test': edge });
     const before = await observer.observe(deep);

@@ -40,11 +40,11 @@ const a = (name: string, address: string): ResourceRecord => ({
 });
 
 describe('the answer of a server of shop.test about docs.b.shop.test', () => {
-  const judge = (fields: Partial<Message>) =>
+  const replyTo = (fields: Partial<Message>) =>
     classifyAuthoritative(response(fields), 'shop.test', 'docs.b.shop.test');
 
   it('is a referral downwards, with the addresses it may speak for', () => {
-    const reply = judge({
+    const reply = replyTo({
       authority: [ns('b.shop.test', 'ns.b.shop.test'), ns('b.shop.test', 'ns.other.test')],
       additional: [a('ns.b.shop.test', '192.0.2.1'), a('ns.other.test', '192.0.2.66')],
     });
@@ -73,7 +73,7 @@ describe('the answer of a server of shop.test about docs.b.shop.test', () => {
     ['does not know how', { rcode: 4 }, 'servfail'],
   ])('is none where it %s', (_what, fields, state) => {
     const { rcode = 0, authoritative: aa = false } = fields;
-    expect(judge(fields)).toMatchObject({ state, aa, rcode, rttMs: 3 });
+    expect(replyTo(fields)).toMatchObject({ state, aa, rcode, rttMs: 3 });
   });
 
   it.each(['timeout', 'malformed', 'not_asked'] as const)('is none where it is: %s', (kind) => {
@@ -85,7 +85,7 @@ describe('the answer of a server of shop.test about docs.b.shop.test', () => {
   });
 
   it('is to be believed with AA', () => {
-    expect(judge({ authoritative: true, rcode: 3 })).toMatchObject({ kind: 'message', rttMs: 3 });
+    expect(replyTo({ authoritative: true, rcode: 3 })).toMatchObject({ kind: 'message', rttMs: 3 });
   });
 });
 

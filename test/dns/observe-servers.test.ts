@@ -7,7 +7,7 @@ afterEach(closeAll);
 
 const target = 'p1.edge.test';
 const hostname = 'docs.shop.test';
-const look = { hostname, target, apex: false };
+const checkTarget = { hostname, target, apex: false };
 const right = 'docs CNAME p1.edge.test.';
 const two = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.2'];
 
@@ -23,7 +23,7 @@ async function openPair(first: readonly string[], second: readonly string[], tim
 describe('a zone with two servers', () => {
   it('is seen as both have it, where only one has the record', async () => {
     const { observer } = await openPair([right], []);
-    const { servers, world } = await observer.observe(look);
+    const { servers, world } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([
       { server: 'ns1.shop.test', address: '127.0.0.1', cname: { records: [target] } },
       { server: 'ns2.shop.test', address: '127.0.0.2', cname: { kind: 'nxdomain' }, rcode: 3 },
@@ -36,7 +36,7 @@ describe('a zone with two servers', () => {
       ['@ SOA ns1 hostmaster 8 3600 600 86400 300', right],
       ['@ SOA ns1 hostmaster 7 3600 600 86400 30', right],
     );
-    const { servers } = await observer.observe(look);
+    const { servers } = await observer.observe(checkTarget);
     expect(servers.map(({ soa }) => soa)).toEqual([
       { serial: 8, negativeTtlSeconds: 60 },
       { serial: 7, negativeTtlSeconds: 30 },
@@ -57,7 +57,7 @@ describe('a zone with two servers', () => {
   ])('is right by one of them where the other has the fault %s', async (fault, expected) => {
     const { other, observer } = await openPair([right], [right], BRIEF_MS);
     other.fail(hostname, '*', fault);
-    const { servers, caa, world } = await observer.observe(look);
+    const { servers, caa, world } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([
       { state: 'answers', cname: { kind: 'records' } },
       {
@@ -76,7 +76,7 @@ describe('a zone with two servers', () => {
   it('keeps a server that has no address, and asks the other', async () => {
     const lines = ['@ NS ns1', '@ NS gone', 'ns1 A 127.0.0.1', right];
     const { observer } = await openLaboratory({ 'shop.test': lines, 'edge.test': [] });
-    expect((await observer.observe(look)).servers).toMatchObject([
+    expect((await observer.observe(checkTarget)).servers).toMatchObject([
       { server: 'gone.shop.test', address: null, state: 'no_address', cname: { kind: 'servfail' } },
       { server: 'ns1.shop.test', state: 'answers' },
     ]);
@@ -85,7 +85,7 @@ describe('a zone with two servers', () => {
   it('keeps a server as not asked whose address the resolver does not tell', async () => {
     const { dns, observer } = await openPair([right], [right], BRIEF_MS);
     dns.fail('ns2.shop.test', '*', 'timeout', 'recursive');
-    expect((await observer.observe(look)).servers).toMatchObject([
+    expect((await observer.observe(checkTarget)).servers).toMatchObject([
       { state: 'answers' },
       { address: null, state: 'not_asked', cname: { kind: 'timeout' } },
     ]);
@@ -100,7 +100,7 @@ describe('a zone with two servers', () => {
       {},
       { servers, authorityPort: dns.port, timeoutMs: BRIEF_MS },
     );
-    const { servers: seen } = await observer.observe(look);
+    const { servers: seen } = await observer.observe(checkTarget);
     expect(seen).toMatchObject([
       { server: 'ns1.shop.test', address: '::1', state: 'answers', soa: { serial: 1 } },
     ]);
@@ -118,7 +118,7 @@ describe('a zone with two servers', () => {
       },
       { timeoutMs: BRIEF_MS },
     );
-    const { servers } = await observer.observe(look);
+    const { servers } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([{ state: 'answers' }, { state, ...expected }]);
   });
 
@@ -126,7 +126,7 @@ describe('a zone with two servers', () => {
     const { dns, other, observer } = await openPair([right], [right], BRIEF_MS);
     other.fail(hostname, '*', 'timeout');
     dns.fail('ns2.shop.test', 'AAAA', 'timeout', 'recursive');
-    expect((await observer.observe(look)).servers).toMatchObject([
+    expect((await observer.observe(checkTarget)).servers).toMatchObject([
       { state: 'answers' },
       { address: '127.0.0.2', state: 'timeout' },
     ]);
@@ -139,7 +139,7 @@ describe('a zone with two servers', () => {
     );
     const docs = ['@ NS ns', 'ns A 127.0.0.3', '@ A 192.0.2.1'];
     await openDns({ 'docs.shop.test': docs }, dns.port, '127.0.0.3');
-    const { servers, delegation, nearby } = await observer.observe(look);
+    const { servers, delegation, nearby } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([{ server: 'ns.docs.shop.test', a: { kind: 'records' } }]);
     expect(delegation).toMatchObject({ zone: hostname, parent: 'shop.test' });
     // What is beside the apex of a zone belongs to another one.
@@ -158,7 +158,7 @@ describe('what our own limits leave out', () => {
         limits: { questions: 6, ms: 7_000, bytes: 65_536 },
       },
     );
-    const { servers, cost } = await observer.observe(look);
+    const { servers, cost } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([
       { state: 'answers' },
       { state: 'not_asked', cname: { kind: 'timeout' } },
@@ -166,11 +166,11 @@ describe('what our own limits leave out', () => {
     expect(cost.questions).toBe(6);
   });
 
-  it('is told with every look: what it took, and when it was', async () => {
+  it('is told with every check: what it took, and when it was', async () => {
     const now = () => new Date('2026-01-02T03:04:05Z');
     const zones = { 'shop.test': [right], 'edge.test': [] };
     const { dns, observer } = await openLaboratory(zones, { now });
-    const { at, cost } = await observer.observe(look);
+    const { at, cost } = await observer.observe(checkTarget);
     expect(at).toBe('2026-01-02T03:04:05.000Z');
     expect(cost.questions).toBe(dns.questions.length);
     expect(cost.bytes).toBeGreaterThan(dns.questions.length * 20);

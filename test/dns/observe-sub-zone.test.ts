@@ -16,7 +16,7 @@ async function open(zones: Record<string, string[]>) {
 }
 
 describe('a host name at which a delegated zone begins', () => {
-  it('is looked at as an apex: by our addresses, its own CAA set, and nothing beside it', async () => {
+  it('is checked as an apex: by our addresses, its own CAA set, and nothing beside it', async () => {
     const { dns, observer } = await open({
       'docs.shop.test': ['@ A 192.0.2.10', '@ CAA 0 issue "ca.example"'],
       'edge.test': [...edge, 'p1 CAA 0 issue "other.example"'],
@@ -59,7 +59,7 @@ describe('a host name at which a delegated zone begins', () => {
     dns.edit('docs.shop.test', { remove: ['@ A 198.51.100.1'], add: ['@ A 192.0.2.10'] });
     const seen = await observer.observe(apex, comparedWith(before));
     expect(seen.world).toHaveLength(1);
-    // Right, so a whole look each time.
+    // Right, so a full check each time.
     expect(await observer.observe(apex, comparedWith(seen))).not.toBe(seen);
   });
 

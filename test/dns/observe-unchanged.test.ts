@@ -1,24 +1,24 @@
-/** What a look costs, and when an earlier one still holds. */
+/** What a check costs, and when an earlier one still holds. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import { asked, closeAll, comparedWith, openLaboratory } from './laboratory.ts';
-import { hostname, look, openZone, right, target, unhealthy } from './two-servers.ts';
+import { checkTarget, hostname, openZone, right, target, unhealthy } from './two-servers.ts';
 
 afterEach(closeAll);
 
-describe('a full look at a healthy subdomain with two name servers', () => {
+describe('a full check at a healthy subdomain with two name servers', () => {
   it('costs fourteen questions where nothing is known', async () => {
     const { observer, count } = await openZone([right]);
-    const { cost } = await observer.observe(look);
+    const { cost } = await observer.observe(checkTarget);
     expect(count()).toHaveLength(14);
     expect(cost.questions).toBe(14);
   });
 
   it('costs seven, there and back fourteen packets, where the zone and its servers are known', async () => {
     const { observer, count, forget } = await openZone([right]);
-    await observer.observe(look);
+    await observer.observe(checkTarget);
     forget();
-    const { cost } = await observer.observe(look);
+    const { cost } = await observer.observe(checkTarget);
     expect(
       count()
         .map((one) => one.replace(/^[a-z]{24}\./, '*.'))
@@ -37,9 +37,9 @@ describe('a full look at a healthy subdomain with two name servers', () => {
 
   it('costs seven with a CAA set of the domain, too', async () => {
     const { observer, count, forget } = await openZone([right, '@ CAA 0 issue "ca.example"']);
-    await observer.observe(look);
+    await observer.observe(checkTarget);
     forget();
-    await observer.observe(look);
+    await observer.observe(checkTarget);
     expect(count()).toHaveLength(7);
   });
 });
@@ -49,9 +49,9 @@ describe('an earlier look that was not right', () => {
     'still holds by $questions questions: $title',
     async ({ lines, edge: edgeLines, questions }) => {
       const { observer, count, forget } = await openZone(lines, edgeLines);
-      const previous = await observer.observe(look);
+      const previous = await observer.observe(checkTarget);
       forget();
-      expect(await observer.observe(look, comparedWith(previous))).toBe(previous);
+      expect(await observer.observe(checkTarget, comparedWith(previous))).toBe(previous);
       expect(count()).toHaveLength(questions);
     },
   );
@@ -77,11 +77,11 @@ describe('an earlier look that was not right', () => {
       ['@ CAA 0 issue "b.example"'],
     ],
     ['a nearer CAA set', [right, '@ CAA 0 issue "a.example"'], ['@ CAA 0 issue "a.example"'], []],
-  ])('is made anew where %s', async (_what, lines, remove, add) => {
+  ])('is made again where %s', async (_what, lines, remove, add) => {
     const { observer, edit } = await openZone(lines);
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     edit(remove, add);
-    const seen = await observer.observe(look, comparedWith(previous));
+    const seen = await observer.observe(checkTarget, comparedWith(previous));
     expect(seen).not.toBe(previous);
     expect({ ...seen, cost: null, nearby: null }).not.toEqual({
       ...previous,
@@ -90,15 +90,15 @@ describe('an earlier look that was not right', () => {
     });
   });
 
-  it('is made anew where one of two servers shows something else', async () => {
+  it('is made again where one of two servers shows something else', async () => {
     const { observer, both } = await openZone([]);
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     both[1]?.edit('shop.test', { add: [right] });
-    const seen = await observer.observe(look, comparedWith(previous));
+    const seen = await observer.observe(checkTarget, comparedWith(previous));
     expect(seen.servers.map(({ cname }) => cname.kind)).toEqual(['nxdomain', 'records']);
   });
 
-  it('is made anew where the AAAA record of the second server alone is gone', async () => {
+  it('is made again where the AAAA record of the second server alone is gone', async () => {
     const apex = { hostname: 'shop.test', target, apex: true };
     const { observer, both } = await openZone(['@ A 192.0.2.10']);
     both[1]?.edit('shop.test', { add: ['@ AAAA 2001:db8::bad'] });
@@ -108,7 +108,7 @@ describe('an earlier look that was not right', () => {
     expect(await observer.observe(apex, comparedWith(previous))).not.toBe(previous);
   });
 
-  it('is made anew where the CNAME beside the addresses of an apex is gone', async () => {
+  it('is made again where the CNAME beside the addresses of an apex is gone', async () => {
     const apex = { hostname: 'shop.test', target, apex: true };
     const { observer, edit } = await openZone(['@ A 192.0.2.10', '@ CNAME other.test.']);
     const previous = await observer.observe(apex);
@@ -117,12 +117,12 @@ describe('an earlier look that was not right', () => {
     expect(await observer.observe(apex, comparedWith(previous))).not.toBe(previous);
   });
 
-  it('asks nothing twice where it is made anew', async () => {
+  it('asks nothing twice where it is made again', async () => {
     const { observer, edit, count, forget } = await openZone([]);
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     edit([], [right]);
     forget();
-    await observer.observe(look, comparedWith(previous));
+    await observer.observe(checkTarget, comparedWith(previous));
     expect(count().filter((one) => one === 'docs.shop.test A')).toHaveLength(2);
   });
 
@@ -136,29 +136,29 @@ describe('an earlier look that was not right', () => {
         delegation: { kind: 'unregistered' as const, zone: 'shop.test', parent: 'test' },
       }),
     ],
-  ])('is made anew where %s', async (_why, changed) => {
+  ])('is made again where %s', async (_why, changed) => {
     const { observer } = await openZone([]);
-    const previous = changed(await observer.observe(look));
-    const seen = await observer.observe(look, comparedWith(previous));
+    const previous = changed(await observer.observe(checkTarget));
+    const seen = await observer.observe(checkTarget, comparedWith(previous));
     expect(seen).not.toBe(previous);
     expect(seen.servers).toHaveLength(2);
   });
 
-  it('is made anew where it was right', async () => {
+  it('is made again where it was right', async () => {
     const { observer } = await openZone([right]);
-    const previous = await observer.observe(look);
-    expect(await observer.observe(look, comparedWith(previous))).not.toBe(previous);
+    const previous = await observer.observe(checkTarget);
+    expect(await observer.observe(checkTarget, comparedWith(previous))).not.toBe(previous);
   });
 
   it('holds as the database gives it back, with its fields in another order', async () => {
     const { observer } = await openZone([right, '@ CAA 0 issue "ca.example"']);
-    const previous = withFieldsReversed(await observer.observe(look));
-    expect(await observer.observe(look, comparedWith(previous))).toBe(previous);
+    const previous = withFieldsReversed(await observer.observe(checkTarget));
+    expect(await observer.observe(checkTarget, comparedWith(previous))).toBe(previous);
   });
 
   it('of a domain that nobody has registered holds by the registry’s word', async () => {
     const { observer } = await openZone([]);
-    const unsold = { ...look, hostname: 'docs.unsold.test' };
+    const unsold = { ...checkTarget, hostname: 'docs.unsold.test' };
     const previous = await observer.observe(unsold);
     expect(await observer.observe(unsold, comparedWith(previous))).toBe(previous);
   });
@@ -166,29 +166,29 @@ describe('an earlier look that was not right', () => {
   it('with bad signatures holds until a resolver finds them good', async () => {
     const { observer, both, count, forget } = await openZone([right]);
     both[0]?.fail(hostname, 'A', { kind: 'bogus', errors: [{ code: 7, text: '' }] }, 'recursive');
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     forget();
-    expect(await observer.observe(look, comparedWith(previous))).toBe(previous);
+    expect(await observer.observe(checkTarget, comparedWith(previous))).toBe(previous);
     expect(count()).toHaveLength(3);
     both[0]?.heal();
-    expect(await observer.observe(look, comparedWith(previous))).not.toBe(previous);
+    expect(await observer.observe(checkTarget, comparedWith(previous))).not.toBe(previous);
   });
 
-  it('is made anew where the CAA set is published elsewhere', async () => {
+  it('is made again where the CAA set is published elsewhere', async () => {
     const set = 'CAA 0 issue "ca.example"';
     const { observer, edit } = await openZone([right, '@ CNAME a', `a ${set}`, `b ${set}`]);
-    const previous = await observer.observe(look);
-    expect(await observer.observe(look, comparedWith(previous))).toBe(previous);
+    const previous = await observer.observe(checkTarget);
+    expect(await observer.observe(checkTarget, comparedWith(previous))).toBe(previous);
     edit(['@ CNAME a'], ['@ CNAME b']);
-    expect(await observer.observe(look, comparedWith(previous))).not.toBe(previous);
+    expect(await observer.observe(checkTarget, comparedWith(previous))).not.toBe(previous);
   });
 
   it('of four servers is asked for at all of them', async () => {
     const four = [1, 2, 3, 4].flatMap((n) => [`@ NS s${n}`, `s${n} A 127.0.0.1`]);
     const { dns, observer } = await openLaboratory({ 'shop.test': [...four, 'docs A 192.0.2.1'] });
-    const previous = await observer.observe(look);
+    const previous = await observer.observe(checkTarget);
     dns.forget();
-    expect(await observer.observe(look, comparedWith(previous))).toBe(previous);
+    expect(await observer.observe(checkTarget, comparedWith(previous))).toBe(previous);
     const types = asked(dns).map((one) => one.split(' ')[1]);
     expect(types.sort()).toEqual(['A', 'A', 'A', 'A', 'AAAA']);
   });

@@ -1,4 +1,4 @@
-/** What public resolvers see once the zone has it right; and looks by their word alone. */
+/** What public resolvers see once the zone has it right; and checks by their word alone. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createObserver } from '../../src/dns/observe/observe.ts';
 import { createReachability } from '../../src/dns/servers/reachability.ts';
@@ -11,7 +11,7 @@ afterEach(closeAll);
 
 const target = 'p1.edge.test';
 const hostname = 'docs.shop.test';
-const look = { hostname, target, apex: false };
+const checkTarget = { hostname, target, apex: false };
 const apex = { hostname: 'shop.test', target, apex: true };
 const right = 'docs CNAME p1.edge.test.';
 const edge = ['p1 A 192.0.2.10'];
@@ -65,7 +65,7 @@ const dnsZones = () => ({
 describe('the world', () => {
   it('is asked of two resolvers at most, each by itself', async () => {
     const { observer } = await openWithResolvers(3);
-    const { world } = await observer.observe(look);
+    const { world } = await observer.observe(checkTarget);
     expect(world).toEqual(
       ['127.0.0.10', '127.0.0.11'].map((server) => ({
         server,
@@ -83,7 +83,7 @@ describe('the world', () => {
 
   it('is asked whether the signatures are good', async () => {
     const { observer, resolvers } = await openWithResolvers(1, { signed: ['shop.test'] });
-    expect((await observer.observe(look)).world).toMatchObject([{ authenticated: true }]);
+    expect((await observer.observe(checkTarget)).world).toMatchObject([{ authenticated: true }]);
     const about = resolvers[0]?.questions.filter(({ name }) => name === hostname);
     expect(about).toMatchObject([{ type: 'A', dnssecOk: true, checkingDisabled: false }]);
   });
@@ -92,7 +92,7 @@ describe('the world', () => {
     const { observer, resolvers } = await openWithResolvers(1);
     const remembered = { kind: 'remembered', lines: [], ttlSeconds: 17 } as const;
     resolvers[0]?.fail(hostname, 'A', remembered, 'recursive');
-    expect((await observer.observe(look)).world).toMatchObject([
+    expect((await observer.observe(checkTarget)).world).toMatchObject([
       { cname: { kind: 'nxdomain' }, a: { kind: 'nxdomain' }, negativeTtlSeconds: 17 },
     ]);
   });
@@ -101,7 +101,7 @@ describe('the world', () => {
     const { observer, resolvers } = await openWithResolvers(1);
     const errors = [{ code: 7, text: 'expired' }];
     resolvers[0]?.fail(hostname, 'A', { kind: 'bogus', errors }, 'recursive');
-    expect((await observer.observe(look)).world).toMatchObject([
+    expect((await observer.observe(checkTarget)).world).toMatchObject([
       { cname: { kind: 'servfail' }, answersUnchecked: true, errors },
     ]);
   });
@@ -110,7 +110,7 @@ describe('the world', () => {
     const { observer, resolvers } = await openWithResolvers(2);
     resolvers[0]?.fail(hostname, 'A', 'servfail', 'recursive');
     resolvers[1]?.fail(hostname, 'A', 'refused', 'recursive');
-    expect((await observer.observe(look)).world).toMatchObject([
+    expect((await observer.observe(checkTarget)).world).toMatchObject([
       { cname: { kind: 'servfail' }, answersUnchecked: false },
       { cname: { kind: 'refused' }, answersUnchecked: null },
     ]);
@@ -122,7 +122,7 @@ describe('the world', () => {
   ] as const)('does not blame signatures where it then %s', async (_what, then, expected) => {
     const { dns, observer } = await openFickle(then);
     dns.fail(hostname, 'A', { kind: 'bogus', errors: [] }, 'recursive');
-    expect((await observer.observe(look)).world).toMatchObject([expected]);
+    expect((await observer.observe(checkTarget)).world).toMatchObject([expected]);
     expect(asked(dns).filter((one) => one === `${hostname} A rd`).length).toBeGreaterThan(2);
   });
 
@@ -133,7 +133,7 @@ describe('the world', () => {
     ];
     const { dns, observer } = await openFickle({ kind: 'bogus', errors: [exact] });
     dns.fail(hostname, 'A', { kind: 'bogus', errors: [vague] }, 'recursive');
-    expect((await observer.observe(look)).world).toMatchObject([
+    expect((await observer.observe(checkTarget)).world).toMatchObject([
       { cname: { kind: 'servfail' }, answersUnchecked: true, errors: [vague, exact] },
     ]);
   });
@@ -146,10 +146,10 @@ describe('the world', () => {
   });
 });
 
-describe('a look by the word of resolvers', () => {
+describe('a check by the word of resolvers', () => {
   it('has it both as the server’s view and as the world', async () => {
     const { observer } = await openLaboratory(zones, { authoritative: false });
-    expect(await observer.observe(look)).toMatchObject({
+    expect(await observer.observe(checkTarget)).toMatchObject({
       view: 'recursive',
       whyRecursive: 'configured',
       delegation: null,
@@ -168,7 +168,7 @@ describe('a look by the word of resolvers', () => {
 
   it('asks nothing around the name: that would plant a "there is none"', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { authoritative: false });
-    await observer.observe(look);
+    await observer.observe(checkTarget);
     const about = asked(dns).filter((one) => one.includes('shop.test') && !one.includes(' CAA'));
     expect(about).toEqual(['docs.shop.test A rd']);
   });
@@ -179,7 +179,7 @@ describe('a look by the word of resolvers', () => {
     bad.fail(hostname, '*', { kind: 'bogus', errors: [{ code: 6, text: '' }] });
     const servers = [bad, dns].map(({ address, port }) => ({ address, port }));
     const { observer } = await openLaboratory({}, { servers, authoritative: false });
-    const seen = await observer.observe(look);
+    const seen = await observer.observe(checkTarget);
     expect(seen.servers).toMatchObject([{ server: '127.0.0.1', state: 'answers' }]);
     expect(seen.world).toMatchObject([
       { server: '127.0.0.9', answersUnchecked: true, errors: [{ code: 6 }] },
@@ -190,7 +190,7 @@ describe('a look by the word of resolvers', () => {
 
 describe('resolvers that are silent', () => {
   it.each([true, false])(
-    'are asked last by the next look (authoritative view: %s)',
+    'are asked last by the next check (authoritative view: %s)',
     async (authoritative) => {
       const dns = await openDns(dnsZones());
       const three = [10, 11, 12].map((n) => openDns(dnsZones(), dns.port, `127.0.0.${n}`));
@@ -199,10 +199,10 @@ describe('resolvers that are silent', () => {
       const servers = resolvers.map(({ address, port }) => ({ address, port }));
       const options = { servers, authoritative, authorityPort: dns.port, timeoutMs: BRIEF_MS };
       const { observer } = await openLaboratory({}, options);
-      const before = await observer.observe(look);
+      const before = await observer.observe(checkTarget);
       expect(before.world[0]).toMatchObject({ server: '127.0.0.10', a: { kind: 'timeout' } });
       for (const { forget } of resolvers) forget();
-      const { world } = await observer.observe(look);
+      const { world } = await observer.observe(checkTarget);
       expect(world.at(-1)).toMatchObject({ server: '127.0.0.12', cname: { records: [target] } });
       // One of them may speak beside it, but nobody waits for both.
       expect(world.length).toBeLessThanOrEqual(authoritative ? 2 : 1);
@@ -211,10 +211,10 @@ describe('resolvers that are silent', () => {
 });
 
 describe('where port 53 is blocked', () => {
-  it('the same look goes on by resolvers, if no authority has ever answered', async () => {
+  it('the same check goes on by resolvers, if no authority has ever answered', async () => {
     const { dns, observer } = await openLaboratory(zones, { timeoutMs: BRIEF_MS });
     dns.fail('.', '*', 'timeout', 'authority');
-    const seen = await observer.observe(look);
+    const seen = await observer.observe(checkTarget);
     expect(seen).toMatchObject({ view: 'recursive', whyRecursive: 'port_53_blocked' });
     expect(seen.servers).toMatchObject([{ server: '127.0.0.1', cname: { records: [target] } }]);
     expect(seen.caa).not.toBeNull();
@@ -226,9 +226,9 @@ describe('where port 53 is blocked', () => {
       { ...zones, 'shop.example': [right] },
       { timeoutMs: BRIEF_MS },
     );
-    await observer.observe({ ...look, hostname: 'docs.shop.example' });
+    await observer.observe({ ...checkTarget, hostname: 'docs.shop.example' });
     dns.fail('shop.test', 'NS', 'timeout', 'authority');
-    const seen = await observer.observe(look);
+    const seen = await observer.observe(checkTarget);
     expect(seen).toMatchObject({ view: 'authoritative', delegation: null });
     expect(seen.servers).toMatchObject([{ server: 'ns1.shop.test', state: 'answers' }]);
   });
@@ -239,11 +239,11 @@ describe('where port 53 is blocked', () => {
       reachability.note(address, false);
     expect(reachability.mayProbe()).toBe(true);
     const { dns, observer } = await openLaboratory(zones, { reachability });
-    expect(await observer.observe(look)).toMatchObject({ whyRecursive: 'port_53_blocked' });
+    expect(await observer.observe(checkTarget)).toMatchObject({ whyRecursive: 'port_53_blocked' });
     expect(asked(dns).every((one) => one.endsWith(' rd'))).toBe(true);
   });
 
-  it('leaves the look that may probe enough time to go on by resolvers', async () => {
+  it('leaves the check that may probe enough time to go on by resolvers', async () => {
     const reachability = createReachability();
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
       reachability.note(address, false);
@@ -251,17 +251,17 @@ describe('where port 53 is blocked', () => {
     const options = { reachability, limits, timeoutMs: 60_000 };
     const { dns, observer } = await openLaboratory(zones, options);
     dns.fail('.', '*', 'timeout', 'authority');
-    const seen = await observer.observe(look);
+    const seen = await observer.observe(checkTarget);
     expect(seen).toMatchObject({ view: 'recursive', whyRecursive: 'port_53_blocked' });
     expect(seen.servers).toMatchObject([{ cname: { records: [target] } }]);
   });
 
-  it('is found out to be over by the look that may probe', async () => {
+  it('is found out to be over by the check that may probe', async () => {
     const reachability = createReachability();
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
       reachability.note(address, false);
     const { observer } = await openLaboratory(zones, { reachability });
-    expect(await observer.observe(look)).toMatchObject({ view: 'authoritative' });
+    expect(await observer.observe(checkTarget)).toMatchObject({ view: 'authoritative' });
     expect(reachability.isBlocked()).toBe(false);
   });
 });

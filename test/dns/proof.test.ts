@@ -1,4 +1,4 @@
-/** What proves an apex is asked for where it is published, within what the look has left. */
+/** What proves an apex is asked for where it is published, within what the check has left. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createReachability } from '../../src/dns/servers/reachability.ts';
 import { defaultLimits } from '../../src/dns/wire/budget.ts';
@@ -73,7 +73,7 @@ describe('the TXT records at a name', () => {
     expect(answers).toMatchObject([records('a'), { kind: 'nxdomain' }]);
   });
 
-  it('cost no more than the look before has left', async () => {
+  it('cost no more than the check before has left', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [`${name}. TXT "a"`] });
     const { questions } = defaultLimits;
     expect(await observer.lookupTexts(name, { ...nothing, questions })).toEqual([

@@ -86,12 +86,12 @@ describe('port 53 is blocked or free when', () => {
 });
 
 describe('authorities may be asked', () => {
-  it('by every look while nothing is blocked', () => {
+  it('by every check while nothing is blocked', () => {
     const { reachability } = openReachability();
     expect([reachability.mayProbe(), reachability.mayProbe()]).toEqual([true, true]);
   });
 
-  it('by one look a minute while port 53 is blocked, and by all after one answer', () => {
+  it('by one check a minute while port 53 is blocked, and by all after one answer', () => {
     const { clock, reachability } = openReachability();
     for (const n of [1, 2, 3]) reachability.note(`ns${n}.shop.test`, false);
     const probes: number[] = [];

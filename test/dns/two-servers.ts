@@ -3,7 +3,7 @@ import { asked, openDns, openLaboratory } from './laboratory.ts';
 
 export const target = 'p1.edge.test';
 export const hostname = 'docs.shop.test';
-export const look = { hostname, target, apex: false };
+export const checkTarget = { hostname, target, apex: false };
 export const right = 'docs CNAME p1.edge.test.';
 const edge = ['p1 A 192.0.2.10'];
 /** Another customer's zone at the same name servers. */

@@ -49,7 +49,7 @@ describe('A ClientHello', () => {
   ] as const)('of %s tells name and protocols', async (_what, options, serverName, protocols) => {
     const bytes = await helloOf(options as ConnectionOptions);
     expect(readClientHello(bytes)).toEqual({ kind: 'hello', hello: { serverName, protocols } });
-    // What comes behind it is not looked at.
+    // What comes behind it is not checked.
     const more = Buffer.concat([bytes, Buffer.from([20, 3, 3, 0, 1, 1])]);
     expect(readClientHello(more).kind).toBe('hello');
   });

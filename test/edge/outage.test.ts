@@ -108,12 +108,12 @@ describe('While the database is there, and look-ups fail', () => {
 
   it('it is asked once a second whether it is away, and then names are served on for longer', async () => {
     for (let n = 0; n < 100; n += 1) await expect(db.routes.find(name)).rejects.toThrow();
-    expect(db.looks).toBe(1);
+    expect(db.lookups).toBe(1);
     db.isBusy = false;
     db.now += 1_000;
     expect(await db.upstream()).toBe('http://one.test');
     for (let n = 0; n < 100; n += 1) await db.routes.find(name);
-    expect(db.looks).toBe(2);
+    expect(db.lookups).toBe(2);
     db.isBusy = true;
     db.now += 1_000;
     await db.routes.find(name); // finds out

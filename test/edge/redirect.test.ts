@@ -132,12 +132,12 @@ describe('A primary domain', () => {
   const visit = () => edge.https({ hostname, headers: { [field]: 'evil.test' } });
 
   it('is told to the deploy, and redirects nobody', async () => {
-    const heard: unknown[] = [];
-    deploy.server.on('request', ({ headers }) => heard.push(headers[field]));
+    const received: unknown[] = [];
+    deploy.server.on('request', ({ headers }) => received.push(headers[field]));
     await edge.publish(hostname, deploy.url);
     await visit();
     await edge.publish(hostname, deploy.url, { primary: to });
     expect(await visit()).toMatchObject({ status: 200, body: 'the deploy' });
-    expect(heard).toEqual([undefined, to]);
+    expect(received).toEqual([undefined, to]);
   });
 });

@@ -58,22 +58,22 @@ const soon = { recheckMs: 20, routeRetryMs: 20 };
 describe.each([
   ['in this process', never, () => edge.edge.notify({ kind: 'gone', hostname: removed })],
   ['in another process', soon, () => {}],
-])('A domain that is removed %s', (_where, limits, tell) => {
+])('A domain that is removed %s', (_where, limits, announce) => {
   beforeEach(() => start(limits));
 
   function remove(): void {
     edge.routes.delete(removed);
-    tell();
+    announce();
   }
 
   it('ends a stream, for the deploy too, and not those of other domains', async () => {
     const answers = await Promise.all([follow(removed), follow(other)]);
     const [ended, whole] = answers.map((answer) => text(answer));
     const upstream = streams.get(removed);
-    const deployHeard = upstream === undefined ? Promise.reject() : once(upstream, 'close');
+    const deployClosed = upstream === undefined ? Promise.reject() : once(upstream, 'close');
     remove();
     await expect(ended).rejects.toThrow(/aborted/);
-    await deployHeard;
+    await deployClosed;
     streams.get(other)?.end('last');
     expect(await whole).toBe('first last');
   });
@@ -84,10 +84,10 @@ describe.each([
     const arrived = once(deploy.server, 'request');
     request.write('half');
     const [asked] = await arrived;
-    const deployHeard = once(asked, 'error');
+    const deployClosed = once(asked, 'error');
     remove();
     await expect(answered).rejects.toThrow(/hang up|ECONNRESET/);
-    await deployHeard;
+    await deployClosed;
   });
 
   it('ends a connection that waits for its next request', async () => {

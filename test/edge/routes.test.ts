@@ -58,11 +58,11 @@ describe('News', () => {
     ['its project changed', { kind: 'project_changed', projectId: 'acme' }],
   ] as const)(
     'of a name (%s) have it asked for again, and no other project’s',
-    async (_what, news) => {
+    async (_what, notification) => {
       db.stored.set(other, route(other, { projectId: 'other' }));
       await Promise.all([db.routes.find(name), db.routes.find(other)]);
       db.stored.set(name, route(name, { upstream: 'http://two.test' }));
-      db.routes.notify(news);
+      db.routes.notify(notification);
       db.now += 1;
       expect(await db.upstream()).toBe('http://two.test');
       await db.routes.find(name);

@@ -64,10 +64,10 @@ describe('A visitor whose answer waits', () => {
 });
 
 describe('Twelve looks after the first at a connection', () => {
-  /** What has been taken at each look; null: nothing waits. */
-  type Looks = readonly (number | null)[];
-  const steady = (step: number): Looks => Array.from({ length: 13 }, (_, place) => place * step);
-  const rows: readonly (readonly [string, Looks, boolean])[] = [
+  /** What has been taken at each check; null: nothing waits. */
+  type Samples = readonly (number | null)[];
+  const steady = (step: number): Samples => Array.from({ length: 13 }, (_, place) => place * step);
+  const rows: readonly (readonly [string, Samples, boolean])[] = [
     ['nothing is taken', steady(0), true],
     ['a byte now and then', steady(1), true],
     ['just too little', [...steady(0).slice(1), 99], true],

@@ -170,16 +170,16 @@ describe('A deploy at the platform’s own public address', () => {
 
 describe('The look at our own addresses', () => {
   it('is waited for by the first visitors, and by nobody while a later one is under way', async () => {
-    const looks: ((addresses: readonly string[]) => void)[] = [];
+    const lookups: ((addresses: readonly string[]) => void)[] = [];
     const { decide } = upstreamReach(
       { dns, upstreams: { networks: [] } },
-      () => new Promise((resolve) => looks.push(resolve)),
+      () => new Promise((resolve) => lookups.push(resolve)),
     );
     const first = decide();
-    looks.shift()?.(['9.9.9.9']);
+    lookups.shift()?.(['9.9.9.9']);
     expect((await first)('9.9.9.9')).toBe(false);
     expect((await decide())('9.9.9.9')).toBe(false);
-    looks.shift()?.(['9.9.9.10']);
+    lookups.shift()?.(['9.9.9.10']);
     await new Promise((resolve) => setImmediate(resolve));
     const isAllowed = await decide();
     expect([isAllowed('9.9.9.9'), isAllowed('9.9.9.10')]).toEqual([true, false]);

@@ -133,12 +133,12 @@ describe('A WebSocket', () => {
     ];
     const [deployFirst, deploySecond] = accepted;
     if (deployFirst === undefined || deploySecond === undefined) throw new Error('not accepted');
-    const heard = once(deployFirst.socket.resume(), 'end');
+    const ended = once(deployFirst.socket.resume(), 'end');
     first.socket.destroy();
-    await heard;
-    const told = once(second.socket.resume(), 'close');
+    await ended;
+    const closed = once(second.socket.resume(), 'close');
     deploySecond.socket.destroy();
-    await told;
+    await closed;
   });
 
   it('waits for a slow reader instead of holding what is not read', async () => {
@@ -238,10 +238,10 @@ describe('An open WebSocket', () => {
     ['is another project’s now', 20, 'other'],
   ])('is cut, for the deploy too, when its domain %s', async (_what, recheckMs, projectId) => {
     await start({ recheckMs });
-    let heard: Promise<unknown> = Promise.reject(new Error('never asked'));
-    heard.catch(() => {});
+    let ended: Promise<unknown> = Promise.reject(new Error('never asked'));
+    ended.catch(() => {});
     await publishChat((peer) => {
-      heard = once(peer.socket.resume(), 'end');
+      ended = once(peer.socket.resume(), 'end');
     });
     const peer = await openWebSocket(edge, hostname);
     const cut = once(peer.socket.resume(), 'close');
@@ -249,7 +249,7 @@ describe('An open WebSocket', () => {
     if (projectId === null) edge.routes.delete(hostname);
     else if (route !== undefined) edge.routes.set(hostname, { ...route, projectId });
     if (recheckMs > 20) edge.edge.notify({ kind: 'gone', hostname });
-    await Promise.all([cut, heard]);
+    await Promise.all([cut, ended]);
   });
 
   it('may be silent for longer than a request or an answer, and not for ever', async () => {

@@ -68,7 +68,7 @@ describe('the checks of a domain', () => {
         changed: false,
       },
     });
-    await stored.look(domain, missing, later(noon, 1_000));
+    await stored.check(domain, missing, later(noon, 1_000));
     const both = await reading.take(2);
     expect(both.map(({ event }) => event).sort()).toEqual(['checked', 'domain.findings_changed']);
     expect(both.find(({ event }) => event === 'checked')?.data).toMatchObject({
@@ -77,7 +77,7 @@ describe('the checks of a domain', () => {
       changed: true,
     });
     expect(reading.lastEventId()).toBe('2');
-    await stored.look(await stored.load(domain.id), missing, later(noon, 6_000));
+    await stored.check(await stored.load(domain.id), missing, later(noon, 6_000));
     expect((await reading.next())?.data).toMatchObject({
       attempts: 2,
       lastCheckedAt: later(noon, 6_000).toISOString(),
@@ -90,7 +90,7 @@ describe('the checks of a domain', () => {
     const [one, other] = [read(domain), read(domain)];
     await Promise.all([one.next(), other.next()]);
     const next = Promise.all([one.next(), other.next()]);
-    await stored.look(domain, unknown, later(noon, 1_000));
+    await stored.check(domain, unknown, later(noon, 1_000));
     await next;
     over.abort();
     await Promise.all([one.next(), other.next()]);

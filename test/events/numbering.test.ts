@@ -18,7 +18,7 @@ const quiet = { info: () => {}, warn: () => {} };
 
 /** A transaction: of which projects it tells something, how many turns it takes before its end, and which end. */
 const writer = fc.record({
-  told: fc.array(fc.nat(PROJECTS - 1), { minLength: 1, maxLength: 4 }),
+  written: fc.array(fc.nat(PROJECTS - 1), { minLength: 1, maxLength: 4 }),
   turns: fc.nat(5),
   isUndone: fc.boolean(),
 });
@@ -30,9 +30,9 @@ const undone = new Error('undone');
 async function write(
   { prisma }: Database,
   domains: readonly LoadedDomain[],
-  { told, turns, isUndone }: Writer,
+  { written, turns, isUndone }: Writer,
 ): Promise<readonly number[]> {
-  const events = told.map(
+  const events = written.map(
     (n) =>
       ({
         type: 'domain.live',
@@ -50,7 +50,7 @@ async function write(
       },
       { maxWait: 20_000, timeout: 20_000 },
     );
-    return told;
+    return written;
   } catch (fault) {
     if (fault !== undone) throw fault;
     return [];
@@ -102,14 +102,14 @@ describe.each(postgres)('events on $name', ({ name, available }) => {
       return domains;
     }
 
-    async function readsWhatWasTold(writers: readonly Writer[]): Promise<void> {
+    async function readsWhatWasWritten(writers: readonly Writer[]): Promise<void> {
       const { database } = stored;
       const domains = await projectsOfOneDomain();
       const { readings, close } = openStreams(database, domains);
       const first = readings.map((reading) => reading.numbers(1)); // they read while it is written
-      const told = await Promise.all(writers.map((one) => write(database, domains, one)));
+      const written = await Promise.all(writers.map((one) => write(database, domains, one)));
       for (const [n, reading] of readings.entries()) {
-        const count = told.flat().filter((project) => project === n).length;
+        const count = written.flat().filter((project) => project === n).length;
         const numbers = [...((await first[n]) ?? []), ...(await reading.numbers(count))];
         expect(numbers).toEqual(Array.from({ length: count + 1 }, (_, index) => index + 1));
         const rows = await database.prisma.event.count({
@@ -122,7 +122,7 @@ describe.each(postgres)('events on $name', ({ name, available }) => {
 
     it('are read in order, none missing and none twice', { timeout: 120_000 }, async () => {
       const writers = fc.array(writer, { minLength: 4, maxLength: 12 });
-      await fc.assert(fc.asyncProperty(writers, readsWhatWasTold), { numRuns: 25 });
+      await fc.assert(fc.asyncProperty(writers, readsWhatWasWritten), { numRuns: 25 });
     });
   });
 });

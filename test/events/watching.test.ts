@@ -1,4 +1,4 @@
-/** Somebody has a domain's page open: it is looked at sooner, all such domains in one statement, and no longer than that. */
+/** Somebody has a domain's page open: it is checked sooner, all such domains in one statement, and no longer than that. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import {
@@ -53,34 +53,34 @@ function start(
   return watching;
 }
 
-/** A pending domain that was looked at at noon, and is to be looked at again 15 s later. */
-async function looked(hostname: string): Promise<LoadedDomain> {
+/** A pending domain that was checked at noon, and is to be checked again 15 s later. */
+async function checked(hostname: string): Promise<LoadedDomain> {
   const domain = await stored.pending(hostname);
-  await stored.look(domain, missing);
+  await stored.check(domain, missing);
   return stored.load(domain.id);
 }
 
 const jobOf = ({ id, epoch }: LoadedDomain) => `${id}.${epoch}`;
 
 describe('a pending domain that is watched', () => {
-  it('is looked at at once, then every 5 seconds, and as ever when nobody watches any more', async () => {
-    const domain = await looked('at-once.shop.test');
+  it('is checked at once, then every 5 seconds, and as ever when nobody watches any more', async () => {
+    const domain = await checked('at-once.shop.test');
     const stop = start().watch(domain.id);
     await until('its job is woken', async () => woken.length > 0);
     expect(woken).toEqual([jobOf(domain)]);
     const watched = await stored.load(domain.id);
     expect(watched.watchedUntil).toEqual(later(now, 30 * SECOND));
-    await stored.look(watched, missing, now);
+    await stored.check(watched, missing, now);
     const soon = await stored.load(domain.id);
     expect(soon.nextCheckAt).toEqual(later(now, 5 * SECOND));
     stop();
     const after = later(now, 31 * SECOND);
-    await stored.look(soon, missing, after);
+    await stored.check(soon, missing, after);
     expect((await stored.load(domain.id)).nextCheckAt).toEqual(later(after, 15 * SECOND));
   });
 
-  it('is not looked at twice within 5 seconds', async () => {
-    const domain = await looked('just-now.shop.test');
+  it('is not checked twice within 5 seconds', async () => {
+    const domain = await checked('just-now.shop.test');
     await start({ checkEveryMs: 300 });
     now = later(noon, 100);
     const startedAt = performance.now();
@@ -89,8 +89,8 @@ describe('a pending domain that is watched', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(199);
   });
 
-  it('is left alone where its next look comes soon', async () => {
-    const domain = await looked('soon.shop.test');
+  it('is left alone where its next check comes soon', async () => {
+    const domain = await checked('soon.shop.test');
     await start();
     now = later(noon, 11 * SECOND);
     watching.watch(domain.id);
@@ -102,7 +102,7 @@ describe('a pending domain that is watched', () => {
   });
 
   it('is written together with others, again and again while they are watched, and then no more', async () => {
-    const two = [await looked('one.shop.test'), await looked('two.shop.test')];
+    const two = [await checked('one.shop.test'), await checked('two.shop.test')];
     const ids = two.map(({ id }) => id).sort();
     await start({ writeEveryMs: 200 });
     const stops = [...two, ...two].map(({ id }) => watching.watch(id));
@@ -111,14 +111,14 @@ describe('a pending domain that is watched', () => {
     expect(new Set(writes.map((write) => [...write].sort().join()))).toEqual(new Set([ids.join()]));
     // They are in none of the writes that come for another one from now on.
     const before = writes.length;
-    const other = await looked('three.shop.test');
+    const other = await checked('three.shop.test');
     watching.watch(other.id);
     await until('two more writes', async () => writes.length >= before + 2);
     expect(new Set(writes.slice(before).flat())).toEqual(new Set([other.id]));
   });
 
   it('is written once where its page is opened again and again', async () => {
-    const domain = await looked('again.shop.test');
+    const domain = await checked('again.shop.test');
     await start();
     for (let n = 0; n < 20; n += 1) {
       watching.watch(domain.id)();
@@ -133,7 +133,7 @@ describe('a pending domain that is watched', () => {
   });
 
   it('is written again after the database, or the queue, was away', async () => {
-    const domain = await looked('away.shop.test');
+    const domain = await checked('away.shop.test');
     let refusals = 0;
     const promotes = async () => {
       refusals += 1;
@@ -154,7 +154,7 @@ describe('any other domain that is watched', () => {
     const verified = await stored.verified('verified.shop.test');
     start().watch(verified.id);
     await until('it was written', async () => writes.length > 0);
-    const pending = await looked('marker.shop.test');
+    const pending = await checked('marker.shop.test');
     watching.watch(pending.id);
     await until('the one after it is', async () => (await stored.load(pending.id)).watchedUntil);
     await until('its job is woken', async () => woken.length > 0);

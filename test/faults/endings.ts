@@ -9,14 +9,14 @@ export type Endings = {
 /** What takes longer than this is left: the processes themselves are killed when this one ends. */
 const PATIENCE_MS = 30_000;
 
-export function createEndings(tell: (line: string) => void): Endings {
+export function createEndings(print: (line: string) => void): Endings {
   const stack: { readonly what: string; end(): Promise<unknown> }[] = [];
   let running: Promise<void> | null = null;
 
   async function endAll(): Promise<void> {
     for (let one = stack.pop(); one !== undefined; one = stack.pop()) {
       const { what, end } = one;
-      await within(end()).catch((fault: unknown) => tell(`could not end ${what}: ${fault}`));
+      await within(end()).catch((fault: unknown) => print(`could not end ${what}: ${fault}`));
     }
   }
 

@@ -27,8 +27,8 @@ import { openWorld } from './world.ts';
 /** Caches fill before anything is compared with what they take. */
 const WARM_UP_MS = 5_000;
 
-const tell = (line: string) => void process.stdout.write(`${line}\n`);
-const endings = createEndings(tell);
+const print = (line: string) => void process.stdout.write(`${line}\n`);
+const endings = createEndings(print);
 let ending = false;
 /** Removed again where nothing is to be read in it. */
 const folder = mkdtempSync(join(tmpdir(), 'signpost-faults-'));
@@ -57,20 +57,20 @@ async function main(): Promise<number> {
     (name) => missing(name) ?? [],
   );
   if (lacking.length > 0) {
-    tell(`nothing was run: ${lacking.join('; ')}`);
-    tell(`tests: 0 passed, 0 failed, ${allFaults.length} skipped`);
+    print(`nothing was run: ${lacking.join('; ')}`);
+    print(`tests: 0 passed, 0 failed, ${allFaults.length} skipped`);
     return 0;
   }
   const names = allFaults.map(({ name }) => name);
   const options = readOptions(process.env, names);
   if (typeof options === 'string') {
-    tell(options);
+    print(options);
     return 2;
   }
-  tell(`seed ${options.seed}, ${options.domains} domains, logs in ${folder}`);
+  print(`seed ${options.seed}, ${options.domains} domains, logs in ${folder}`);
   const result = await run(options);
   await endings.run();
-  return tellResult(result);
+  return printResult(result);
 }
 
 async function run(options: Options): Promise<Run> {
@@ -81,7 +81,7 @@ async function run(options: Options): Promise<Run> {
   await sleep(WARM_UP_MS);
   const baseline = await measureBaseline(world.system.places);
   const invariants = [accepted, writes, histories, orders, reconciler, resourcesWithin(baseline)];
-  tell(`everything runs after ${Math.round((performance.now() - startedAt) / 1_000)} s`);
+  print(`everything runs after ${Math.round((performance.now() - startedAt) / 1_000)} s`);
   const result = (outcomes: Run['outcomes'], skipped: Run['skipped']): Run => {
     const minutes = Math.round((performance.now() - startedAt) / 60_000);
     return { options, invariants, outcomes, skipped, minutes };
@@ -119,32 +119,32 @@ async function runAll(
     const later = planned.slice(index + 1).filter((one) => !isPair(one));
     const unrun = later.map(({ name }) => ({ name, reason: 'the run ended before it' }));
     note(outcomes, [...skipped, ...unrun]);
-    tell(outcomeInWords(outcome).trimEnd());
+    print(outcomeInWords(outcome).trimEnd());
     // Nothing that comes upon a system that does not work says anything.
     if (outcome.recoverySeconds === null) break;
   }
   return [outcomes, skipped];
 }
 
-function tellResult(result: Run): number {
+function printResult(result: Run): number {
   const { options, outcomes, skipped } = result;
   const { passed, failed } = countChecks(outcomes);
   if (options.report !== null) writeReport(options.report, result);
   for (const reason of new Set(skipped.map((one) => one.reason))) {
     const names = skipped.filter((one) => one.reason === reason).map(({ name }) => name);
-    tell(`not run, because ${reason}: ${names.join(', ')}`);
+    print(`not run, because ${reason}: ${names.join(', ')}`);
   }
-  if (failed > 0) tellViolations(result);
-  tell(`tests: ${passed} passed, ${failed} failed, ${skipped.length} skipped`);
+  if (failed > 0) printViolations(result);
+  print(`tests: ${passed} passed, ${failed} failed, ${skipped.length} skipped`);
   return failed === 0 ? 0 : 1;
 }
 
-function tellViolations({ options, outcomes }: Run): void {
-  tell(`\nviolated, with seed ${options.seed}; logs in ${folder}:`);
+function printViolations({ options, outcomes }: Run): void {
+  print(`\nviolated, with seed ${options.seed}; logs in ${folder}:`);
   for (const { fault, checks } of outcomes) {
     const violated = checks.filter(({ violations }) => violations.length > 0);
     if (violated.length === 0) continue;
-    tell(`  ${fault.name}: ${violated.map(({ id, words }) => `${id} (${words})`).join('; ')}`);
-    tell(`    ${commandFor(options, fault.name)}`);
+    print(`  ${fault.name}: ${violated.map(({ id, words }) => `${id} (${words})`).join('; ')}`);
+    print(`    ${commandFor(options, fault.name)}`);
   }
 }

@@ -101,11 +101,11 @@ function table(outcomes: readonly Outcome[]): string[] {
       .map((outcome) => {
         const { fault, seen, slow, checks, recoverySeconds } = outcome;
         const violated = checks.filter(({ violations }) => violations.length > 0);
-        const told = [...seen, ...slow.map((each) => `slower than wanted: ${each}`)].join('; ');
+        const noted = [...seen, ...slow.map((each) => `slower than wanted: ${each}`)].join('; ');
         const held =
           violated.length === 0 ? 'hold' : `violated: ${violated.map(({ id }) => id).join(', ')}`;
         const after = recoverySeconds === null ? 'never' : `${recoverySeconds.toFixed(1)} s`;
-        return `| \`${fault.name}\` | ${fault.what} | ${fault.pass} | ${after} | ${told} | ${held} |`;
+        return `| \`${fault.name}\` | ${fault.what} | ${fault.pass} | ${after} | ${noted} | ${held} |`;
       }),
   ];
 }

@@ -93,7 +93,7 @@ describe.skipIf(lacks('pebble', 'one order for one certificate'))(
       const detail =
         'ca_misconfigured: ACME_PROFILE is shortlived, but the certificate authority offers no profiles';
       expect(noted).toMatchObject({ detail });
-      expect(running.front.heard.some(({ step }) => step === 'newOrder')).toBe(false);
+      expect(running.front.requests.some(({ step }) => step === 'newOrder')).toBe(false);
       expect((await running.client.domain()).certificate.status).toBe('ordering');
     });
   },

@@ -89,7 +89,7 @@ for (const { name, available } of storages) {
             'certificate.issued',
             'domain.live',
           ]);
-          // Every finding appeared, in this order at first, and is gone. A look that a change of the zone fell into may
+          // Every finding appeared, in this order at first, and is gone. A check that a change of the zone fell into may
           // have seen a little of both, so how often is not said.
           const seen = story.filter((event) => event.startsWith('+'));
           expect([...new Set(seen)]).toEqual(codes.map((code) => `+${code}`));

@@ -1,4 +1,4 @@
-/** What is looked at right before an order, on a real service: the challenge at each address, and the authority's limits. */
+/** What is checked right before an order, on a real service: the challenge at each address, and the authority's limits. */
 import { pino } from 'pino';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { PLATFORM_DOMAIN } from '../../src/cli/demo/laboratory.ts';
@@ -31,7 +31,7 @@ async function start(
   const signpost = await startSignpost(config.config, pino({ level: 'silent' }));
   onTestFinished(() => signpost.close(10_000));
   /** How often one was asked for; one in twenty is for nothing, because Pebble refuses its nonce. */
-  const asked = () => front.heard.filter(({ step }) => step === 'newOrder').length;
+  const asked = () => front.requests.filter(({ step }) => step === 'newOrder').length;
   const orders = () => front.placed().length;
   return { world, client: createClient(world), front, asked, orders, signpost };
 }
@@ -49,7 +49,7 @@ function theCase(client: Client, isWanted: (one: Case) => boolean) {
 const live = (client: Client) =>
   until('live', async () => (await client.domain()).status === 'live');
 
-describe.skipIf(lacks('pebble', 'what is looked at before an order'))(
+describe.skipIf(lacks('pebble', 'what is checked before an order'))(
   'Before an order',
   { timeout: 240_000, concurrent: true },
   () => {

@@ -78,8 +78,8 @@ describe('an apex that two projects add', () => {
     await apex.publish([address, ...txt(theirs)]);
     await until('the second is live', async () => (await other.domain()).status === 'live');
     const lost = await claimsIn(one);
-    const told = { proof: 'txt', found: `_signpost.${apex.hostname}` };
-    expect(lost).toEqual([told]);
+    const evidence = { proof: 'txt', found: `_signpost.${apex.hostname}` };
+    expect(lost).toEqual([evidence]);
     const ours = await proofOf(one, theirs);
 
     // Both at once: it stays where it is, and nobody takes it from anybody.
@@ -91,7 +91,7 @@ describe('an apex that two projects add', () => {
 
     await apex.publish([address, ...txt(ours)]);
     await until('the first is live again', async () => (await one.domain()).status === 'live');
-    expect(await claimsIn(other)).toEqual([told]);
+    expect(await claimsIn(other)).toEqual([evidence]);
     expect(await claimsIn(one)).toEqual(lost);
   }, 180_000);
 });

@@ -58,7 +58,7 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       const { record } = (await added.json()) as { record: { value: string } };
       await page.goto(`${house.url}${domains}/${hostname}`);
       await hands.see('[data-state="live"]');
-      await hands.see('#standing:has-text("does not exist in the DNS yet")');
+      await hands.see('#summary:has-text("does not exist in the DNS yet")');
       await hands.mark();
       return { hostname, target: record.value, domains: `${house.url}${domains}` };
     }

@@ -49,13 +49,13 @@ describe.skipIf(lacks('chromium', 'the procedure by keyboard, by phone and witho
       async (name, handsOn, options) => {
         const { page, complaints, close } = await visit(browser, house.url, options);
         const found: string[] = [];
-        const lookAt = async (state: string) => {
+        const onState = async (state: string) => {
           const axe = examined.includes(name) ? await complaintsOfAxe(page) : [];
           found.push(...axe.map((one) => `${state} ${one}`));
           const tooWide = await overflowOf(page);
           if (tooWide > 0) found.push(`${state} is ${tooWide} px too wide`);
         };
-        await wholeProcedure({ hands: handsOn(page), house, name, lookAt });
+        await wholeProcedure({ hands: handsOn(page), house, name, onState });
         await close();
         expect(found).toEqual([]);
         expect(complaints).toEqual([]);

@@ -39,9 +39,9 @@ describe.skipIf(lacks('chromium', 'the customer’s procedure in a browser'))(
         closings.push(house.close);
         const { page, complaints, close } = await visit(browser, house.url);
         closings.push(close);
-        const lookAt = (state: string) => takePictures(page, state);
-        await lookAt('sign-in');
-        await wholeProcedure({ hands: pointing(page), house, name: 'shop', lookAt });
+        const onState = (state: string) => takePictures(page, state);
+        await onState('sign-in');
+        await wholeProcedure({ hands: pointing(page), house, name: 'shop', onState });
         expect(complaints).toEqual([]);
       },
     );

@@ -7,7 +7,7 @@ import { until, visitDomain } from '../support/world.ts';
 
 const closings = closeAfterEach();
 
-/** With a window of 2 min a live domain is looked at every 2 s, and a miss confirmed after 0.4 s. */
+/** With a window of 2 min a live domain is checked every 2 s, and a miss confirmed after 0.4 s. */
 async function start(name: StorageName): Promise<Service> {
   const { storage, close } = await freshStorage(name);
   closings.push(close);

@@ -103,7 +103,7 @@ async function expectGone(hostname: string): Promise<void> {
   for (const port of edges) {
     await until(`${hostname} refused at ${port}`, () => isRefused(hostname, port));
   }
-  for (let look = 0; look < sizeOfRun({ quick: 15, long: 50 }); look += 1) {
+  for (let round = 0; round < sizeOfRun({ quick: 15, long: 50 }); round += 1) {
     for (const port of edges) expect(await isRefused(hostname, port)).toBe(true);
   }
 }
@@ -126,13 +126,13 @@ function askOn(socket: TLSSocket, hostname: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
     const end = () => reject(new Error(`closed after ${JSON.stringify(answer)}`));
-    const hear = (part: Buffer) => {
+    const onData = (part: Buffer) => {
       answer += String(part);
       if (!answer.includes(greeting)) return;
-      socket.off('data', hear).off('close', end);
+      socket.off('data', onData).off('close', end);
       resolve(answer);
     };
-    socket.on('data', hear).once('close', end);
+    socket.on('data', onData).once('close', end);
     socket.write(`GET / HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
   });
 }
@@ -218,7 +218,7 @@ describe.skipIf(without)('At two edges in processes of their own', { timeout: 18
     const hostname = await publish('outage');
     const unknown = `nobody.${service.world.zone}`;
     await postgres.stop();
-    for (let look = 0; look < sizeOfRun({ quick: 5, long: 20 }); look += 1) {
+    for (let round = 0; round < sizeOfRun({ quick: 5, long: 20 }); round += 1) {
       expect(await everywhere(hostname, ({ body }) => body === greeting)).toBe(true);
       for (const port of edges) expect(await isRefused(unknown, port)).toBe(true);
     }

@@ -44,7 +44,7 @@ describe.each(servers)('on $name, while workers are killed', ({ name, available 
       for (let kills = 0; kills < KILLS; kills += 1) {
         const { escalateAt: before } = await prisma.domain.findFirstOrThrow();
         await worker.replace();
-        await until('another look', async () => {
+        await until('another check', async () => {
           const { escalateAt } = await prisma.domain.findFirstOrThrow();
           return escalateAt !== null && before !== null && escalateAt > before;
         });

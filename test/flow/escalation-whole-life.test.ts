@@ -67,7 +67,7 @@ async function shown(life: FakeTime) {
   return {
     cases: cases.filter((one) => one['hostname'] === hostname),
     customer: ((await get(domain)) as Record<string, unknown>)['escalation'],
-    told: events.filter(({ type }) => type.startsWith('escalation.')).reverse(),
+    recorded: events.filter(({ type }) => type.startsWith('escalation.')).reverse(),
   };
 }
 
@@ -110,7 +110,7 @@ describe.each(authorities)('a verified domain whose authority $what', (authority
     life.authority(answers);
     await life.pass(29 * MINUTE);
     expect(await life.row()).toMatchObject({ status: 'verified', verifiedAt: noon });
-    expect(await shown(life)).toEqual({ cases: [], customer: null, told: [] });
+    expect(await shown(life)).toEqual({ cases: [], customer: null, recorded: [] });
     await life.pass(MINUTE - 1);
     expect((await shown(life)).cases).toEqual([]);
 
@@ -120,13 +120,15 @@ describe.each(authorities)('a verified domain whose authority $what', (authority
     const opened = await shown(life);
     expect(opened.cases).toMatchObject([{ ...words, evidence, openedAt, closedAt: null }]);
     expect(opened.customer).toEqual({ openedAt, ...words });
-    expect(opened.told).toMatchObject([{ type: 'escalation.opened', data: words, at: openedAt }]);
+    expect(opened.recorded).toMatchObject([
+      { type: 'escalation.opened', data: words, at: openedAt },
+    ]);
 
     expect(await life.escalateAgain()).toMatchObject({ note: `kept: ${cause}` });
     await life.pass(HOUR);
     const kept = await shown(life);
     expect(kept.cases).toMatchObject([{ cause, openedAt, closedAt: null }]);
-    expect(kept.told).toHaveLength(1);
+    expect(kept.recorded).toHaveLength(1);
 
     life.authority(certificateOf(90));
     await life.pass(2 * DAY, HOUR);
@@ -135,7 +137,11 @@ describe.each(authorities)('a verified domain whose authority $what', (authority
     expect(closed.cases).toMatchObject([{ cause, openedAt, nextAction: null }]);
     expect(closed.customer).toBeNull();
     const end = { cause, reason: 'certificate_issued' };
-    expect(closed.told[1]).toMatchObject({ type: 'escalation.closed', data: end, at: closedAt });
+    expect(closed.recorded[1]).toMatchObject({
+      type: 'escalation.closed',
+      data: end,
+      at: closedAt,
+    });
     expect((await life.story()).slice(-3).map(({ type }) => type)).toEqual([
       'certificate.issued',
       'domain.live',

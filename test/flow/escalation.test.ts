@@ -60,7 +60,7 @@ async function cases({ client }: Pick<Service, 'client'>): Promise<readonly Show
 const ordering = ({ client }: Service) =>
   until('an order', async () => (await client.domain()).certificate.status === 'ordering');
 
-/** The look that comes half an hour after the verification, or after the look before. */
+/** The look that comes half an hour after the verification, or after the check before. */
 async function halfAnHourLater({ signpost }: Service): Promise<void> {
   const { bringNow, database } = signpost.parts;
   const [domain] = await database.prisma.domain.findMany({ where: { status: 'verified' } });
@@ -95,8 +95,8 @@ async function theCase(service: Service): Promise<Shown> {
   expect(timeline).toContainEqual(
     expect.objectContaining({ type: 'escalation.opened', data: { cause, summary, nextAction } }),
   );
-  const told = warnings.filter(({ msg }) => msg === 'escalation opened');
-  expect(told).toMatchObject([{ hostname, cause, summary }]);
+  const opened = warnings.filter(({ msg }) => msg === 'escalation opened');
+  expect(opened).toMatchObject([{ hostname, cause, summary }]);
   return shown;
 }
 

@@ -139,20 +139,20 @@ describe.each(storagesOfRun('postgres_redis').filter(({ name }) => name !== 'pos
   { concurrent: true }, // both wait, and do little
   ({ name, available }) => {
     it.skipIf(!available)(
-      'is looked at every few seconds while somebody watches it, and rarely before and after',
-      // Seconds on a machine that is not busy. At the longest wait of its ladder three looks would take 100 s.
+      'is checked every few seconds while somebody watches it, and rarely before and after',
+      // Seconds on a machine that is not busy. At the longest wait of its ladder three checks would take 100 s.
       { timeout: 400_000 },
       async ({ onTestFinished }) => {
         const fresh = await freshStorage(name);
         onTestFinished(() => fresh.close());
-        // An eighth of everything: 0.6 s between looks while it is watched, and 37 s at most while it is not.
+        // An eighth of everything: 0.6 s between checks while it is watched, and 37 s at most while it is not.
         const env = { VERIFY_WINDOW: '6h' };
         const service = await startService({ storage: fresh.storage, ca: 'local authority', env });
         onTestFinished(() => service.close());
         const { world, client, signpost } = service;
         const { prisma } = signpost.parts.database;
         await client.addDomain();
-        const looks = async () => (await client.domain()).checks.attempts;
+        const checks = async () => (await client.domain()).checks.attempts;
         const waitMs = async () => {
           const { nextCheckAt, lastCheckedAt } = await prisma.domain.findFirstOrThrow();
           return (nextCheckAt?.getTime() ?? 0) - (lastCheckedAt?.getTime() ?? 0);
@@ -161,15 +161,15 @@ describe.each(storagesOfRun('postgres_redis').filter(({ name }) => name !== 'pos
         const hoursAgo = new Date(Date.now() - 3 * 3_600_000);
         await prisma.domain.updateMany({ data: { pendingSince: hoursAgo } });
         await until(
-          'its next look is more than half a minute away',
+          'its next check is more than half a minute away',
           async () => (await waitMs()) > 30_000,
         );
-        const before = await looks();
+        const before = await checks();
 
         const path = client.domainPath.replace(/\/domains\/.*/, '/events');
         const stream = await openStream(world, `${world.apiUrl}${path}?hostname=${world.hostname}`);
-        await until('three looks', async () => (await looks()) >= before + 3);
-        await until('its next look is near', async () => (await waitMs()) < 1_000);
+        await until('three checks', async () => (await checks()) >= before + 3);
+        await until('its next check is near', async () => (await waitMs()) < 1_000);
 
         stream.close();
         // As half a minute later.

@@ -1,4 +1,4 @@
-/** A failed domain is looked at once a day: a record that comes late makes it live all the same. */
+/** A failed domain is checked once a day: a record that comes late makes it live all the same. */
 import { expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { type Service, startService } from '../support/service.ts';

@@ -47,13 +47,13 @@ describe.each(cases)('on $name, a worker that is stopped under load', ({ name, c
       const { signpost, world } = service;
       const { queues, database } = signpost.parts;
       const domains = await addMany(signpost.parts, world, count);
-      const looks = async () =>
+      const checks = async () =>
         (await database.prisma.domain.aggregate({ _sum: { attempts: true } }))._sum.attempts ?? 0;
       for (let round = 0; round < ROUNDS; round += 1) {
-        const before = await looks();
+        const before = await checks();
         const worker = await startProcess({ ...world.env, ROLE: 'worker' });
         closings.push(worker.stop);
-        await until('under load', async () => (await looks()) > before + 3 * count, PATIENCE_MS);
+        await until('under load', async () => (await checks()) > before + 3 * count, PATIENCE_MS);
 
         expect(await worker.stop()).toBe(0);
         // What is cut off at the deadline of src/main.ts would be active still, or be noted as a death.

@@ -73,7 +73,7 @@ describe.each(storagesOfRun('postgres_redis'))('on $name, every POST', ({ name, 
       expect(added.status).toBe(201);
       // The queue was woken: somebody looks at the DNS.
       const domain = `${path}/domains/${world.hostname}`;
-      await until('a look', async () => {
+      await until('a check', async () => {
         const { body } = await client.call('GET', domain);
         return (body as { checks: { attempts: number } }).checks.attempts > 0;
       });
@@ -165,7 +165,7 @@ describe.skipIf(without)('a POST that is sent again', () => {
       // What was to come after the commit died with the process; the reconciler makes good for it.
       expect(await count('bullmq.job')).toBe(replayed ? 0 : 1);
       closings.push((await startBeside({ ...world.env, ROLE: 'worker' })).stop);
-      await until('a look', () => count('domain', 'attempts > 0'));
+      await until('a check', () => count('domain', 'attempts > 0'));
     },
     180_000,
   );

@@ -1,6 +1,6 @@
 /**
  * Another KEY_ENCRYPTION_KEY without downtime, as the runbook of docs/operations.md has it: two installations' worth of
- * services on one PostgreSQL, which know the keys in different orders while everything is sealed anew.
+ * services on one PostgreSQL, which know the keys in different orders while everything is resealed.
  */
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
@@ -138,12 +138,12 @@ describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () =>
     }
   });
 
-  it('(c): everything is sealed anew while orders and visitors go on', async () => {
+  it('(c): everything is resealed while orders and visitors go on', async () => {
     const stopBoth = visitors(first, second);
     await add('meanwhile');
     const rotated = await rotateKeys([newer, old]);
     expect(rotated.out).toMatch(
-      /^sealed anew: 4 derived secrets, 1 account key, 1 webhook secret and \d certificate keys?\n/,
+      /^resealed: 4 derived secrets, 1 account key, 1 webhook secret and \d certificate keys?\n/,
     );
     await goesLive('meanwhile');
     await stopBoth();
@@ -172,9 +172,9 @@ describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () =>
     // Whoever was signed in still is.
     expect(await page('/projects')).toBe(200);
     // Webhooks are signed with the secret of before.
-    const told = () => receiver.received.map((one) => verified(webhook.secret, one));
+    const delivered = () => receiver.received.map((one) => verified(webhook.secret, one));
     await until('the webhook is told', async () =>
-      told().some(({ data }) => JSON.stringify(data).includes(`later.${world.zone}`)),
+      delivered().some(({ data }) => JSON.stringify(data).includes(`later.${world.zone}`)),
     );
     // The record that the customer has published is the one that is asked for.
     expect((await client.call('DELETE', client.domainPath)).status).toBe(204);

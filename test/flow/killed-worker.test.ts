@@ -56,21 +56,22 @@ async function liveThroughCrashes(world: World, crash: Crash, { mistakes, orderS
   const { record } = await client.addDomain();
   const publish = (records: readonly string[]) =>
     world.publish(records.map((line) => line.replace(target, record.value)));
-  const told = (event: string) => until(event, async () => (await client.story()).includes(event));
+  const recorded = (event: string) =>
+    until(event, async () => (await client.story()).includes(event));
   await crash('added');
   for (const { publishes, code } of mistakes) {
     await publish(publishes);
-    await told(`+${code}`);
+    await recorded(`+${code}`);
     await crash('told');
   }
   await publish([`docs CNAME ${target}.`]);
-  await told('domain.verified');
+  await recorded('domain.verified');
   await crash('verified');
   for (const reached of orderSteps) {
     await reached();
     await crash('ordering');
   }
-  await told('domain.live');
+  await recorded('domain.live');
   await crash('live');
 
   const story = await client.story();

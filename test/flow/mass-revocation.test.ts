@@ -8,7 +8,12 @@ import { describe, expect, it } from 'vitest';
 import { certificateIdOf } from '../../src/certificates/acme/renewal-info.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { startSignpost } from '../../src/start.ts';
-import { type AcmeFront, type Heard, type Said, startAcmeFront } from '../support/acme-front.ts';
+import {
+  type AcmeFront,
+  type FrontRequest,
+  type Said,
+  startAcmeFront,
+} from '../support/acme-front.ts';
 import { createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
@@ -53,7 +58,7 @@ async function startService() {
 function offer(
   front: AcmeFront,
   window: readonly [Date, Date],
-  passing: (heard: Heard) => Promise<void> = async () => undefined,
+  passing: (request: FrontRequest) => Promise<void> = async () => undefined,
 ): void {
   const [start, end] = window;
   const said: Said = {
@@ -62,9 +67,9 @@ function offer(
     body: JSON.stringify({ suggestedWindow: { start, end }, explanationURL }),
   };
   front.meddle({
-    async before(heard) {
-      await passing(heard);
-      return heard.step === 'renewalInfo' ? said : undefined;
+    async before(request) {
+      await passing(request);
+      return request.step === 'renewalInfo' ? said : undefined;
     },
     after: ({ step }, reply) => {
       if (step !== 'directory') return undefined;
@@ -100,7 +105,7 @@ describe.skipIf(lacks('pebble', 'renewals that the authority asks for'))(
       await world.publish([`docs CNAME ${record.value}.`]);
       await until('live', async () => (await client.domain()).status === 'live');
       const first = await shown(world);
-      expect(front.heard.map(({ step }) => step)).not.toContain('renewalInfo');
+      expect(front.requests.map(({ step }) => step)).not.toContain('renewalInfo');
 
       const askedAt = Date.now();
       await askNow();

@@ -127,7 +127,7 @@ const onRedis = storages.filter(({ name }) => name === 'postgres_redis');
 
 describe.each(onRedis)('on $name, poison among live domains', ({ name, available }) => {
   it.skipIf(!available)(
-    'is noted, and keeps no other from being looked at',
+    'is noted, and keeps no other from being checked',
     async () => {
       const service = await start(name);
       const { signpost, world } = service;
@@ -163,7 +163,7 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
         if (death < 3) await endLeases();
       }
       const due = { id: { in: [faulty.id, ...others.map(({ id }) => id)] }, leases: { gt: 0 } };
-      // An innocent one that was taken with the deadly one twice is noted, too, until its own look is saved.
+      // An innocent one that was taken with the deadly one twice is noted, too, until its own check is saved.
       const rows = await until('these two alone, and the reason of the faulty one', async () => {
         await prisma.domain.updateMany({ where: due, data: { recheckAt: new Date() } });
         const noted = await setAside(service);
@@ -175,7 +175,7 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
         ['recheck-live', deadly.id, expect.stringMatching(/^taken again and again/)],
       ]);
 
-      // Their next looks are nobody's trouble.
+      // Their next checks are nobody's trouble.
       const again = new Date();
       const id = { in: others.map((other) => other.id) };
       await prisma.domain.updateMany({ where: { id }, data: { recheckAt: again } });

@@ -129,9 +129,9 @@ describe.each(troubles)('renewals in which $what', { timeout: 300_000 }, (troubl
     expect(await casesOf(life)).toMatchObject([{ cause, openedAt, closedAt: null }]);
 
     await life.pass(DAY, HOUR);
-    const told = await typesOf(life);
-    expect(told.indexOf('escalation.opened')).toBeLessThan(told.lastIndexOf(ended.type));
-    expect(told.filter((type) => type === 'escalation.opened')).toHaveLength(1);
+    const recorded = await typesOf(life);
+    expect(recorded.indexOf('escalation.opened')).toBeLessThan(recorded.lastIndexOf(ended.type));
+    expect(recorded.filter((type) => type === 'escalation.opened')).toHaveLength(1);
     expect((await life.row()).status).toBe(ended.status);
     const [after, ...more] = await casesOf(life);
     expect(more).toEqual([]);
@@ -180,15 +180,15 @@ describe('the operator is called for', { timeout: 300_000 }, () => {
     const [ended, ...others] = await casesOf(life);
     expect(others).toEqual([]);
     expect(ended).toMatchObject({ closedAt: null });
-    const told = await life.story(sleptAt);
-    const at = (type: string) => told.find((one) => one.type === type)?.hours;
+    const recorded = await life.story(sleptAt);
+    const at = (type: string) => recorded.find((one) => one.type === type)?.hours;
     expect(at('certificate.ended')).toBe(200 * 24);
     expect(at('escalation.opened')).toBe(200 * 24);
   });
 });
 
 describe('a case of a served domain', { timeout: 300_000 }, () => {
-  it('changes its cause when two looks agree, and is closed by the removal', async () => {
+  it('changes its cause when two checks agree, and is closed by the removal', async () => {
     const life = await live(DAYS);
     life.authority(refuses);
     await untilCalled(life, DAY, 90);

@@ -83,7 +83,8 @@ async function workOnOrder({ signpost }: Running): Promise<void> {
   if (domain) await bringNow('issue-certificate', { domainId: domain.id, epoch: domain.epoch });
 }
 
-const newOrders = ({ front }: Authority) => front.heard.filter(({ step }) => step === 'newOrder');
+const newOrders = ({ front }: Authority) =>
+  front.requests.filter(({ step }) => step === 'newOrder');
 
 function refuse({ front }: Authority, type: string, headers: Record<string, string> = {}): void {
   const body = JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail: 'no' });

@@ -64,14 +64,14 @@ for (const { name, available } of storagesOfRun('postgres_redis')) {
       };
       const { id, secret } = await post<Made>(service, '/v1/webhooks', { url: receiver.url });
       await goLive(service);
-      const told = await until('every event was delivered', async () => {
+      const delivered = await until('every event was delivered', async () => {
         const all = await deliveries(service, `/v1/webhooks/${id}`);
         const types = await service.client.story();
         return all.length >= types.length && all.every((one) => one.status === 'delivered') && all;
       });
       const messages = receiver.received.map((one) => verified(secret, one));
       const numbers = [...new Set(messages.map(({ data }) => data.id))].sort((a, b) => a - b);
-      expect(numbers).toEqual(told.map((_, index) => index + 1));
+      expect(numbers).toEqual(delivered.map((_, index) => index + 1));
       const types = new Set(messages.map(({ type }) => type));
       for (const type of ['domain.added', 'domain.verified', 'certificate.issued', 'domain.live']) {
         expect(types).toContain(type);

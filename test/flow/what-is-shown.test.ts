@@ -41,7 +41,7 @@ async function warningOf({ client }: Service, state: string) {
 it('nothing is said of them where our own edge cannot be reached from here (EDGE_PROBE=false)', async () => {
   const { storage, close } = await freshStorage();
   closings.push(close);
-  // Nobody listens there: a look would find the address silent.
+  // Nobody listens there: a check would find the address silent.
   const env = { PUBLIC_HTTPS_PORT: String(await freePort()), EDGE_PROBE: 'false' };
   const service = await startService({ storage, ca: 'local authority', env });
   closings.push(service.close);
@@ -75,7 +75,7 @@ it('a domain says what its addresses show, and what that means', async () => {
 
   const { record } = await client.addDomain();
   await world.publish([`docs CNAME ${record.value}.`]);
-  const served = await until('a look at what is shown', async () => {
+  const served = await until('a check of what is shown', async () => {
     const { certificate } = await client.domain();
     return certificate.browser.shown && certificate;
   });

@@ -7,7 +7,7 @@ import { forbidden, isAway, refuses, startLiveLife, typesOf } from '../support/l
 import { isLongRun, rowsOfRun, sizeOfRun } from '../support/run.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-/** How often a worker asks what is due for a look (src/roles/worker.ts). */
+/** How often a worker asks what is due for a check (src/roles/worker.ts). */
 const SWEEP = 10_000;
 
 /** How seldom the workers wake where nothing is asked of the hour: a wake costs a dozen statements. */
@@ -22,7 +22,7 @@ afterAll(() => stored?.close());
 const live = (days?: number) => startLiveLife(stored, days);
 
 describe('a domain whose record never comes', { timeout: 300_000 }, () => {
-  it('fails at 48 hours, is looked at for 30 days more, and may begin anew', async () => {
+  it('fails at 48 hours, is checked for 30 days more, and may begin again', async () => {
     const life = await startLife(stored);
     await life.pass(48 * HOUR, sizeOfRun({ quick: HOUR, long: 1 }));
     expect(await life.story()).toEqual([
@@ -35,9 +35,9 @@ describe('a domain whose record never comes', { timeout: 300_000 }, () => {
 
     await life.pass(60 * DAY);
     const { status, attempts, recheckAt } = await life.row();
-    expect({ status, looks: attempts - inTheWindow, recheckAt }).toEqual({
+    expect({ status, checkTimes: attempts - inTheWindow, recheckAt }).toEqual({
       status: 'failed',
-      looks: 30,
+      checkTimes: 30,
       recheckAt: null,
     });
     expect(await life.story()).toHaveLength(3);
@@ -79,7 +79,7 @@ describe('a live domain', { timeout: 300_000 }, () => {
     ['all of them in turns', [0, 0.5, underOne, underOne]],
   ];
   it.each(rowsOfRun(draws, ([, drawn]) => drawn.length > 1))(
-    'is looked at once an hour at least, and so are others: %s',
+    'is checked once an hour at least, and so are others: %s',
     async (_, drawn) => {
       let draw = 0;
       const jitter = () => drawn[draw++ % drawn.length] ?? 0;
@@ -88,9 +88,9 @@ describe('a live domain', { timeout: 300_000 }, () => {
       await life.pass(MINUTE);
       const from = life.now();
       await life.pass(DAY, SWEEP);
-      expect(life.looks().size).toBe(5);
-      for (const looks of life.looks().values()) {
-        const times = [from, ...looks.filter((at) => at > from), life.now()].map(Number);
+      expect(life.checkTimes().size).toBe(5);
+      for (const checkTimes of life.checkTimes().values()) {
+        const times = [from, ...checkTimes.filter((at) => at > from), life.now()].map(Number);
         const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
         expect(Math.max(...gaps)).toBeLessThanOrEqual(HOUR);
         expect(gaps.length).toBeLessThan(36);
@@ -123,7 +123,7 @@ describe('a live domain', { timeout: 300_000 }, () => {
     ]);
   });
 
-  it('does not drift for one look that missed', async () => {
+  it('does not drift for one check that missed', async () => {
     const life = await live();
     const since = life.now();
     life.dns(missing);

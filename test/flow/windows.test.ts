@@ -35,7 +35,7 @@ describe('the window', () => {
     const { world, client, signpost } = await start({});
     const { bringNow, database, config } = signpost.parts;
     const { record } = await client.addDomain();
-    await until('a look', async () => (await client.domain()).findings.length > 0);
+    await until('a check', async () => (await client.domain()).findings.length > 0);
     const pendingSince = new Date(Date.now() - config.verifyWindowMs);
     await database.prisma.domain.updateMany({ data: { pendingSince } });
     const { id: domainId, epoch } = await database.prisma.domain.findFirstOrThrow();

@@ -21,7 +21,7 @@ export function conversations(known: Known): fc.Arbitrary<Conversation> {
         delivery,
       }));
   return fc.oneof(
-    { weight: 5, arbitrary: said(24, heardOut) },
+    { weight: 5, arbitrary: said(24, heldOut) },
     { weight: 1, arbitrary: said(4, cutOff) }, // short, because much of it is never answered
   );
 }
@@ -52,7 +52,7 @@ function kinds(known: Known) {
 
 const place = fc.nat({ max: 0xffff });
 
-const heardOut: fc.Arbitrary<Delivery> = fc.oneof(
+const heldOut: fc.Arbitrary<Delivery> = fc.oneof(
   { withCrossShrink: true },
   { weight: 8, arbitrary: fc.constant({ kind: 'whole' } as const) },
   {

@@ -63,8 +63,8 @@ function isError(status: number, body: string): boolean {
     return false;
   }
   if (typeof error !== 'object' || error === null) return false;
-  const { code, message, status: told, ...more } = error as Record<string, unknown>; // an object has names
-  const isKnown = typeof code === 'string' && statuses.get(code) === status && told === status;
-  const isTold = typeof message === 'string' && message !== '';
-  return isKnown && isTold && Object.keys(more).length === 0;
+  const { code, message, status: claimed, ...more } = error as Record<string, unknown>; // an object has names
+  const isKnown = typeof code === 'string' && statuses.get(code) === status && claimed === status;
+  const hasMessage = typeof message === 'string' && message !== '';
+  return isKnown && hasMessage && Object.keys(more).length === 0;
 }

@@ -37,7 +37,7 @@ export function hold(port: number, conversation: Conversation): Promise<Talk> {
     else if (delivery.kind === 'aborted') abort(socket, delivery.isReset);
     else if (mayBeEndless(messages.at(-1))) endWhenQuiet(socket);
   });
-  return listen(socket).then((heard) => ({ ...heard, sent, span: { from, to: Date.now() } }));
+  return listen(socket).then((listened) => ({ ...listened, sent, span: { from, to: Date.now() } }));
 }
 
 function listen(socket: Socket): Promise<Omit<Talk, 'sent' | 'span'>> {

@@ -11,23 +11,23 @@ export function failureOf(details: fc.RunDetails<[Conversation]>): Error {
   if (counterexample === null) return new Error(problem);
   const [smallest] = counterexample;
   const again = `SIGNPOST_FUZZ_SEED=${seed} says it again; after ${numShrinks} steps to a smaller one it is`;
-  return new Error(`${problem}\n${again} this, ${told(smallest)}`, { cause: errorInstance });
+  return new Error(`${problem}\n${again} this, ${inWords(smallest)}`, { cause: errorInstance });
 }
 
 /** The dead cannot be asked which one it was. */
 export function deathOf(service: FuzzedService, recent: readonly Conversation[]): Error {
   const words = service.faults().slice(-20).join('\n');
-  const heard = recent.map(told).join('\n');
-  return new Error(`the service has ended:\n${words}\nafter it heard, among others,\n${heard}`);
+  const sent = recent.map(inWords).join('\n');
+  return new Error(`the service has ended:\n${words}\nafter it heard, among others,\n${sent}`);
 }
 
 /** One of them kept it busy, and everybody else waiting. */
 export function blockOf(service: FuzzedService, recent: readonly Conversation[]): Error {
-  const heard = recent.map(told).join('\n');
-  return new Error(`${service.longTurn()}; it had heard, among others,\n${heard}`);
+  const sent = recent.map(inWords).join('\n');
+  return new Error(`${service.longTurn()}; it had heard, among others,\n${sent}`);
 }
 
-function told(conversation: Conversation): string {
+function inWords(conversation: Conversation): string {
   const lines = conversation.messages.map(({ outcome }, index) => {
     return `  ${outcome}: ${escaped(octetsOf(conversation)[index] ?? '')}`;
   });

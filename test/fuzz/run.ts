@@ -8,7 +8,7 @@ import type { Known } from './known.ts';
 import { rareConversations } from './rare-conversations.ts';
 import { blockOf, deathOf, failureOf } from './report.ts';
 import type { FuzzedService } from './service.ts';
-import { judge } from './verdict.ts';
+import { verdictOn } from './verdict.ts';
 
 export type Run = {
   /** Goes on until so many more requests were sent to their end. Rejects with the smallest conversation that went wrong. */
@@ -99,9 +99,9 @@ async function problemOf(
 ): Promise<string | null> {
   for (let attempt = 1; ; attempt += 1) {
     const talk = await hold(service.port, conversation);
-    const judgement = judge(conversation, talk);
-    count(counts, conversation, talk, judgement.answers);
-    const { problem } = judgement;
+    const verdict = verdictOn(conversation, talk);
+    count(counts, conversation, talk, verdict.answers);
+    const { problem } = verdict;
     if (problem === null) return null;
     const words = talk.fault === null ? problem : `${problem} (${talk.fault})`;
     if (attempt === TRIES || (await isItsOwn(service, talk))) return words;

@@ -72,11 +72,11 @@ export async function startFuzzedService(): Promise<FuzzedService> {
     if (turn !== undefined) longTurn = turn;
   });
   const ask = (question: 'memory' | 'settled' | 'block') => {
-    const answer = told(child, question, faults);
+    const answer = reported(child, question, faults);
     if (child.connected) child.send(question);
     return answer;
   };
-  const { address } = await told(child, 'address', faults);
+  const { address } = await reported(child, 'address', faults);
   return {
     port: Number(new URL(address).port),
     call: (method, path, body) => callAs(adminKey, method, address + path, body),
@@ -116,22 +116,22 @@ type Message = {
 };
 
 /** The next message of a kind. Rejects where the process ends instead. */
-function told(
+function reported(
   child: ChildProcess,
   kind: keyof Message,
   faults: readonly string[],
 ): Promise<Message> {
   return new Promise((resolve, reject) => {
     const settle = (act: () => void) => () => {
-      child.off('message', look);
+      child.off('message', onMessage);
       child.off('close', lost);
       act();
     };
-    const look = (message: Message) => {
+    const onMessage = (message: Message) => {
       if (kind in message) settle(() => resolve(message))();
     };
     const lost = settle(() => reject(new Error(`the service has ended:\n${faults.join('\n')}`)));
-    child.on('message', look);
+    child.on('message', onMessage);
     child.on('close', lost);
     if (child.exitCode !== null || child.signalCode !== null) lost();
   });

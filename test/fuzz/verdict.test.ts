@@ -1,7 +1,7 @@
 /** What the fuzz run would notice: it is worth as much as the judge is. */
 import { describe, expect, test } from 'vitest';
 import { type Conversation, type Delivery, message } from './conversation.ts';
-import { judge } from './verdict.ts';
+import { verdictOn } from './verdict.ts';
 
 const trace = 'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n';
 const answer = (status: string, id: string, body: string, more = '') =>
@@ -35,7 +35,7 @@ function problemOf(
   delivery: Delivery = { kind: 'whole' },
 ): string | null {
   const talk = { received, sent: 0, fault: null, span: { from: 0, to: 0 } };
-  return judge({ messages: [said], delivery }, { ...talk, endedBy: 'server' }).problem;
+  return verdictOn({ messages: [said], delivery }, { ...talk, endedBy: 'server' }).problem;
 }
 
 describe('nothing is wrong with', () => {

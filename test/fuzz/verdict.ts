@@ -5,7 +5,7 @@ import { formProblem } from './form.ts';
 import type { Talk } from './hold.ts';
 import { orderProblem } from './order.ts';
 
-export type Judgement = {
+export type Verdict = {
   /** What was wrong first, or null. */
   readonly problem: string | null;
   /** The final answers, for whoever counts. */
@@ -13,7 +13,7 @@ export type Judgement = {
 };
 
 /** Judges a conversation by what has come of it. */
-export function judge(conversation: Conversation, talk: Talk): Judgement {
+export function verdictOn(conversation: Conversation, talk: Talk): Verdict {
   const messages = [...conversation.messages, farewell];
   // What may stand for several requests is no HEAD, and nothing but the farewell comes after it.
   const { answers, rest, problem } = readAnswers(

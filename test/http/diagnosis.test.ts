@@ -11,7 +11,7 @@ import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
 const asked: Asked[] = [];
-/** What the next looks wait for. */
+/** What the next checks wait for. */
 let door: Promise<void> = Promise.resolve();
 let test: TestApi;
 let key: string;
@@ -21,10 +21,10 @@ beforeAll(async () => {
     diagnosisRoutes({
       platformDomain: 'edge.signpost.test',
       targetOf: (hostname) => findAttachedTarget(prisma, hostname),
-      examine: async (look) => {
-        asked.push(look);
+      examine: async (question) => {
+        asked.push(question);
         await door;
-        return examined(look);
+        return examined(question);
       },
     }),
   );
@@ -194,7 +194,7 @@ describe('what does not fit is refused before anybody is asked', () => {
     expect(body).toMatchObject({ message: expect.stringContaining('is the host name itself') });
   });
 
-  it('does not speak of adding to one who only looks', async () => {
+  it('does not speak of adding to one who only checks', async () => {
     const { text } = await get('*.shop.test');
     expect(text).not.toMatch(/\badd/);
   });

@@ -92,7 +92,7 @@ describe('adding a domain', () => {
     [{ delegation: { kind: 'delegated', zone: 'example.com' } }, 'CNAME', 'a.sub'],
     [{ delegation: { kind: 'delegated', zone: 'sub.example.com' } }, 'CNAME', 'a'],
     [{ delegation: { kind: 'delegated', zone: 'a.sub.example.com' } }, 'ALIAS', '@'],
-  ])('shows the record as the last look had its zone: %j', async (observation, type, name) => {
+  ])('shows the record as the last check had its zone: %j', async (observation, type, name) => {
     const path = await aProject();
     const hostname = 'a.sub.example.com';
     await call(`POST ${path}`, { hostname });
@@ -205,7 +205,7 @@ describe('removing a domain', () => {
 });
 
 describe('verify', () => {
-  it('starts a new window with the same record, and looks at once', async () => {
+  it('starts a new window with the same record, and checks at once', async () => {
     const path = await aProject();
     await call(`POST ${path}`, { hostname: 'docs.example.com' });
     api.clock.now = new Date(api.clock.now.getTime() + HOUR_MS);

@@ -84,7 +84,7 @@ describe('GET /v1/escalations', () => {
         { address: '2001:db8::1', outcome: 'timeout' },
       ],
       quarantine: { reason: 'Error: no such file', until: noon.toISOString() },
-      // Of one look only: nobody is told yet.
+      // Of one check only: nobody is told yet.
       candidate: 'dns_unknown',
     });
     const { cases } = await list();

@@ -142,7 +142,7 @@ describe('fields', () => {
   const statusWords = 'status: must be a whole number from 300 to 399';
   const nameWords = 'name: must be a string of 1 to 3 characters, without NUL';
 
-  const judged: readonly [json: string, outcome: unknown][] = [
+  const validated: readonly [json: string, outcome: unknown][] = [
     ['{"id":9223372036854775807,"status":301}', { id: 2n ** 63n - 1n, status: 301 }],
     ['{"id":-9223372036854775808}', { id: -(2n ** 63n) }],
     ['{"id":9223372036854775808}', idWords],
@@ -165,19 +165,19 @@ describe('fields', () => {
     ],
     ['{"inner":{"list":{}}}', 'inner.list: must be a list'],
   ];
-  test.each(judged)('%s is judged in words', (json, outcome) => {
+  test.each(validated)('%s is judged in words', (json, outcome) => {
     const parsed = parse(json);
-    const judgement = validate(schema, parsed.ok ? parsed.value : undefined);
-    expect(judgement.ok ? judgement.value : judgement.problems).toEqual(outcome);
+    const result = validate(schema, parsed.ok ? parsed.value : undefined);
+    expect(result.ok ? result.value : result.problems).toEqual(outcome);
   });
 
   test('a body with very many wrong fields gets a short answer', () => {
     const many = Object.fromEntries(
       Array.from({ length: 5_000 }, (_, n) => [`${'x'.repeat(90)}${n}`, 1n]),
     );
-    const judgement = validate(schema, many);
-    expect(judgement.ok ? '' : judgement.problems.length).toBeLessThan(2_500);
-    expect(judgement).toMatchObject({ problems: expect.stringMatching(/; and 4980 more$/) });
+    const result = validate(schema, many);
+    expect(result.ok ? '' : result.problems.length).toBeLessThan(2_500);
+    expect(result).toMatchObject({ problems: expect.stringMatching(/; and 4980 more$/) });
   });
 });
 

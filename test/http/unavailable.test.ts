@@ -103,7 +103,7 @@ describe('which faults are the storage being away', () => {
     expect(isUnavailable(fault)).toBe(unavailable);
   });
 
-  test('a fault that is its own cause is looked at for a while only', () => {
+  test('a fault that is its own cause is checked for a while only', () => {
     const fault = new Error('x');
     fault.cause = fault;
     expect(isUnavailable(fault)).toBe(false);

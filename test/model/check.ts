@@ -11,7 +11,7 @@ import { pass } from './time.ts';
 export type Checked = {
   readonly runs: number;
   /** How often each event was told, all histories together. */
-  readonly told: Readonly<Record<string, number>>;
+  readonly events: Readonly<Record<string, number>>;
   /** How to see it again, and what happened; null where nothing failed. */
   readonly failure: string | null;
 };
@@ -30,10 +30,10 @@ export async function checkHistories(options: CheckOptions): Promise<Checked> {
   const results = await Promise.all(
     Array.from({ length: lanes }, (_, lane) => checkInLane(options, each, seed + lane)),
   );
-  const told: Record<string, number> = {};
-  for (const one of results) count(told, one.told);
+  const events: Record<string, number> = {};
+  for (const one of results) count(events, one.events);
   return {
-    told,
+    events,
     runs: results.reduce((sum, one) => sum + one.runs, 0),
     failure: results.find(({ failure }) => failure !== null)?.failure ?? null,
   };
@@ -46,13 +46,13 @@ function count(into: Record<string, number>, more: Readonly<Record<string, numbe
 async function checkInLane(options: CheckOptions, runs: number, seed: number): Promise<Checked> {
   const lane = await openLane(options);
   let last: History | undefined;
-  const told: Record<string, number> = {};
+  const events: Record<string, number> = {};
   const property = fc.asyncProperty(histories, async (commands) => {
     last = await begin(lane);
     const real = { history: last, seen: nothingSeen() };
     await fc.asyncModelRun(() => ({ model: {}, real }), commands);
     await calm(last, real.seen);
-    for (const { type } of last.model.told) count(told, { [type]: 1 });
+    for (const { type } of last.model.events) count(events, { [type]: 1 });
   });
   try {
     const details = await fc.check(property, {
@@ -60,7 +60,7 @@ async function checkInLane(options: CheckOptions, runs: number, seed: number): P
       numRuns: runs,
       endOnFailure: options.shrinks === false,
     });
-    if (!details.failed) return { runs: details.numRuns, told, failure: null };
+    if (!details.failed) return { runs: details.numRuns, events, failure: null };
     const shrunk = options.shrinks === false ? '' : await replay(lane, details);
     const failure = [
       `MODEL_SEED=${seed} MODEL_RUNS=${details.numRuns} MODEL_LANES=1 shows it again`,
@@ -68,7 +68,7 @@ async function checkInLane(options: CheckOptions, runs: number, seed: number): P
       String(details.errorInstance ?? ''),
       shrunk,
     ].join('\n');
-    return { runs: details.numRuns, told, failure };
+    return { runs: details.numRuns, events, failure };
   } finally {
     await lane.close();
   }
@@ -92,7 +92,7 @@ async function replay(
   return history.log.join('\n');
 }
 
-/** At the end nothing goes wrong any more for a while: everything that waits has its job again, and its look. */
+/** At the end nothing goes wrong any more for a while: everything that waits has its job again, and its check. */
 async function calm(history: History, seen: Seen): Promise<void> {
   history.log.push('calm');
   await pass(history, history.lostAt === null ? 20 * SECOND : 75 * SECOND, 2);

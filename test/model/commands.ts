@@ -110,7 +110,7 @@ type Meanwhile =
   | 'the same job, once more'
   | { readonly customer: Doing; readonly of: number; readonly at: number }
   | { readonly shows: Shown; readonly at: number }
-  /** Another project adds the name, proves that it is its own, and its domain is looked at. */
+  /** Another project adds the name, proves that it is its own, and its domain is checked. */
   | { readonly claims: number; readonly at: number };
 
 const meanwhiles: fc.Arbitrary<Meanwhile> = fc.oneof(
@@ -143,7 +143,7 @@ async function claim(history: History, of: number, at: number): Promise<void> {
   const { alarms, now } = history.lane;
   await customer(history, 'add', [of, at], false);
   publish(history, at, { ...nothingShown, record: of, proofs: [of] });
-  for (let looks = 0; looks < 4; looks += 1) {
+  for (let checks = 0; checks < 4; checks += 1) {
     const alarm = alarms.take(now());
     if (alarm !== undefined) await work(history, alarm);
   }
@@ -151,7 +151,7 @@ async function claim(history: History, of: number, at: number): Promise<void> {
 
 /** The next job runs, and while it looks at the DNS somebody is quicker. */
 const races = meanwhiles.map((what) =>
-  command(`meanwhile, at the next look: ${JSON.stringify(what)}`, async (history) => {
+  command(`meanwhile, at the next check: ${JSON.stringify(what)}`, async (history) => {
     const { lane } = history;
     const at = lane.alarms.nextAt();
     if (at === undefined || at > lane.now() + HOUR) return;

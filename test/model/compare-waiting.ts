@@ -31,7 +31,7 @@ export function compareRenewalCase({ lane, lostAt, calmAt }: History, entry: Ent
   }
 }
 
-/** The longest that a domain of each state waits for its next look, with jitter (docs/lifecycle.md). */
+/** The longest that a domain of each state waits for its next check, with jitter (docs/lifecycle.md). */
 const waitsMax = {
   pending: 5.5 * MINUTE,
   verified: 25 * HOUR,
@@ -48,7 +48,7 @@ const jobsOf: { readonly [S in DomainStatus]: readonly QueueName[] } = {
   failed: [],
 };
 
-/** No accepted domain without a next look, or a final state; and a job to wake it, if it has one of its own. */
+/** No accepted domain without a next check, or a final state; and a job to wake it, if it has one of its own. */
 export function compareWaiting(history: History, entry: Entry, row: Row): void {
   const { lane, lostAt, calmAt } = history;
   const { status, hostname } = entry;

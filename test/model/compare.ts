@@ -10,21 +10,21 @@ export type Seen = {
   /** As they were last read. */
   domains: readonly Row[];
   /** Of the model's. */
-  told: number;
+  events: number;
   readonly numbers: Map<string, number>;
   readonly codes: Map<string, readonly string[]>;
 };
 
 export const nothingSeen = (): Seen => ({
   domains: [],
-  told: 0,
+  events: 0,
   numbers: new Map(),
   codes: new Map(),
 });
 
 /**
  * Throws where the service is not as the model says. What the database has is read where something ran since it was read;
- * that nothing is overdue is looked at every time.
+ * that nothing is overdue is checked every time.
  */
 export async function compare(history: History, seen: Seen): Promise<void> {
   const { model, projects } = history;
@@ -44,7 +44,7 @@ export async function compare(history: History, seen: Seen): Promise<void> {
   }
 }
 
-/** At the end of a history also what visitors see, which is told by nothing but the rows. */
+/** At the end of a history also what visitors see, of which nothing but the rows tells. */
 export async function compareAll(history: History, seen: Seen): Promise<void> {
   history.hasRun = true;
   await compare(history, seen);
@@ -148,19 +148,19 @@ function compareEvents(
   events: readonly EventRow[],
 ) {
   for (const event of events) follow(seen, event);
-  const fresh = model.told.slice(seen.told);
-  seen.told = model.told.length;
+  const fresh = model.events.slice(seen.events);
+  seen.events = model.events.length;
   for (const [index, project] of projects.entries()) {
     const was = events
       .filter((event) => event.project === project && event.type !== 'domain.findings_changed')
       .map(inOrder);
     const should = fresh.filter((event) => event.project === index).map(inOrder);
-    expectSame(`project ${index} was told`, was.toSorted(), should.toSorted());
+    expectSame(`project ${index} has the events`, was.toSorted(), should.toSorted());
     // A case is opened and closed beside what happens; the rest has an order.
     for (const { hostname } of places) {
       const of = (list: readonly string[]) =>
         list.filter((one) => one.startsWith(`${hostname} domain`));
-      expectSame(`project ${index} was told, in this order,`, of(was), of(should));
+      expectSame(`project ${index} has the events, in this order,`, of(was), of(should));
     }
   }
 }
@@ -199,9 +199,9 @@ function changed(seen: Seen, key: string, data: EventRow['data']): readonly stri
 
 function compareFindings({ hostname }: Entry, seen: Seen, row: Row | undefined): void {
   if (row === undefined) return;
-  const told = seen.codes.get(`${row.project} ${hostname}`) ?? [];
-  if (!isDeepStrictEqual([...row.codes].sort(), [...told].sort())) {
-    throw new Error(`${hostname} has findings [${row.codes}], told were [${told}]`);
+  const known = seen.codes.get(`${row.project} ${hostname}`) ?? [];
+  if (!isDeepStrictEqual([...row.codes].sort(), [...known].sort())) {
+    throw new Error(`${hostname} has findings [${row.codes}], its events say [${known}]`);
   }
 }
 
@@ -210,7 +210,7 @@ async function compareEdge(
   history: History,
   places: readonly { readonly hostname: string }[],
 ): Promise<void> {
-  await history.lane.tellTime();
+  await history.lane.passTime();
   await Promise.all(places.map(({ hostname }) => compareRoute(history, hostname)));
 }
 

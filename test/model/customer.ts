@@ -69,6 +69,6 @@ export async function settle(
 ): Promise<void> {
   await customer(history, 'add', [of, at], false);
   publish(history, at, { ...nothingShown, record: of, proofs: proves ? [of] : [] });
-  // Right at the first look, and its order follows at once.
+  // Right at the first check, and its order follows at once.
   await pass(history, 2 * SECOND, 6);
 }

@@ -16,7 +16,7 @@ export type Entry = {
   /** Counts its lives, from 1: the service's epoch. */
   life: number;
   /** Counts what was saved of it in this life. */
-  looks: number;
+  checks: number;
   status: Status;
   /** Since when it is in this state. */
   since: number;
@@ -33,12 +33,12 @@ export type Entry = {
   ordersOpened: number;
   refusals: { readonly at: number; readonly retryAfter: number | null; readonly type: string }[];
   escalation: string | null;
-  /** Another cause that the last look found; the next look that finds it makes it the case's. */
+  /** Another cause that the last check found; the next check that finds it makes it the case's. */
   doubt: string | null;
 };
 
 /** What a run had read before it acted: news of an earlier life, or older than another's, is none. */
-export type Fence = { readonly life: number; readonly looks: number; readonly status: Status };
+export type Fence = { readonly life: number; readonly checks: number; readonly status: Status };
 
 export type Certificate = Entry['certificates'][number];
 
@@ -51,7 +51,7 @@ export function newEntry(project: number, place: { hostname: string; apex: boole
     project,
     attached: false,
     life: 0,
-    looks: 0,
+    checks: 0,
     status: 'pending',
     since: 0,
     missedAt: null,

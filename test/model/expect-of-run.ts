@@ -12,37 +12,37 @@ export function expectOfRun(history: History, alarm: Alarm, ended: Ended): void 
   const [entry] = witness.fences.keys();
   if (entry === undefined || result === 'fault') return;
   if (alarm.name === 'escalate-certificate') expectOfEscalation(history, entry, ended);
-  else if (result !== 'killed') expectOfLooks(history, alarm, entry, ended);
+  else if (result !== 'killed') expectOfChecks(history, alarm, entry, ended);
 }
 
-function expectOfLooks(history: History, alarm: Alarm, entry: Entry, { witness }: Ended): void {
-  expectLooksSaved(history, witness);
-  if (witness.disturbed || alarm.name !== 'check-dns' || witness.looks.length > 0) return;
+function expectOfChecks(history: History, alarm: Alarm, entry: Entry, { witness }: Ended): void {
+  expectChecksSaved(history, witness);
+  if (witness.disturbed || alarm.name !== 'check-dns' || witness.checks.length > 0) return;
   const isItsJob = 'epoch' in alarm.job && alarm.job.epoch === entry.life;
   if (isItsJob && entry.attached && entry.status === 'pending') {
     throw new Error(`nobody looked at ${entry.hostname} of ${entry.project}`);
   }
 }
 
-/** Whatever a look saw is saved, unless somebody was quicker, or it is as good as none. */
-export function expectLooksSaved(history: History, witness: Witness): void {
-  for (const look of witness.looks) {
-    const { entry, counted } = look;
-    if (counted || !isNews(history, witness, look)) continue;
-    throw new Error(`a look at ${entry.hostname} of ${entry.project} was not saved`);
+/** Whatever a check saw is saved, unless somebody was quicker, or it is as good as none. */
+export function expectChecksSaved(history: History, witness: Witness): void {
+  for (const check of witness.checks) {
+    const { entry, counted } = check;
+    if (counted || !isToBeSaved(history, witness, check)) continue;
+    throw new Error(`a check at ${entry.hostname} of ${entry.project} was not saved`);
   }
 }
 
-function isNews(
+function isToBeSaved(
   { model }: History,
   { fences, of }: Witness,
-  { entry, seen }: Witness['looks'][number],
+  { entry, seen }: Witness['checks'][number],
 ): boolean {
   const fence = fences.get(entry);
   if (!entry.attached || !isDeepStrictEqual(fence, model.fence(entry))) return false;
-  // A look before an order that is right is as good as none.
+  // A check before an order that is right is as good as none.
   const verdict = verdictOf(entry, seen);
-  // Two were right at once while nobody held the name: the other one has it, and this one is looked at again.
+  // Two were right at once while nobody held the name: the other one has it, and this one is checked again.
   const waits = entry.status === 'pending' || entry.status === 'failed';
   if (waits && verdict === 'right' && model.holder(entry.hostname) !== null) return false;
   if (entry.status === 'verified') return verdict === 'wrong';
@@ -51,17 +51,17 @@ function isNews(
 
 /** Thirty minutes without a certificate: a case, with the likeliest cause. */
 function expectOfEscalation(history: History, entry: Entry, { result, witness }: Ended): void {
-  const [look] = witness.looks;
-  if (look === undefined || look.counted) return;
+  const [check] = witness.checks;
+  if (check === undefined || check.counted) return;
   const fence = witness.fences.get(entry);
   if (!entry.attached || entry.status !== 'verified' || fence?.life !== entry.life) return;
-  settleCase(history, entry, look.seen, result);
+  settleCase(history, entry, check.seen, result);
 }
 
 /** A fifth of a life left and no new certificate: a case for each that is served; those of a killed run may be open, or not. */
 export function expectOfRenewalCases(history: History, { result, witness }: Ended): void {
   const { lane } = history;
-  for (const { entry, seen } of witness.looks) {
+  for (const { entry, seen } of witness.checks) {
     if (!isLate(entry, lane.now())) throw new Error(`${entry.hostname} needs no case yet`);
     settleCase(history, entry, seen, result);
   }

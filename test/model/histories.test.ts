@@ -24,10 +24,10 @@ describe.each(wanted)('on $name, whatever happens', ({ name: storage, available 
     async () => {
       const size =
         storage === 'embedded' ? { runs: RUNS_EMBEDDED, lanes: 1 } : { runs: RUNS, lanes: LANES };
-      const { runs, told, failure } = await checkHistories({ storage, seed, ...size });
+      const { runs, events, failure } = await checkHistories({ storage, seed, ...size });
       // An annotation is shown of failures only.
       process.stdout.write(
-        `${storage}: ${runs} histories, MODEL_SEED=${seed}: ${JSON.stringify(told)}\n`,
+        `${storage}: ${runs} histories, MODEL_SEED=${seed}: ${JSON.stringify(events)}\n`,
       );
       expect(failure).toBeNull();
       expect(runs).toBeGreaterThanOrEqual(size.runs);

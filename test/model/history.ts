@@ -9,7 +9,7 @@ import { DAY, type Entry, type Fence, HOUR, MINUTE } from './entry.ts';
 import type { Lane } from './lane.ts';
 import { createModel, type Model } from './model.ts';
 import { runOf } from './mortal.ts';
-import { hear } from './note-answer.ts';
+import { noteAnswer } from './note-answer.ts';
 import { nothingShown, observed, type Place, records, type Shown } from './shown.ts';
 
 export type Authority =
@@ -17,15 +17,15 @@ export type Authority =
   | { readonly kind: 'refuses'; readonly type: ProblemType; readonly waitMs: number | null }
   | { readonly kind: 'is_silent' };
 
-/** `heldBy`: who was in the way when the look was first saved; another may have lost the name meanwhile. */
-type Look = { readonly entry: Entry; seen: Shown; counted: boolean; heldBy: Entry | null };
+/** `heldBy`: who was in the way when the check was first saved; another may have lost the name meanwhile. */
+type ModelCheck = { readonly entry: Entry; seen: Shown; counted: boolean; heldBy: Entry | null };
 
 /** What a run of a job did, as the world around it saw. */
 export type Witness = {
   readonly of: string;
   /** Of each domain that it has read, what it was then. */
   readonly fences: Map<Entry, Fence>;
-  readonly looks: Look[];
+  readonly checks: ModelCheck[];
   /** Whose orders it knows, by the certificate's id: a sweep has several in hand at once. */
   readonly orders: Map<string, Entry>;
   /** Something else happened while it was at work. */
@@ -56,7 +56,7 @@ export type History = {
   sweepTimes: SweepTimes | null;
   /** Something that may write has run since the comparison last read. */
   hasRun: boolean;
-  /** A customer asked for a look, and the queue was told. */
+  /** A customer asked for a check, and the queue was told. */
   woken: Entry | null;
   /** What happens while the next order is at the authority. */
   atOrder: (() => Promise<void>) | null;
@@ -111,8 +111,8 @@ export async function begin(lane: Lane): Promise<History> {
   }
   await ensureSweeps(lane.workers.reconcile);
   lane.setOutside({
-    heard: (what, args, answer) => hear(history, what, args, answer),
-    observe: (look) => observe(history, look.target),
+    onAnswer: (what, args, answer) => noteAnswer(history, what, args, answer),
+    observe: (asked) => observe(history, asked.target),
     lookupTexts: async (name) => [lookupTexts(history, name)],
     advance: (order, steps) => advance(history, order, steps),
   });
@@ -138,7 +138,7 @@ async function observe(history: History, target: string) {
   const entry = entryOf(history, target);
   const seen = shownAt(history, entry.hostname);
   const witness = witnesses.getStore();
-  witness?.looks.push({ entry, seen, counted: false, heldBy: null });
+  witness?.checks.push({ entry, seen, counted: false, heldBy: null });
   if (witness !== undefined && !witness.fences.has(entry)) {
     witness.fences.set(entry, model.fence(entry));
   }
@@ -151,13 +151,13 @@ async function observe(history: History, target: string) {
   return observed(entry, seen, points, new Date(lane.now()));
 }
 
-/** The proofs at a name, as they stand when they are looked up: the look before may have been earlier. */
+/** The proofs at a name, as they stand when they are looked up: the check before may have been earlier. */
 function lookupTexts(history: History, name: string): Answer<string> {
   const { lane, projects, witnesses } = history;
   const hostname = name.replace(/^_signpost\./, '');
   const { proofs } = shownAt(history, hostname);
-  const look = witnesses.getStore()?.looks.findLast(({ entry }) => entry.hostname === hostname);
-  if (look !== undefined) look.seen = { ...look.seen, proofs };
+  const check = witnesses.getStore()?.checks.findLast(({ entry }) => entry.hostname === hostname);
+  if (check !== undefined) check.seen = { ...check.seen, proofs };
   return records(proofs.map((of) => lane.parts.proofFor(projects[of] ?? '', hostname)));
 }
 

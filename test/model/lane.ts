@@ -24,14 +24,14 @@ import { guardAll } from './mortal.ts';
 /** What the history decides: the world around the service. */
 export type Outside = {
   /** A store has answered a worker: `what` it was asked, with its arguments and its answer. */
-  readonly heard: (what: Heard, args: readonly unknown[], answer: unknown) => void;
+  readonly onAnswer: (what: StoreCall, args: readonly unknown[], answer: unknown) => void;
   readonly observe: Observer['observe'];
   readonly lookupTexts: Observer['lookupTexts'];
   readonly advance: CertificateAuthority['advance'];
 };
 
 /** What the model hears of what workers ask the stores. */
-export type Heard =
+export type StoreCall =
   | 'load'
   | 'save'
   | 'loadWork'
@@ -59,7 +59,7 @@ export type Lane = {
   takeFaults(): readonly string[];
   setTime(at: number): void;
   /** Tells the database what time it is, which few of its statements ask. */
-  tellTime(): Promise<void>;
+  passTime(): Promise<void>;
   setOutside(outside: Outside): void;
   /** Calls an operation as the API does once it knows who asks; `committed` is what is left to do then. */
   call(
@@ -93,7 +93,7 @@ export async function openLane(options: LaneOptions): Promise<Lane> {
   const { pool } = database;
   await setUpClock(database, name === 'embedded');
   let at = Date.now();
-  let told: number | null = null;
+  let timeSet: number | null = null;
   let begun = 0;
   let outside: Outside | undefined;
   const around = () => {
@@ -126,10 +126,10 @@ export async function openLane(options: LaneOptions): Promise<Lane> {
     accountUri: async () => null,
     advance: (...asked: Parameters<CertificateAuthority['advance']>) => around().advance(...asked),
   });
-  const hear = (part: object, what: Heard) =>
-    overhear(part, what, (...news) => around().heard(...news));
-  for (const what of ['load', 'save'] as const) hear(parts.checks, what);
-  for (const what of ofCertificates) hear(parts.certificates, what);
+  const observeCalls = (part: object, what: StoreCall) =>
+    overhear(part, what, (...called) => around().onAnswer(...called));
+  for (const what of ['load', 'save'] as const) observeCalls(parts.checks, what);
+  for (const what of ofCertificates) observeCalls(parts.certificates, what);
   for (const part of [parts.queues, parts.observer, parts.checks, parts.certificates]) {
     guardAll(part, { inner: true });
   }
@@ -138,7 +138,7 @@ export async function openLane(options: LaneOptions): Promise<Lane> {
     routesOf(routesDeps(parts)).map((one): [string, Route] => [one.operationId, one]),
   );
   const workers = composeWorkers(parts);
-  // Nothing happens between its two looks, so they need not be seconds apart.
+  // Nothing happens between its two checks, so they need not be seconds apart.
   Object.assign(workers.reconcile, { pause: async () => undefined });
   askLess(parts, workers);
   sabotageWorkers?.(workers, parts);
@@ -155,9 +155,9 @@ export async function openLane(options: LaneOptions): Promise<Lane> {
     setTime(to) {
       at = to;
     },
-    async tellTime() {
-      if (told === at) return;
-      told = at;
+    async passTime() {
+      if (timeSet === at) return;
+      timeSet = at;
       const text = 'UPDATE model.clock SET at = $1';
       await pool.query({ name: 'tell-time', text, values: [new Date(at)] });
     },
@@ -179,7 +179,7 @@ export async function openLane(options: LaneOptions): Promise<Lane> {
     },
     async begin(count) {
       alarms.empty();
-      await lane.tellTime();
+      await lane.passTime();
       const ids = Array.from({ length: count }, () => randomUUID());
       begun += 1;
       // Small tables stay quick, and emptying them takes as long as a history does.
@@ -210,12 +210,12 @@ function askLess({ waiting }: Parts, { reconcile }: WorkerDeps): void {
 
 const ofCertificates = ['loadWork', 'openOrder', 'store', 'reuse', 'refuse', 'setBack'] as const;
 
-function overhear(part: object, what: Heard, heard: Outside['heard']): void {
+function overhear(part: object, what: StoreCall, onAnswer: Outside['onAnswer']): void {
   const asked: unknown = Reflect.get(part, what);
   if (typeof asked !== 'function') throw new Error(`there is no ${what}`);
   const passedOn = async (...args: unknown[]) => {
     const answer: unknown = await asked(...args);
-    heard(what, args, answer);
+    onAnswer(what, args, answer);
     return answer;
   };
   Object.assign(part, { [what]: passedOn });

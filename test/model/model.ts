@@ -1,6 +1,6 @@
 /**
  * The life of a domain as docs/lifecycle.md tells it, small and by itself: it shares nothing with src/core. It is told what
- * customers did, what a look saw and what the authority said, and says what must be true afterwards.
+ * customers did, what a check saw and what the authority said, and says what must be true afterwards.
  */
 import {
   type Certificate,
@@ -19,7 +19,11 @@ import { verdictOf } from './verdict.ts';
 const WINDOW = 48 * HOUR;
 const DRIFT_CONFIRM = 10 * MINUTE;
 
-export type Told = { readonly project: number; readonly type: string; readonly hostname: string };
+export type ModelEvent = {
+  readonly project: number;
+  readonly type: string;
+  readonly hostname: string;
+};
 
 export type Model = ReturnType<typeof createModel>;
 
@@ -30,30 +34,30 @@ export function createModel(
   const entries = Array.from({ length: projects }, (_, project) =>
     places.map((place) => newEntry(project, place)),
   ).flat();
-  const told: Told[] = [];
+  const events: ModelEvent[] = [];
 
   const find = (project: number, hostname: string): Entry => {
     const entry = entries.find((one) => one.project === project && one.hostname === hostname);
     if (entry === undefined) throw new Error(`no such entry: ${project} ${hostname}`);
     return entry;
   };
-  const tell = ({ project, hostname }: Entry, type: string) =>
-    void told.push({ project, hostname, type });
-  const rules = { entries, tell };
+  const record = ({ project, hostname }: Entry, type: string) =>
+    void events.push({ project, hostname, type });
+  const rules = { entries, record };
 
   return {
     entries,
-    told,
+    events,
     find,
-    fence: ({ life, looks, status }: Entry): Fence => ({ life, looks, status }),
+    fence: ({ life, checks, status }: Entry): Fence => ({ life, checks, status }),
     holder: (hostname: string) =>
       entries.find((one) => one.hostname === hostname && holds(one)) ?? null,
     rivals: (entry: Entry) => rivals(entries, entry),
     add: (entry: Entry, at: number) => add(rules, entry, at),
     remove: (entry: Entry) => remove(rules, entry),
     verify: (entry: Entry, at: number) => verify(rules, entry, at),
-    looked: (entry: Entry, { seen, heldBy }: Looked, at: number, fence: Fence) =>
-      looked(rules, entry, { seen, heldBy, at, fence }),
+    checked: (entry: Entry, { seen, heldBy }: Checked, at: number, fence: Fence) =>
+      checked(rules, entry, { seen, heldBy, at, fence }),
     openedOrder: (entry: Entry, at: number, fence: Fence) => openedOrder(entry, at, fence),
     issued: (entry: Entry, certificate: Certificate, fence: Fence, at: number) =>
       issued(rules, entry, certificate, fence, at),
@@ -66,33 +70,33 @@ export function createModel(
 
 type Rules = {
   readonly entries: readonly Entry[];
-  readonly tell: (entry: Entry, type: string) => void;
+  readonly record: (entry: Entry, type: string) => void;
 };
 
-function add({ tell }: Rules, entry: Entry, at: number): boolean {
+function add({ record }: Rules, entry: Entry, at: number): boolean {
   if (entry.attached) return false;
   entry.attached = true;
   newLife(entry, at);
-  tell(entry, 'domain.added');
+  record(entry, 'domain.added');
   return true;
 }
 
-function remove({ tell }: Rules, entry: Entry): void {
+function remove({ record }: Rules, entry: Entry): void {
   if (!entry.attached) return;
   entry.attached = false;
   entry.life += 1;
   endOrder(entry);
-  tell(entry, 'domain.removed');
-  closeCase({ tell }, entry);
+  record(entry, 'domain.removed');
+  closeCase({ record }, entry);
 }
 
-function verify({ tell }: Rules, entry: Entry, at: number): boolean {
+function verify({ record }: Rules, entry: Entry, at: number): boolean {
   if (!entry.attached) return false;
   if (entry.status === 'pending' || entry.status === 'failed') newLife(entry, at);
-  // It keeps its name, or its traffic; a look that is under way is out of date.
-  else entry.looks += 1;
+  // It keeps its name, or its traffic; a check that is under way is out of date.
+  else entry.checks += 1;
   if (entry.status === 'live' || entry.status === 'drifted') return true;
-  tell(entry, 'domain.reverify_requested');
+  record(entry, 'domain.reverify_requested');
   return true;
 }
 
@@ -103,28 +107,28 @@ function endOrder(entry: Entry): void {
 
 function newLife(entry: Entry, at: number): void {
   entry.life += 1;
-  entry.looks = 0;
+  entry.checks = 0;
   entry.status = 'pending';
   entry.since = at;
   entry.missedAt = null;
 }
 
-function closeCase({ tell }: Pick<Rules, 'tell'>, entry: Entry): void {
+function closeCase({ record }: Pick<Rules, 'record'>, entry: Entry): void {
   if (entry.escalation === null) return;
   entry.escalation = null;
   entry.doubt = null;
-  tell(entry, 'escalation.closed');
+  record(entry, 'escalation.closed');
 }
 
 /** `heldBy`: who held the name, or had it pending, too, when it was asked whose it is. */
-type Looked = { readonly seen: Shown; readonly heldBy: Entry | null };
-type Saw = Looked & { readonly at: number; readonly fence: Fence };
+type Checked = { readonly seen: Shown; readonly heldBy: Entry | null };
+type Saw = Checked & { readonly at: number; readonly fence: Fence };
 
-/** Answers whether the look counted. */
-function looked(rules: Rules, entry: Entry, saw: Saw): boolean {
+/** Answers whether the check counted. */
+function checked(rules: Rules, entry: Entry, saw: Saw): boolean {
   const { at, fence } = saw;
-  if (!entry.attached || fence.life !== entry.life || fence.looks !== entry.looks) return false;
-  entry.looks += 1;
+  if (!entry.attached || fence.life !== entry.life || fence.checks !== entry.checks) return false;
+  entry.checks += 1;
   step(rules, entry, saw);
   if (entry.endsAt !== null && entry.endsAt <= at) certificateEnded(rules, entry, at);
   return true;
@@ -135,11 +139,11 @@ function step(rules: Rules, entry: Entry, saw: Saw): void {
   const verdict = verdictOf(entry, seen);
   const { status } = entry;
   if (status === 'pending' || status === 'failed') onItsWay(rules, entry, verdict, saw);
-  else if (status === 'live') lookedAtLive(rules, entry, verdict, at);
+  else if (status === 'live') checkedLive(rules, entry, verdict, at);
   else if (status === 'verified' && verdict === 'wrong') unverified(rules, entry, at);
   else if (status === 'drifted' && verdict === 'right') {
     Object.assign(entry, { status: 'live', since: at, missedAt: null });
-    rules.tell(entry, 'domain.recovered');
+    rules.record(entry, 'domain.recovered');
   }
 }
 
@@ -149,39 +153,39 @@ function onItsWay(rules: Rules, entry: Entry, verdict: string, saw: Saw): void {
   else if (entry.status === 'pending' && at >= entry.since + WINDOW) failed(rules, entry, at);
 }
 
-function lookedAtLive({ tell }: Rules, entry: Entry, verdict: string, at: number): void {
+function checkedLive({ record }: Rules, entry: Entry, verdict: string, at: number): void {
   if (verdict === 'unknown') return;
   if (verdict === 'right') entry.missedAt = null;
   else if (entry.missedAt === null) entry.missedAt = at;
   else if (at - entry.missedAt >= DRIFT_CONFIRM) {
     Object.assign(entry, { status: 'drifted', since: at });
-    tell(entry, 'domain.drifted');
+    record(entry, 'domain.drifted');
   }
 }
 
 function certificateEnded(rules: Rules, entry: Entry, at: number): void {
   if (entry.status === 'live') {
     Object.assign(entry, { status: 'verified', since: at, verifiedAt: at, missedAt: null });
-    rules.tell(entry, 'certificate.ended');
+    rules.record(entry, 'certificate.ended');
   } else if (entry.status === 'drifted') failed(rules, entry, at);
 }
 
-function verified({ tell }: Rules, entry: Entry, at: number): void {
+function verified({ record }: Rules, entry: Entry, at: number): void {
   Object.assign(entry, { status: 'verified', since: at, verifiedAt: at });
-  tell(entry, 'domain.verified');
+  record(entry, 'domain.verified');
 }
 
-function unverified({ tell }: Rules, entry: Entry, at: number): void {
-  const { looks } = entry;
+function unverified({ record }: Rules, entry: Entry, at: number): void {
+  const { checks } = entry;
   newLife(entry, at);
-  entry.looks = looks;
-  tell(entry, 'domain.unverified');
+  entry.checks = checks;
+  record(entry, 'domain.unverified');
 }
 
-function failed({ tell }: Rules, entry: Entry, at: number): void {
+function failed({ record }: Rules, entry: Entry, at: number): void {
   Object.assign(entry, { status: 'failed', since: at });
-  tell(entry, 'domain.failed');
-  closeCase({ tell }, entry);
+  record(entry, 'domain.failed');
+  closeCase({ record }, entry);
 }
 
 /** Who is in the way of a claim: the holder; of an apex that nobody holds, everybody else who has it pending. */
@@ -205,7 +209,7 @@ function takeName(rules: Rules, entry: Entry, { seen, heldBy, at }: Saw): boolea
   if (entry.apex && !isProven(entry, holder, seen)) return false;
   newLife(holder, at);
   endOrder(holder);
-  rules.tell(holder, 'domain.claimed_elsewhere');
+  rules.record(holder, 'domain.claimed_elsewhere');
   closeCase(rules, holder);
   return true;
 }
@@ -236,12 +240,12 @@ function issued(
   const renews = entry.attached && fence.life === entry.life && served(entry.status);
   if (renews && served(fence.status)) {
     entry.endsAt = certificate.until;
-    entry.looks += 1;
-    rules.tell(entry, 'certificate.renewed');
+    entry.checks += 1;
+    rules.record(entry, 'certificate.renewed');
     closeCase(rules, entry);
     return;
   }
-  rules.tell(entry, 'certificate.issued');
+  rules.record(entry, 'certificate.issued');
   goLive(rules, entry, { fence, at, endsAt: certificate.until });
 }
 
@@ -251,19 +255,19 @@ function reused(rules: Rules, entry: Entry, fence: Fence, at: number): void {
 }
 
 function goLive(
-  { tell }: Rules,
+  { record }: Rules,
   entry: Entry,
   { fence, at, endsAt }: { fence: Fence; at: number; endsAt: number | null },
 ): void {
   const waits = fence.status === 'verified' && entry.status === 'verified';
   if (!entry.attached || fence.life !== entry.life || !waits) return;
   Object.assign(entry, { status: 'live', since: at, missedAt: null, endsAt });
-  tell(entry, 'domain.live');
-  closeCase({ tell }, entry);
+  record(entry, 'domain.live');
+  closeCase({ record }, entry);
 }
 
 function refused(
-  { tell }: Rules,
+  { record }: Rules,
   entry: Entry,
   { type, retryAfter }: { type: string; retryAfter: number | null },
   at: number,
@@ -271,14 +275,14 @@ function refused(
   if (entry.order === null) return;
   entry.refusals.push({ at, retryAfter, type });
   endOrder(entry);
-  tell(entry, 'certificate.failed');
+  record(entry, 'certificate.failed');
 }
 
-/** They take the way back to pending with them, so that there is no second look; a served domain goes nowhere. */
+/** They take the way back to pending with them, so that there is no second check; a served domain goes nowhere. */
 const countsAtOnce = ['dns_changed', 'caa_blocks'];
 
-/** One case for a cause. Another cause closes it and opens the next, once two looks in a row agree on it. */
-function escalated({ tell }: Rules, entry: Entry, cause: string): void {
+/** One case for a cause. Another cause closes it and opens the next, once two checks in a row agree on it. */
+function escalated({ record }: Rules, entry: Entry, cause: string): void {
   const { escalation, doubt } = entry;
   entry.doubt = null;
   if (escalation === cause) return;
@@ -287,7 +291,7 @@ function escalated({ tell }: Rules, entry: Entry, cause: string): void {
     entry.doubt = cause;
     return;
   }
-  closeCase({ tell }, entry);
+  closeCase({ record }, entry);
   entry.escalation = cause;
-  tell(entry, 'escalation.opened');
+  record(entry, 'escalation.opened');
 }

@@ -70,12 +70,12 @@ function guard(asked: (...args: unknown[]) => unknown, inner: boolean) {
 }
 
 async function answered(run: Run, answer: PromiseLike<unknown>, inner: boolean): Promise<unknown> {
-  const hears = Promise.resolve(answer);
-  if (inner) run.underWay.add(hears);
+  const pending = Promise.resolve(answer);
+  if (inner) run.underWay.add(pending);
   try {
-    return await hears;
+    return await pending;
   } finally {
-    run.underWay.delete(hears);
+    run.underWay.delete(pending);
     run.calls += 1;
     if (run.diesAfter !== null && run.calls >= run.diesAfter && !run.isDead) {
       run.isDead = true;

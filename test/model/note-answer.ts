@@ -3,14 +3,14 @@
 import type { MoveResult } from '../../src/db/domains/transitions.ts';
 import type { Entry } from './entry.ts';
 import type { History, Witness } from './history.ts';
-import type { Heard } from './lane.ts';
+import type { StoreCall } from './lane.ts';
 import { causeOf } from './verdict.ts';
 
 type Named = { readonly projectId: string; readonly hostname: string };
 
-export function hear(
+export function noteAnswer(
   history: History,
-  what: Heard,
+  what: StoreCall,
   args: readonly unknown[],
   answer: unknown,
 ): void {
@@ -56,23 +56,23 @@ function hasRead({ model, ...history }: History, witness: Witness, read: Named |
 function hasSaved(history: History, witness: Witness, saved: Named, answer: MoveResult): void {
   const { kind } = answer;
   const entry = entryOf(history, saved);
-  const look = witness.looks.findLast((one) => one.entry === entry);
-  if (answer.kind === 'held_elsewhere' && look !== undefined) {
-    look.heldBy = rivalOf(history, entry, answer.holderProjectId);
+  const check = witness.checks.findLast((one) => one.entry === entry);
+  if (answer.kind === 'held_elsewhere' && check !== undefined) {
+    check.heldBy = rivalOf(history, entry, answer.holderProjectId);
   }
   if (kind !== 'saved') return;
   const fence = witness.fences.get(entry);
-  if (look === undefined || fence === undefined) throw new Error('saved without a look');
+  if (check === undefined || fence === undefined) throw new Error('saved without a check');
   const { model, lane } = history;
   const before = entry.status;
-  const cause = causeOf(entry, look.seen, lane.now());
-  look.counted = model.looked(entry, look, lane.now(), fence);
+  const cause = causeOf(entry, check.seen, lane.now());
+  check.counted = model.checked(entry, check, lane.now(), fence);
   if (entry.status !== 'pending' || before !== 'pending') history.sweepTimes = null;
   // The case and the way back to pending are one.
-  if (look.counted && witness.of === 'escalate-certificate') model.escalated(entry, cause);
+  if (check.counted && witness.of === 'escalate-certificate') model.escalated(entry, cause);
   // Nobody's certificate ends without one.
   const ended = before === 'live' && entry.status === 'verified';
-  if (look.counted && ended) model.escalated(entry, cause);
+  if (check.counted && ended) model.escalated(entry, cause);
 }
 
 /** The service says who is in the way; the model says who may be. */
@@ -85,7 +85,7 @@ function rivalOf({ model, projects }: History, entry: Entry, projectId: string):
 function hasOrdered(
   history: History,
   witness: Witness,
-  what: Heard,
+  what: StoreCall,
   args: readonly unknown[],
 ): void {
   const { model, lane } = history;

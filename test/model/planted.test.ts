@@ -32,10 +32,10 @@ const plants: readonly Planted<'sabotage'>[] = [
     1,
     saving((parts, save) => async (check) => {
       const saved = await save(check);
-      if (saved.kind === 'saved' && check.outcome.kind === 'moved') await tellAgain(parts, check);
+      if (saved.kind === 'saved' && check.outcome.kind === 'moved') await recordAgain(parts, check);
       return saved;
     }),
-    /was told/,
+    /has the events/,
   ],
   [
     'a save does not ask whose life it is',
@@ -45,7 +45,7 @@ const plants: readonly Planted<'sabotage'>[] = [
       const { epoch, version } = domain ?? check.domain;
       return save({ ...check, domain: { ...check.domain, epoch, version } });
     }),
-    /is \{|was told|has findings/,
+    /is \{|has the events|has findings/,
   ],
   [
     'an apex is taken without a proof',
@@ -56,8 +56,8 @@ const plants: readonly Planted<'sabotage'>[] = [
         ? save({ ...check, provenAgainst: saved.holderProjectId })
         : saved;
     }),
-    // Without it two projects take the name from each other at every look.
-    /is \{|was told|never ends/,
+    // Without it two projects take the name from each other at every check.
+    /is \{|has the events|never ends/,
   ],
   [
     'a second miss is ignored',
@@ -128,7 +128,7 @@ const plants: readonly Planted<'sabotage'>[] = [
 
 const inWorkers: readonly Planted<'sabotageWorkers'>[] = [
   [
-    'a case is opened anew at every look',
+    'a case is opened again at every check',
     7,
     ({ escalateCertificate }, { database }) => {
       const { openEscalation } = escalateCertificate;
@@ -140,14 +140,14 @@ const inWorkers: readonly Planted<'sabotageWorkers'>[] = [
         },
       });
     },
-    /was told .*escalation/,
+    /has the events .*escalation/,
   ],
   [
     'a case is not opened',
     6,
     ({ escalateCertificate }) =>
       void Object.assign(escalateCertificate, { openEscalation: async () => 'kept' }),
-    /"escalations"|was told .*escalation/,
+    /"escalations"|has the events .*escalation/,
   ],
   [
     'nobody is to look whether the certificate comes',
@@ -171,10 +171,10 @@ const inWorkers: readonly Planted<'sabotageWorkers'>[] = [
   ],
 ];
 
-async function tellAgain({ database }: Parts, { domain, outcome, at }: CheckSave): Promise<void> {
+async function recordAgain({ database }: Parts, { domain, outcome, at }: CheckSave): Promise<void> {
   const type = outcome.events.at(-1)?.type;
-  const told = JSON.stringify([{ domain_id: domain.id, type, data: {}, at }]);
-  await database.prisma.$executeRaw`SELECT record_events(${told}::jsonb)`;
+  const repeated = JSON.stringify([{ domain_id: domain.id, type, data: {}, at }]);
+  await database.prisma.$executeRaw`SELECT record_events(${repeated}::jsonb)`;
 }
 
 const available = storages.find(({ name }) => name === 'postgres')?.available ?? false;

@@ -107,12 +107,12 @@ const asks = 'domain.reverify_requested';
 
 /** Every event is one that may come where it comes, and the last one says the state. */
 async function expectLegal(one: OneHistory): Promise<void> {
-  const told = (await one.client.story()).filter((type) => type in stateAfter || type === asks);
+  const events = (await one.client.story()).filter((type) => type in stateAfter || type === asks);
   let state = 'removed';
-  for (const type of told) {
+  for (const type of events) {
     // A verified domain keeps what it has.
     const legal = type === asks ? ['pending', 'verified', 'failed'] : follows[type];
-    expect(legal, `${type} in ${told.join(' ')}`).toContain(state);
+    expect(legal, `${type} in ${events.join(' ')}`).toContain(state);
     if (type === asks && state === 'failed') state = 'pending';
     state = stateAfter[type] ?? state;
   }

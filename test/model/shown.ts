@@ -1,4 +1,4 @@
-/** What the customers' DNS shows: a few words of a command, made into the observation of a look. */
+/** What the customers' DNS shows: a few words of a command, made into the observation of a check. */
 import type {
   Answer,
   CaaLevel,
@@ -64,8 +64,15 @@ export function observed(
 function serverView(apex: boolean, { record }: Shown, target: string | null): ServerView {
   const server = { server: 'ns1.dns.test', address: '192.0.2.53', mx: null, txt: null, soa: null };
   if (record === 'silent') {
-    const told = { aa: null, rcode: null, rttMs: null, cname: timeout, a: timeout, aaaa: timeout };
-    return { ...server, ...told, state: 'timeout' };
+    const nothing = {
+      aa: null,
+      rcode: null,
+      rttMs: null,
+      cname: timeout,
+      a: timeout,
+      aaaa: timeout,
+    };
+    return { ...server, ...nothing, state: 'timeout' };
   }
   const answers = { ...server, state: 'answers', aa: true, rttMs: 1 } as const;
   if (target === null)

@@ -1,6 +1,6 @@
 /** Looks at settled domains and renewals, by the real sweeps; one that would find nothing to do is left out. */
 import { type SweepQueue, sweepQueues } from '../../src/core/operations/jobs.ts';
-import { expectLooksSaved, expectOfRenewalCases } from './expect-of-run.ts';
+import { expectChecksSaved, expectOfRenewalCases } from './expect-of-run.ts';
 import type { History, SweepTimes } from './history.ts';
 import { witnessed } from './witness.ts';
 
@@ -77,7 +77,7 @@ async function rechecks(history: History, { recheckLive }: Workers): Promise<Sur
   const run = () => recheckLive(neverStopped);
   const { result, witness } = await witnessed(history, 'recheck-live', null, run);
   if (result === 'killed' || result === 'fault') return result;
-  expectLooksSaved(history, witness);
+  expectChecksSaved(history, witness);
   return true;
 }
 
@@ -90,7 +90,7 @@ async function renewals(history: History, workers: Workers): Promise<Survived> {
   const renew = () => workers.renewCertificate(neverStopped);
   const { result, witness } = await witnessed(history, 'renew-certificate', null, renew);
   if (result === 'killed' || result === 'fault') return result;
-  expectLooksSaved(history, witness);
+  expectChecksSaved(history, witness);
   if (!casesDue) return true;
   history.killAfter = killAfter;
   const escalate = () => workers.escalateRenewals(neverStopped);

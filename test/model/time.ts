@@ -53,7 +53,7 @@ export async function repair(history: History): Promise<void> {
   // It may give a sweep its job again.
   history.sweepTimes = null;
   history.hasRun = true;
-  await lane.tellTime();
+  await lane.passTime();
   const done = await reconcile(lane.workers.reconcile, RECONCILE_EVERY_MS);
   if (lostAt !== null && lane.now() >= lostAt + REPAIRED_WITHIN_MS) {
     history.lostAt = null;

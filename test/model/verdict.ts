@@ -1,4 +1,4 @@
-/** What a look means to a domain, and what keeps its certificate back. */
+/** What a check means to a domain, and what keeps its certificate back. */
 import type { Entry } from './entry.ts';
 import type { Shown } from './shown.ts';
 

@@ -18,7 +18,7 @@ export async function witnessed<T>(
   const witness: Witness = {
     of: what,
     fences: new Map(),
-    looks: [],
+    checks: [],
     orders: new Map(),
     disturbed: false,
     meanwhile:

@@ -52,7 +52,7 @@ it('says of a paused queue that nothing in it runs', async () => {
   expect(attention.map(({ code }) => code)).toEqual(['no_worker', 'queue_paused']);
 });
 
-it('is read once in five seconds, and anew after a change', async () => {
+it('is read once in five seconds, and again after a change', async () => {
   const { overview, later } = overviewOf(async () => none);
   const first = overview.read();
   expect(overview.read()).toBe(first);

@@ -34,8 +34,8 @@ const cases: readonly Case[] = [
 
 describe('a process', () => {
   it.each(cases)('as %j with %j is %s', (roles, dependencies, status, missing) => {
-    const judged = decideReadiness(roles, dependencies);
-    expect([judged.status, judged.missing.join()]).toEqual([status, missing]);
+    const readiness = decideReadiness(roles, dependencies);
+    expect([readiness.status, readiness.missing.join()]).toEqual([status, missing]);
   });
 
   it('that only serves visitors says nothing of a queue', () => {

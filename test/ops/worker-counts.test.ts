@@ -32,7 +32,7 @@ describe('a check that was saved', () => {
     });
   });
 
-  it('counts as unchanged where a cheap look found the same', () => {
+  it('counts as unchanged where a light check found the same', () => {
     const observation = anObservation();
     const domain = { ...pending(-60_000, -15_000), observation };
     expect(countedCheckOf(check({ domain, observation, verdict: 'unknown' })).verdict).toBe(
@@ -41,7 +41,7 @@ describe('a check that was saved', () => {
     expect(countedCheckOf(check({ domain, verdict: 'unknown' })).verdict).toBe('unknown');
   });
 
-  it('counts as unknown where a cheap look found that nobody can tell, as before', () => {
+  it('counts as unknown where a light check found that nobody can tell, as before', () => {
     const observation = anObservation();
     const findings = [{ code: 'dns_unknown', hostname: 'docs.example.com', servers: [] }] as const;
     const domain = { ...pending(-60_000, -15_000), observation, findings };
@@ -56,9 +56,9 @@ describe('a check that was saved', () => {
     ['since this life began, where the check was of the one before', -5_000, -90_000, 5],
   ] as const;
   it.each(lags)('of a domain that became verified has the time %s', (_, since, last, seconds) => {
-    const told = countedCheckOf(
+    const counted = countedCheckOf(
       check({ domain: pending(since, last), outcome: verified, verdict: 'right' }),
     );
-    expect(told.unseenSeconds).toBe(seconds);
+    expect(counted.unseenSeconds).toBe(seconds);
   });
 });

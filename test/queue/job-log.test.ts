@@ -14,7 +14,7 @@ import { compose, type Parts } from '../../src/roles/parts.ts';
 import { composeWorkers } from '../../src/roles/worker.ts';
 import { startWorkers } from '../../workers/start.ts';
 import { later } from '../support/builders.ts';
-import { endlessLooks, enqueueLooks, longAgo as noon } from '../support/endless-checks.ts';
+import { endlessChecks, enqueueChecks, longAgo as noon } from '../support/endless-checks.ts';
 import { type FreshStorage, freshStorage, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -23,11 +23,11 @@ type AnyQueue = Queue<unknown, void, string, unknown, void, string, IQueueBacken
 /** Lines of a job's log (docs/operations.md). */
 const KEPT = 50;
 
-/** By the clock of these looks the nth one is n seconds after noon. */
-const lookAt = (nth: number) => later(noon, nth * 1_000);
+/** By the clock of these checks the nth one is n seconds after noon. */
+const checkedAt = (nth: number) => later(noon, nth * 1_000);
 /** It finds no record, and the next one is due fifteen seconds later. The line begins with the time of the real clock. */
 const wordsOf = (nth: number) =>
-  `record_missing; again at ${later(lookAt(nth), 15_000).toISOString()}`;
+  `record_missing; again at ${later(checkedAt(nth), 15_000).toISOString()}`;
 
 const hasLine = (lines: readonly string[], nth: number) =>
   lines.some((line) => line.endsWith(wordsOf(nth)));
@@ -67,14 +67,14 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
     async function logAfter(attempts: number, before: readonly string[] = []) {
       const composed = composeWorkers(parts);
       let begun = 0;
-      const endless = endlessLooks(composed.checkDns, () => {
+      const endless = endlessChecks(composed.checkDns, () => {
         begun += 1;
       });
       let end = () => {};
       const removed = new Promise<undefined>((resolve) => {
         end = () => resolve(undefined);
       });
-      const [id = ''] = await enqueueLooks(parts, 1);
+      const [id = ''] = await enqueueChecks(parts, 1);
       for (const line of before) await Job.addJobLog(queue, id, line);
       const checkDns: typeof endless = {
         ...endless,
@@ -86,7 +86,7 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
           return endless.observe(domain);
         },
         rules: (at) => ({ ...endless.rules(at), jitter: 0.5 }),
-        now: () => lookAt(begun),
+        now: () => checkedAt(begun),
       };
       const waiting = { ...composed.reconcile.waiting, takeTurn: async () => false };
       const reconcile = { ...composed.reconcile, waiting };

@@ -26,8 +26,8 @@ describe.skipIf(!onPostgres?.available)('jobs that were deleted from PostgreSQL'
     const { database, queues } = signpost.parts;
     const { prisma, pool } = database;
     const domains = await addMany(signpost.parts, world, 10);
-    const looked = { attempts: { gt: 0 } };
-    await until('looked at', async () => (await prisma.domain.count({ where: looked })) === 10);
+    const checked = { attempts: { gt: 0 } };
+    await until('looked at', async () => (await prisma.domain.count({ where: checked })) === 10);
     const { rowCount } = await pool.query('DELETE FROM bullmq.job');
     expect(rowCount).toBeGreaterThanOrEqual(10);
     await until('counted', async () => {

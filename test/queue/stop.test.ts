@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { composeWorkers } from '../../src/roles/worker.ts';
 import { type RunningWorkers, startWorkers, type WorkerDeps } from '../../workers/start.ts';
-import { endlessLooks, enqueueLooks } from '../support/endless-checks.ts';
+import { endlessChecks, enqueueChecks } from '../support/endless-checks.ts';
 import { type Service, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
@@ -54,45 +54,45 @@ describe.skipIf(!onRedis?.available)('workers that are stopped', () => {
 
   const counts = () => service.signpost.parts.queues.counts('check-dns');
   /** Jobs that come again at once, for ever, so that there is always one to take. */
-  const fill = () => enqueueLooks(service.signpost.parts, DOMAINS);
+  const fill = () => enqueueChecks(service.signpost.parts, DOMAINS);
   function start(deps: Partial<WorkerDeps>) {
-    let looks = 0;
-    const checkDns = endlessLooks(composed.checkDns, () => {
-      looks += 1;
+    let checks = 0;
+    const checkDns = endlessChecks(composed.checkDns, () => {
+      checks += 1;
     });
     const started = startWorkers({ ...composed, checkDns, ...deps });
     workers = started;
-    return { looks: () => looks, close: started.close };
+    return { checks: () => checks, close: started.close };
   }
 
   it('take no job any more while a turn of the reconciler is held up, and wait for it until the deadline only', async () => {
     await fill();
     const turn = gate(false);
     const waiting = { ...composed.reconcile.waiting, takeTurn: turn.pass };
-    const { looks, close } = start({ reconcile: { ...composed.reconcile, waiting } });
+    const { checks, close } = start({ reconcile: { ...composed.reconcile, waiting } });
     await turn.reached;
-    await until('under load', async () => looks() > 3 * DOMAINS);
-    const before = looks();
+    await until('under load', async () => checks() > 3 * DOMAINS);
+    const before = checks();
     await close(8_000); // what is under way takes a fraction of it, but on a busy machine
-    expect(looks()).toBe(before);
+    expect(checks()).toBe(before);
     expect(await counts()).toMatchObject({ active: 0, failed: 0 });
     turn.letGo();
     await close(10_000);
     expect(lines).toEqual([]);
   });
 
-  it('do not sit out the pause between the reconciler’s two looks', async () => {
+  it('do not sit out the pause between the reconciler’s two checks', async () => {
     await fill();
     const pause = gate<void>(undefined);
     const waiting = { ...composed.reconcile.waiting, takeTurn: async () => true };
     // Nobody's rows: to the reconciler every job is an orphan.
     const reconcile = { ...composed.reconcile, waiting, pause: pause.pass };
-    const { looks, close } = start({ reconcile });
+    const { checks, close } = start({ reconcile });
     await pause.reached;
-    await until('under load', async () => looks() > 3 * DOMAINS);
-    const before = looks();
+    await until('under load', async () => checks() > 3 * DOMAINS);
+    const before = checks();
     await close(10 * HOUR); // the test would run out of time first
-    expect(looks()).toBe(before);
+    expect(checks()).toBe(before);
     const { active, delayed, waiting: waits, failed } = await counts();
     expect({ active, failed, idle: delayed + waits }).toEqual({
       active: 0,
@@ -103,16 +103,16 @@ describe.skipIf(!onRedis?.available)('workers that are stopped', () => {
   });
 
   it('leave a job that is cut off as if they had been killed: no fault is told, or counted', async () => {
-    const [id = ''] = await enqueueLooks(service.signpost.parts, 1);
-    const look = gate<never>(undefined as never);
-    const checkDns = { ...endlessLooks(composed.checkDns, () => {}), observe: look.pass };
+    const [id = ''] = await enqueueChecks(service.signpost.parts, 1);
+    const observing = gate<never>(undefined as never);
+    const checkDns = { ...endlessChecks(composed.checkDns, () => {}), observe: observing.pass };
     const takeTurn = async () => false;
     const waiting = { ...composed.reconcile.waiting, takeTurn };
     const { close } = start({ checkDns, reconcile: { ...composed.reconcile, waiting } });
-    await look.reached;
+    await observing.reached;
     await close(100);
     await close(10 * HOUR); // until the worker has let go of it
-    look.fail(new Error('Cannot use a pool after calling end on the pool'));
+    observing.fail(new Error('Cannot use a pool after calling end on the pool'));
     await new Promise(setImmediate); // what follows from it has happened
     expect(lines).toEqual([]);
     expect(await counts()).toMatchObject({ active: 1, delayed: 0, failed: 0 });

@@ -1,4 +1,4 @@
-/** Verify, pressed while a worker has the domain's job in its hands: the look that was asked for comes all the same. */
+/** Verify, pressed while a worker has the domain's job in its hands: the check that was asked for comes all the same. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createDueDomains } from '../../src/db/domains/sweeps.ts';
@@ -76,19 +76,19 @@ async function start(columns: Prisma.DomainUncheckedUpdateInput) {
 }
 
 describe.skipIf(!onRedis?.available)('verify during a run', () => {
-  it('of the look at a pending domain begins a window with a look of its own', async () => {
-    // The next look of the old window would come in 5 minutes.
+  it('of the check of a pending domain begins a window with a check of its own', async () => {
+    // The next check of the old window would come in 5 minutes.
     const { id, composed, parts, row, begin, verify } = await start({
       pendingSince: new Date(Date.now() - DAY),
     });
-    const look = gated(anObservation);
+    const observing = gated(anObservation);
     await begin({
-      checkDns: { ...composed.checkDns, observe: look.run, diagnose: async () => missing },
+      checkDns: { ...composed.checkDns, observe: observing.run, diagnose: async () => missing },
     });
-    await look.begun;
+    await observing.begun;
     await verify();
-    look.letGo();
-    await until('a look of the new window', async () => {
+    observing.letGo();
+    await until('a check of the new window', async () => {
       const { epoch, attempts } = await row();
       return epoch === 2 && attempts > 0;
     });
@@ -131,20 +131,20 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
     await until('a second order', async () => order.runs() === 2);
   }, 180_000);
 
-  it('of the look at a live domain has the next batch look at it', async () => {
+  it('of the check of a live domain has the next batch look at it', async () => {
     const { composed, parts, row, begin, verify } = await start({
       status: 'live',
       nextCheckAt: null,
       recheckAt: new Date(),
       certificateEndsAt: new Date(Date.now() + 60 * DAY),
     });
-    const look = gated(anObservation);
+    const observing = gated(anObservation);
     const deps = {
       ...composed.issueCertificate,
       load: parts.checks.load,
       due: createDueDomains(parts.database.prisma, 'recheck-live'),
-      observe: look.run,
-      observeInFull: look.run,
+      observe: observing.run,
+      observeInFull: observing.run,
       diagnose: async () => right,
       escalationAtEnd: async () => undefined,
       onFault: (fault: unknown) => parts.log.error(fault),
@@ -156,11 +156,11 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
       sweepEveryMs,
       reconcile: { ...composed.reconcile, sweepEveryMs },
     });
-    await look.begun;
+    await observing.begun;
     const { attempts } = await row();
     await verify();
-    look.letGo();
-    await until('a second look', async () => look.runs() === 2);
+    observing.letGo();
+    await until('a second check', async () => observing.runs() === 2);
     // One check: the one under way was not saved, and verify is none.
     await until('saved', async () => (await row()).attempts === attempts + 1);
   }, 180_000);

@@ -17,9 +17,9 @@ async function start() {
   const domains = await addMany(signpost.parts, world, DOMAINS);
   const id = { in: domains.map((domain) => domain.id) };
   await until('looked at', async () => {
-    const looked = { id, attempts: { gt: 0 } };
+    const checked = { id, attempts: { gt: 0 } };
     return (
-      (await signpost.parts.database.prisma.domain.count({ where: looked })) === domains.length
+      (await signpost.parts.database.prisma.domain.count({ where: checked })) === domains.length
     );
   });
   return { postgres, redis, domains, parts: signpost.parts, world };
@@ -37,7 +37,7 @@ const without =
   lacks('postgres', 'outages of PostgreSQL') || lacks('redis-server', 'outages of Redis');
 
 describe.skipIf(without)('the workers', () => {
-  it('wait for Redis without spinning, and sweep and look again when it is back, empty', async () => {
+  it('wait for Redis without spinning, and sweep and check again when it is back, empty', async () => {
     const { redis, domains, parts, world } = await start();
     await redis.kill();
     expect(await shareOfCpu()).toBeLessThan(0.7);

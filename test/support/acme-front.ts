@@ -28,7 +28,7 @@ const steps = {
 export type AcmeStep = keyof typeof steps;
 const stepNames = Object.keys(steps) as AcmeStep[]; // the object has no others
 
-export type Heard = {
+export type FrontRequest = {
   readonly step: AcmeStep;
   readonly path: string;
   /** What was signed; null for a POST-as-GET and for what is not signed. */
@@ -50,9 +50,9 @@ export type Said = {
 type Meddled = Said | 'hang up' | undefined;
 export type Meddling = {
   /** Pebble never hears what is answered here. */
-  readonly before?: (heard: Heard) => Meddled | Promise<Meddled>;
+  readonly before?: (request: FrontRequest) => Meddled | Promise<Meddled>;
   /** Pebble has heard it; undefined leaves its answer as it is. */
-  readonly after?: (heard: Heard, said: Said) => Meddled;
+  readonly after?: (request: FrontRequest, said: Said) => Meddled;
 };
 
 type Leading = Pick<Pebble, 'directoryUrl' | 'caFile'>;
@@ -70,12 +70,12 @@ export async function startAcmeFront(pebble: Leading) {
   const { chain, key, root } = await localhostCertificate();
   const caFile = join(directory, 'ca.pem');
   await writeFile(caFile, root);
-  const heard: Heard[] = [];
+  const requests: FrontRequest[] = [];
   let [behind, meddling]: [Behind, Meddling] = [behindOf(pebble), {}];
 
   async function answer(request: IncomingMessage, body: string): Promise<Meddled> {
-    const one = hear(request.url ?? '', body, () => !request.socket.destroyed);
-    heard.push(one);
+    const one = parseRequest(request.url ?? '', body, () => !request.socket.destroyed);
+    requests.push(one);
     const said = (await meddling.before?.(one)) ?? (await passOn(behind, request, body));
     if (said === 'hang up') return said;
     const final = meddling.after?.(one, said) ?? said;
@@ -97,14 +97,14 @@ export async function startAcmeFront(pebble: Leading) {
     directoryUrl: `https://localhost:${port}/dir`,
     caFile,
     /** Everything since the start or `forget`, oldest first. */
-    heard: heard as readonly Heard[],
+    requests: requests as readonly FrontRequest[],
     /** The orders that were placed, whether their answers arrived or not. */
-    placed: () => heard.filter(({ step, status }) => step === 'newOrder' && status === 201),
-    forget: () => void heard.splice(0),
+    placed: () => requests.filter(({ step, status }) => step === 'newOrder' && status === 201),
+    forget: () => void requests.splice(0),
     meddle(next: Meddling) {
       meddling = next;
     },
-    /** Leads to another Pebble from now on: one that was started anew. */
+    /** Leads to another Pebble from now on: one that was started again. */
     leadTo(next: Leading) {
       behind.agent.destroy();
       behind = behindOf(next);
@@ -120,7 +120,7 @@ export async function startAcmeFront(pebble: Leading) {
   };
 }
 
-function hear(path: string, body: string, isAwaited: () => boolean): Heard {
+function parseRequest(path: string, body: string, isAwaited: () => boolean): FrontRequest {
   const step = stepNames.find((name) => path.startsWith(steps[name]));
   if (step === undefined) throw new Error(`Pebble has no ${path}`);
   const jws = body === '' ? { payload: '', protected: '' } : (JSON.parse(body) as Jws);

@@ -5,11 +5,11 @@ import type { Parts } from '../../src/roles/parts.ts';
 import type { CheckDnsDeps } from '../../workers/check-dns.ts';
 import { aDomain, anObservation, missing } from './builders.ts';
 
-/** By this clock it is always the first moment of a window, and every next look is overdue. */
+/** By this clock it is always the first moment of a window, and every next check is overdue. */
 export const longAgo = new Date('2020-01-01T12:00:00Z');
 
-/** A check-dns that never finds the record and comes again at once; `begin` is told of each look. */
-export function endlessLooks(composed: CheckDnsDeps, begin: () => void): CheckDnsDeps {
+/** A check-dns that never finds the record and comes again at once; `begin` is told of each check. */
+export function endlessChecks(composed: CheckDnsDeps, begin: () => void): CheckDnsDeps {
   return {
     ...composed,
     load: async (id) => aDomain({ id, state: { status: 'pending', pendingSince: longAgo } }),
@@ -24,7 +24,7 @@ export function endlessLooks(composed: CheckDnsDeps, begin: () => void): CheckDn
 }
 
 /** Gives the queue so many jobs for them; answers their ids. */
-export async function enqueueLooks({ queues }: Parts, count: number): Promise<readonly string[]> {
+export async function enqueueChecks({ queues }: Parts, count: number): Promise<readonly string[]> {
   const runAt = new Date();
   const jobs = Array.from({ length: count }, () => ({ domainId: randomUUID(), epoch: 1 }));
   await queues.enqueue(

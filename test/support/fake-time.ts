@@ -58,8 +58,8 @@ export type FakeTime = {
   story(since?: Date): Promise<readonly { readonly type: string; readonly hours: number }[]>;
   /** How many orders were opened, ever. */
   orders(): Promise<number>;
-  /** When each domain was looked at, by its id: its own, and those beside it. */
-  looks(): ReadonlyMap<string, readonly Date[]>;
+  /** When each domain was checked, by its id: its own, and those beside it. */
+  checkTimes(): ReadonlyMap<string, readonly Date[]>;
   /** Escalates once more at this moment, as a job that is run twice does. */
   escalateAgain(): Promise<JobResult>;
 };
@@ -67,7 +67,7 @@ export type FakeTime = {
 type Opinion = (certificate: Certificate, now: Date) => RenewalInformation | Silence | null;
 
 export type LifeOptions = {
-  /** Drawn for every look; without it, always the middle. */
+  /** Drawn for every check; without it, always the middle. */
   readonly jitter?: () => number;
   /** How many domains of other projects live beside it, in the same world. */
   readonly others?: number;
@@ -93,10 +93,10 @@ export async function startLife(
   await prisma.domain.updateMany({ where: { removedAt: null }, data: { removedAt: noon } });
   const { id } = await stored.pending(`${randomUUID()}.example.com`);
   for (let nth = 0; nth < others; nth += 1) await stored.pending(`${randomUUID()}.example.com`);
-  const looks = new Map<string, Date[]>();
+  const checkTimes = new Map<string, Date[]>();
   const authority: Authority = certificateOf(90);
   const opinion: Opinion = () => null;
-  const world: World = { now: noon, dns: missing, authority, opinion, jitter, looks };
+  const world: World = { now: noon, dns: missing, authority, opinion, jitter, checkTimes };
   const workers = composeWorkers(stored, world);
   const row = () => prisma.domain.findUniqueOrThrow({ where: { id } });
 
@@ -137,7 +137,7 @@ export async function startLife(
       return rows.map(({ type, at }) => ({ type, hours: (Number(at) - Number(noon)) / HOUR }));
     },
     orders: () => prisma.certificate.count({ where: { domainId: id } }),
-    looks: () => looks,
+    checkTimes: () => checkTimes,
     escalateAgain: async () => workers.escalate({ domainId: id, epoch: (await row()).epoch }),
   };
 }
@@ -149,7 +149,7 @@ type World = {
   authority: Authority;
   opinion: Opinion;
   readonly jitter: () => number;
-  readonly looks: Map<string, Date[]>;
+  readonly checkTimes: Map<string, Date[]>;
 };
 
 /** When something is to be done for a domain, in milliseconds. */
@@ -173,7 +173,7 @@ function composeWorkers({ database }: StoredDomains, world: World) {
     load: checks.load,
     save: checks.save,
     observe: async ({ id }: LoadedDomain) => {
-      world.looks.set(id, [...(world.looks.get(id) ?? []), world.now]);
+      world.checkTimes.set(id, [...(world.checkTimes.get(id) ?? []), world.now]);
       return { ...anObservation(), at: world.now.toISOString() };
     },
     diagnose: async () => ({ ...world.dns, forbidden: [] }),

@@ -61,12 +61,12 @@ export async function stories(
     where: { domainId: { in: domains.map(({ id }) => id) } },
     orderBy: { id: 'asc' },
   });
-  const told = new Map<string, string[]>(domains.map(({ id }) => [id, []]));
+  const recorded = new Map<string, string[]>(domains.map(({ id }) => [id, []]));
   for (const { domainId, type } of events) {
-    if (type !== 'domain.findings_changed') told.get(domainId)?.push(type);
+    if (type !== 'domain.findings_changed') recorded.get(domainId)?.push(type);
   }
   const counted: Record<string, number> = {};
-  for (const types of told.values()) {
+  for (const types of recorded.values()) {
     const story = types.join(' ');
     counted[story] = (counted[story] ?? 0) + 1;
   }

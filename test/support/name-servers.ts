@@ -139,7 +139,7 @@ export async function startUnbound(options: UnboundOptions): Promise<Resolver> {
   ];
   const files = { 'unbound.conf': lines(config), anchors: lines(trustAnchors) };
   const running = await run('unbound', ['-d', '-c', 'unbound.conf'], files);
-  await running.until(() => hear(at, 'localhost', 'A', ({ answers }) => answers.length > 0));
+  await running.until(() => hasAnswer(at, 'localhost', 'A', ({ answers }) => answers.length > 0));
   return { at, close: running.close };
 }
 
@@ -151,13 +151,13 @@ async function startAuthority(
   zones: readonly ServedZone[],
 ): Promise<Authority> {
   const running = await run(program, args, { ...config, ...filesOf(zones) });
-  await running.until(() => hearAll(at, zones));
+  await running.until(() => allAnswer(at, zones));
   return {
     at,
     async publish(changed) {
       await running.write(filesOf(changed));
       running.signal('SIGHUP');
-      await running.until(() => hearAll(at, changed));
+      await running.until(() => allAnswer(at, changed));
     },
     close: running.close,
   };
@@ -229,20 +229,20 @@ function collectOutput(child: ChildProcess): readonly string[] {
   return printed;
 }
 
-async function hearAll(at: SocketAddress, zones: readonly ServedZone[]): Promise<boolean> {
+async function allAnswer(at: SocketAddress, zones: readonly ServedZone[]): Promise<boolean> {
   const loaded = zones.filter(({ text }) => text !== null);
-  const heard = await Promise.all(
+  const answered = await Promise.all(
     loaded.map(({ name, serial }) =>
-      hear(at, name, 'SOA', ({ answers }) =>
+      hasAnswer(at, name, 'SOA', ({ answers }) =>
         answers.some((record) => record.type === 'SOA' && record.serial === serial),
       ),
     ),
   );
-  return heard.every(Boolean);
+  return answered.every(Boolean);
 }
 
 /** Whether the server gives the awaited answer now; takes a moment where it does not. */
-async function hear(
+async function hasAnswer(
   at: SocketAddress,
   name: string,
   type: 'A' | 'SOA',

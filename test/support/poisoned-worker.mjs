@@ -1,5 +1,5 @@
 /**
- * A worker process, as dist/src/main.js starts one, in which the look at one domain kills the process and the look at
+ * A worker process, as dist/src/main.js starts one, in which the check at one domain kills the process and the check at
  * another throws, whoever looks. Without them it is a worker like any other, but stalled jobs are noticed sooner than in
  * production, or tests that kill it would take minutes.
  */

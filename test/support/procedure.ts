@@ -9,7 +9,7 @@ export type Customer = {
   /** What the project is called; no other customer's project is. */
   readonly name: string;
   /** Called where there is something to look at. */
-  readonly lookAt?: (state: string) => Promise<void>;
+  readonly onState?: (state: string) => Promise<void>;
 };
 
 const badge = (word: string) => `#head .badge:has-text("${word}")`;
@@ -23,9 +23,9 @@ export async function signIn({ hands, house }: Customer): Promise<void> {
 
 /** Leaves the page at the project's domains, where the first can be added. */
 export async function makeProject(customer: Customer): Promise<void> {
-  const { hands, house, name, lookAt } = customer;
+  const { hands, house, name, onState } = customer;
   const { page } = hands;
-  await lookAt?.('projects-none');
+  await onState?.('projects-none');
   if ((await page.locator('details.disclosure[open]').count()) === 0) {
     await hands.press('New project');
   }
@@ -33,7 +33,7 @@ export async function makeProject(customer: Customer): Promise<void> {
   await hands.choose('Plan', 'Free (no custom domains)');
   await hands.press('Create project');
   await hands.see('h2:text-is("Before the first domain")');
-  await lookAt?.('missing');
+  await onState?.('missing');
   await hands.press('Switch to Pro');
   await hands.see('text=Paid plan: done');
   // The page says how a deploy is reported over the API.
@@ -42,7 +42,7 @@ export async function makeProject(customer: Customer): Promise<void> {
   expect((await house.call(method, path, upstream)).status).toBe(201);
   await page.reload();
   await hands.see('h2:text-is("Add domain")');
-  await lookAt?.('domains-none');
+  await onState?.('domains-none');
 }
 
 export type Shown = {
@@ -69,27 +69,27 @@ export async function addDomain({ hands, house }: Customer, owner: string): Prom
   return { hostname, owner, target: (await cell('Value')) ?? '' };
 }
 
-/** A wrong record, what the page says of it, and the right one; the page is never loaded anew. */
+/** A wrong record, what the page says of it, and the right one; the page is never loaded again. */
 export async function repair(customer: Customer, { owner, target }: Shown): Promise<void> {
-  const { hands, house, lookAt } = customer;
-  await hands.see('#standing:has-text("does not exist in the DNS yet")');
-  await lookAt?.('pending');
+  const { hands, house, onState } = customer;
+  await hands.see('#summary:has-text("does not exist in the DNS yet")');
+  await onState?.('pending');
   await hands.press('Verify');
   await hands.see('#timeline :text("Check requested")');
   await hands.mark();
   await house.publish(owner, 'CNAME shops.elsewhere.test.');
   await hands.see('#findings .finding:has-text("shops.elsewhere.test")');
-  await lookAt?.('pending-wrong');
+  await onState?.('pending-wrong');
   await house.publish(owner, `CNAME ${target}.`);
   await hands.see(badge('Live'));
   await hands.see('#timeline :text("Certificate issued")');
   expect(await hands.page.locator('#findings .finding').count()).toBe(0);
   await hands.expectMarked();
-  await lookAt?.('live');
+  await onState?.('live');
 }
 
 /** From one domain to the other, on the page for it, by who stands at the other. */
-export async function redirect({ hands, lookAt }: Customer, from: string, to: string) {
+export async function redirect({ hands, onState }: Customer, from: string, to: string) {
   await hands.press(`More for ${to}`);
   await hands.press('Primary and redirects');
   await hands.see('h3:text-is("New redirect")');
@@ -97,19 +97,19 @@ export async function redirect({ hands, lookAt }: Customer, from: string, to: st
   await hands.choose('To', to);
   await hands.press('Add the redirect');
   await hands.see(`tbody th:has-text("${from}")`);
-  await lookAt?.('settings');
+  await onState?.('settings');
 }
 
 /** By who stands at the project's settings. */
-export async function remove({ hands, lookAt, house }: Customer, hostname: string) {
+export async function remove({ hands, onState, house }: Customer, hostname: string) {
   const { page } = hands;
   await hands.press('Domains');
   await hands.see('h2:text-is("Add domain")');
-  await lookAt?.('domains');
+  await onState?.('domains');
   await hands.press(`More for ${hostname}`);
   await hands.press('Remove');
   await hands.see(`h1:text-is("Remove ${hostname}?")`);
-  await lookAt?.('remove');
+  await onState?.('remove');
   expect(await page.textContent('#main')).toContain('Removal stops serving traffic at once.');
   expect(await page.textContent('#main')).toContain(`The redirect from ${hostname} to`);
   await hands.press(`Remove ${hostname}`);
@@ -117,11 +117,11 @@ export async function remove({ hands, lookAt, house }: Customer, hostname: strin
   expect(await page.textContent('.notice')).toContain(
     `${hostname} is removed, and serves no traffic`,
   );
-  await lookAt?.('removed');
+  await onState?.('removed');
   await expect(house.visit(hostname)).rejects.toThrow();
 }
 
-/** Everything, in order; what visitors get is looked at on the way. */
+/** Everything, in order; what visitors get is checked on the way. */
 export async function wholeProcedure(customer: Customer): Promise<void> {
   const { hands, house, name } = customer;
   await signIn(customer);

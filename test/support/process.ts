@@ -150,17 +150,17 @@ function untilPrinted(child: ChildProcess, text: string, output: () => string): 
     const give = (why: string) => () =>
       reject(new Error(`the process ${why} before it printed "${text}":\n${output()}`));
     const late = setTimeout(give('took too long'), PATIENCE_MS);
-    const look = () => {
+    const onOutput = () => {
       if (!output().includes(text)) return;
       clearTimeout(late);
       resolve();
     };
-    child.stdout?.on('data', look);
-    child.stderr?.on('data', look);
+    child.stdout?.on('data', onOutput);
+    child.stderr?.on('data', onOutput);
     child.once('close', () => {
       clearTimeout(late);
       give('ended')();
     });
-    look();
+    onOutput();
   });
 }

@@ -20,10 +20,10 @@ export type StoredDomains = {
   /** The same, its DNS right. */
   verified(hostname: string): Promise<LoadedDomain>;
   load(id: string): Promise<LoadedDomain>;
-  /** Saves a look at it, as a worker that loaded it like this would. */
-  look(
+  /** Saves a check at it, as a worker that loaded it like this would. */
+  check(
     domain: LoadedDomain,
-    look: Diagnosis,
+    diagnosis: Diagnosis,
     at?: Date,
     provenAgainst?: string,
   ): ReturnType<ReturnType<typeof createCheckStore>['save']>;
@@ -53,7 +53,12 @@ export async function openStoredDomains(name?: StorageName): Promise<StoredDomai
     return load(added?.id ?? '');
   }
 
-  const look: StoredDomains['look'] = (domain, { verdict, findings }, at = noon, provenAgainst) => {
+  const check: StoredDomains['check'] = (
+    domain,
+    { verdict, findings },
+    at = noon,
+    provenAgainst,
+  ) => {
     const rules = {
       now: at,
       windowMs: 48 * HOUR,
@@ -75,10 +80,10 @@ export async function openStoredDomains(name?: StorageName): Promise<StoredDomai
     database,
     load,
     pending,
-    look,
+    check,
     async verified(hostname) {
       const domain = await pending(hostname);
-      await look(domain, right);
+      await check(domain, right);
       return load(domain.id);
     },
     async events({ id }) {

@@ -82,7 +82,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       DNS_ALLOW_PRIVATE: 'true',
       UPSTREAM_NETWORKS: '127.0.0.0/8',
       KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-      // The ladder's steps shrink with the window: a look every quarter of a second.
+      // The ladder's steps shrink with the window: a check every quarter of a second.
       VERIFY_WINDOW: '10m',
       LOG_LEVEL: 'warn',
       ...env,
@@ -101,7 +101,7 @@ export function visitDomain({ hostname, edgeHttpsPort }: World, roots: string) {
   return visit(hostname, edgeHttpsPort, roots);
 }
 
-/** A look over HTTP takes the processor 8 ms, so whoever has waited for long looks more rarely. */
+/** A check over HTTP takes the processor 8 ms, so whoever has waited for long checks more rarely. */
 const PAUSE_MS = { least: 25, most: 200, shareOfWaited: 1 / 8 } as const;
 
 /** Looks until `found` answers something, and gives it back; fails with `what` after `deadlineMs`. */

@@ -101,11 +101,11 @@ describe('a receiver at the edge behind NAT', () => {
 
 describe('the addresses of a target', () => {
   /** What is told at each look-up; the last one for ever. */
-  function remembered(...told: readonly (readonly string[])[]) {
+  function remembered(...found: readonly (readonly string[])[]) {
     let [now, count] = [noon, 0];
     const own = rememberAddresses({
       hostname: 'abc.edge.test',
-      lookup: async () => told[Math.min(count++, told.length - 1)] ?? [],
+      lookup: async () => found[Math.min(count++, found.length - 1)] ?? [],
       now: () => now,
     });
     return {

@@ -165,7 +165,7 @@ describe('a receiver in our own network', () => {
     const { lookup, asked } = resolver([PUBLIC], [PRIVATE]);
     const named = `http://${hostname}:${outside.port}/`;
     const attempt = sender({ lookup });
-    // What was looked at is what is connected to: nobody resolves the name a second time.
+    // What was checked is what is connected to: nobody resolves the name a second time.
     expect(await attempt(named)).toEqual(answered(204));
     expect(asked).toEqual([hostname]);
     expect(await attempt(named)).toEqual(failed('address_refused'));
@@ -173,13 +173,13 @@ describe('a receiver in our own network', () => {
     expect(inside.received).toEqual([]);
   });
 
-  it('gets nothing over a connection that leads elsewhere than was looked at', async () => {
+  it('gets nothing over a connection that leads elsewhere than was checked', async () => {
     const receiver = await start();
-    let looks = 0;
+    let askedTimes = 0;
     // Allowed when it was looked up, and not when it is connected to.
-    const isAllowed = () => ++looks === 1;
+    const isAllowed = () => ++askedTimes === 1;
     expect(await sender({ isAllowed })(receiver.url)).toEqual(failed('address_refused'));
-    expect(looks).toBe(2);
+    expect(askedTimes).toBe(2);
     expect(receiver.received).toEqual([]);
   });
 

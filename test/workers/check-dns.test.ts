@@ -61,7 +61,7 @@ function world({ domain = aDomain(), result = right, saved = [], now = noon, cla
   return { deps, saves, followed, followedIds };
 }
 
-describe('a look at a pending domain', () => {
+describe('a check of a pending domain', () => {
   it('verifies it where the DNS is right, and asks for its certificate', async () => {
     const { deps, saves, followed } = world({ result: right });
     expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
@@ -92,7 +92,7 @@ describe('a look at a pending domain', () => {
     expect(saves[0]?.outcome).toMatchObject({ to: { status: 'verified' } });
   });
 
-  it('keeps what is wrong and looks again on the ladder', async () => {
+  it('keeps what is wrong and checks again on the ladder', async () => {
     const { deps, saves } = world({ result: missing });
     const at = later(noon, 15_000);
     expect(await checkDns(deps, job)).toEqual({ kind: 'again', at, note: 'record_missing' });
@@ -126,12 +126,12 @@ describe('a look at a pending domain', () => {
     expect(saves[0]?.outcome).toMatchObject({ to: { status: 'failed' }, nextCheckAt: null });
   });
 
-  it('never plans a look past the end of the window', async () => {
+  it('never plans a check past the end of the window', async () => {
     const { deps } = world({ result: missing, now: later(noon, 48 * HOUR - 1_000) });
     expect(await checkDns(deps, job)).toMatchObject({ at: later(noon, 48 * HOUR) });
   });
 
-  it('looks retryNow where somebody else saved first', async () => {
+  it('runs again at once where somebody else saved first', async () => {
     const { deps, followed } = world({ result: right, saved: [{ kind: 'stale' }] });
     expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', at: later(noon, 1_000) });
     expect(followed).toEqual([]);
@@ -170,7 +170,7 @@ describe('a look at a pending domain', () => {
   });
 });
 
-describe('a look that comes too late', () => {
+describe('a check that comes too late', () => {
   it.each([
     ['of a removed domain', { domainId: '00000000-0000-4000-8000-00000000dead', epoch: 1 }],
     ['of an earlier life', { domainId: job.domainId, epoch: 0 }],

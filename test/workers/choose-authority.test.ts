@@ -111,12 +111,12 @@ describe('the order goes to the right authority where', () => {
 
   it('the first has answered since its order was moved', () => {
     const known = leftFirst(setBack(second, HOUR));
-    const heard = (at: Date) => ({
+    const answeredLast = (at: Date) => ({
       ...deps,
       answeredAt: (one: string | null) => (one === first ? at : null),
     });
-    expect(chooseFor(heard(later(noon, -3 * HOUR)), known).authority).toBe(second);
-    expect(chooseFor(heard(later(noon, -MINUTE)), known).authority).toBe(first);
+    expect(chooseFor(answeredLast(later(noon, -3 * HOUR)), known).authority).toBe(second);
+    expect(chooseFor(answeredLast(later(noon, -MINUTE)), known).authority).toBe(first);
   });
 
   it('an open order is slow, and others find its authority down', () => {
@@ -131,7 +131,7 @@ describe('the order goes to the right authority where', () => {
 });
 
 function run(result: OrderResult | Unavailable, given: Partial<IssueWork> = {}) {
-  const world = orderWorld(verified, { work: given, result, look: right });
+  const world = orderWorld(verified, { work: given, result, diagnosis: right });
   Object.assign(world.deps, { authorities: deps.authorities });
   const opened: unknown[] = [];
   const { openOrder } = world.deps.certificates;

@@ -41,7 +41,7 @@ const silent: Probe = { address: '192.0.2.1', outcome: 'timeout' };
 const answering: Probe = { address: '192.0.2.1', outcome: 'reachable' };
 
 type Given = {
-  readonly look?: DiagnosisForAny;
+  readonly diagnosis?: DiagnosisForAny;
   readonly work?: Partial<IssueWork>;
   readonly open?: OpenEscalation;
   readonly probes?: readonly Probe[];
@@ -62,7 +62,7 @@ async function run(given: Given) {
     answeredAt: () => null,
     loadOpen: async () => given.open ?? null,
     observe: async () => anObservation(),
-    diagnose: async () => given.look ?? right,
+    diagnose: async () => given.diagnosis ?? right,
     probe: async (hostname) => {
       done.push(`probe ${hostname}`);
       return given.probes ?? [];
@@ -127,7 +127,7 @@ describe('30 minutes after verification without a certificate', () => {
         evidence: { budget: { ...limited, until: until.toISOString() } },
       },
     ]);
-    const order = { id: 'c', orderUrl: null } as IssueWork['order']; // nothing else of it is looked at
+    const order = { id: 'c', orderUrl: null } as IssueWork['order']; // nothing else of it is checked
     const other = await run({ work: { budgetWaits: [limited], order } });
     expect(other.opened).toMatchObject([{ cause: 'platform_fault', evidence: { budget: null } }]);
   });
@@ -166,7 +166,7 @@ describe('30 minutes after verification without a certificate', () => {
     expect(done).toEqual(['probe docs.shop.test', 'attempt']);
   });
 
-  it('another cause is only noted by the look that finds it first', async () => {
+  it('another cause is only noted by the check that finds it first', async () => {
     const open = anOpenCase('authority_unreachable');
     const { done, opened } = await run({ work: refused, open, opens: 'kept' });
     expect(done).toEqual(['probe docs.shop.test']);
@@ -175,7 +175,7 @@ describe('30 minutes after verification without a certificate', () => {
     ]);
   });
 
-  it('another cause at two looks in a row is news: it is told, and tried', async () => {
+  it('another cause at two checks in a row is news: it is told, and tried', async () => {
     const { evidence } = anOpenCase('');
     const noted = { evidence: { ...evidence, candidate: 'authority_refused' } } as const;
     const open = anOpenCase('authority_unreachable', noted);
@@ -215,7 +215,7 @@ describe('30 minutes after verification without a certificate', () => {
   });
 
   it('an order that the authority postponed is not hurried', async () => {
-    const order = { id: 'c', orderUrl: 'https://ca.test/1' } as IssueWork['order']; // nothing else of it is looked at
+    const order = { id: 'c', orderUrl: 'https://ca.test/1' } as IssueWork['order']; // nothing else of it is checked
     const domain = { ...verified, nextCheckAt: later(noon, 60 * MINUTE) };
     const { done, opened } = await run({ work: { order, domain } });
     expect(done).not.toContain('attempt');
@@ -223,7 +223,7 @@ describe('30 minutes after verification without a certificate', () => {
   });
 
   it('a DNS that has changed takes it back to pending, together with the case', async () => {
-    const { result, done, saves } = await run({ look: missing });
+    const { result, done, saves } = await run({ diagnosis: missing });
     expect(saves[0]?.outcome.to.status).toBe('pending');
     expect(saves[0]?.escalation).toMatchObject({
       cause: 'dns_changed',
@@ -233,8 +233,8 @@ describe('30 minutes after verification without a certificate', () => {
     expect(result).toEqual({ kind: 'done' });
   });
 
-  it('a look that another look was quicker than tells nobody, and comes again', async () => {
-    const { result, done } = await run({ look: missing, saves: { kind: 'stale' } });
+  it('a check that another check was quicker than tells nobody, and comes again', async () => {
+    const { result, done } = await run({ diagnosis: missing, saves: { kind: 'stale' } });
     expect(done).toEqual(['save']);
     expect(result).toMatchObject({ kind: 'again' });
   });

@@ -59,7 +59,7 @@ const answering: Probe = { address: '192.0.2.1', outcome: 'reachable' };
 
 type Given = {
   readonly work?: Partial<IssueWork>;
-  readonly look?: DiagnosisForAny;
+  readonly diagnosis?: DiagnosisForAny;
   readonly open?: OpenEscalation;
   readonly probes?: readonly Probe[];
   readonly quarantine?: Quarantined;
@@ -78,7 +78,7 @@ function world(given: Given) {
     answeredAt: () => null,
     loadOpen: async () => given.open ?? null,
     observe: async () => anObservation(),
-    diagnose: async () => given.look ?? right,
+    diagnose: async () => given.diagnosis ?? right,
     probe: async (hostname) => {
       did.push(`probe ${hostname}`);
       return given.probes ?? [];
@@ -154,7 +154,7 @@ describe('a fifth of its life before its certificate ends', () => {
   });
 
   it('a drifted one gets one, too; nothing is ordered for it, and nobody else’s address is asked', async () => {
-    const { did, opened } = await run({ work: { domain: drifted }, look: missing });
+    const { did, opened } = await run({ work: { domain: drifted }, diagnosis: missing });
     expect(did).toEqual(['open', 'tell dns_changed']);
     expect(opened).toMatchObject([{ cause: 'dns_changed', evidence: { nextAttempt: null } }]);
   });
@@ -166,14 +166,14 @@ describe('a fifth of its life before its certificate ends', () => {
     expect(opened[0]?.nextAction).toMatch(/^A new order is placed at 2026-11-21 07:00 UTC;/);
   });
 
-  it('another cause waits for a second look, also one that takes a verified domain back', async () => {
+  it('another cause waits for a second check, also one that takes a verified domain back', async () => {
     const open = aCase('authority_refused', later(noon, -HOUR));
-    const first = await run({ look: missing, open, opens: 'kept' });
+    const first = await run({ diagnosis: missing, open, opens: 'kept' });
     expect(first.opened).toMatchObject([
       { cause: 'authority_refused', evidence: { candidate: 'dns_changed' } },
     ]);
     const noted = aCase('authority_refused', later(noon, -HOUR), { candidate: 'dns_changed' });
-    const second = await run({ look: missing, open: noted });
+    const second = await run({ diagnosis: missing, open: noted });
     expect(second.opened).toMatchObject([{ cause: 'dns_changed', evidence: { candidate: null } }]);
   });
 
@@ -195,7 +195,7 @@ describe('a fifth of its life before its certificate ends', () => {
     expect(opened[0]?.nextAction).toContain('set aside until 2026-11-22 12:00 UTC');
   });
 
-  it('a domain that was renewed while it was looked at needs nobody', async () => {
+  it('a domain that was renewed while it was checked needs nobody', async () => {
     const { did } = await run({ opens: 'gone' });
     expect(did).toEqual(['probe docs.shop.test', 'open, and renew at once']);
   });
@@ -206,7 +206,7 @@ describe('a fifth of its life before its certificate ends', () => {
   });
 
   it.each<readonly [string, Partial<IssueWork>]>([
-    ['whose certificate has ended: its own look says so', { usable: null }],
+    ['whose certificate has ended: its own check says so', { usable: null }],
     [
       'that is verified by now',
       { domain: aDomain({ state: { status: 'verified', verifiedAt: noon } }) },

@@ -34,7 +34,7 @@ describe('the certificate of a verified domain', () => {
     expect(did).toEqual(['reuse', 'forget the escalation']);
   });
 
-  it('is shown anew where another edge has its key', async () => {
+  it('is shown again where another edge has its key', async () => {
     const life = { issuedAt: noon, expiresAt: later(noon, 90 * DAY) };
     const usable = aCertificate({ ...life, sealedKey: null });
     const { deps, did } = world({ work: { usable } });
@@ -43,7 +43,7 @@ describe('the certificate of a verified domain', () => {
     expect(did).not.toContain('reuse');
   });
 
-  it('is ordered anew where the one before is about to end', async () => {
+  it('is ordered again where the one before is about to end', async () => {
     const usable = aCertificate({
       issuedAt: later(noon, -60 * DAY),
       expiresAt: later(noon, 30 * DAY),
@@ -150,14 +150,14 @@ describe('the certificate of a verified domain', () => {
   });
 
   it('is not ordered where the DNS has changed: the domain waits for its DNS again', async () => {
-    const { deps, did, saves } = world({ look: missing });
+    const { deps, did, saves } = world({ diagnosis: missing });
     expect(await issueCertificate(deps, job)).toEqual({ kind: 'done' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'moved', to: { status: 'pending' } });
     expect(did).toEqual(['follow up epoch 2']);
   });
 
   it('waits a minute where nobody could tell whether the DNS is right', async () => {
-    const { deps, did, saves } = world({ look: unknown });
+    const { deps, did, saves } = world({ diagnosis: unknown });
     expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, MINUTE) });
     expect(did).toEqual([]);
     expect(saves[0]?.outcome).toMatchObject({
@@ -231,7 +231,7 @@ describe('the challenge, before a new order', () => {
 });
 
 describe('an order that another run has ended', () => {
-  it('is looked at retryNow: its certificate may be there for this life, and its case stays', async () => {
+  it('is taken up again at once: its certificate may be there for this life, and its case stays', async () => {
     const { deps, did } = world({ lost: true });
     expect(await issueCertificate(deps, job)).toMatchObject({ kind: 'again' });
     expect(did).toEqual(['open order', 'advance the new order', 'store']);
@@ -241,7 +241,7 @@ describe('an order that another run has ended', () => {
     ['refused', refused],
     ['not finished', { kind: 'unavailable', retryAfter: null, detail: 'busy' }],
   ] as const)(
-    'is looked at retryNow, which ends the job of a life that is over: %s',
+    'is taken up again at once, which ends the job of a life that is over: %s',
     async (_what, result) => {
       const { deps } = world({ lost: true, result });
       expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, 1_000) });

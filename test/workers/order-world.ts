@@ -52,7 +52,7 @@ export function aCertificate(parts: Partial<Certificate> = {}): Certificate {
 
 export type Situation = {
   readonly work?: Partial<IssueWork>;
-  readonly look?: DiagnosisForAny;
+  readonly diagnosis?: DiagnosisForAny;
   readonly result?: OrderResult | Unavailable;
   /** What the name's addresses answer. */
   readonly probes?: readonly Probe[];
@@ -78,7 +78,7 @@ export const nothingYet = (domain: LoadedDomain): IssueWork => ({
 
 /** Where `situation` says nothing else: no order and no certificate yet, the DNS is right, and the authority issues. */
 export function orderWorld(domain: LoadedDomain, situation: Situation) {
-  const { work = {}, look = right, result = issued } = situation;
+  const { work = {}, diagnosis = right, result = issued } = situation;
   const did: string[] = [];
   /** Whose addresses were asked for a challenge. */
   const probed: string[] = [];
@@ -90,7 +90,7 @@ export function orderWorld(domain: LoadedDomain, situation: Situation) {
   const deps: IssueCertificateDeps = {
     certificates,
     observe: async () => anObservation(),
-    diagnose: async () => look,
+    diagnose: async () => diagnosis,
     save: async (check) => {
       saves.push(check);
       return { kind: 'saved', epoch: 2 };

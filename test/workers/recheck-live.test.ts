@@ -1,4 +1,4 @@
-/** What a batch's look does, with the cheap look in all its senses: unchanged is not the same as could not tell. */
+/** What a batch's look does, with the light check in all its senses: unchanged is not the same as could not tell. */
 import { describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
@@ -27,8 +27,8 @@ const before = anObservation();
 
 type Situation = {
   readonly state: DomainState;
-  /** What each look finds: `unchanged` is a cheap one that gives back what was loaded. */
-  readonly looks: readonly ('unchanged' | Diagnosis)[];
+  /** What each check finds: `unchanged` is a cheap one that gives back what was loaded. */
+  readonly checks: readonly ('unchanged' | Diagnosis)[];
   /** What the stored observation means. */
   readonly stored?: Diagnosis;
   readonly saved?: readonly MoveResult[];
@@ -42,10 +42,10 @@ const escalationAtEnd: NewEscalation = {
   evidence: evidenceOf({}),
 };
 
-function world({ state, looks, stored = right, saved = [], endsAt = null }: Situation) {
+function world({ state, checks, stored = right, saved = [], endsAt = null }: Situation) {
   const findings = stored.findings;
   const domain = aDomain({ state, observation: before, findings, certificateEndsAt: endsAt });
-  const left = [...looks];
+  const left = [...checks];
   const results = [...saved];
   const meaning = new Map<Observation, Diagnosis>([[before, stored]]);
   const asked: ('cheaply' | 'in full')[] = [];
@@ -56,7 +56,7 @@ function world({ state, looks, stored = right, saved = [], endsAt = null }: Situ
   function observe(how: (typeof asked)[number]): Observation {
     asked.push(how);
     const next = left.shift();
-    if (next === undefined) throw new Error('one look too many');
+    if (next === undefined) throw new Error('one check too many');
     if (next === 'unchanged' && how === 'cheaply') return before;
     const seen = anObservation();
     meaning.set(seen, next === 'unchanged' ? stored : next);
@@ -102,61 +102,65 @@ const toDrifted: DomainState = { status: 'drifted', driftedAt: noon };
 
 type Row = readonly [string, Situation, DomainState];
 const table: readonly Row[] = [
-  ['a live domain, unchanged and right', { state: well, looks: ['unchanged'] }, well],
-  ['a live domain that missed, unchanged and right', { state: missed, looks: ['unchanged'] }, well],
-  ['a live domain that misses', { state: well, looks: [missing] }, missedNow],
+  ['a live domain, unchanged and right', { state: well, checks: ['unchanged'] }, well],
   [
-    'a live domain whose miss is unchanged, seen by a whole look',
-    { state: missed, stored: missing, looks: ['unchanged', missing] },
+    'a live domain that missed, unchanged and right',
+    { state: missed, checks: ['unchanged'] },
+    well,
+  ],
+  ['a live domain that misses', { state: well, checks: [missing] }, missedNow],
+  [
+    'a live domain whose miss is unchanged, seen by a full check',
+    { state: missed, stored: missing, checks: ['unchanged', missing] },
     toDrifted,
   ],
   [
-    'a live domain whose miss only a cheap look would confirm',
-    { state: missed, stored: missing, looks: ['unchanged', right] },
+    'a live domain whose miss only a light check would confirm',
+    { state: missed, stored: missing, checks: ['unchanged', right] },
     well,
   ],
   [
     'a live domain that could not be told of, still',
-    { state: well, stored: unknown, looks: ['unchanged', unknown] },
+    { state: well, stored: unknown, checks: ['unchanged', unknown] },
     well,
   ],
   [
     'a drifted domain, unchanged and wrong',
-    { state: drifted, stored: missing, looks: ['unchanged'] },
+    { state: drifted, stored: missing, checks: ['unchanged'] },
     drifted,
   ],
-  ['a drifted domain, repaired', { state: drifted, stored: missing, looks: [right] }, well],
+  ['a drifted domain, repaired', { state: drifted, stored: missing, checks: [right] }, well],
   [
     'a failed domain, unchanged and wrong',
-    { state: failed, stored: missing, looks: ['unchanged'] },
+    { state: failed, stored: missing, checks: ['unchanged'] },
     failed,
   ],
   [
     'a failed domain, repaired',
-    { state: failed, stored: missing, looks: [right] },
+    { state: failed, stored: missing, checks: [right] },
     { status: 'verified', verifiedAt: noon },
   ],
 ];
 
-describe('a look by a batch', () => {
+describe('a check by a batch', () => {
   it.each(table)('at %s', async (_title, situation, to) => {
     const { deps, saves, asked, unasked } = world(situation);
     expect(await recheckLive(deps, running)).toEqual({ kind: 'done' });
     expect(saves.map(({ outcome }) => outcome.to)).toEqual([to]);
     expect(unasked).toEqual([]);
     // The first may be cheap; one that is repeated is whole.
-    expect(asked).toEqual(['cheaply', 'in full'].slice(0, situation.looks.length));
+    expect(asked).toEqual(['cheaply', 'in full'].slice(0, situation.checks.length));
   });
 
   it.each([
-    ['a live domain', { state: well, looks: ['unchanged'] }, 1],
-    ['one that has missed', { state: well, looks: [missing] }, 1],
-    ['one that is live again', { state: drifted, stored: missing, looks: [right] }, 1],
-    ['none that is drifted', { state: missed, looks: [missing] }, 0],
-    ['none that has failed', { state: failed, stored: missing, looks: ['unchanged'] }, 0],
+    ['a live domain', { state: well, checks: ['unchanged'] }, 1],
+    ['one that has missed', { state: well, checks: [missing] }, 1],
+    ['one that is live again', { state: drifted, stored: missing, checks: [right] }, 1],
+    ['none that is drifted', { state: missed, checks: [missing] }, 0],
+    ['none that has failed', { state: failed, stored: missing, checks: ['unchanged'] }, 0],
     [
       'none that somebody saved first',
-      { state: well, looks: [right], saved: [{ kind: 'stale' }] },
+      { state: well, checks: [right], saved: [{ kind: 'stale' }] },
       0,
     ],
   ] as const satisfies readonly (readonly [string, Situation, number])[])(
@@ -170,10 +174,10 @@ describe('a look by a batch', () => {
   );
 
   it('wakes what follows from a move, and nothing where none was made', async () => {
-    const revived = world({ state: failed, stored: missing, looks: [right] });
+    const revived = world({ state: failed, stored: missing, checks: [right] });
     await recheckLive(revived.deps, running);
     expect(revived.followed).toMatchObject([{ to: { status: 'verified' }, nextCheckAt: noon }]);
-    const stays = world({ state: well, looks: ['unchanged'] });
+    const stays = world({ state: well, checks: ['unchanged'] });
     await recheckLive(stays.deps, running);
     expect(stays.followed).toEqual([]);
   });
@@ -181,7 +185,7 @@ describe('a look by a batch', () => {
   it('leaves a failed domain failed whose name another project holds, and says so', async () => {
     const { deps, saves, followed } = world({
       state: failed,
-      looks: [right],
+      checks: [right],
       saved: [{ kind: 'held_elsewhere', holderProjectId: 'another' }],
     });
     await recheckLive(deps, running);
@@ -193,7 +197,7 @@ describe('a look by a batch', () => {
   });
 
   it('leaves it at that where somebody else saved first', async () => {
-    const { deps, saves } = world({ state: well, looks: [missing], saved: [{ kind: 'stale' }] });
+    const { deps, saves } = world({ state: well, checks: [missing], saved: [{ kind: 'stale' }] });
     await recheckLive(deps, running);
     expect(saves).toHaveLength(1);
   });
@@ -203,13 +207,13 @@ describe('a look by a batch', () => {
     ['a live one whose certificate has not', well, later(noon, 1), undefined],
     ['a drifted one, which fails with it', drifted, noon, undefined],
   ])('saves a case with the end itself: %s', async (_title, state, endsAt, escalation) => {
-    const { deps, saves } = world({ state, looks: [missing], endsAt });
+    const { deps, saves } = world({ state, checks: [missing], endsAt });
     await recheckLive(deps, running);
     expect(saves.map((save) => save.escalation)).toEqual([escalation]);
   });
 
   it('takes some hundreds at a time, for two minutes, and one alone that did not go well', async () => {
-    const { deps, takings } = world({ state: well, looks: ['unchanged'] });
+    const { deps, takings } = world({ state: well, checks: ['unchanged'] });
     await recheckLive(deps, running);
     const leasesMs = [2, 2, 2, 5, 60, 24 * 60].map((minutes) => minutes * MINUTE);
     expect(takings).toEqual([
@@ -221,10 +225,10 @@ describe('a look by a batch', () => {
 
 describe('a domain that was taken', () => {
   it.each([
-    ['and verified anew meanwhile', aDomain()],
+    ['and verified again meanwhile', aDomain()],
     ['and removed meanwhile', undefined],
-  ])('%s is not looked at', async (_title, loaded) => {
-    const { deps, asked, saves } = world({ state: well, looks: [] });
+  ])('%s is not checked', async (_title, loaded) => {
+    const { deps, asked, saves } = world({ state: well, checks: [] });
     await recheckLive({ ...deps, load: async () => loaded }, running);
     expect([asked, saves]).toEqual([[], []]);
   });

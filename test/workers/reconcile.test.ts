@@ -25,7 +25,7 @@ type Situation = {
   readonly full?: boolean;
   /** Sweeps that sleep beyond their interval. */
   readonly overslept?: number;
-  /** What happens between the first look and the second. */
+  /** What happens between the first check and the second. */
   readonly meanwhile?: (rows: Rows, jobs: Map<QueueName, Set<string>>) => void;
 };
 
@@ -163,7 +163,7 @@ describe('the reconciler', () => {
     expect(jobsIn('check-dns')).toEqual([idOf(waits(1))]);
   });
 
-  it('waits once before its second look, however many queues look wrong', async () => {
+  it('waits once before its second check, however many queues look wrong', async () => {
     const situation = { rows: { 'check-dns': [waits(1)], 'issue-certificate': [waits(2)] } };
     const { deps, pauses } = world(situation);
     expect(await reconcile(deps, EVERY_MS)).toMatchObject({ missing_job: 2 });
@@ -199,7 +199,7 @@ describe('the reconciler', () => {
     expect(jobsIn('check-dns')).toEqual([idOf(waits(1))]);
   });
 
-  it('repairs nothing that was only on its way at the first look', async () => {
+  it('repairs nothing that was only on its way at the first check', async () => {
     const { deps, counted } = world({
       rows: { 'check-dns': [waits(1), waits(2), waits(3)] },
       jobs: { 'check-dns': [idOf(waits(3)), idOf(waits(4)), idOf(waits(5))] },

@@ -126,8 +126,13 @@ describe('a renewal that is due', () => {
     const code = 'caa_blocks';
     const about = { hostname: live.hostname, foundAt: 'shop.test', records: [], toAdd: '' };
     const findings = [{ code, ...about }] as const;
-    const look: DiagnosisForAny = { verdict: 'wrong', provider: null, findings, forbidden: [0] };
-    const { did, saves, postponed } = await renewed({ look });
+    const diagnosis: DiagnosisForAny = {
+      verdict: 'wrong',
+      provider: null,
+      findings,
+      forbidden: [0],
+    };
+    const { did, saves, postponed } = await renewed({ diagnosis });
     expect(saves[0]?.outcome).toMatchObject({
       kind: 'stayed',
       to: { status: 'live', missedAt: null },
@@ -137,14 +142,14 @@ describe('a renewal that is due', () => {
     expect([did, postponed]).toEqual([['postpone'], [later(noon, 60 * MINUTE)]]);
   });
 
-  it('counts a look that is wrong as a first miss', async () => {
-    const { did, saves } = await renewed({ look: missing });
+  it('counts a check that is wrong as a first miss', async () => {
+    const { did, saves } = await renewed({ diagnosis: missing });
     expect(saves[0]?.outcome.to).toEqual({ status: 'live', missedAt: noon });
     expect(did).toEqual(['postpone']);
   });
 
   it('waits where nobody could tell', async () => {
-    const { did, saves } = await renewed({ look: unknown });
+    const { did, saves } = await renewed({ diagnosis: unknown });
     expect(saves[0]?.outcome.to).toEqual({ status: 'live', missedAt: null });
     expect(did).toEqual(['postpone']);
   });

@@ -1,4 +1,4 @@
-/** Two projects and one name: who has it after a look that was right, in a real database. */
+/** Two projects and one name: who has it after a check that was right, in a real database. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProofs } from '../../src/certificates/vault/derived-secrets.ts';
@@ -35,7 +35,7 @@ async function two(hostname: string, status: DomainStatus): Promise<Two> {
 }
 
 /** What `answers` makes of the two values stands at the name that is asked for. */
-function lookRight({ claimant, holder }: Two, txt: Txt) {
+function checkRight({ claimant, holder }: Two, txt: Txt) {
   const store = createCheckStore(stored.database);
   const values = [claimant, holder].map(({ projectId, hostname }) => proofFor(projectId, hostname));
   const resolveClaim = createResolveClaim({
@@ -90,7 +90,7 @@ function aPair({ place, status }: Case): Promise<Two> {
   return two(place === 'apex' ? `claim-${count}.example` : `docs.claim-${count}.example`, status);
 }
 
-function claimsTold(domainId: string) {
+function claimEvents(domainId: string) {
   const where = { domainId, type: 'domain.claimed_elsewhere' };
   return stored.database.prisma.event.findMany({ where, select: { data: true } });
 }
@@ -98,24 +98,24 @@ function claimsTold(domainId: string) {
 describe('a right look at a name that another project has added', () => {
   it.each(free)('verifies it at the $place where theirs is $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
-    const { followed } = await lookRight(pair, row.txt);
+    const { followed } = await checkRight(pair, row.txt);
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
     expect(await stored.load(pair.holder.id)).toMatchObject({ epoch: 1, state: pair.holder.state });
-    expect(await claimsTold(pair.holder.id)).toEqual([]);
+    expect(await claimEvents(pair.holder.id)).toEqual([]);
     expect(followed).toEqual([pair.claimant.id]);
   });
 
   const taken = held.filter(isTaken);
   it.each(taken)('takes it at the $place where theirs is $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
-    const { followed } = await lookRight(pair, row.txt);
+    const { followed } = await checkRight(pair, row.txt);
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
     const lost = await stored.load(pair.holder.id);
     expect(lost).toMatchObject({ epoch: 2, state: { status: 'pending', pendingSince: noon } });
     const proof = row.place === 'sub' ? 'cname' : 'txt';
     const { hostname, target } = pair.claimant;
     const found = proof === 'cname' ? target : `_signpost.${hostname}`;
-    expect(await claimsTold(lost.id)).toEqual([{ data: { proof, found } }]);
+    expect(await claimEvents(lost.id)).toEqual([{ data: { proof, found } }]);
     expect(followed).toEqual([lost.id, pair.claimant.id]);
   });
 
@@ -129,9 +129,9 @@ describe('a right look at a name that another project has added', () => {
   const kept = rows.filter((row) => !isFree(row) && !isTaken(row));
   it.each(kept)('leaves it where it is at the $place, $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
-    const { outcome, followed } = await lookRight(pair, row.txt);
+    const { outcome, followed } = await checkRight(pair, row.txt);
     expect(await stored.load(pair.holder.id)).toMatchObject({ epoch: 1, state: pair.holder.state });
-    expect(await claimsTold(pair.holder.id)).toEqual([]);
+    expect(await claimEvents(pair.holder.id)).toEqual([]);
     const { projectId, hostname } = pair.claimant;
     const value = proofFor(projectId, hostname);
     const fullName = `_signpost.${hostname}`;
@@ -146,7 +146,7 @@ describe('a right look at a name that another project has added', () => {
 });
 
 describe('a project that loses a name', () => {
-  it('loses its order, its case, its renewal and its visitors with it, and has a look of its own', async () => {
+  it('loses its order, its case, its renewal and its visitors with it, and has a check of its own', async () => {
     const pair = await two('everything.example', 'live');
     const { prisma } = stored.database;
     const { id: domainId, hostname } = pair.holder;
@@ -166,7 +166,7 @@ describe('a project that loses a name', () => {
     const lookups = createEdgeLookups(stored.database);
     expect(await lookups.findRoute(hostname)).toMatchObject({ certificateId: issued.id });
 
-    await lookRight(pair, 'claimant');
+    await checkRight(pair, 'claimant');
 
     expect(await lookups.findRoute(hostname)).toMatchObject({ certificateId: null });
     expect(await lookups.findChallenge('t', hostname)).toBeNull();
@@ -195,16 +195,16 @@ describe('two projects whose looks at an apex are right at once', () => {
   it('are both told which record proves whose it is, and neither has it', async () => {
     const pair = await two('at-once.example', 'pending');
     const swapped = { claimant: pair.holder, holder: pair.claimant };
-    const looks = await Promise.all([lookRight(pair, 'none'), lookRight(swapped, 'none')]);
+    const checks = await Promise.all([checkRight(pair, 'none'), checkRight(swapped, 'none')]);
     expect(await statusesOf(pair)).toEqual(['pending', 'pending']);
-    const codes = looks.map(({ outcome }) => outcome?.findings.map(({ code }) => code));
+    const codes = checks.map(({ outcome }) => outcome?.findings.map(({ code }) => code));
     expect(codes).toEqual([['held_elsewhere'], ['held_elsewhere']]);
   });
 
   it('get it one of them where its record is there', async () => {
     const pair = await two('at-once-proven.example', 'pending');
     const swapped = { claimant: pair.holder, holder: pair.claimant };
-    await Promise.all([lookRight(pair, 'claimant'), lookRight(swapped, 'holder')]);
+    await Promise.all([checkRight(pair, 'claimant'), checkRight(swapped, 'holder')]);
     expect(await statusesOf(pair)).toEqual(['verified', 'pending']);
   });
 });
@@ -220,20 +220,20 @@ describe('an apex that two projects have pending', () => {
   it.each(endings)('goes to the one by its addresses once the other is %s', async (_how, data) => {
     count += 1;
     const pair = await two(`ends-${count}.example`, 'pending');
-    await lookRight(pair, 'none');
+    await checkRight(pair, 'none');
     const claimant = await stored.load(pair.claimant.id);
     expect(claimant.state.status).toBe('pending');
     await stored.database.prisma.domain.update({ where: { id: pair.holder.id }, data });
-    await lookRight({ ...pair, claimant }, 'none');
+    await checkRight({ ...pair, claimant }, 'none');
     const { state, findings } = await stored.load(claimant.id);
     expect({ status: state.status, findings }).toEqual({ status: 'verified', findings: [] });
   });
 
   it('keeps the next one waiting, too, once somebody has proven it', async () => {
     const pair = await two('proven-first.example', 'pending');
-    await lookRight(pair, 'claimant');
+    await checkRight(pair, 'claimant');
     const swapped = { claimant: pair.holder, holder: pair.claimant };
-    const { outcome } = await lookRight(swapped, 'holder');
+    const { outcome } = await checkRight(swapped, 'holder');
     expect(outcome?.findings).toMatchObject([
       { code: 'held_elsewhere', proof: { seen: 'missing' } },
     ]);

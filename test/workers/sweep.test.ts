@@ -12,7 +12,7 @@ const lease: Lease = { now: noon, leasesMs: [1_000] };
 function world(due: readonly string[], suspects: readonly string[] = []) {
   const left = [...due];
   const suspectsLeft = [...suspects];
-  const told: string[] = [];
+  const done: string[] = [];
   const worked: string[] = [];
   const faults: string[] = [];
   const batches: number[] = [];
@@ -28,9 +28,9 @@ function world(due: readonly string[], suspects: readonly string[] = []) {
         batches.push(taken.length);
         return taken.map((id) => ({ id, takes: id === 'twice' ? 2 : 1 }));
       },
-      settle: async (id) => void told.push(`settle ${id}`),
-      giveBack: async (ids) => void told.push(`give back ${ids.join(' ')}`),
-      noteReason: async (id, reason) => void told.push(`${id}: ${reason}`),
+      settle: async (id) => void done.push(`settle ${id}`),
+      giveBack: async (ids) => void done.push(`give back ${ids.join(' ')}`),
+      noteReason: async (id, reason) => void done.push(`${id}: ${reason}`),
     },
     lease: () => lease,
     work: async (id) => {
@@ -44,7 +44,7 @@ function world(due: readonly string[], suspects: readonly string[] = []) {
     batch: 4,
     atOnce: 2,
   };
-  return { given, worked, faults, batches, told, left, mostUnderWay: () => mostUnderWay };
+  return { given, worked, faults, batches, done, left, mostUnderWay: () => mostUnderWay };
 }
 
 const ten = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
@@ -78,7 +78,7 @@ describe('a sweep', () => {
   });
 
   it('ends with an outage instead of meeting it at every domain', async () => {
-    const { given, worked, faults, told } = world(ten);
+    const { given, worked, faults, done } = world(ten);
     const work = async (id: string) => {
       if (id === 'b') throw outage();
       await given.work(id);
@@ -87,7 +87,7 @@ describe('a sweep', () => {
     expect(worked).toEqual(['a']);
     expect(faults).toEqual([]);
     // No fault of theirs.
-    expect(told).toEqual(['give back b c d']);
+    expect(done).toEqual(['give back b c d']);
   });
 
   it('rejects once where it cannot take anything', async () => {
@@ -98,7 +98,7 @@ describe('a sweep', () => {
 
   it('begins nothing more once it is to stop, and finishes what is under way', async () => {
     const stop = new AbortController();
-    const { given, worked, left, told } = world(ten, ['suspect']);
+    const { given, worked, left, done } = world(ten, ['suspect']);
     const work = async (id: string) => {
       if (id === 'b') stop.abort();
       await given.work(id);
@@ -106,11 +106,11 @@ describe('a sweep', () => {
     expect(await sweep({ ...given, work }, stop.signal)).toBe(2);
     expect(worked.toSorted()).toEqual(['a', 'b']);
     expect(left).toHaveLength(6);
-    expect(told).toEqual(['give back c d']);
+    expect(done).toEqual(['give back c d']);
   });
 
   it('works on what may be what kills the worker at the end, each alone', async () => {
-    const { given, worked, told } = world(ten, ['x', 'y']);
+    const { given, worked, done } = world(ten, ['x', 'y']);
     const open = new Set<string>();
     const beside: string[] = [];
     const work = async (id: string) => {
@@ -122,15 +122,15 @@ describe('a sweep', () => {
     expect(await sweep({ ...given, work }, running)).toBe(12);
     expect(worked.slice(10)).toEqual(['x', 'y']);
     expect(beside).toEqual(['x', 'y']);
-    expect(told).toEqual(['settle x', 'settle y']);
+    expect(done).toEqual(['settle x', 'settle y']);
   });
 
   it('forgets earlier trouble of one that goes well, and notes the reason of one that does not', async () => {
-    const { given, told } = world(['a', 'twice'], ['x']);
+    const { given, done } = world(['a', 'twice'], ['x']);
     const work = async (id: string) => {
       if (id !== 'twice') throw new TypeError(`impossible row ${id}`);
     };
     await sweep({ ...given, work }, running);
-    expect(told).toEqual(['settle twice', 'x: TypeError: impossible row x']);
+    expect(done).toEqual(['settle twice', 'x: TypeError: impossible row x']);
   });
 });

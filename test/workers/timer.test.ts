@@ -62,12 +62,12 @@ describe('what every worker process does by the clock', () => {
 
   it('tells the turn under way to end when it is stopped, and keeps silent about how it does', async () => {
     const lines: string[] = [];
-    const told = pino({}, { write: (line: string) => void lines.push(line) });
+    const kept = pino({}, { write: (line: string) => void lines.push(line) });
     const untilStopped = (stop: AbortSignal) =>
       new Promise((_, fail) => {
         stop.addEventListener('abort', () => fail(new Error('the pool has ended')));
       });
-    await startTimer('a test', 100, untilStopped, told).stop();
+    await startTimer('a test', 100, untilStopped, kept).stop();
     expect(lines).toEqual([]);
   });
 });

@@ -184,7 +184,7 @@ describe('With two authorities', () => {
       96,
     ],
     [
-      'both slow, and the first away in the middle of it: the second starts anew, once',
+      'both slow, and the first away in the middle of it: the second starts again, once',
       [{ needs: 30, away: [[10, endless]] }, { needs: 30 }],
       [1, 2],
       60,

@@ -202,11 +202,11 @@ type Repair = (zone: string, keeper: string) => string;
 
 /** By the code of the cause; the usual one is a DS record that a former provider left behind. */
 const repairs: ReadonlyMap<number, Repair> = new Map<number, Repair>([
-  [7, (zone) => `Ask your DNS provider to sign ${zone} anew: its signatures have run out.`],
+  [7, (zone) => `Ask your DNS provider to sign ${zone} again: its signatures have run out.`],
   [
     8,
     (zone) =>
-      `Ask your DNS provider to check the clock of its servers and to sign ${zone} anew: its signatures begin in the future.`,
+      `Ask your DNS provider to check the clock of its servers and to sign ${zone} again: its signatures begin in the future.`,
   ],
   [
     10,
@@ -216,7 +216,7 @@ const repairs: ReadonlyMap<number, Repair> = new Map<number, Repair>([
   [
     12,
     (zone) =>
-      `Ask your DNS provider to sign ${zone} anew: its proof that a record is missing (NSEC) is broken.`,
+      `Ask your DNS provider to sign ${zone} again: its proof that a record is missing (NSEC) is broken.`,
   ],
 ]);
 

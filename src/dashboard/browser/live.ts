@@ -44,7 +44,7 @@ function checked({ attempts, lastCheckedAt, nextCheckAt, changed }: Checked, isF
   if (count === null) return;
   const isAnother = count.dataset['attempts'] !== String(attempts);
   // “A check is under way” has no time that could be moved.
-  const hasTime = document.querySelector('#standing time[data-of="next-check"]') !== null;
+  const hasTime = document.querySelector('#summary time[data-of="next-check"]') !== null;
   const isBehind = (isFirst && isAnother) || (nextCheckAt !== null && !hasTime);
   if (changed || isBehind) return void refresh();
   count.dataset['attempts'] = String(attempts);

@@ -97,7 +97,7 @@ function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Htm
     html`<a class="danger" href="${path}/remove">Remove</a>`,
   ];
   const content = html`<div class="card-head"><p><a class="title" href="${path}">${unicodeHostname}</a> ${statusBadge(status)}${roleOf(hostname, settings)}</p>${menu(`menu-${hostname}`, unicodeHostname, items)}</div>
-<p class="standing"><span class="now">${summary.now}</span></p>`;
+<p class="summary"><span class="now">${summary.now}</span></p>`;
   return html`<li>${part(`domain-${hostname}`, content, { className: 'card', say: spokenSummary(domain) })}</li>`;
 }
 

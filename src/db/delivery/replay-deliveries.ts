@@ -67,7 +67,7 @@ async function bringBackOrMake(
       SELECT id, event_id, attempts FROM webhook_delivery
       WHERE webhook_id = ${id}::uuid AND status = 'pending' AND event_id IN (SELECT id FROM chosen)
       ORDER BY id FOR UPDATE
-    ), begun_anew AS (
+    ), begun_again AS (
       UPDATE webhook_delivery SET attempts = 0, created_at = ${now}::timestamptz,
         next_attempt_at = least(next_attempt_at, greatest(${now}::timestamptz,
           last_attempt_at + ${FORGOTTEN_MS}::int * interval '1 millisecond'))

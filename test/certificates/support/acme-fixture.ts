@@ -1,4 +1,4 @@
-/** A real Pebble that validates against a real edge, and clients of it that can be started anew. */
+/** A real Pebble that validates against a real edge, and clients of it that can be started again. */
 import { readFileSync } from 'node:fs';
 import { createAccount } from '../../../src/certificates/acme/account.ts';
 import { createAcmeAuthority } from '../../../src/certificates/acme/acme-authority.ts';
@@ -64,7 +64,7 @@ export function createLedger(
     edge.routes.set(hostname, { hostname, upstream: null, ...nothing });
   }
   const urls: { account: string | null; orders: string[] } = { account: null, orders: [] };
-  const told: { contact: string | null } = { contact: null };
+  const stored: { contact: string | null } = { contact: null };
   const steps: OrderSteps = {
     beforePlacing: async () => undefined,
     async orderPlaced(url) {
@@ -77,7 +77,7 @@ export function createLedger(
   };
   return {
     urls,
-    told,
+    stored,
     steps,
     /** As a refusal does. */
     forgetOrder: () => void urls.orders.splice(0),
@@ -85,10 +85,10 @@ export function createLedger(
     account: {
       contact,
       externalAccount: null,
-      load: async () => ({ key, url: urls.account, ...told }),
+      load: async () => ({ key, url: urls.account, ...stored }),
       save: async ({ url, contact }: { url: string; contact: string | null }) => {
         urls.account = url;
-        told.contact = contact;
+        stored.contact = contact;
       },
     },
   };

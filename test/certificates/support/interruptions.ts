@@ -22,17 +22,17 @@ export function meddleAt(
 ): () => boolean {
   let done = false;
   const isHere = (one: AcmeStep) =>
-    !done && one === step && front.heard.some((earlier) => earlier.step === after);
+    !done && one === step && front.requests.some((earlier) => earlier.step === after);
   front.meddle({
-    before: (heard) => {
-      if (before === undefined || !isHere(heard.step)) return undefined;
+    before: (request) => {
+      if (before === undefined || !isHere(request.step)) return undefined;
       done = true;
-      return before(heard);
+      return before(request);
     },
-    after: (heard, said) => {
-      if (change === undefined || !isHere(heard.step) || said.status >= 400) return undefined;
+    after: (request, said) => {
+      if (change === undefined || !isHere(request.step) || said.status >= 400) return undefined;
       done = true;
-      return change(heard, said);
+      return change(request, said);
     },
   });
   return () => done;

@@ -23,7 +23,7 @@ const right = server({ cname: records(target) });
 const rightApex = server({ a: records('192.0.2.1', '192.0.2.2') });
 const forbidding = records({ flags: 0, tag: 'issue', value: 'ca.com' });
 
-function judged(hostname: string, caa: readonly CaaLevel[], rest: Partial<Observation> = {}) {
+function diagnosed(hostname: string, caa: readonly CaaLevel[], rest: Partial<Observation> = {}) {
   const servers = [hostname === SUB ? right : rightApex] as const;
   return diagnose(observed(hostname, servers, { caa, ...rest }), expectedFor(hostname)).findings[0];
 }
@@ -83,14 +83,14 @@ const levelsOf = (level: Omit<CaaLevel, 'answer'>, answer: CaaLevel['answer']) =
 
 describe('the CAA records that decide', () => {
   it.each(rows)('may be those of %s', (_, hostname, level, place, action) => {
-    const finding = judged(hostname, levelsOf(level, forbidding));
+    const finding = diagnosed(hostname, levelsOf(level, forbidding));
     expect(finding).toMatchObject({ code: 'caa_blocks', foundAt: level.name, ...place });
     expect(placeOf(finding)).toEqual(place);
     expectRepair(finding, place.ours ? 'platform' : 'customer', action);
   });
 
   it.each(rows)('may be unreadable at %s', (_, hostname, level, place, action) => {
-    const finding = judged(hostname, levelsOf(level, timeout));
+    const finding = diagnosed(hostname, levelsOf(level, timeout));
     expect(finding).toMatchObject({ code: 'caa_unknown', name: level.name });
     expect(placeOf(finding)).toEqual(place);
     expectRepair(finding, place.ours ? 'platform' : 'dns_provider', action);
@@ -105,11 +105,11 @@ describe('the CAA records that decide', () => {
       atZone: null,
       ttlSeconds: 60,
     } as const;
-    const look = observed(SUB, [rightApex], {
+    const observation = observed(SUB, [rightApex], {
       delegation,
       caa: [{ name: SUB, answer: forbidding }],
     });
-    expect(placeOf(diagnose(look, expectedFor(SUB)).findings[0])).toEqual({});
+    expect(placeOf(diagnose(observation, expectedFor(SUB)).findings[0])).toEqual({});
   });
 });
 
@@ -118,20 +118,20 @@ describe('a CAA question that our resolvers have failed', () => {
   const registry = [below, { name: APEX, answer: nodata }, { name: 'com', answer: servfail }];
 
   it.each([{}, recursive])('is ours where it is about a registry’s name: %j', (rest) => {
-    const finding = judged(SUB, registry, rest);
+    const finding = diagnosed(SUB, registry, rest);
     expect(finding).toMatchObject({ code: 'caa_unknown', name: 'com', asked: 'registry' });
     expectRepair(finding, 'platform', 'Nothing for you to do: com is a registry’s');
   });
 
   it('is ours where they decline to answer', () => {
-    const finding = judged(SUB, levelsOf({ name: APEX }, refused), recursive);
+    const finding = diagnosed(SUB, levelsOf({ name: APEX }, refused), recursive);
     expectRepair(finding, 'platform', 'it is our own resolvers that could not tell');
   });
 
   it.each([servfail, timeout])(
     'may be the provider’s where a zone stands behind: $kind',
     (answer) => {
-      const finding = judged(SUB, levelsOf({ name: APEX }, answer), recursive);
+      const finding = diagnosed(SUB, levelsOf({ name: APEX }, answer), recursive);
       expectRepair(finding, 'dns_provider', 'Nothing to change yet');
       if (finding === undefined) throw new Error('no finding');
       expect(explain(finding).found).toContain('example.com, asked of our resolvers: ');
@@ -141,7 +141,7 @@ describe('a CAA question that our resolvers have failed', () => {
   it.each([servfail, refused, timeout])(
     'is the provider’s where its servers were asked: $kind',
     (answer) => {
-      const finding = judged(SUB, levelsOf({ name: APEX }, answer));
+      const finding = diagnosed(SUB, levelsOf({ name: APEX }, answer));
       expect(finding).not.toHaveProperty('asked');
       expectRepair(finding, 'dns_provider', 'Ask the DNS provider of example.com');
     },

@@ -27,7 +27,7 @@ const expected = { ...common, authorities: [first, second] };
 const right = server({ cname: records(target) });
 const missing = server({ cname: nxdomain, a: nxdomain, aaaa: nxdomain });
 
-function look(shows: typeof right, ...values: readonly string[]) {
+function observationOf(shows: typeof right, ...values: readonly string[]) {
   const [one, ...more] = values.map((value) => ({ flags: 0, tag: 'issue', value }));
   const answer = one === undefined ? nodata : records(one, ...more);
   const caa = [
@@ -56,16 +56,16 @@ const rows: readonly Row[] = [
 
 describe('where two authorities may issue', () => {
   it.each(rows)('and %s', (_what, values, forbidden, blocks) => {
-    const judged = diagnoseForAny(look(right, ...values), expected);
-    expect(judged.forbidden).toEqual(forbidden);
-    expect(judged.verdict).toBe(blocks ? 'wrong' : 'right');
-    expect(judged.findings.some(({ code }) => code === 'caa_blocks')).toBe(blocks);
+    const diagnosis = diagnoseForAny(observationOf(right, ...values), expected);
+    expect(diagnosis.forbidden).toEqual(forbidden);
+    expect(diagnosis.verdict).toBe(blocks ? 'wrong' : 'right');
+    expect(diagnosis.findings.some(({ code }) => code === 'caa_blocks')).toBe(blocks);
   });
 
   it('a record that is missing is missing for both, and CAA is told beside it', () => {
-    const judged = diagnoseForAny(look(missing, 'other.example'), expected);
-    expect(judged.findings.map(({ code }) => code)).toEqual(['record_missing', 'caa_blocks']);
-    const allowed = diagnoseForAny(look(missing, 'second.example'), expected);
+    const diagnosis = diagnoseForAny(observationOf(missing, 'other.example'), expected);
+    expect(diagnosis.findings.map(({ code }) => code)).toEqual(['record_missing', 'caa_blocks']);
+    const allowed = diagnoseForAny(observationOf(missing, 'second.example'), expected);
     expect(allowed.findings.map(({ code }) => code)).toEqual(['record_missing']);
   });
 
@@ -75,7 +75,7 @@ describe('where two authorities may issue', () => {
   });
 
   it('both records are named where both are forbidden; either is enough', () => {
-    const { findings } = diagnoseForAny(look(right, 'other.example'), expected);
+    const { findings } = diagnoseForAny(observationOf(right, 'other.example'), expected);
     const [finding] = findings;
     if (finding === undefined) throw new Error('no finding');
     expect(explain(finding)).toMatchObject({
@@ -86,7 +86,10 @@ describe('where two authorities may issue', () => {
   });
 
   it('one authority is judged as ever', () => {
-    const alone = diagnoseForAny(look(right, 'other.example'), { ...common, authorities: [first] });
+    const alone = diagnoseForAny(observationOf(right, 'other.example'), {
+      ...common,
+      authorities: [first],
+    });
     expect(alone).toMatchObject({ verdict: 'wrong', forbidden: [0] });
     expect(alone.findings[0]).not.toHaveProperty('orToAdd');
   });

@@ -1,4 +1,4 @@
-/** Whatever a look may have seen: nobody waits without being told what for, and silence decides nothing. */
+/** Whatever a check may have seen: nobody waits without being told what for, and silence decides nothing. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
@@ -13,19 +13,19 @@ import { expectedFor } from '../support/observations.ts';
 
 const runs = { numRuns: 1_500 };
 
-const judged = (look: Observation) => diagnose(look, expectedFor(look.hostname));
-const codesOf = (look: Observation) => judged(look).findings.map(({ code }) => code);
+const diagnosed = (seen: Observation) => diagnose(seen, expectedFor(seen.hostname));
+const codesOf = (seen: Observation) => diagnosed(seen).findings.map(({ code }) => code);
 
 /** The same look at other servers. */
-function withServers(look: Observation, servers: readonly ServerView[]): Observation {
+function withServers(seen: Observation, servers: readonly ServerView[]): Observation {
   const [first, ...rest] = servers;
-  return first === undefined ? look : { ...look, servers: [first, ...rest] };
+  return first === undefined ? seen : { ...seen, servers: [first, ...rest] };
 }
 
-it('a look that is not right always says why, in words', () => {
+it('a check that is not right always says why, in words', () => {
   fc.assert(
     fc.property(observation, (seen) => {
-      const { verdict, findings } = judged(seen);
+      const { verdict, findings } = diagnosed(seen);
       if (verdict !== 'right') expect(findings).not.toHaveLength(0);
       for (const finding of findings) {
         const { summary, found, action } = explain(finding);
@@ -36,10 +36,10 @@ it('a look that is not right always says why, in words', () => {
   );
 });
 
-it('the headline of a look that is wrong is something that blocks, and nothing blocks one that is right', () => {
+it('the headline of a check that is wrong is something that blocks, and nothing blocks one that is right', () => {
   fc.assert(
     fc.property(observation, (seen) => {
-      const { verdict, findings } = judged(seen);
+      const { verdict, findings } = diagnosed(seen);
       const ranks = findings.map(({ code }) => severities[code]);
       if (verdict === 'wrong') expect(ranks[0]).toBe('blocks');
       if (verdict === 'right') expect(ranks).not.toContain('blocks');
@@ -57,7 +57,7 @@ it('silence decides nothing: only the registry outweighs that no server told', (
       observation,
       fc.array(silentView, { minLength: 1, maxLength: 3 }),
       (seen, servers) => {
-        const { verdict, findings } = judged(withServers(seen, servers));
+        const { verdict, findings } = diagnosed(withServers(seen, servers));
         const unregistered = seen.delegation?.kind === 'unregistered';
         expect(verdict).toBe(unregistered ? 'wrong' : 'unknown');
         expect(findings.some(({ code }) => code === 'dns_unknown')).toBe(!unregistered);
@@ -71,7 +71,7 @@ it('silence beside others changes no verdict', () => {
   fc.assert(
     fc.property(observation, fc.array(silentView, { maxLength: 3 }), (seen, silent) => {
       const more = withServers(seen, [...seen.servers, ...silent]);
-      expect(judged(more).verdict).toBe(judged(seen).verdict);
+      expect(diagnosed(more).verdict).toBe(diagnosed(seen).verdict);
     }),
     runs,
   );
@@ -83,7 +83,7 @@ it('the order of servers and resolvers changes nothing', () => {
       const turned = withServers(seen, seen.servers.toReversed());
       const other = { ...turned, world: seen.world.toReversed() };
       expect(codesOf(other)).toEqual(codesOf(seen));
-      expect(judged(other)).toEqual(judged(seen));
+      expect(diagnosed(other)).toEqual(diagnosed(seen));
     }),
     runs,
   );
@@ -92,7 +92,7 @@ it('the order of servers and resolvers changes nothing', () => {
 it('what is stored is short of foreign texts, and fit for any database', () => {
   fc.assert(
     fc.property(observation, (seen) => {
-      const { findings } = judged(seen);
+      const { findings } = diagnosed(seen);
       expect(JSON.parse(JSON.stringify(findings))).toEqual(findings);
       expect(JSON.stringify(findings)).not.toMatch(/\\u0000|\\ud[89a-f]/i);
     }),
@@ -103,7 +103,7 @@ it('what is stored is short of foreign texts, and fit for any database', () => {
 it('a name is right only where the climb for CAA was made, to a set or without a failure', () => {
   fc.assert(
     fc.property(observation, (seen) => {
-      if (judged(seen).verdict !== 'right') return;
+      if (diagnosed(seen).verdict !== 'right') return;
       const levels = seen.caa ?? [];
       const nearest = levels.find(
         ({ answer: one }) => one.kind === 'records' || !isConclusive(one),

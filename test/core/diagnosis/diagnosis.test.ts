@@ -169,8 +169,10 @@ describe('an apex', () => {
   });
 
   it('cannot be judged while our own addresses are not known', () => {
-    const look = observed(APEX, [server({ a: records('192.0.2.1') })], { targetAddresses: [] });
-    expect(diagnose(look, expectedFor(APEX))).toEqual({
+    const observation = observed(APEX, [server({ a: records('192.0.2.1') })], {
+      targetAddresses: [],
+    });
+    expect(diagnose(observation, expectedFor(APEX))).toEqual({
       verdict: 'unknown',
       provider: null,
       findings: [{ code: 'dns_unknown', hostname: target, servers: [] }],

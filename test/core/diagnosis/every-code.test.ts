@@ -1,4 +1,4 @@
-/** For every finding a look that makes it, with its evidence: a new code does not compile until it is here. */
+/** For every finding a check that makes it, with its evidence: a new code does not compile until it is here. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import { type FindingCode, rules, severities } from '../../../src/core/diagnosis/findings.ts';
@@ -29,7 +29,11 @@ const level = (name: string, answer: NonNullable<Observation['caa']>[number]['an
 const caa = (value: string) => records({ flags: 0, tag: 'issue', value });
 
 /** The look, the verdict, and what the finding says beside code, host name and target. */
-type Row = readonly [look: Observation, verdict: 'right' | 'wrong' | 'unknown', evidence: object];
+type Row = readonly [
+  observation: Observation,
+  verdict: 'right' | 'wrong' | 'unknown',
+  evidence: object,
+];
 
 const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
   domain_unregistered: [
@@ -208,11 +212,11 @@ const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
   ],
 };
 
-describe('every finding comes of a look', () => {
-  it.each(Object.entries(rows))('%s', (code, [look, expected, evidence]) => {
-    const { verdict, findings } = diagnose(look, expectedFor(look.hostname));
+describe('every finding comes of a check', () => {
+  it.each(Object.entries(rows))('%s', (code, [observation, expected, evidence]) => {
+    const { verdict, findings } = diagnose(observation, expectedFor(observation.hostname));
     const found = findings.find((one) => one.code === code);
-    const about = { code, hostname: look.hostname };
+    const about = { code, hostname: observation.hostname };
     expect(found === undefined || !('target' in found) || found.target === target).toBe(true);
     const { target: _, ...rest } = { target: undefined, ...found };
     expect(rest).toEqual({ ...about, ...evidence });

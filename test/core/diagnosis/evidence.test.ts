@@ -123,13 +123,13 @@ describe('the evidence', () => {
 describe('CAA', () => {
   const level = (answer: CaaLevel['answer']): CaaLevel[] => [{ name: APEX, answer }];
   const forbidding = level(records({ flags: 0, tag: 'issue', value: 'ca.com' }));
-  function judged(servers: readonly [ServerView], caa: readonly CaaLevel[] | null) {
+  function diagnosed(servers: readonly [ServerView], caa: readonly CaaLevel[] | null) {
     const { verdict, findings } = diagnose(observed(SUB, servers, { caa }), expectedFor(SUB));
     return { verdict, findings };
   }
 
   it('that forbids makes a name that points right wrong, and says which record helps', () => {
-    expect(judged([right], forbidding)).toEqual({
+    expect(diagnosed([right], forbidding)).toEqual({
       verdict: 'wrong',
       findings: [
         {
@@ -147,25 +147,25 @@ describe('CAA', () => {
 
   it('that no added record can help names what has to go', () => {
     const critical = level(records({ flags: 128, tag: 'foo', value: 'bar' }));
-    expect(judged([right], critical).findings).toMatchObject([{ toRemove: ['128 foo "bar"'] }]);
+    expect(diagnosed([right], critical).findings).toMatchObject([{ toRemove: ['128 foo "bar"'] }]);
   });
 
   it('that could not be read leaves the verdict open', () => {
-    expect(judged([right], level(timeout))).toEqual({
+    expect(diagnosed([right], level(timeout))).toEqual({
       verdict: 'unknown',
       findings: [{ code: 'caa_unknown', hostname: SUB, name: APEX, outcome: 'timeout' }],
     });
   });
 
   it.each([null, []])('that nobody asked for is no permission: %j', (caa) => {
-    expect(judged([right], caa)).toEqual({
+    expect(diagnosed([right], caa)).toEqual({
       verdict: 'unknown',
       findings: [{ code: 'caa_unknown', hostname: SUB, name: SUB, ours: true, outcome: 'timeout' }],
     });
   });
 
   it('that forbids is told while the record is still missing, so that one visit repairs both', () => {
-    const { verdict, findings } = judged([server()], forbidding);
+    const { verdict, findings } = diagnosed([server()], forbidding);
     expect([verdict, ...findings.map(({ code }) => code)]).toEqual([
       'wrong',
       'record_missing',
@@ -176,18 +176,22 @@ describe('CAA', () => {
   it.each([[null], [level(timeout)]])(
     'that could not be read does not matter while the name does not point here: %j',
     (caa) => {
-      expect(judged([server()], caa).findings.map(({ code }) => code)).toEqual(['record_missing']);
+      expect(diagnosed([server()], caa).findings.map(({ code }) => code)).toEqual([
+        'record_missing',
+      ]);
     },
   );
 
   it('does not matter while nobody can tell where the name points', () => {
-    expect(judged([silent], forbidding).findings.map(({ code }) => code)).toEqual(['dns_unknown']);
+    expect(diagnosed([silent], forbidding).findings.map(({ code }) => code)).toEqual([
+      'dns_unknown',
+    ]);
   });
 
   it('that allows for a poor reason only is worth a warning', () => {
     const account = '; accounturi=https://ca.example/acct/1';
     const set = level(records({ flags: 0, tag: 'issue', value: `letsencrypt.org${account}` }));
-    expect(judged([right], set)).toMatchObject({
+    expect(diagnosed([right], set)).toMatchObject({
       verdict: 'right',
       findings: [{ code: 'caa_warns', foundAt: APEX, reasons: ['account_untold'] }],
     });

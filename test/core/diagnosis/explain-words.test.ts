@@ -124,14 +124,14 @@ describe('the action', () => {
   const ofDs = 'At your registrar, delete the DS record of example.com';
   it.each([
     [6, ofDs],
-    [7, `${ofSigner} to sign example.com anew: its signatures have run out.`],
+    [7, `${ofSigner} to sign example.com again: its signatures have run out.`],
     [8, `${ofSigner} to check the clock of its servers`],
     [9, ofDs],
     [10, 'Delete the DS record at your registrar (switch DNSSEC off there), or switch signing on'],
     [11, ofDs],
     [
       12,
-      `${ofSigner} to sign example.com anew: its proof that a record is missing (NSEC) is broken.`,
+      `${ofSigner} to sign example.com again: its proof that a record is missing (NSEC) is broken.`,
     ],
   ])('repairs DNSSEC by its cause: EDE %i', (code, said) => {
     const errors = [{ code, text: 'in its own words' }];
@@ -180,7 +180,7 @@ describe('the words', () => {
     expect(found.action).toContain('Delete the A record 192.0.2.1');
   });
 
-  it('leave it to us when the look failed at our own name', () => {
+  it('leave it to us when the check failed at our own name', () => {
     const ours = explain({ code: 'dns_unknown', hostname: target, servers: [] });
     expect(ours.severity).toBe('informs');
     expect(ours.action).toContain('Nothing for you to do');

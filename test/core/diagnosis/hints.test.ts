@@ -1,4 +1,4 @@
-/** The slips that a look can tell, read from zones as customers make them. */
+/** The slips that a check can tell, read from zones as customers make them. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import {
@@ -17,14 +17,14 @@ import {
   target,
   timeout,
 } from '../support/observations.ts';
-import { lookAt } from '../support/server-view.ts';
+import { observeZones } from '../support/server-view.ts';
 
 const platform = { 'edge.example': ['p1 A 93.184.215.10'] };
 
-/** The codes and hints of a look at a name of example.com. */
+/** The codes and hints of a check of a name of example.com. */
 function hintsIn(lines: readonly string[], hostname = 'docs.example.com') {
-  const look = lookAt({ hostname, target, zones: { 'example.com': lines }, platform });
-  const { findings } = diagnose(look, expectedFor(hostname));
+  const observation = observeZones({ hostname, target, zones: { 'example.com': lines }, platform });
+  const { findings } = diagnose(observation, expectedFor(hostname));
   return findings.flatMap((one) =>
     'hints' in one ? (one.hints ?? []).map((hint) => [one.code, hint] as const) : [],
   );
@@ -104,10 +104,10 @@ describe('no hint comes of', () => {
   });
 
   it('a wildcard beside an apex, which no wildcard reaches', () => {
-    const look = observed('example.com', [server()]);
+    const observation = observed('example.com', [server()]);
     const sibling = { cname: nodata, a: nodata };
     const { findings } = diagnose(
-      { ...look, nearby: { ...look.nearby, sibling } },
+      { ...observation, nearby: { ...observation.nearby, sibling } },
       expectedFor('example.com'),
     );
     expect(findings).toMatchObject([{ code: 'record_missing' }]);
@@ -115,11 +115,11 @@ describe('no hint comes of', () => {
   });
 
   it('a chain, where no server that told shows an alias', () => {
-    const look = observed('docs.example.com', [mute({ cname: timeout })]);
+    const observation = observed('docs.example.com', [mute({ cname: timeout })]);
     for (const end of ['loop', 'target'] as const) {
       const chain = { names: ['a.net'], end };
       const { findings } = diagnose(
-        { ...look, nearby: { ...look.nearby, chain } },
+        { ...observation, nearby: { ...observation.nearby, chain } },
         expectedFor('docs.example.com'),
       );
       expect(findings.map(({ code }) => code)).toEqual(['dns_unknown']);
@@ -149,8 +149,13 @@ describe('a circle of aliases', () => {
   ];
   it.each(loops)('%s is told before the alias that leads there', (_, zone, names) => {
     const hostname = 'docs.example.com';
-    const look = lookAt({ hostname, target, zones: { 'example.com': zone }, platform });
-    expect(diagnose(look, expectedFor(hostname)).findings).toMatchObject([
+    const observation = observeZones({
+      hostname,
+      target,
+      zones: { 'example.com': zone },
+      platform,
+    });
+    expect(diagnose(observation, expectedFor(hostname)).findings).toMatchObject([
       { code: 'cname_loop', names: names.map((name) => `${name}.example.com`) },
       { code: 'cname_mismatch' },
     ]);
@@ -158,9 +163,9 @@ describe('a circle of aliases', () => {
 
   it('may be told without the name that closes it', () => {
     const chain = { names: ['a.net', 'b.net'], end: 'loop' } as const;
-    const look = observed('docs.example.com', [server({ cname: records('a.net') })]);
+    const observation = observed('docs.example.com', [server({ cname: records('a.net') })]);
     const { findings } = diagnose(
-      { ...look, nearby: { ...look.nearby, chain } },
+      { ...observation, nearby: { ...observation.nearby, chain } },
       expectedFor('docs.example.com'),
     );
     expect(findings[0]).toMatchObject({ names: ['a.net', 'b.net', 'a.net'] });

@@ -4,7 +4,7 @@ import { type Diagnosis, diagnose } from '../../../src/core/diagnosis/diagnosis.
 import { severities } from '../../../src/core/diagnosis/findings.ts';
 import { parseHostname } from '../../../src/core/names/hostname.ts';
 import { expectedFor } from '../support/observations.ts';
-import { lookAt, type Zones } from '../support/server-view.ts';
+import { observeZones, type Zones } from '../support/server-view.ts';
 
 type Vector = {
   readonly id: string;
@@ -26,7 +26,7 @@ function diagnoseVector({ hostname: typed, zones, secondNameServer }: Vector): D
   if (!parsed.ok) throw new Error(`the vector's host name is refused: ${parsed.reason}`);
   const hostname = parsed.hostname.ascii;
   const place = { hostname, target: file.target, zones, platform: file.zones, secondNameServer };
-  return diagnose(lookAt(place), { ...expectedFor(hostname), target: file.target });
+  return diagnose(observeZones(place), { ...expectedFor(hostname), target: file.target });
 }
 
 /** What a note of the vectors asks for beside the code. */

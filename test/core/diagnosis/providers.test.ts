@@ -93,10 +93,10 @@ it('is told of in the documents, every single one', () => {
   const page = readFileSync(new URL('../../../docs/findings.md', import.meta.url), 'utf8');
   const [, section = ''] = page.split(/^## record_missing$|^## cname_mismatch$/m);
   const rows = section.match(/^\| [A-Z].*\|.*\|$/gm) ?? [];
-  const told = rows.flatMap((row) =>
+  const documented = rows.flatMap((row) =>
     (row.split('|')[1] ?? '').split(', ').map((name) => name.trim()),
   );
-  expect(told.sort()).toEqual([...providerNames].sort());
+  expect(documented.sort()).toEqual([...providerNames].sort());
 });
 
 describe('name servers are of several providers', () => {

@@ -20,8 +20,11 @@ const SUB = 'docs.example.com';
 const APEX = 'example.com';
 const right = server({ cname: records(target) });
 
-function outcome(look: Observation, allowPrivate = false) {
-  const { verdict, findings } = diagnose(look, { ...expectedFor(look.hostname), allowPrivate });
+function outcome(observation: Observation, allowPrivate = false) {
+  const { verdict, findings } = diagnose(observation, {
+    ...expectedFor(observation.hostname),
+    allowPrivate,
+  });
   return [verdict, ...findings.map(({ code }) => code)];
 }
 
@@ -34,8 +37,12 @@ describe('a domain that nobody has registered', () => {
     ['something is there all the same', server({ a: records('10.0.0.1') })],
   ])('is told as just that where %s', (_, view) => {
     const caa = [{ name: APEX, answer: records({ flags: 0, tag: 'issue', value: ';' }) }];
-    const look = observed(SUB, [view], { delegation: unregistered, caa, world: [resolver()] });
-    expect(outcome(look)).toEqual(['wrong', 'domain_unregistered']);
+    const observation = observed(SUB, [view], {
+      delegation: unregistered,
+      caa,
+      world: [resolver()],
+    });
+    expect(outcome(observation)).toEqual(['wrong', 'domain_unregistered']);
   });
 });
 
@@ -51,8 +58,8 @@ describe('a delegation', () => {
 
   it('that differs warns, whatever becomes of the record', () => {
     expect(seen(['a'], ['a', 'b'])).toEqual(['right', 'delegation_mismatch']);
-    const look = observed(SUB, [server()], { delegation: delegated(['a'], ['b']) });
-    expect(outcome(look)).toEqual(['wrong', 'record_missing', 'delegation_mismatch']);
+    const observation = observed(SUB, [server()], { delegation: delegated(['a'], ['b']) });
+    expect(outcome(observation)).toEqual(['wrong', 'record_missing', 'delegation_mismatch']);
   });
 });
 
@@ -66,9 +73,9 @@ describe('servers that misbehave', () => {
     ['all decline in their own way', [unowned, refusing], ['ns2.example.com', 'ns3']],
     ['one refuses and one fails', [refusing, failed], ['ns2.example.com']],
   ] as const)('do not know the zone where none can tell and %s', (_, [one, other], names) => {
-    const look = observed(SUB, [one, other]);
-    expect(outcome(look)).toEqual(['unknown', 'name_server_lame', 'dns_unknown']);
-    const [finding] = diagnose(look, expectedFor(SUB)).findings;
+    const observation = observed(SUB, [one, other]);
+    expect(outcome(observation)).toEqual(['unknown', 'name_server_lame', 'dns_unknown']);
+    const [finding] = diagnose(observation, expectedFor(SUB)).findings;
     expect(finding).toMatchObject({ servers: names.map((server) => ({ server })) });
   });
 
@@ -80,8 +87,8 @@ describe('servers that misbehave', () => {
   );
 
   it('are resolvers where only those were asked, and none of the zone’s', () => {
-    const look = observed(SUB, [right, refusing], { view: 'recursive' });
-    expect(outcome(look)).toEqual(['right']);
+    const observation = observed(SUB, [right, refusing], { view: 'recursive' });
+    expect(outcome(observation)).toEqual(['right']);
   });
 
   it.each(['not_asked', 'no_address', 'reserved_address'] as const)(
@@ -97,9 +104,9 @@ describe('servers that misbehave', () => {
 
 describe('an address that nobody can reach', () => {
   it('warns beside what blocks', () => {
-    const look = observed(SUB, [server({ a: records('10.0.0.1', '127.0.0.1') })]);
-    expect(outcome(look)).toEqual(['wrong', 'conflicting_a', 'reserved_address']);
-    expect(outcome(look, true)).toEqual(['wrong', 'conflicting_a']);
+    const observation = observed(SUB, [server({ a: records('10.0.0.1', '127.0.0.1') })]);
+    expect(outcome(observation)).toEqual(['wrong', 'conflicting_a', 'reserved_address']);
+    expect(outcome(observation, true)).toEqual(['wrong', 'conflicting_a']);
   });
 
   it('is fine where it is the platform’s, or may be', () => {

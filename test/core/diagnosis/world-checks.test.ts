@@ -21,8 +21,8 @@ const APEX = 'example.com';
 const right = server({ cname: records(target) });
 const rightApex = server({ a: records('192.0.2.1', '192.0.2.2') });
 
-function outcome(look: Observation) {
-  const { verdict, findings } = diagnose(look, expectedFor(look.hostname));
+function outcome(observation: Observation) {
+  const { verdict, findings } = diagnose(observation, expectedFor(observation.hostname));
   return [verdict, ...findings.map(({ code }) => code)];
 }
 
@@ -101,7 +101,7 @@ describe('DNSSEC', () => {
     expect(outcome(observed(APEX, [rightApex], { world }))).toEqual(bogus);
   });
 
-  it('is not looked at while the name does not point here', () => {
+  it('is not checked while the name does not point here', () => {
     const world = [resolver({ ...failing, answersUnchecked: true })];
     expect(outcome(observed(SUB, [server()], { world }))).toEqual(['wrong', 'record_missing']);
   });
@@ -140,9 +140,9 @@ describe('an old answer', () => {
     expect(seen({ aaaa: timeout })).toEqual(['right']);
   });
 
-  it('is no notion of a look that has only resolvers to ask', () => {
-    const look = observed(SUB, [right], { view: 'recursive', world: [resolver()] });
-    expect(outcome(look)).toEqual(['right']);
+  it('is no notion of a check that has only resolvers to ask', () => {
+    const observation = observed(SUB, [right], { view: 'recursive', world: [resolver()] });
+    expect(outcome(observation)).toEqual(['right']);
   });
 
   const at = '2026-11-21T10:00:30.500Z';
@@ -165,9 +165,9 @@ describe('an old answer', () => {
 
   it('is remembered for nobody knows how long where nobody told', () => {
     const world = [resolver()];
-    const look = observed(SUB, [{ ...right, soa: null }], { world });
-    expect(diagnose(look, expectedFor(SUB)).findings).toMatchObject([{ until: null }]);
-    const timeless = { ...look, at: '', world: [resolver({ a: records('1.1.1.1') })] };
+    const observation = observed(SUB, [{ ...right, soa: null }], { world });
+    expect(diagnose(observation, expectedFor(SUB)).findings).toMatchObject([{ until: null }]);
+    const timeless = { ...observation, at: '', world: [resolver({ a: records('1.1.1.1') })] };
     expect(diagnose(timeless, expectedFor(SUB)).findings).toMatchObject([{ until: null }]);
   });
 });

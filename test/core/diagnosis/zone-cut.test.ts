@@ -25,7 +25,7 @@ const delegation: Delegation = {
   ttlSeconds: 60,
 };
 
-function judged(
+function diagnosed(
   hostname: string,
   servers: Observation['servers'],
   rest: Partial<Observation> = {},
@@ -44,44 +44,44 @@ describe('a zone below the registrable domain', () => {
       'CNAME docs → ',
     ],
   ] as const)('gives the record its name: %s', (code, servers, expected) => {
-    const [finding] = judged(SUB, [...servers]).findings;
+    const [finding] = diagnosed(SUB, [...servers]).findings;
     expect(finding).toMatchObject({ code, zone: ZONE });
     if (finding !== undefined) expect(explain(finding).expected).toContain(expected);
   });
 
   it('is judged by the addresses at its top, where no CNAME may stand', () => {
     const right = server({ a: records('192.0.2.1', '192.0.2.2') });
-    expect(judged(ZONE, [right])).toMatchObject({ verdict: 'right', findings: [] });
+    expect(diagnosed(ZONE, [right])).toMatchObject({ verdict: 'right', findings: [] });
     const world = [resolver({ a: records('192.0.2.1', '192.0.2.2') })];
-    expect(judged(ZONE, [right], { world })).toMatchObject({ verdict: 'right', findings: [] });
-    const { findings } = judged(ZONE, [server({ cname: records(target) })]);
+    expect(diagnosed(ZONE, [right], { world })).toMatchObject({ verdict: 'right', findings: [] });
+    const { findings } = diagnosed(ZONE, [server({ cname: records(target) })]);
     expect(findings).toMatchObject([{ code: 'cname_at_apex', zone: ZONE, found: target }]);
-    expect(judged(ZONE, [server()]).findings).toMatchObject([
+    expect(diagnosed(ZONE, [server()]).findings).toMatchObject([
       { code: 'record_missing', zone: ZONE },
     ]);
   });
 
   it('is no other zone than the registrable domain where that has it', () => {
     const own = { ...delegation, zone: 'example.com', parent: 'com' };
-    const [finding] = judged(SUB, [server({ cname: nxdomain })], { delegation: own }).findings;
+    const [finding] = diagnosed(SUB, [server({ cname: nxdomain })], { delegation: own }).findings;
     expect(finding).not.toHaveProperty('zone');
     if (finding !== undefined) expect(explain(finding).expected).toContain('CNAME docs.team → ');
   });
 
   it('has slips of its own', () => {
     const relative = `${target}.${ZONE}`;
-    expect(judged(SUB, [server({ cname: records(relative) })]).findings).toMatchObject([
+    expect(diagnosed(SUB, [server({ cname: records(relative) })]).findings).toMatchObject([
       { zone: ZONE, hints: [{ code: 'relative_target', found: relative }] },
     ]);
     const doubled = { name: `${SUB}.${ZONE}`, cname: records(target) };
     const nearby = { ...nothingNearby, doubled };
-    const [finding] = judged(SUB, [server({ cname: nxdomain })], { nearby }).findings;
+    const [finding] = diagnosed(SUB, [server({ cname: nxdomain })], { nearby }).findings;
     expect(finding).toMatchObject({ hints: [{ code: 'doubled_name', name: doubled.name }] });
     if (finding !== undefined) expect(explain(finding).hints[0]?.text).toContain('to “docs”');
   });
 
   it('is delegated by the zone above, not by a registrar', () => {
-    const { findings } = judged(SUB, [server({ cname: records(target) })], {
+    const { findings } = diagnosed(SUB, [server({ cname: records(target) })], {
       delegation: { ...delegation, atZone: ['ns9.example.com'] },
     });
     const [finding] = findings;

@@ -1,4 +1,4 @@
-/** Whatever a look may have seen, also what no honest network would show. */
+/** Whatever a check may have seen, also what no honest network would show. */
 import fc from 'fast-check';
 import type {
   Answer,
@@ -72,7 +72,7 @@ const states: readonly ServerState[] = [
 ];
 const serverNames = ['ns1.example.com', 'ns2.example.com', 'amy.ns.cloudflare.com', '192.0.2.53'];
 
-const told = {
+const common = {
   server: fc.constantFrom(...serverNames),
   address: fc.option(address),
   aa: fc.option(fc.boolean()),
@@ -85,7 +85,7 @@ const told = {
 
 /** A server that may say anything. */
 export const serverView: fc.Arbitrary<ServerView> = fc.record({
-  ...told,
+  ...common,
   state: fc.constantFrom(...states),
   cname: answer(name),
   a: answer(address),
@@ -95,14 +95,14 @@ export const serverView: fc.Arbitrary<ServerView> = fc.record({
 /** A server that says nothing of where the name points, or does not speak for the zone, whatever it says. */
 export const silentView: fc.Arbitrary<ServerView> = fc.oneof(
   fc.record({
-    ...told,
+    ...common,
     state: fc.constantFrom<ServerState>('answers', 'servfail', 'timeout'),
     cname: silence,
     a: silence,
     aaaa: silence,
   }),
   fc.record({
-    ...told,
+    ...common,
     state: fc.constantFrom<ServerState>(
       'refused',
       'not_authoritative',
@@ -186,7 +186,7 @@ const caaLevel: fc.Arbitrary<CaaLevel> = fc
   })
   .map(({ publishedAt, ...level }) => (publishedAt === null ? level : { ...level, publishedAt }));
 
-/** A whole look. */
+/** A full check. */
 export const observation: fc.Arbitrary<Observation> = fc.record({
   hostname: fc.constantFrom(...hostnames),
   at: fc.constantFrom('2026-11-21T10:00:30.500Z', 'no time'),

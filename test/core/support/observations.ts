@@ -1,4 +1,4 @@
-/** Short ways to write down what a look at the DNS saw. */
+/** Short ways to write down what a check of the DNS saw. */
 import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
 import type {
   Answer,

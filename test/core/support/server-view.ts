@@ -1,4 +1,4 @@
-/** A zone written down as the pointing vectors have it, and what a look at a name in it sees. */
+/** A zone written down as the pointing vectors have it, and what a check of a name in it sees. */
 import {
   type Answer,
   type Nearby,
@@ -26,8 +26,8 @@ type Place = {
 /** RFC 1034, 5.2.2, has no number; the observer stops here. */
 const CHAIN_MAX = 8;
 
-/** A whole look at a name: each server's view, and what stands around the name. */
-export function lookAt(place: Place): Observation {
+/** A full check at a name: each server's view, and what stands around the name. */
+export function observeZones(place: Place): Observation {
   const { hostname, target, zones, platform, secondNameServer } = place;
   const zone = Object.keys(zones)[0] ?? hostname;
   const more = secondNameServer === undefined ? [] : [viewOf('ns2', secondNameServer, hostname)];

@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
 const servers = ['art.ns.cloudflare.com', 'bea.ns.cloudflare.com'] as const;
 
 /** What all servers show, or the first one and the others. */
-export function aLook(
+export function observationShowing(
   hostname: string,
   zone: string,
   first: Partial<ServerView>,
@@ -61,10 +61,10 @@ export const ca = {
 } as const;
 
 /**
- * Saves a look as a worker would: judged, with its events and the state that it leads to. `seen`: null for the very look
+ * Saves a check as a worker would: judged, with its events and the state that it leads to. `seen`: null for the very look
  * that is stored, as most find nothing else.
  */
-export async function look(
+export async function saveObservation(
   database: Database,
   id: string,
   seen: Observation | null,
@@ -72,7 +72,7 @@ export async function look(
   const checks = createCheckStore(database);
   const domain = await checks.load(id);
   const observation = seen ?? domain?.observation;
-  if (!domain || !observation) throw new Error('no such domain, or no look to repeat');
+  if (!domain || !observation) throw new Error('no such domain, or no check to repeat');
   const { hostname, target } = domain;
   const diagnosis: Diagnosis = diagnose(observation, { hostname, target, ca, allowPrivate: true });
   const at = new Date();
@@ -93,9 +93,9 @@ export async function putOff({ prisma }: Database, id: string): Promise<void> {
 }
 
 /** The record is there, and no CAA set is in the way. */
-export function rightLook(hostname: string, zone: string, target: string): Observation {
+export function rightObservation(hostname: string, zone: string, target: string): Observation {
   const caa = [{ name: zone, answer: { kind: 'nodata' } }] as const;
-  return { ...aLook(hostname, zone, cnameTo(target)), caa };
+  return { ...observationShowing(hostname, zone, cnameTo(target)), caa };
 }
 
 /** Its certificate comes; a verified domain is live with it. */
@@ -133,7 +133,7 @@ export async function everyLife(
     const row = await database.prisma.domain.findFirstOrThrow({ where: { projectId, hostname } });
     ids[label] = row.id;
     if (label === 'new') continue;
-    await look(database, row.id, lookOf(label, hostname, zone, row.target));
+    await saveObservation(database, row.id, observationOf(label, hostname, zone, row.target));
   }
   await issueCertificate(database, ids['www'] ?? '');
   await issueCertificate(database, ids['old'] ?? '');
@@ -141,17 +141,17 @@ export async function everyLife(
   return { projectId, ids };
 }
 
-function lookOf(label: string, hostname: string, zone: string, target: string): Observation {
-  if (label === 'docs') return aLook(hostname, zone, nothing);
-  if (label === 'split') return aLook(hostname, zone, cnameTo(target), nothing);
-  return rightLook(hostname, zone, target);
+function observationOf(label: string, hostname: string, zone: string, target: string): Observation {
+  if (label === 'docs') return observationShowing(hostname, zone, nothing);
+  if (label === 'split') return observationShowing(hostname, zone, cnameTo(target), nothing);
+  return rightObservation(hostname, zone, target);
 }
 
 /** Two misses, far enough apart. */
 async function drift(database: Database, id: string, hostname: string, zone: string) {
-  const elsewhere = aLook(hostname, zone, cnameTo('shops.elsewhere.example'));
-  await look(database, id, elsewhere);
+  const elsewhere = observationShowing(hostname, zone, cnameTo('shops.elsewhere.example'));
+  await saveObservation(database, id, elsewhere);
   const missedAt = new Date(Date.now() - HOUR);
   await database.prisma.domain.update({ where: { id }, data: { missedAt } });
-  await look(database, id, elsewhere);
+  await saveObservation(database, id, elsewhere);
 }

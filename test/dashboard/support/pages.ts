@@ -25,7 +25,7 @@ export type Pages = TestApi & {
   readonly cookie: () => string | undefined;
   readonly forgetCookie: () => void;
   /** What the dashboard itself has logged and counted (`<operation> <status>`). */
-  readonly told: { readonly lines: readonly LogLine[]; readonly counted: readonly string[] };
+  readonly recorded: { readonly lines: readonly LogLine[]; readonly counted: readonly string[] };
 };
 
 type LogLine = { readonly fields: Readonly<Record<string, unknown>>; readonly message: string };
@@ -94,7 +94,7 @@ export async function startPages(basePath = '', storage?: StorageName): Promise<
   return {
     ...started,
     api,
-    told: { lines, counted },
+    recorded: { lines, counted },
     show,
     signIn: (key) => show('POST /sign-in', { form: { key } }),
     cookie: () => cookie,

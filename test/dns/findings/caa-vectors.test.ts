@@ -102,7 +102,7 @@ describe('a whole domain with the records of a vector', () => {
       : [`${request}. CNAME ${TARGET}.`];
     const internet = await open(vector, cname === undefined ? own : []);
     const target = cname ?? TARGET;
-    const { verdict, findings } = await internet.look(request, { target, ca: ours });
+    const { verdict, findings } = await internet.check(request, { target, ca: ours });
     // The file says no more than these three words.
     const word = vector.expect as keyof typeof codes;
     expect(verdict).toBe(verdicts[word]);

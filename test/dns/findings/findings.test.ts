@@ -28,7 +28,7 @@ describe.each(tables)('a domain, by %s,', (_what, rows) => {
     const { world, fails = [], hostname = 'docs.shop.test', about = row.codes[0] } = row;
     const internet = await openInternet('zones' in world ? world : shop(world));
     for (const [server, fault, names, type] of fails) internet.fail(server, fault, names, type);
-    const { codes, verdict, findings, observation } = await internet.look(hostname, row.expected);
+    const { codes, verdict, findings, observation } = await internet.check(hostname, row.expected);
     expect({ verdict, codes }).toEqual({ verdict: row.verdict, codes: row.codes });
     // A resolver that is asked too early remembers "there is none", and tells everybody (RFC 2308, 5).
     if (observation.view === 'authoritative' && observation.world.length === 0) {
@@ -44,7 +44,7 @@ describe.each(tables)('a domain, by %s,', (_what, rows) => {
 
 it('a domain with the right record, and nothing odd about it, gives no finding at all', async () => {
   const internet = await openInternet(shop([RIGHT], { signed: ['shop.test'] }));
-  const { codes, verdict, observation } = await internet.look('docs.shop.test');
+  const { codes, verdict, observation } = await internet.check('docs.shop.test');
   expect({ codes, verdict }).toEqual({ codes: [], verdict: 'right' });
   expect(observation.world).toMatchObject([{ authenticated: true }]);
   expect(observation.delegation).toMatchObject({ zone: 'shop.test', parent: 'test' });
@@ -56,7 +56,7 @@ it.each([15, 16, 17, 18])(
     const internet = await openInternet(shop([RIGHT]));
     const errors = [{ code, text: 'policy' }];
     internet.fail('resolver', { kind: 'bogus', errors }, '.shop.test');
-    const { codes, verdict, observation } = await internet.look('docs.shop.test');
+    const { codes, verdict, observation } = await internet.check('docs.shop.test');
     expect(observation.world).toMatchObject([{ a: { kind: 'servfail' }, errors }]);
     expect({ codes, verdict }).toEqual({ codes: [], verdict: 'right' });
   },
@@ -68,7 +68,7 @@ it.each([
 ])('a name server that has an IPv6 address only is asked there: one %s', async (_where, name) => {
   const zones = { 'shop.test': { [name]: [RIGHT] } };
   const internet = await openInternet({ zones, addresses: { [name]: '::1' } });
-  const { codes, verdict, observation } = await internet.look('docs.shop.test');
+  const { codes, verdict, observation } = await internet.check('docs.shop.test');
   expect({ codes, verdict }).toEqual({ codes: [], verdict: 'right' });
   expect(observation.servers).toMatchObject([{ server: name, address: '::1', state: 'answers' }]);
 });
@@ -80,7 +80,7 @@ it.each([
   const internet = await openInternet(shop([RIGHT]));
   const fault = { kind: 'remembered', lines, ttlSeconds: 1_800 } as const;
   internet.fail('resolver', fault, 'docs.shop.test');
-  const { observation, findings } = await internet.look('docs.shop.test');
+  const { observation, findings } = await internet.check('docs.shop.test');
   const [finding] = findings;
   if (finding?.code !== 'old_answer_cached' || finding.until === null) throw new Error('no time');
   const seconds = (Date.parse(finding.until) - Date.parse(observation.at)) / 1_000;

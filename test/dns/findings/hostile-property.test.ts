@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../../src/dns/wire/budget.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
 import { sizeOfRun } from '../../support/run.ts';
-import { closeInternet, type Internet, judge, observerOf, openInternet } from './internet.ts';
+import { closeInternet, diagnosed, type Internet, observerOf, openInternet } from './internet.ts';
 import { RIGHT, twoServers } from './row.ts';
 
 const HOSTNAME = 'docs.shop.test';
@@ -59,8 +59,8 @@ beforeAll(async () => {
 });
 afterAll(closeInternet);
 
-/** A look with an observer that remembers nothing of the runs before. */
-async function lookWith(faults: Readonly<Record<string, Faults>>, names: string) {
+/** A check with an observer that remembers nothing of the runs before. */
+async function checkWith(faults: Readonly<Record<string, Faults>>, names: string) {
   internet.forget();
   for (const [name, [everything, byType]] of Object.entries(faults)) {
     const server = internet.server(name);
@@ -72,7 +72,7 @@ async function lookWith(faults: Readonly<Record<string, Faults>>, names: string)
   const observation = await observe(HOSTNAME);
   close();
   expect(internet.questions().length).toBeLessThanOrEqual(defaultLimits.questions);
-  return judge(observation);
+  return diagnosed(observation);
 }
 
 const everywhere = (faults: fc.Arbitrary<Faults>) =>
@@ -88,7 +88,7 @@ const inTheZone = (faults: fc.Arbitrary<Faults>) =>
 describe('over the real wire', () => {
   it('without an answer from any server the verdict is unknown', { timeout: 300_000 }, async () => {
     const property = fc.asyncProperty(everywhere(faultsOf(answerless)), async (faults) => {
-      const { verdict, codes } = await lookWith(faults, '.');
+      const { verdict, codes } = await checkWith(faults, '.');
       // Servers that decline may be told of, too: the zone may have been deleted there.
       const others = codes.filter((code) => code !== 'name_server_lame');
       expect({ verdict, others }).toEqual({ verdict: 'unknown', others: ['dns_unknown'] });
@@ -100,7 +100,7 @@ describe('over the real wire', () => {
     timeout: 300_000,
   }, async () => {
     const property = fc.asyncProperty(inTheZone(faultsOf(answerless)), async (faults) => {
-      const { verdict } = await lookWith(faults, '.shop.test');
+      const { verdict } = await checkWith(faults, '.shop.test');
       expect(verdict).toBe('unknown');
     });
     internet.registry.heal();
@@ -110,7 +110,7 @@ describe('over the real wire', () => {
   it('with wrong answers only it is never right', { timeout: 300_000 }, async () => {
     const either = fc.oneof({ weight: 3, arbitrary: wrong }, { weight: 1, arbitrary: answerless });
     const property = fc.asyncProperty(inTheZone(faultsOf(either)), async (faults) => {
-      const { verdict, codes } = await lookWith(faults, HOSTNAME);
+      const { verdict, codes } = await checkWith(faults, HOSTNAME);
       expect(verdict).not.toBe('right');
       expect(codes).not.toEqual([]);
     });

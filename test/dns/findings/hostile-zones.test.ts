@@ -1,4 +1,4 @@
-/** Zones made to keep an observer busy: whatever they list or refer to, a look ends, and asks no more than its share. */
+/** Zones made to keep an observer busy: whatever they list or refer to, a check ends, and asks no more than its share. */
 import { afterEach, expect, it } from 'vitest';
 import { defaultLimits } from '../../../src/dns/wire/budget.ts';
 import { closeInternet, type InternetOptions, openInternet } from './internet.ts';
@@ -66,7 +66,7 @@ const traps: readonly (readonly [
 
 it.each(traps)('a zone that %s', async (_title, world, trap, steps) => {
   const internet = await openInternet(world);
-  const { observation, verdict } = await internet.look(HOSTNAME);
+  const { observation, verdict } = await internet.check(HOSTNAME);
   expect(verdict).not.toBe('right');
   const stepped = internet.questions().flatMap(({ name }) => (trap.test(name) ? name : []));
   expect(new Set(stepped).size).toBeLessThanOrEqual(steps);
@@ -81,7 +81,7 @@ it('a server with twenty addresses where nobody answers does not keep the other 
   });
   const silent = Array.from({ length: 20 }, (_, i) => `ns1.shop A 127.0.1.${i + 1}`);
   internet.registry.edit('test', { add: silent });
-  const { observation, verdict } = await internet.look(HOSTNAME);
+  const { observation, verdict } = await internet.check(HOSTNAME);
   expect(verdict).toBe('right');
   expect(observation.cost.questions).toBeLessThanOrEqual(defaultLimits.questions);
 });

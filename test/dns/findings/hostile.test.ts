@@ -1,4 +1,4 @@
-/** Whatever name servers do, a look stays within its limits, and nothing that they say passes for the right record. */
+/** Whatever name servers do, a check stays within its limits, and nothing that they say passes for the right record. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../../src/dns/wire/budget.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
@@ -39,7 +39,7 @@ const named = (faults: readonly LabFault[]) =>
 /** What is under way in connections when the last byte is spent is counted, but not read. */
 const BYTES_UNDER_WAY = 16 * 1024;
 
-/** What one look may cost: by its own count, and by what has reached the servers. */
+/** What one check may cost: by its own count, and by what has reached the servers. */
 function expectWithinLimits(
   internet: Internet,
   { cost }: { readonly cost: { readonly questions: number; readonly bytes: number } },
@@ -60,10 +60,10 @@ describe.each([
   ['all servers there are, resolvers too,', [...SERVERS, 'registry', 'resolver']],
 ])('where %s', (_who, servers) => {
   it.each(named(hostile))(
-    'have the fault %s a look ends, and is not right',
+    'have the fault %s a check ends, and is not right',
     async (_name, fault) => {
       const internet = await openWith(fault, servers);
-      const { observation, verdict, findings } = await internet.look(HOSTNAME);
+      const { observation, verdict, findings } = await internet.check(HOSTNAME);
       expect(verdict).not.toBe('right');
       expect(findings).not.toEqual([]);
       expectWithinLimits(internet, observation);
@@ -75,7 +75,7 @@ it.each(named(hostile))(
   'where the zone’s and the registry’s servers have the fault %s, only an honest resolver is believed',
   async (_name, fault) => {
     const internet = await openWith(fault, [...SERVERS, 'registry']);
-    const { observation, verdict } = await internet.look(HOSTNAME);
+    const { observation, verdict } = await internet.check(HOSTNAME);
     if (verdict === 'right') {
       expect(observation).toMatchObject({ view: 'recursive', whyRecursive: 'port_53_blocked' });
     }
@@ -88,7 +88,7 @@ it.each(named(['formerr_edns', 'lower_case', { kind: 'delay', ms: 5 }]))(
   async (_name, fault) => {
     const internet = await openInternet(twoServers([RIGHT], [RIGHT]));
     for (const server of SERVERS) internet.fail(server, fault);
-    const { observation, verdict } = await internet.look(HOSTNAME);
+    const { observation, verdict } = await internet.check(HOSTNAME);
     expect(verdict).toBe('right');
     expectWithinLimits(internet, observation);
   },
@@ -97,17 +97,17 @@ it.each(named(['formerr_edns', 'lower_case', { kind: 'delay', ms: 5 }]))(
 it('a record whose answer is truncated is right by the whole answer over TCP', async () => {
   const internet = await openInternet(twoServers([RIGHT], [RIGHT]));
   for (const server of SERVERS) internet.fail(server, 'truncate', HOSTNAME);
-  const { observation, verdict } = await internet.look(HOSTNAME);
+  const { observation, verdict } = await internet.check(HOSTNAME);
   expect(verdict).toBe('right');
   expectWithinLimits(internet, observation);
 });
 
-describe('a look', () => {
+describe('a check', () => {
   it('asks four servers of a zone that lists twenty', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `ns${i + 1}`);
     const servers = Object.fromEntries(names.map((name) => [name, ['docs A 198.51.100.1']]));
     const internet = await openInternet({ zones: { 'shop.test': servers } });
-    const { observation } = await internet.look(HOSTNAME);
+    const { observation } = await internet.check(HOSTNAME);
     const asked = names.filter((name) => internet.server(`${name}.shop.test`).questions.length > 0);
     expect(asked.length).toBeGreaterThan(0);
     expect(asked.length).toBeLessThanOrEqual(4);
@@ -120,7 +120,7 @@ describe('a look', () => {
     );
     internet.fail('ns1.maze.test', 'endless_alias', '.maze.test');
     internet.fail('resolver', 'endless_alias', '.maze.test');
-    const { observation, verdict } = await internet.look(HOSTNAME);
+    const { observation, verdict } = await internet.check(HOSTNAME);
     expect(verdict).toBe('wrong');
     const { chain } = observation.nearby;
     expect(chain?.end).not.toBe('target');
@@ -134,7 +134,7 @@ describe('a look', () => {
     'tries TCP once with a server that truncates everything: %s',
     async (_name, fault) => {
       const internet = await openWith(fault, SERVERS);
-      const { observation } = await internet.look(HOSTNAME);
+      const { observation } = await internet.check(HOSTNAME);
       for (const server of SERVERS) {
         const tcp = internet
           .server(server)
@@ -148,7 +148,7 @@ describe('a look', () => {
   it('drops what floods it, and still hears the server beside', async () => {
     const internet = await openInternet(twoServers([RIGHT], [RIGHT]));
     internet.fail('ns1.shop.test', 'flood');
-    const { observation } = await internet.look(HOSTNAME);
+    const { observation } = await internet.check(HOSTNAME);
     const beside = observation.servers.find(({ server }) => server === 'ns2.shop.test');
     expect(beside?.state).toBe('answers');
     expectWithinLimits(internet, observation);
@@ -160,14 +160,14 @@ describe('a label with a dot in it is not two labels', () => {
 
   it.each([true, false])('by the zone’s own servers: %s', async (authoritative) => {
     const internet = await openInternet({ ...shop([line]), authoritative });
-    const { verdict, findings } = await internet.look(HOSTNAME);
+    const { verdict, findings } = await internet.check(HOSTNAME);
     expect(verdict).toBe('wrong');
     expect(findings[0]).toMatchObject({ code: 'cname_mismatch', found: 'p1\\.edge.test' });
   });
 
   it('in what resolvers remember', async () => {
     const internet = await openInternet(shop([RIGHT], { known: { 'shop.test': [line] } }));
-    const { findings } = await internet.look(HOSTNAME);
+    const { findings } = await internet.check(HOSTNAME);
     expect(findings).toMatchObject([
       {
         code: 'old_answer_cached',
@@ -178,7 +178,7 @@ describe('a label with a dot in it is not two labels', () => {
 
   it('in where an alias leads', async () => {
     const internet = await openInternet(shop(['docs CNAME mid', 'mid CNAME p1\\.edge.test.']));
-    const { observation } = await internet.look(HOSTNAME);
+    const { observation } = await internet.check(HOSTNAME);
     expect(observation.nearby.chain?.end).not.toBe('target');
   });
 });
@@ -197,7 +197,7 @@ describe('foreign text', () => {
     ['CAA', `@ CAA 0 issue "${red}${bidi}${html}"`],
   ])('of a %s record is never shown as it came', async (_type, line) => {
     const internet = await openInternet(shop([line]));
-    const { verdict, findings } = await internet.look(HOSTNAME);
+    const { verdict, findings } = await internet.check(HOSTNAME);
     expect(verdict).toBe('wrong');
     const text = findings.map(textOf).join('\n');
     expect(text).not.toMatch(dangerous);
@@ -207,7 +207,7 @@ describe('foreign text', () => {
   it('of a name server is never shown as it came', async () => {
     const internet = await openInternet(shop([RIGHT]));
     internet.registry.edit('test', { add: ['shop NS evil\\027[31m.<b>.test.'] });
-    const { codes, findings } = await internet.look(HOSTNAME);
+    const { codes, findings } = await internet.check(HOSTNAME);
     expect(codes).toContain('delegation_mismatch');
     expect(findings.map(textOf).join('\n')).not.toMatch(/[<>[]/);
   });
@@ -216,7 +216,7 @@ describe('foreign text', () => {
     const internet = await openInternet(shop([RIGHT]));
     const errors = [{ code: 9, text: `${red}${bidi}${html}` }];
     internet.fail('resolver', { kind: 'bogus', errors }, '.shop.test');
-    const { codes, findings } = await internet.look(HOSTNAME);
+    const { codes, findings } = await internet.check(HOSTNAME);
     expect(codes).toEqual(['dnssec_bogus']);
     expect(findings.map(textOf).join('\n')).not.toMatch(dangerous);
   });

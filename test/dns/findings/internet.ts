@@ -70,10 +70,10 @@ export async function openInternet(options: InternetOptions) {
     return found.dns;
   };
   const all = started.map(({ dns }) => dns);
-  const { close, ...looks } = observerOf(server('resolver'), options);
+  const { close, ...asks } = observerOf(server('resolver'), options);
   open.push(close);
   return {
-    ...looks,
+    ...asks,
     server,
     resolver: server('resolver'),
     registry: server('registry'),
@@ -113,16 +113,16 @@ export function observerOf(
     observer,
     close: wire.close,
     observe,
-    /** A look, and what it comes to. */
-    look: async (hostname: string, expected: Partial<Expected> = {}) => {
+    /** A check, and what it comes to. */
+    check: async (hostname: string, expected: Partial<Expected> = {}) => {
       const observation = await observe(hostname, expected.target);
-      return { observation, ...judge(observation, expected) };
+      return { observation, ...diagnosed(observation, expected) };
     },
   };
 }
 
 /** What the observation means for the host name; the codes are those of the findings, in their order. */
-export function judge(observation: Observation, expected: Partial<Expected> = {}) {
+export function diagnosed(observation: Observation, expected: Partial<Expected> = {}) {
   const { hostname } = observation;
   const whole = { hostname, target: TARGET, ca: AUTHORITY, allowPrivate: true, ...expected };
   const diagnosis = diagnose(observation, whole);

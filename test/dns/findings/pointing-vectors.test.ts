@@ -24,7 +24,7 @@ it.each(vectors.vectors)('$id: $hostname is $verdict $code', async (vector) => {
   if (!parsed.ok) throw new Error(`the vector's host name is refused: ${parsed.reason}`);
   const zones = worldOf({ ...vectors.zones, ...vector.zones }, vector.secondNameServer);
   const internet = await openInternet({ zones });
-  const { verdict, codes } = await internet.look(parsed.hostname.ascii, {
+  const { verdict, codes } = await internet.check(parsed.hostname.ascii, {
     target: vectors.target,
   });
   expect(verdict).toBe(vector.verdict === 'ok' ? 'right' : 'wrong');

@@ -1,4 +1,4 @@
-/** One row of the tables: a world, and the finding that a look at it must come to. */
+/** One row of the tables: a world, and the finding that a check at it must come to. */
 import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
 import type { Finding, FindingCode } from '../../../src/core/diagnosis/findings.ts';
 import { explain } from '../../../src/core/diagnosis/findings.ts';

@@ -7,8 +7,8 @@ import { sizeOfRun } from '../../support/run.ts';
 import { comparedWith } from '../laboratory.ts';
 import {
   closeInternet,
+  diagnosed,
   type Internet,
-  judge,
   observerOf,
   openInternet,
   TARGET,
@@ -63,12 +63,12 @@ const lies: readonly LabFault[] = [
 
 const types = fc.constantFrom('A', 'AAAA', 'CAA', 'NS', 'SOA', '*');
 
-/** With an observer that remembers nothing of the looks before. */
-async function lookAt(internet: Internet, hostname: string, options = QUICK) {
+/** With an observer that remembers nothing of the checks before. */
+async function checkOnce(internet: Internet, hostname: string, options = QUICK) {
   const { observe, close } = observerOf(internet.resolver, options);
   const observation = await observe(hostname);
   close();
-  return judge(observation);
+  return diagnosed(observation);
 }
 
 it.each(NAMES)('no word of a resolver makes %s wrong', { timeout: 300_000 }, async (hostname) => {
@@ -83,7 +83,7 @@ it.each(NAMES)('no word of a resolver makes %s wrong', { timeout: 300_000 }, asy
   const property = fc.asyncProperty(fc.array(fault, { maxLength: 4 }), async (faults) => {
     internet.resolver.heal();
     for (const [names, type, one] of faults) internet.fail('resolver', one, names, type);
-    expect((await lookAt(internet, hostname)).verdict).not.toBe('wrong');
+    expect((await checkOnce(internet, hostname)).verdict).not.toBe('wrong');
   });
   await fc.assert(property, { numRuns: RUNS });
 });
@@ -96,11 +96,11 @@ it.each(NAMES)(
   async (hostname) => {
     const internet = await openInternet({ ...twoServers(BOTH_RIGHT, BOTH_RIGHT), ...QUICK });
     const faults = fc.array(fc.tuple(types, unhelpful), { maxLength: 3 });
-    const property = fc.asyncProperty(faults, fc.constantFrom(...SERVERS), async (told, bad) => {
+    const property = fc.asyncProperty(faults, fc.constantFrom(...SERVERS), async (failing, bad) => {
       for (const server of SERVERS) internet.server(server).heal();
-      for (const [type, fault] of told) internet.fail(bad, fault, '.', type);
-      if ((await lookAt(internet, hostname)).verdict === 'right') return;
-      expect((await lookAt(internet, hostname, PATIENT)).verdict).toBe('right');
+      for (const [type, fault] of failing) internet.fail(bad, fault, '.', type);
+      if ((await checkOnce(internet, hostname)).verdict === 'right') return;
+      expect((await checkOnce(internet, hostname, PATIENT)).verdict).toBe('right');
     });
     await fc.assert(property, { numRuns: RUNS });
   },
@@ -122,7 +122,7 @@ const LINES = [
 ] as const;
 
 it.each(NAMES)(
-  'a cheap look never hides that %s has become better or worse',
+  'a light check never hides that %s has become better or worse',
   {
     timeout: 300_000,
   },
@@ -148,13 +148,15 @@ it.each(NAMES)(
     );
     const property = fc.asyncProperty(pair, pair, async (before, after) => {
       const { observer, close } = observerOf(internet.resolver, {});
-      const look = { hostname, target: TARGET, apex: hostname === 'shop.test' };
+      const checkTarget = { hostname, target: TARGET, apex: hostname === 'shop.test' };
       await put(before);
-      const previous = await observer.observe(look);
-      expect(judge(await observer.observe(look, comparedWith(previous)))).toEqual(judge(previous));
+      const previous = await observer.observe(checkTarget);
+      expect(diagnosed(await observer.observe(checkTarget, comparedWith(previous)))).toEqual(
+        diagnosed(previous),
+      );
       await put(after);
-      const cheap = judge(await observer.observe(look, comparedWith(previous)));
-      const fresh = judge(await observer.observe(look));
+      const cheap = diagnosed(await observer.observe(checkTarget, comparedWith(previous)));
+      const fresh = diagnosed(await observer.observe(checkTarget));
       close();
       expect(cheap.verdict).toBe(fresh.verdict);
       // It asks for AAAA at one server, so what another one shows may come to light later.

@@ -1,4 +1,4 @@
-/** One whole look at a host name in a world of real servers: observed, and judged. */
+/** One full check at a host name in a world of real servers: observed, and judged. */
 import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
 import { type Diagnosis, diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../../src/core/diagnosis/observation.ts';
@@ -17,13 +17,13 @@ const authority: CaaAuthority = {
   method: 'http-01',
 };
 
-export type Looked = Diagnosis & { readonly observation: Observation };
+export type Checked = Diagnosis & { readonly observation: Observation };
 
 /** `previous` is an earlier observation of the same name. */
-export type LookAt = (hostname: string, previous?: Observation) => Promise<Looked>;
+export type Check = (hostname: string, previous?: Observation) => Promise<Checked>;
 
-/** Looks by the world's resolver and its authorities; what a look learns, later ones know. */
-export function lookIn({ wire, resolver }: RealWorld): LookAt {
+/** Looks by the world's resolver and its authorities; what a check learns, later ones know. */
+export function checkIn({ wire, resolver }: RealWorld): Check {
   const observer = createObserver({
     wire,
     platformAddresses: [],

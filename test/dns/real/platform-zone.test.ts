@@ -96,7 +96,7 @@ describe.skipIf(lacksNameServers('the platform’s zone in NSD and BIND'))(
     });
     afterAll(() => world?.close());
 
-    const look = (hostname: string, target: string) => {
+    const check = (hostname: string, target: string) => {
       const examine = createExamine({
         observer,
         authorities: async () => [ca],
@@ -107,7 +107,7 @@ describe.skipIf(lacksNameServers('the platform’s zone in NSD and BIND'))(
 
     it.each(rows)('%s', async (_what, platform, codes) => {
       const hostname = `${platform.split('.')[0]}.shop.test`;
-      const { diagnosis } = await look(hostname, targetIn(platform));
+      const { diagnosis } = await check(hostname, targetIn(platform));
       expect(diagnosis.findings.map(({ code }) => code)).toEqual(codes);
       expect(diagnosis.verdict).toBe(codes.length === 0 ? 'right' : 'wrong');
       // And as it is asked once more before an order.
@@ -118,12 +118,12 @@ describe.skipIf(lacksNameServers('the platform’s zone in NSD and BIND'))(
     it('is not to blame where a record below a target hides the wildcard', async () => {
       const answer = await world.ask('ns1', 'p1.below.test', 'A');
       expect(answer.message.answers).toEqual([]);
-      const { diagnosis } = await look('below.shop.test', 'p1.below.test');
+      const { diagnosis } = await check('below.shop.test', 'p1.below.test');
       expect(diagnosis.findings.map(({ code }) => code)).toContain('caa_blocks');
     });
 
     it('does not free the apex, which is no CNAME', async () => {
-      const { diagnosis } = await look('shop.test', 'p1.whole.test');
+      const { diagnosis } = await check('shop.test', 'p1.whole.test');
       expect(diagnosis.findings.map(({ code }) => code)).toEqual(['caa_blocks']);
     });
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FindingCode } from '../../../src/core/diagnosis/findings.ts';
 import { recordsOf } from '../../../src/core/diagnosis/observation.ts';
-import { type LookAt, type Looked, lookIn, TARGET } from './check.ts';
+import { type Check, type Checked, checkIn, TARGET } from './check.ts';
 import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
 import type { RealZone } from './zones.ts';
 
@@ -68,7 +68,7 @@ const zones: readonly RealZone[] = [
 type Case = {
   readonly title: string;
   readonly hostname: string;
-  readonly verdict: Looked['verdict'];
+  readonly verdict: Checked['verdict'];
   readonly codes: readonly FindingCode[];
   /** Of the headline. */
   readonly evidence?: object;
@@ -253,24 +253,24 @@ const cases: readonly Case[] = [
 
 describe.skipIf(lacksNameServers('records in NSD and BIND'))('a record in NSD and BIND', () => {
   let world: RealWorld;
-  let look: LookAt;
+  let check: Check;
   beforeAll(async () => {
     world = await startRealWorld(zones);
-    look = lookIn(world);
+    check = checkIn(world);
   });
   afterAll(() => world?.close());
 
   it.each(cases)('$title', async ({ hostname, verdict, codes, evidence }) => {
-    const seen = await look(hostname);
+    const seen = await check(hostname);
     expect(seen).toMatchObject({ verdict });
     expect(seen.findings.map(({ code }) => code)).toEqual(codes);
     if (evidence !== undefined) expect(seen.findings[0]).toMatchObject(evidence);
   });
 
   const wrong = cases.filter(({ verdict }) => verdict === 'wrong');
-  it.each(wrong)('$title: a second look finds nothing new', async ({ hostname }) => {
-    const { observation } = await look(hostname);
-    const again = await look(hostname, observation);
+  it.each(wrong)('$title: a second check finds nothing new', async ({ hostname }) => {
+    const { observation } = await check(hostname);
+    const again = await check(hostname, observation);
     expect(again.observation).toBe(observation);
   });
 
@@ -279,10 +279,10 @@ describe.skipIf(lacksNameServers('records in NSD and BIND'))('a record in NSD an
       (['ns1', 'ns2'] as const).map((server) => world.ask(server, 'many.shop.test', 'A')),
     );
     expect(answers.map(({ via }) => via)).toEqual(['tcp', 'tcp']);
-    const { observation, findings } = await look('many.shop.test');
+    const { observation, findings } = await check('many.shop.test');
     expect(observation.servers.map(({ a }) => recordsOf(a).length)).toEqual([MANY, MANY]);
     expect(findings).toMatchObject([{ code: 'conflicting_a' }]);
-    const long = await look('long.shop.test');
+    const long = await check('long.shop.test');
     expect(long.observation.servers.flatMap(({ txt }) => recordsOf(txt))).toHaveLength(LONG);
     expect(long.findings).toMatchObject([{ code: 'record_missing', seen: 'nodata' }]);
   });

@@ -1,6 +1,6 @@
 /** What a validating Unbound tells of zones that are right at their own servers: bad signatures, and what it remembers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type LookAt, type Looked, lookIn, TARGET } from './check.ts';
+import { type Check, type Checked, checkIn, TARGET } from './check.ts';
 import type { Signing } from './signing.ts';
 import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
 import { NEGATIVE_TTL_SECONDS, type RealZone } from './zones.ts';
@@ -20,7 +20,7 @@ const zoneOf = (signing: string) => `${signing.replace('_', '-')}.test`;
 
 describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that validates', () => {
   let world: RealWorld;
-  let look: LookAt;
+  let check: Check;
   beforeAll(async () => {
     world = await startRealWorld([
       late,
@@ -28,7 +28,7 @@ describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that 
       { name: 'well.test', records: right, signing: 'well' },
       ...bogus.map(({ signing }) => ({ name: zoneOf(signing), records: right, signing })),
     ]);
-    look = lookIn(world);
+    check = checkIn(world);
   });
   afterAll(() => world?.close());
 
@@ -36,7 +36,7 @@ describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that 
     { zone: 'well.test', authenticated: true },
     { zone: 'plain.test', authenticated: false },
   ])('is content with $zone: authenticated $authenticated', async ({ zone, authenticated }) => {
-    const { verdict, findings, observation } = await look(`docs.${zone}`);
+    const { verdict, findings, observation } = await check(`docs.${zone}`);
     expect(verdict).toBe('right');
     expect(findings).toEqual([]);
     expect(observation.world).toMatchObject([
@@ -46,7 +46,7 @@ describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that 
 
   it.each(bogus)('fails for a zone signed $signing: EDE $code', async ({ signing, code, text }) => {
     const zone = zoneOf(signing);
-    const { verdict, findings, observation } = await look(`docs.${zone}`);
+    const { verdict, findings, observation } = await check(`docs.${zone}`);
     expect(verdict).toBe('wrong');
     expect(observation.servers.map(({ cname }) => cname)).toMatchObject([
       { records: [TARGET] },
@@ -58,7 +58,7 @@ describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that 
   });
 
   it('remembers what was there before the record, and until when', async () => {
-    const missing = await look('docs.late.test');
+    const missing = await check('docs.late.test');
     expect(missing.findings).toMatchObject([{ code: 'record_missing' }]);
     const before = Date.now();
     const [denied, old] = await Promise.all([
@@ -71,7 +71,7 @@ describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that 
     ]);
     await world.publish({ ...late, records: [...right, 'old CNAME p1.edge.test.'], serial: 2 });
 
-    const fresh = await look('docs.late.test', missing.observation);
+    const fresh = await check('docs.late.test', missing.observation);
     expect(fresh.verdict).toBe('right');
     expect(fresh.findings).toMatchObject([
       {
@@ -80,7 +80,7 @@ describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that 
         resolvers: [{ server: world.resolver.address, shows: 'no such name' }],
       },
     ]);
-    const changed = await look('old.late.test');
+    const changed = await check('old.late.test');
     expect(changed.verdict).toBe('right');
     expect(changed.findings).toMatchObject([
       {
@@ -95,7 +95,7 @@ describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that 
   });
 });
 
-function untilOf({ findings }: Looked): string | null {
+function untilOf({ findings }: Checked): string | null {
   const [first] = findings;
   return first?.code === 'old_answer_cached' ? first.until : null;
 }

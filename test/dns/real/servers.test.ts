@@ -1,7 +1,7 @@
 /** Name servers that differ, fail or are not there, and what is said of each. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../../src/core/diagnosis/findings.ts';
-import { type LookAt, type Looked, lookIn } from './check.ts';
+import { type Check, type Checked, checkIn } from './check.ts';
 import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
 import { BOTH, type RealZone } from './zones.ts';
 
@@ -12,7 +12,7 @@ const foreign = ['docs CNAME elsewhere.edge.test.'];
 type Case = {
   readonly title: string;
   readonly zone: RealZone;
-  readonly verdict: Looked['verdict'];
+  readonly verdict: Checked['verdict'];
   readonly findings: readonly Partial<Finding>[];
 };
 
@@ -102,15 +102,15 @@ const cases: readonly Case[] = [
 
 describe.skipIf(lacksNameServers('NSD and BIND that differ'))('where', () => {
   let world: RealWorld;
-  let look: LookAt;
+  let check: Check;
   beforeAll(async () => {
     world = await startRealWorld(cases.map(({ zone }) => zone));
-    look = lookIn(world);
+    check = checkIn(world);
   });
   afterAll(() => world?.close());
 
   it.each(cases)('$title, the verdict is $verdict', async ({ zone, verdict, findings }) => {
-    const seen = await look(`docs.${zone.name}`);
+    const seen = await check(`docs.${zone.name}`);
     expect(seen.verdict).toBe(verdict);
     expect(seen.findings).toMatchObject(findings);
   });

@@ -92,7 +92,7 @@ async function startServers(zones: readonly RealZone[], port: number) {
     ...['.', 'test'].map((zone) => ({ zone, servers: [at(addresses.ns)] })),
     ...zones.map(({ name, atParent = BOTH }) => ({
       zone: name,
-      // Who is down is left out: it would wait for that one for longer than a look does.
+      // Who is down is left out: it would wait for that one for longer than a check does.
       servers: atParent
         .map(addressOf)
         .filter((address) => address !== addresses.down)

@@ -130,7 +130,7 @@ describe('the letters of a question', () => {
 });
 
 describe('a server that does not keep the case of a question', () => {
-  it('is asked at once in lower case, with EDNS, its port and id drawn anew', async () => {
+  it('is asked at once in lower case, with EDNS, its port and id drawn again', async () => {
     const queries: { name: string; edns: number; from: string }[] = [];
     const server = await openRaw((query, reply, { port }) => {
       const from = `${port} ${query.readUInt16BE(0)}`;

@@ -104,7 +104,7 @@ describe('a question', () => {
 });
 
 describe('a server that truncates', () => {
-  it('is asked over TCP once in a look; its second truncated answer is a timeout', async () => {
+  it('is asked over TCP once in a check; its second truncated answer is a timeout', async () => {
     const { seen, serve } = countingAnswers();
     const server = await openTruncating(serve);
     const [budget, wire] = [startBudget(defaultLimits), openWire()];
@@ -117,7 +117,7 @@ describe('a server that truncates', () => {
     expect(spent(budget, defaultLimits).questions).toBe(3);
   });
 
-  it('leaves the one question over TCP to the other servers, and to the next look', async () => {
+  it('leaves the one question over TCP to the other servers, and to the next check', async () => {
     const { seen, serve } = countingAnswers();
     const one = await openTruncating(serve);
     const other = await openTruncating(serve, '127.0.0.2');

@@ -42,8 +42,10 @@ afterAll(async () => {
 test('requests of one connection reach the deploy one after the other, and are answered in order', async () => {
   const visitor = await openTls(edge, hostname);
   visitor.write([1, 2, 3, 4, 5].map((n) => get(`/now/${n}`)).join(''));
-  await until('the last answer', async () => visitor.heard().includes('/now/5'));
-  expect(visitor.heard().match(/\0[^\0]+\0/g)).toEqual([1, 2, 3, 4, 5].map((n) => `\0/now/${n}\0`));
+  await until('the last answer', async () => visitor.received().includes('/now/5'));
+  expect(visitor.received().match(/\0[^\0]+\0/g)).toEqual(
+    [1, 2, 3, 4, 5].map((n) => `\0/now/${n}\0`),
+  );
   expect(openMax).toBe(1);
   visitor.socket.destroy();
 });
@@ -86,7 +88,7 @@ test('a WebSocket that is asked for behind another request ends the connection, 
   const after = await openTls(edge, hostname);
   after.write(get('/now'));
   await once(after.socket, 'data');
-  expect(statuses(after.heard())).toEqual([200]);
+  expect(statuses(after.received())).toEqual([200]);
   after.socket.destroy();
 });
 

@@ -7,7 +7,7 @@ import type { EdgeFixture } from '../support/fixture.ts';
 export type Raw = {
   readonly socket: Socket;
   /** Everything that came so far, as Latin-1. */
-  readonly heard: () => string;
+  readonly received: () => string;
   readonly write: (text: string) => void;
   /** What came until the edge closed the connection, or broke it off. */
   readonly closed: Promise<string>;
@@ -34,13 +34,18 @@ export async function openPlain(edge: EdgeFixture): Promise<Raw> {
 }
 
 function listenTo(socket: Socket): Raw {
-  let heard = '';
+  let received = '';
   socket.on('data', (bytes: Buffer) => {
-    heard += bytes.toString('latin1');
+    received += bytes.toString('latin1');
   });
   socket.on('error', () => {}); // `close` follows
-  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(heard)));
-  return { socket, heard: () => heard, write: (text) => void socket.write(text, 'latin1'), closed };
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(received)));
+  return {
+    socket,
+    received: () => received,
+    write: (text) => void socket.write(text, 'latin1'),
+    closed,
+  };
 }
 
 /** A request's head, of lines, and an empty one. */

@@ -217,10 +217,13 @@ it.each([
   [`${hostname}:1`, hostname],
   [`${hostname}:443`, hostname],
   [`Docs.Acme.Test.:99999`, hostname],
-])('a deploy hears of the host %s in its one spelling', async (written, heard) => {
+])('a deploy hears of the host %s in its one spelling', async (written, received) => {
   await say(head('GET /a HTTP/1.1', `Host: ${written}`, CLOSE));
   const [{ request } = { request: null }] = seen;
-  expect([request?.headers.host, request?.headers['x-forwarded-host']]).toEqual([heard, heard]);
+  expect([request?.headers.host, request?.headers['x-forwarded-host']]).toEqual([
+    received,
+    received,
+  ]);
 });
 
 test('a deploy hears of our own port where that is not 443', async () => {
@@ -234,9 +237,9 @@ test('TRACE ends here, at both ports', async () => {
   expect(await say(trace)).toEqual({ answers: [405], paths: [] });
   const visitor = await openPlain(edge);
   visitor.write(trace);
-  const heard = await visitor.closed;
-  expect(statuses(heard)).toEqual([405]);
-  expect(heard).not.toContain('secret');
+  const received = await visitor.closed;
+  expect(statuses(received)).toEqual([405]);
+  expect(received).not.toContain('secret');
 });
 
 /** What reaches a deploy below /tenants/a. */

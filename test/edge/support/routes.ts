@@ -32,7 +32,7 @@ export function startRoutes() {
     /** It is not up for look-ups alone. */
     isBusy: false,
     /** How often it was asked whether it is away. */
-    looks: 0,
+    lookups: 0,
   };
   const note = (_fields: unknown, message?: string) => void warnings.push(message ?? '');
   const routes = createRoutes(
@@ -46,7 +46,7 @@ export function startRoutes() {
         return found;
       },
       async isDatabaseAway() {
-        db.looks += 1;
+        db.lookups += 1;
         return !db.isUp && !db.isBusy;
       },
       log: { debug() {}, warn: note, error() {} },

@@ -1,5 +1,5 @@
 /** A certificate authority that is away, refuses nonces, asks to wait, or never finishes. */
-import type { Heard, Meddling, Said } from '../../support/acme-front.ts';
+import type { FrontRequest, Meddling, Said } from '../../support/acme-front.ts';
 import type { Fault, World } from '../fault.ts';
 import { addNewcomer, statusOfNewcomer } from '../load/newcomer.ts';
 import { sleep, until } from '../system/wait.ts';
@@ -35,9 +35,9 @@ function misbehaving(given: Misbehaving): Fault {
       let newOrders = 0;
       const { before, after } = how(world);
       authority.misbehave({
-        before(heard) {
-          if (heard.step === 'newOrder') newOrders += 1;
-          return before?.(heard);
+        before(request) {
+          if (request.step === 'newOrder') newOrders += 1;
+          return before?.(request);
         },
         ...(after && { after }),
       });
@@ -64,8 +64,8 @@ export const authorityNonces = misbehaving({
   what: '90 % of good nonces refused (`badNonce`)',
   pass: 'orders go on, none twice',
   how: ({ random }) => ({
-    before: (heard) =>
-      heard.nonce !== null && random.next() < 0.9 ? refused(400, 'badNonce', heard) : undefined,
+    before: (request) =>
+      request.nonce !== null && random.next() < 0.9 ? refused(400, 'badNonce', request) : undefined,
   }),
 });
 
@@ -74,9 +74,9 @@ export const authorityBusy = misbehaving({
   what: `429 with \`Retry-After: ${RETRY_AFTER_S}\` for every new order`,
   pass: 'nobody asks again before that time',
   how: () => ({
-    before: (heard) =>
-      heard.step === 'newOrder'
-        ? refused(429, 'rateLimited', heard, { 'retry-after': String(RETRY_AFTER_S) })
+    before: (request) =>
+      request.step === 'newOrder'
+        ? refused(429, 'rateLimited', request, { 'retry-after': String(RETRY_AFTER_S) })
         : undefined,
   }),
   meanwhile: async (world, { newOrders, hostname }) => {
@@ -94,14 +94,14 @@ export const authorityProcessing = misbehaving({
   name: 'processing',
   what: 'every order `processing`',
   pass: 'orders stay open, none twice, the domain stays `verified`',
-  how: () => ({ after: (heard, said) => stillProcessing(heard, said) }),
+  how: () => ({ after: (request, said) => stillProcessing(request, said) }),
   meanwhile: async (world, { hostname }) => isVerified(world, hostname),
 });
 
 function refused(
   status: number,
   type: string,
-  { nonce }: Heard,
+  { nonce }: FrontRequest,
   headers: Readonly<Record<string, string>> = {},
 ): Said {
   const body = JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail: 'a fault' });
@@ -113,7 +113,7 @@ function refused(
   };
 }
 
-function stillProcessing({ step }: Heard, said: Said): Said | undefined {
+function stillProcessing({ step }: FrontRequest, said: Said): Said | undefined {
   if (step !== 'order' && step !== 'finalize') return undefined;
   if (said.status !== 200) return undefined;
   const order = JSON.parse(said.body) as { status: string };

@@ -43,19 +43,19 @@ async function illegal({ system }: World): Promise<string[]> {
        (SELECT json_agg(json_build_object('domain_id', domain_id, 'type', type) ORDER BY id)
          FROM event) AS events`,
   );
-  const told = new Map<string, string[]>();
+  const recorded = new Map<string, string[]>();
   for (const { domain_id, type } of read?.events ?? []) {
-    const types = told.get(domain_id) ?? [];
+    const types = recorded.get(domain_id) ?? [];
     types.push(type);
-    told.set(domain_id, types);
+    recorded.set(domain_id, types);
   }
   return (read?.domains ?? []).flatMap((domain) => {
-    const problem = judge(told.get(domain.id) ?? [], domain);
+    const problem = problemIn(recorded.get(domain.id) ?? [], domain);
     return problem === null ? [] : [`${domain.hostname}: ${problem}`];
   });
 }
 
-function judge(types: readonly string[], { status, removed }: DomainRow): string | null {
+function problemIn(types: readonly string[], { status, removed }: DomainRow): string | null {
   let at: DomainStatus | 'removed' | null = null;
   for (const [index, type] of types.entries()) {
     const next = follow(at, type);

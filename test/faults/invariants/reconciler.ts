@@ -4,7 +4,7 @@ import { RECONCILE_MS } from '../system/system.ts';
 import { sleep } from '../system/wait.ts';
 import type { Invariant } from './invariant.ts';
 
-/** Every third turn compares each job with its row, and a second look confirms it (workers/reconcile.ts). */
+/** Every third turn compares each job with its row, and a second check confirms it (workers/reconcile.ts). */
 const COMPARISON_MS = 3 * RECONCILE_MS + 2_000;
 const TRIES = 5;
 /** What a busy machine has due at any moment is no backlog. */
@@ -19,7 +19,7 @@ export const reconciler: Invariant = {
     for (let tried = 0; tried < TRIES; tried += 1) {
       await sleep(COMPARISON_MS);
       const after = await repaired(world);
-      said = [...told(before, after), ...(await backlog(world))];
+      said = [...changes(before, after), ...(await backlog(world))];
       if (said.length === 0) return [];
       before = after;
     }
@@ -32,7 +32,10 @@ async function repaired({ system }: World): Promise<ReadonlyMap<string, string>>
   return new Map(rows.map(({ kind, count }) => [kind, count]));
 }
 
-function told(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
+function changes(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): string[] {
   return [...after].flatMap(([kind, count]) =>
     count === before.get(kind) ? [] : [`${kind}: ${before.get(kind) ?? 0} became ${count}`],
   );

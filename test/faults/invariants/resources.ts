@@ -1,6 +1,6 @@
 /**
  * I6: memory and descriptors are back to what they were before the first fault, within 10 %. Memory is the heap and what it
- * holds outside of it after two collections. The size of the process is looked at, too, but V8 keeps the room of its young
+ * holds outside of it after two collections. The size of the process is checked, too, but V8 keeps the room of its young
  * generation: three times --max-semi-space-size, 192 MB here. Each has a floor, below which caches that fill and connections
  * that come and go are no leak; a fault that fills a worker's caches says by how much.
  */
@@ -19,11 +19,11 @@ type Kind = keyof typeof limits;
 const kindsOfMeasure = Object.keys(limits) as Kind[]; // the object has no others
 
 const SETTLE_MS = 60_000;
-const LOOK_EVERY_MS = 3_000;
+const MEASURE_EVERY_MS = 3_000;
 
 export type Baseline = Readonly<Record<Role, Measured>>;
 
-/** The most of each role, because a process that was started anew may be any of them. */
+/** The most of each role, because a process that was started again may be any of them. */
 export async function measureBaseline(places: readonly Place[]): Promise<Baseline> {
   const measured = await measureAll(places);
   const most = (role: Role) => {
@@ -52,16 +52,16 @@ export function resourcesWithin(baseline: Baseline): Invariant {
       const deadline = performance.now() + SETTLE_MS;
       for (;;) {
         const above = (await measureAll(system.places)).flatMap(({ place, at }) =>
-          kindsOfMeasure.flatMap((kind) => judge(place, kind, wanted[place.role], at)),
+          kindsOfMeasure.flatMap((kind) => exceeded(place, kind, wanted[place.role], at)),
         );
         if (above.length === 0 || performance.now() > deadline) return above;
-        await sleep(LOOK_EVERY_MS);
+        await sleep(MEASURE_EVERY_MS);
       }
     },
   };
 }
 
-function judge(place: Place, kind: Kind, before: Measured, now: Measured): string[] {
+function exceeded(place: Place, kind: Kind, before: Measured, now: Measured): string[] {
   const { share, floor, unit, words } = limits[kind];
   const allowed = before[kind] + Math.max(floor, share * before[kind]);
   if (now[kind] <= allowed) return [];

@@ -35,29 +35,29 @@ export const writes: Invariant = {
   },
 };
 
-/** The customers go on meanwhile: what was removed between the look at the ledger and the answer is no loss. */
+/** The customers go on meanwhile: what was removed between the check of the ledger and the answer is no loss. */
 async function readDomain({ client }: World, write: DomainWrite): Promise<string[]> {
-  const { projectId, hostname, standing } = write;
-  if (standing === 'unknown') return [];
+  const { projectId, hostname, state } = write;
+  if (state === 'unknown') return [];
   const answer = await client.call('GET', `/v1/projects/${projectId}/domains/${hostname}`);
-  if (write.standing !== standing) return [];
+  if (write.state !== state) return [];
   const isThere =
     answer.status === 200 && (answer.body as ShownDomain).hostname === hostname ? 'attached' : null;
   const isGone = answer.status === 404 ? 'removed' : null;
-  return (isThere ?? isGone) === standing
+  return (isThere ?? isGone) === state
     ? []
-    : [`${hostname} was ${standing}, and reads ${answer.status}`];
+    : [`${hostname} was ${state}, and reads ${answer.status}`];
 }
 
 async function inTurns<T>(
   items: readonly T[],
-  look: (item: T) => Promise<readonly string[]>,
+  verify: (item: T) => Promise<readonly string[]>,
 ): Promise<string[]> {
   const waiting = [...items];
   const problems: string[] = [];
   const work = async () => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
-      problems.push(...(await look(item)));
+      problems.push(...(await verify(item)));
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));

@@ -56,7 +56,7 @@ export function createClient({ apiUrl, apiKey, upstream }: System, ledger: Ledge
       return deploy.status === 201 && webhook.status === 201 ? id : null;
     },
     async addDomain(projectId, hostname) {
-      const write = { projectId, hostname, standing: 'unknown' as const };
+      const write = { projectId, hostname, state: 'unknown' as const };
       const known = ledger.domains.get(hostname) ?? write;
       ledger.domains.set(hostname, known);
       const path = `/v1/projects/${projectId}/domains`;
@@ -68,16 +68,16 @@ export function createClient({ apiUrl, apiKey, upstream }: System, ledger: Ledge
         if (status >= REFUSALS_FROM && status < FAULTS_FROM) ledger.domains.delete(hostname);
         return null;
       }
-      known.standing = 'attached';
+      known.state = 'attached';
       return (body as ShownDomain).record.value;
     },
     async removeDomain(hostname) {
       const write = ledger.domains.get(hostname);
       if (write === undefined) return;
-      write.standing = 'unknown';
+      write.state = 'unknown';
       const path = `/v1/projects/${write.projectId}/domains/${hostname}`;
       const { status } = await call('DELETE', path);
-      if (status === 204) write.standing = 'removed';
+      if (status === 204) write.state = 'removed';
     },
   };
 }

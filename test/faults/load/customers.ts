@@ -51,7 +51,7 @@ export function startCustomers(given: Customers, endings: Endings): void {
   }
 
   async function verify(): Promise<void> {
-    const attached = [...ledger.domains.values()].filter((one) => one.standing === 'attached');
+    const attached = [...ledger.domains.values()].filter((one) => one.state === 'attached');
     if (attached.length === 0) return;
     const { projectId, hostname } = random.pick(attached);
     await client.call('POST', `/v1/projects/${projectId}/domains/${hostname}/verify`);

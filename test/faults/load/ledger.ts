@@ -10,12 +10,12 @@ export type Failure = {
 };
 
 /** `unknown`: a request about it was not answered, so either may hold. */
-export type Standing = 'attached' | 'removed' | 'unknown';
+export type WriteState = 'attached' | 'removed' | 'unknown';
 
 export type DomainWrite = {
   readonly projectId: string;
   readonly hostname: string;
-  standing: Standing;
+  state: WriteState;
 };
 
 export type Ledger = {

@@ -40,8 +40,8 @@ export function ask(method: string, url: string, options: AskOptions = {}): Prom
       (response) => {
         text(response).then((said) => {
           const ms = performance.now() - began;
-          const { statusCode: status = 0, headers: told } = response;
-          resolve({ status, headers: told, body: parsed(said), ms });
+          const { statusCode: status = 0, headers: received } = response;
+          resolve({ status, headers: received, body: parsed(said), ms });
         }, nothing);
       },
     );

@@ -1,5 +1,10 @@
 /** A certificate authority: Pebble, behind a front that keeps what was ordered and misbehaves where a fault wants it to. */
-import { type Heard, type Meddling, type Said, startAcmeFront } from '../../support/acme-front.ts';
+import {
+  type FrontRequest,
+  type Meddling,
+  type Said,
+  startAcmeFront,
+} from '../../support/acme-front.ts';
 import { startPebble } from '../../support/pebble.ts';
 
 export type Placed = { readonly hostname: string; readonly url: string };
@@ -24,20 +29,20 @@ export async function startAuthority(ports: AuthorityPorts, dnsPort: number): Pr
     throw fault;
   });
   const placed: Placed[] = [];
-  const note = (heard: Heard, said: Said) => {
+  const note = (request: FrontRequest, said: Said) => {
     const url = said.headers['location'];
-    if (heard.step !== 'newOrder' || said.status !== 201 || url === undefined) return;
-    if (!heard.isAwaited()) return; // nobody can know of it
-    const { identifiers } = heard.payload as { identifiers: readonly { value: string }[] }; // RFC 8555, 7.4
+    if (request.step !== 'newOrder' || said.status !== 201 || url === undefined) return;
+    if (!request.isAwaited()) return; // nobody can know of it
+    const { identifiers } = request.payload as { identifiers: readonly { value: string }[] }; // RFC 8555, 7.4
     placed.push({ hostname: identifiers[0]?.value ?? '', url });
   };
   const misbehave: Authority['misbehave'] = (how) => {
     front.forget();
     front.meddle({
       ...(how?.before && { before: how.before }),
-      after(heard, said) {
-        note(heard, said);
-        return how?.after?.(heard, said);
+      after(request, said) {
+        note(request, said);
+        return how?.after?.(request, said);
       },
     });
   };

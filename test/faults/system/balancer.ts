@@ -17,7 +17,7 @@ export type Balancer = { readonly port: number; close(): Promise<void> };
 
 const ASK_EVERY_MS = 250;
 
-/** `backends` is read anew each time: processes come and go. */
+/** `backends` is read again each time: processes come and go. */
 export async function startBalancer(
   backends: () => readonly Backend[],
   port = 0,
@@ -26,7 +26,7 @@ export async function startBalancer(
   const open = new Set<Socket>();
   let turn = 0;
 
-  async function look(): Promise<void> {
+  async function askAll(): Promise<void> {
     await Promise.all(
       backends().map(async (backend) => {
         const isReady = await isReadyAt(backend.metricsPort);
@@ -70,7 +70,7 @@ export async function startBalancer(
     void lead(socket);
   });
   await once(server.listen(port, '127.0.0.1'), 'listening');
-  const timer = setInterval(() => void look(), ASK_EVERY_MS);
+  const timer = setInterval(() => void askAll(), ASK_EVERY_MS);
   return {
     port: (server.address() as AddressInfo).port, // it listens on TCP
     async close() {

@@ -1,6 +1,6 @@
 /** Waits for what a process outside of this one does, which no event tells. */
 
-const LOOK_EVERY_MS = 100;
+const POLL_EVERY_MS = 100;
 
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
@@ -19,6 +19,6 @@ export async function until<T>(
     if (performance.now() > deadline) {
       throw new Error(`waited ${Math.round(deadlineMs / 1_000)} s in vain: ${what}`);
     }
-    await sleep(LOOK_EVERY_MS);
+    await sleep(POLL_EVERY_MS);
   }
 }

@@ -24,7 +24,7 @@ describe('who is asking', () => {
       '198.51.100.1',
     ],
     [
-      'what a client put in front is not looked at',
+      'what a client put in front is not checked',
       '10.0.0.1',
       '10.3.3.3, 203.0.113.9',
       '203.0.113.9',

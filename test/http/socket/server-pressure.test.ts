@@ -45,7 +45,7 @@ function gate() {
 }
 
 /** A client that sends this and reads nothing. */
-function deafClient(port: number, sent: string): Socket {
+function clientThatNeverReads(port: number, sent: string): Socket {
   const socket = connect(port, '127.0.0.1').pause();
   socket.on('error', () => {});
   socket.write(sent);
@@ -65,7 +65,7 @@ describe('a client that does not read its answer', () => {
     const { api, handled } = huge();
     const timeouts = { sendMs: 100, lingerMs: 100 };
     const { address } = await serve(api, { timeouts, connections: { total: 1 } });
-    deafClient(address.port, request.replace('/nothing', '/huge').repeat(50));
+    clientThatNeverReads(address.port, request.replace('/nothing', '/huge').repeat(50));
     let answers = await talk(address.port, [last]);
     while (answers.answers[0]?.status !== 404) answers = await talk(address.port, [last]);
     // Its other 49 requests were not begun: an answer has to leave first.
@@ -127,7 +127,7 @@ describe('a client that sends requests together', () => {
   test('and leaves: what is under way ends, what waits is not begun', async () => {
     const { api, handled, release } = held();
     const { address } = await serve(api);
-    const socket = deafClient(address.port, request.repeat(5));
+    const socket = clientThatNeverReads(address.port, request.repeat(5));
     while (handled.length === 0) await new Promise((resolve) => setImmediate(resolve));
     socket.resetAndDestroy();
     // An answer that cannot be written ends the connection.
@@ -149,7 +149,7 @@ describe('a client that sends requests together', () => {
     const { api, handled, release } = held();
     const { address } = await serve(api);
     const tunnel = 'CONNECT a.example:443 HTTP/1.1\r\nHost: x\r\n\r\n';
-    const socket = deafClient(address.port, request + tunnel);
+    const socket = clientThatNeverReads(address.port, request + tunnel);
     while (handled.length === 0) await new Promise((resolve) => setImmediate(resolve));
     socket.resetAndDestroy();
     expect((await talkHeld(address.port, release)).answers).toMatchObject([{ status: 404 }]);

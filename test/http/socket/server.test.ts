@@ -229,7 +229,7 @@ describe('a body that lies', () => {
   });
 });
 
-describe('what is refused before it is looked at', () => {
+describe('what is refused before it is checked', () => {
   test('counts against its address, keeps its request id and has its line in the log', async () => {
     t.lines.splice(0);
     const request = head('GET /v1/pets', 'Expect: magic', 'X-Request-Id: r-417', last);

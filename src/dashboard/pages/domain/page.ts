@@ -94,7 +94,7 @@ function sections(
   const record = part('record', recordSection(domain));
   return html`${refusal(error)}
 ${part('head', head(domain, settings, link))}
-${part('standing', summaryPanel(asked, domain), { say: spokenSummary(domain) })}
+${part('summary', summaryPanel(asked, domain), { say: spokenSummary(domain) })}
 ${isRecordThere(domain) ? [findings, record] : [record, findings]}
 ${part('servers', serversSection(domain, now))}
 ${part('certificate', certificateSection(domain, now))}
@@ -128,7 +128,7 @@ function summaryPanel({ link, now, session }: SignedInRequest, domain: Domain): 
     html`<button id="verify"${attribute('class', isCalm ? 'secondary' : null)}>${label}</button>`,
   );
   return html`<section class="panel" aria-label="Status">${steps(domain)}
-<p class="standing large">${summaryText(domain, now)}</p>
+<p class="summary large">${summaryText(domain, now)}</p>
 <div class="act">${summary.actor === null ? null : whoActs('Who acts now', summary.actor)}${verifying}</div></section>`;
 }
 

@@ -60,7 +60,7 @@ function summaryPanel(asked: SignedInRequest, { id, domain, removedAt }: Watched
   }
   const { checks, certificate, summary } = domain;
   const verify = html`<p class="actions"><a href="${link(`${watchedPath(id)}/verify`)}">Re-verify</a></p>`;
-  return html`<section class="panel" aria-label="Status"><p class="standing large">${summaryText(domain, now)}</p>
+  return html`<section class="panel" aria-label="Status"><p class="summary large">${summaryText(domain, now)}</p>
 ${facts([
   summary.actor === null ? null : ['Who acts', actors[summary.actor]],
   ['Checks', String(checks.attempts)],

@@ -17,7 +17,7 @@ type Zone = Readonly<Record<string, Entry>>;
 /** `outcome`: `allow`, `deny` or `unknown`, and where the set was found; `rfc` where the RFCs alone say otherwise. */
 type Row = readonly [sentence: string, zone: Zone, outcome: string, rfc?: 'allow' | 'deny'];
 
-function judge(zone: Zone, request: string) {
+function decideFor(zone: Zone, request: string) {
   const records = Object.entries(zone).map(
     ([name, entry]) => [name, Array.isArray(entry) ? entry.map(caaRecord) : entry] as const,
   );
@@ -28,7 +28,7 @@ function judge(zone: Zone, request: string) {
 function hold(request: string, rows: readonly Row[]): void {
   for (const [sentence, zone, outcome, rfc] of rows) {
     it(sentence, () => {
-      const verdict = judge(zone, request);
+      const verdict = decideFor(zone, request);
       const at = verdict.kind === 'unknown' ? verdict.name : verdict.foundAt;
       expect(at === null ? verdict.kind : `${verdict.kind} at ${at}`).toBe(outcome);
       if (verdict.kind !== 'unknown') expect(verdict.rfc).toBe(rfc ?? verdict.kind);

@@ -11,7 +11,7 @@ const ours: CaaAuthority = {
   method: 'http-01',
 };
 
-function judge(records: readonly CaaRecord[], ca = ours, wildcard = false) {
+function decideFor(records: readonly CaaRecord[], ca = ours, wildcard = false) {
   return evaluateCaa(levelsIn({ 'a.com': records }, 'a.com'), ca, { wildcard });
 }
 
@@ -21,13 +21,13 @@ function titleOf([records, outcome]: Row): string {
   return `${JSON.stringify(records)}: ${outcome}`;
 }
 
-function outcomeOf(verdict: ReturnType<typeof judge>): string {
+function outcomeOf(verdict: ReturnType<typeof decideFor>): string {
   return verdict.kind === 'deny' ? verdict.reason : verdict.kind;
 }
 
 /** The outcome is `allow` or the reason of the denial; `rfc` is given where the RFCs alone say otherwise. */
 function expectRow([records, outcome, rfc]: Row, ca = ours, wildcard = false): void {
-  const verdict = judge(records.map(record), ca, wildcard);
+  const verdict = decideFor(records.map(record), ca, wildcard);
   expect(outcomeOf(verdict)).toBe(outcome);
   expect(verdict).toMatchObject({ rfc: rfc ?? (outcome === 'allow' ? 'allow' : 'deny') });
 }
@@ -145,7 +145,7 @@ describe('a record that was meant for us', () => {
     ['notletsencrypt.org', undefined],
     ['letsencrypt.org; a_b=c', undefined],
   ])('%s gets the hint %s', (value, hint) => {
-    const verdict = judge([record('0 issue ca.com'), { flags: 0, tag: 'issue', value }]);
+    const verdict = decideFor([record('0 issue ca.com'), { flags: 0, tag: 'issue', value }]);
     expect(verdict.kind === 'deny' ? verdict.hint : 'not denied').toBe(hint);
   });
 });

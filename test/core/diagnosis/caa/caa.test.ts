@@ -146,13 +146,13 @@ describe('a verdict', () => {
   });
 
   it('names our method where a record for our authority leaves it out, and only there', () => {
-    const judged = (value: string) =>
+    const decided = (value: string) =>
       evaluateCaa(levelsIn({ 'a.com': [issue(value)] }, 'a.com'), ours, { wildcard: false });
-    expect(judged('letsencrypt.org; validationmethods=dns-01')).toMatchObject({
+    expect(decided('letsencrypt.org; validationmethods=dns-01')).toMatchObject({
       reason: 'other_method',
       method: 'http-01',
     });
-    expect(judged('ca.com')).not.toHaveProperty('method');
+    expect(decided('ca.com')).not.toHaveProperty('method');
   });
 
   it('is about each identity of the authority', () => {
