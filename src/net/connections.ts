@@ -1,5 +1,6 @@
 /** How many connections may be open at once, altogether and from one address. */
 import { addressGroup, clientAddress } from './client-address.ts';
+import { createKeyedCount } from './keyed-count.ts';
 
 /** Connections that may be open at once. */
 export type ConnectionLimits = {
@@ -17,7 +18,7 @@ export const defaultConnectionLimits: ConnectionLimits = { total: 2_000, perAddr
 
 /** The connections that are open now. */
 export type ConnectionCount = {
-  /** Counts a connection in and returns what counts it out, to be called once; null where it is one too many. */
+  /** Counts a connection in and returns what counts it out, once however often it is called; null where it is one too many. */
   admit(remoteAddress: string | undefined): (() => void) | null;
 };
 
@@ -26,25 +27,13 @@ export function countConnections(
   { total, perAddress }: ConnectionLimits,
   isExempt: (address: string) => boolean,
 ): ConnectionCount {
-  const open = new Map<string, number>();
-  let all = 0;
-
-  function leave(group: string): void {
-    all -= 1;
-    const left = (open.get(group) ?? 1) - 1;
-    if (left === 0) open.delete(group);
-    else open.set(group, left);
-  }
-
+  const open = createKeyedCount({ total, perKey: perAddress });
   return {
     admit(remoteAddress) {
       const address = clientAddress(remoteAddress, undefined, isExempt);
-      const group = addressGroup(address);
-      const before = open.get(group) ?? 0;
-      if (all >= total || (before >= perAddress && !isExempt(address))) return null;
-      all += 1;
-      open.set(group, before + 1);
-      return () => leave(group);
+      const most = isExempt(address) ? total : perAddress;
+      const admitted = open.admit(addressGroup(address), most);
+      return typeof admitted === 'function' ? admitted : null;
     },
   };
 }

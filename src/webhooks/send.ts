@@ -8,6 +8,7 @@ import { request as httpsRequest } from 'node:https';
 import { BlockList, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { Answer } from '../core/operations/webhook-plan.ts';
 import { addressesOf, type Lookup, type ReceiverRules, urlProblem } from '../net/destination.ts';
+import { createKeyedCount } from '../net/keyed-count.ts';
 
 /** A signed message on its way. Content type, length and user agent are added to the headers. */
 export type Outgoing = {
@@ -165,7 +166,7 @@ async function within(
   });
 }
 
-/** Call it once, when the attempt is over. */
+/** Call it when the attempt is over; again, it does nothing. */
 export type Leave = () => void;
 
 /** Counts what is under way for each key of this process. */
@@ -174,19 +175,16 @@ export type Lines = {
   enter(key: string, places: number): Leave | null;
 };
 
-/** Keys without anything under way take no memory. */
+/** Keys without anything under way take no memory; altogether there may be as many as come. */
 export function createLines(): Lines {
-  const inside = new Map<string, number>();
+  const underWay = createKeyedCount({
+    total: Number.POSITIVE_INFINITY,
+    perKey: Number.POSITIVE_INFINITY,
+  });
   return {
     enter(key, places) {
-      const before = inside.get(key) ?? 0;
-      if (before >= places) return null;
-      inside.set(key, before + 1);
-      return () => {
-        const left = (inside.get(key) ?? 1) - 1;
-        if (left === 0) inside.delete(key);
-        else inside.set(key, left);
-      };
+      const admitted = underWay.admit(key, places);
+      return typeof admitted === 'function' ? admitted : null;
     },
   };
 }

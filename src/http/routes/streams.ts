@@ -5,6 +5,7 @@
 import type { EventFeedStore } from '../../db/events.ts';
 import { type EventStreamDeps, eventStream } from '../../events/event-stream.ts';
 import type { Watching } from '../../events/watching.ts';
+import { createKeyedCount } from '../../net/keyed-count.ts';
 import { type Authenticate, allows } from '../keys/auth.ts';
 import { refuse } from '../pipeline/errors.ts';
 import type { ApiResponse } from '../pipeline/response.ts';
@@ -145,27 +146,13 @@ export type Slots = {
 
 /** The count of one process; other processes have their own. */
 export function createSlots({ total, perKey }: StreamLimits): Slots {
-  const byKey = new Map<string, number>();
-  let all = 0;
+  const streams = createKeyedCount({ total, perKey });
   return {
     take(keyId) {
-      const before = byKey.get(keyId) ?? 0;
-      if (before >= perKey) return { kind: 'key_full' };
-      if (all >= total) return { kind: 'process_full' };
-      byKey.set(keyId, before + 1);
-      all += 1;
-      let isReleased = false;
-      return {
-        kind: 'taken',
-        release() {
-          if (isReleased) return;
-          isReleased = true;
-          all -= 1;
-          const left = (byKey.get(keyId) ?? 1) - 1;
-          if (left === 0) byKey.delete(keyId);
-          else byKey.set(keyId, left);
-        },
-      };
+      const admitted = streams.admit(keyId);
+      if (admitted === 'key') return { kind: 'key_full' };
+      if (admitted === 'total') return { kind: 'process_full' };
+      return { kind: 'taken', release: admitted };
     },
   };
 }
