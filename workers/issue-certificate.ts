@@ -164,7 +164,7 @@ async function conclude(
       const at = afterRefusal(deps, work, order, { type, at: now, retryAfter });
       const asked = retryAfter === null ? {} : { retryAfter: retryAfter.toISOString() };
       const refusal = { problem: { type, detail, ...asked }, nextAttemptAt: at };
-      const isPlanned = await deps.certificates.refuse(domain, order.id, refusal, now);
+      const { isPlanned } = await deps.certificates.refuse(domain, order.id, refusal, now);
       return isPlanned ? { kind: 'again', at, note: `refused: ${type}` } : retryNow(now);
     }
     case 'unavailable': {

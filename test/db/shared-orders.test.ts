@@ -54,10 +54,16 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     const { domain, order } = await db.anOrder('plans.example.com');
     const next = await nextEpoch(domain);
     const before = (await db.load(domain.id)).nextCheckAt;
-    expect(await db.certificates.refuse(domain, order.id, refusal, at)).toBe(false);
+    expect(await db.certificates.refuse(domain, order.id, refusal, at)).toEqual({
+      hasEnded: true,
+      isPlanned: false,
+    });
     expect((await db.load(domain.id)).nextCheckAt).toEqual(before);
     // The life that goes on plans for itself, and what happened once is told once.
-    expect(await db.certificates.refuse(next, order.id, refusal, at)).toBe(true);
+    expect(await db.certificates.refuse(next, order.id, refusal, at)).toEqual({
+      hasEnded: false,
+      isPlanned: true,
+    });
     expect((await db.load(domain.id)).nextCheckAt).toEqual(refusal.nextAttemptAt);
     const failures = (await db.events(domain)).filter((type) => type === 'certificate.failed');
     expect(failures).toHaveLength(1);

@@ -7,6 +7,7 @@ import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { about, recordEvents } from '../../src/db/events.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
+import { until } from '../support/world.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
 
 const DAY = 24 * 3_600_000;
@@ -130,6 +131,31 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     await db.webhooks.update(projectId, id, { enabled: true }, later(noon, 20 * DAY));
     expect(await db.webhooks.find(projectId, id)).toMatchObject({ failingSince: null });
   });
+
+  // Embedded storage runs one transaction after the other.
+  it.skipIf(!available || name === 'embedded')(
+    'begin without failures at a URL that two change at once',
+    async () => {
+      const { id, projectId } = await aWebhook();
+      const { url } = (await db.webhooks.find(projectId, id)) ?? { url: '' };
+      const other = await db.database.pool.connect();
+      try {
+        await other.query('BEGIN');
+        const failing = `UPDATE webhook SET url = 'https://new.example.com/', failing_since = now() WHERE id = $1`;
+        await other.query(failing, [id]);
+        const back = db.webhooks.update(projectId, id, { url }, noon);
+        await until('it waits for the other', async () => {
+          const waiting = `SELECT 1 FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+          return (await other.query(waiting)).rowCount !== 0;
+        });
+        await other.query('COMMIT');
+        expect(await back).toMatchObject({ url, failingSince: null });
+      } finally {
+        other.release();
+      }
+    },
+  );
 
   it.skipIf(!available)('to a URL of before switch nothing off, whatever it answers', async () => {
     const { id, projectId } = await aWebhook();

@@ -121,7 +121,10 @@ const plants: readonly Planted<'sabotage'>[] = [
   [
     'a refused order stays open',
     8,
-    (parts) => void Object.assign(parts.certificates, { refuse: async () => true }),
+    (parts) =>
+      void Object.assign(parts.certificates, {
+        refuse: async () => ({ hasEnded: true, isPlanned: true }),
+      }),
     /"openOrders":1.*"openOrders":0/,
   ],
 ];

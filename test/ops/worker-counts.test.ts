@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { SavedCheck } from '../../workers/check-dns.ts';
-import { countedCheckOf } from '../../workers/running/worker-counts.ts';
+import { countedCheckOf, countOrders } from '../../workers/running/worker-counts.ts';
 import { aChange, aDomain, anObservation, later, noon } from '../support/builders.ts';
 
 const stayed = aChange();
@@ -60,5 +61,27 @@ describe('a check that was saved', () => {
       check({ domain: pending(since, last), outcome: verified, verdict: 'right' }),
     );
     expect(counted.unseenSeconds).toBe(seconds);
+  });
+});
+
+describe('an order', () => {
+  it('that several runs share is counted as refused once', async () => {
+    let refusals = 0;
+    const answers = [
+      { hasEnded: true, isPlanned: false },
+      { hasEnded: false, isPlanned: true },
+    ];
+    // The other calls are not made here.
+    const store = { refuse: async () => answers.shift() } as unknown as CertificateStore;
+    const counted = countOrders(store, {
+      issued: () => {},
+      refused: () => {
+        refusals += 1;
+      },
+      setBack: () => {},
+    });
+    const refusal = { problem: { type: 'caa', detail: 'no' }, nextAttemptAt: noon };
+    for (let run = 0; run < 2; run += 1) await counted.refuse(aDomain(), 'order', refusal, noon);
+    expect(refusals).toBe(1);
   });
 });

@@ -139,7 +139,7 @@ function storeOf(work: IssueWork, did: string[], { limited, lost = false }: Situ
     refuse: async (_domain, _id, { nextAttemptAt }) => {
       did.push('refuse');
       planned.push(nextAttemptAt);
-      return !lost;
+      return { hasEnded: !lost, isPlanned: !lost };
     },
     postpone: async (_domain, at) => {
       did.push('postpone');

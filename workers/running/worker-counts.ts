@@ -37,8 +37,8 @@ function lastSeen({ state, lastCheckedAt }: LoadedDomain): number {
 }
 
 /**
- * Returns the same store, which counts what became of orders: `issued` once for each certificate, refusals and setbacks
- * with each call.
+ * Returns the same store, which counts what became of orders: `issued` and `refused` once for each, however
+ * many runs share it; setbacks with each call.
  */
 export function countOrders(store: CertificateStore, count: OrderCounters): CertificateStore {
   return {
@@ -52,9 +52,9 @@ export function countOrders(store: CertificateStore, count: OrderCounters): Cert
       return isStored;
     },
     async refuse(...refusal) {
-      const isPlanned = await store.refuse(...refusal);
-      count.refused();
-      return isPlanned;
+      const refused = await store.refuse(...refusal);
+      if (refused.hasEnded) count.refused();
+      return refused;
     },
     async setBack(...setback) {
       await store.setBack(...setback);

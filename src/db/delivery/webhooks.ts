@@ -82,33 +82,61 @@ async function create(tx: Tx, webhook: NewWebhook, most: number): Promise<Webhoo
 
 type Which = { readonly projectId: WebhookOwner; readonly id: string };
 
+/** `hasEnded`: what waited while the webhook was off has been ended. */
 async function update(
   prisma: PrismaClient,
   which: Which,
-  { url, eventTypes, enabled }: WebhookChange,
+  change: WebhookChange,
   at: Date,
+  hasEnded = false,
 ): Promise<Webhook | null> {
-  const before = await prisma.webhook.findFirst({ where: { ...which, deletedAt: null } });
-  if (before === null) return null;
-  // Deliveries made while it was being switched off are not sent once it is on again.
-  if (enabled === true && before.disabledAt !== null) await end(prisma, which, 'webhook_disabled');
-  const isNew = url !== undefined && url !== before.url;
-  const updated = await prisma.$transaction(async (tx) => {
-    if (enabled === false) await switchOff(tx, which, 'requested', at);
-    const [row] = await tx.webhook.updateManyAndReturn({
-      where: { ...which, deletedAt: null },
-      data: {
-        ...(url !== undefined && { url }),
-        ...(eventTypes !== undefined && { eventTypes: [...eventTypes] }),
-        ...(enabled === true && { disabledAt: null, disabledReason: null }),
-        // Another receiver, or an owner who says that it works again: earlier failures say nothing about it.
-        ...((enabled === true || isNew) && { failingSince: null }),
-      },
-    });
-    return row ?? null;
-  });
-  if (enabled === false && updated !== null) await end(prisma, which, 'webhook_disabled');
+  const updated = await prisma.$transaction((tx) => write(tx, which, change, { at, hasEnded }));
+  if (updated === 'waits') {
+    await end(prisma, which, 'webhook_disabled');
+    return update(prisma, which, change, at, true);
+  }
+  if (change.enabled === false && updated !== null) await end(prisma, which, 'webhook_disabled');
   return updated;
+}
+
+/**
+ * `waits`: it is off and is to be on, so what waits has to be ended first. Not here: a delivery is locked before its
+ * webhook, and the other way round would wait for each other.
+ */
+async function write(
+  tx: Tx,
+  which: Which,
+  { url, eventTypes, enabled }: WebhookChange,
+  { at, hasEnded }: { readonly at: Date; readonly hasEnded: boolean },
+): Promise<Webhook | null | 'waits'> {
+  const before = await lock(tx, which);
+  if (before === undefined) return null;
+  // Deliveries made while it was being switched off are not sent once it is on again.
+  if (enabled === true && before.isOff && !hasEnded) return 'waits';
+  const isNew = url !== undefined && url !== before.url;
+  if (enabled === false) await switchOff(tx, which, 'requested', at);
+  const [row] = await tx.webhook.updateManyAndReturn({
+    where: { ...which, deletedAt: null },
+    data: {
+      ...(url !== undefined && { url }),
+      ...(eventTypes !== undefined && { eventTypes: [...eventTypes] }),
+      ...(enabled === true && { disabledAt: null, disabledReason: null }),
+      // Another receiver, or an owner who says that it works again: earlier failures say nothing about it.
+      ...((enabled === true || isNew) && { failingSince: null }),
+    },
+  });
+  return row ?? null;
+}
+
+/** What a change goes by, read and held until the transaction ends; undefined where there is no such webhook. */
+async function lock(tx: Tx, { projectId, id }: Which) {
+  type Row = { url: string; isOff: boolean; secret: Uint8Array<ArrayBuffer> };
+  const [row] = await tx.$queryRaw<Row[]>`
+    SELECT url, disabled_at IS NOT NULL AS "isOff", sealed_secret AS secret FROM webhook
+    WHERE id = ${id}::uuid AND project_id IS NOT DISTINCT FROM ${projectId}::uuid
+      AND deleted_at IS NULL
+    FOR NO KEY UPDATE`;
+  return row;
 }
 
 async function rotate(
@@ -116,15 +144,10 @@ async function rotate(
   which: Which,
   { sealedSecret, oldSecretEndsAt }: Rotation,
 ): Promise<Webhook | null> {
-  const where = { ...which, deletedAt: null };
-  const [before] = await tx.$queryRaw<{ secret: Uint8Array<ArrayBuffer> }[]>`
-    SELECT sealed_secret AS secret FROM webhook
-    WHERE id = ${which.id}::uuid AND project_id IS NOT DISTINCT FROM ${which.projectId}::uuid
-      AND deleted_at IS NULL
-    FOR NO KEY UPDATE`;
+  const before = await lock(tx, which);
   if (before === undefined) return null;
   const [rotated] = await tx.webhook.updateManyAndReturn({
-    where,
+    where: { ...which, deletedAt: null },
     data: { sealedSecret, sealedOldSecret: before.secret, oldSecretEndsAt },
   });
   return rotated ?? null;

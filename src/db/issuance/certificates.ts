@@ -36,6 +36,14 @@ export type Issued = {
   readonly expiresAt: Date;
 };
 
+/** What came of a refusal. */
+export type Refused = {
+  /** True for one caller alone, who has ended the order; others that shared it come late. */
+  readonly hasEnded: boolean;
+  /** Whether the next try is planned, as `postpone` answers. */
+  readonly isPlanned: boolean;
+};
+
 /** The steps of orders. A step resolves once it is committed; `domain` is what was loaded, and fences by its epoch. */
 export type CertificateStore = {
   /** Undefined where there is no such domain, or it was removed. */
@@ -70,13 +78,13 @@ export type CertificateStore = {
   store(domain: LoadedDomain, certificateId: string, issued: Issued, at: Date): Promise<boolean>;
   /** Makes a verified domain live with the usable certificate that it has already; any other one stays what it is. */
   reuse(domain: LoadedDomain, usable: Certificate, at: Date): Promise<void>;
-  /** Ends the order, once; the domain stays what it is and tries again at `nextAttemptAt`. Answers as `postpone` does. */
+  /** Ends the order, once; the domain stays what it is and tries again at `nextAttemptAt`. */
   refuse(
     domain: LoadedDomain,
     certificateId: string,
     refusal: { problem: Problem; nextAttemptAt: Date },
     at: Date,
-  ): Promise<boolean>;
+  ): Promise<Refused>;
   /**
    * Plans the next try for a verified domain's certificate, or for the renewal of a served one. False, with nothing planned,
    * where the domain is no longer that in this epoch or, if verified, was changed since it was loaded.
@@ -202,12 +210,12 @@ async function endRefused(
   id: string,
   { problem, nextAttemptAt }: { readonly problem: Problem; readonly nextAttemptAt: Date },
   at: Date,
-): Promise<boolean> {
+): Promise<Refused> {
   await loadLocked(tx, domain.id);
-  const ended = await endOrder(tx, id, { status: 'failed', problem, endedAt: at });
+  const hasEnded = await endOrder(tx, id, { status: 'failed', problem, endedAt: at });
   // Also where another run has ended it: that may have been one of an earlier epoch, which planned nothing for this one.
   const isPlanned = await postpone(tx, domain, nextAttemptAt);
-  if (!ended) return isPlanned;
+  if (!hasEnded) return { hasEnded, isPlanned };
   const { type: problemType, detail } = problem;
   const order = await tx.certificate.findUniqueOrThrow({ where: { id } });
   // The authority may have issued a certificate for an order that it has lost, so that keeps its tokens.
@@ -219,7 +227,7 @@ async function endRefused(
     detail,
   } as const;
   await recordEvents(tx, [event], at);
-  return isPlanned;
+  return { hasEnded, isPlanned };
 }
 
 /** Ends an order for the first caller; false for every later one, which must record no event about it. */
