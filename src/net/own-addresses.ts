@@ -64,21 +64,29 @@ export type RememberedDeps = {
 /** For as long as resolvers keep what `signpost zone` prints, unless its TTL is changed. */
 const REMEMBERED_MS = 300_000;
 /** Our choice: soon again where there was no usable answer, and not at each attempt. */
-const UNTOLD_MS = 30_000;
+const UNKNOWN_MS = 30_000;
 
 /**
  * Returns what a name resolves to, resolved when it is asked for, by one at a time, and kept for five minutes. Addresses
- * that were found once hold until others are found; before, there are none. Never rejects, but for what `lookup` does.
+ * that were found once hold until others are found. Before, there are none where `lookup` found none, and where `lookup`
+ * failed it rejects with that fault; either way nobody is asked again for half a minute.
  */
 export function rememberAddresses(deps: RememberedDeps): OwnAddresses {
   let known: readonly string[] = [];
+  let fault: { readonly cause: unknown } | null = null;
   let staleAt = 0;
   let underWay: Promise<void> | null = null;
 
   async function refresh(): Promise<void> {
-    const found = await deps.lookup(deps.hostname);
+    let found: readonly string[] = [];
+    try {
+      found = await deps.lookup(deps.hostname);
+      fault = null;
+    } catch (cause) {
+      fault = { cause };
+    }
     if (found.length > 0) known = found;
-    staleAt = deps.now().getTime() + (found.length > 0 ? REMEMBERED_MS : UNTOLD_MS);
+    staleAt = deps.now().getTime() + (found.length > 0 ? REMEMBERED_MS : UNKNOWN_MS);
   }
 
   return async () => {
@@ -88,6 +96,7 @@ export function rememberAddresses(deps: RememberedDeps): OwnAddresses {
       });
       await underWay;
     }
+    if (fault !== null && known.length === 0) throw fault.cause;
     return known;
   };
 }

@@ -131,6 +131,26 @@ describe('the addresses of a target', () => {
     expect(await at(330)).toEqual({ own: ['192.0.2.2'], count: 3 });
   });
 
+  it('that cannot be looked up are asked for once in half a minute, and block what needs them', async () => {
+    let [now, count] = [noon, 0];
+    const own = rememberAddresses({
+      hostname: 'abc.edge.test',
+      lookup: () => {
+        count += 1;
+        return count < 3
+          ? Promise.reject(new Error(`failed ${count}`))
+          : Promise.resolve(['192.0.2.1']);
+      },
+      now: () => now,
+    });
+    const at = (seconds: number) => {
+      now = later(noon, seconds * 1_000);
+      return own().catch((fault: Error) => fault.message);
+    };
+    expect([await at(0), await at(29), await at(30)]).toEqual(['failed 1', 'failed 1', 'failed 2']);
+    expect([await at(60), count]).toEqual([['192.0.2.1'], 3]);
+  });
+
   it('are none where nobody could ever tell: then this machine’s alone are ours', async () => {
     const { at } = remembered([]);
     expect(await at(0)).toEqual({ own: [], count: 1 });
