@@ -91,6 +91,7 @@ function learn(domain: Watched | undefined, check: LastCheck): void {
 function isSame(one: LastCheck, other: LastCheck): boolean {
   return (
     one.version === other.version &&
+    one.attempts === other.attempts &&
     one.lastCheckedAt?.getTime() === other.lastCheckedAt?.getTime() &&
     one.nextCheckAt?.getTime() === other.nextCheckAt?.getTime()
   );

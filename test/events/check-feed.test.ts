@@ -99,6 +99,24 @@ describe('the checks of a domain', () => {
     expect(asked).toBeLessThanOrEqual(before + 1);
   });
 
+  it('are reported where nothing but their number is another', async () => {
+    const check = { id: 'one', hostname: 'docs.shop.test', lastCheckedAt: noon, nextCheckAt: noon };
+    let attempts = 0;
+    const lastChecks = async () => {
+      attempts += 1;
+      return [{ ...check, attempts, version: '7' }];
+    };
+    checkFeed = createCheckFeed({ lastChecks, log, pollMs: 2 });
+    const seen: (number | undefined)[] = [];
+    await new Promise<void>((resolve) => {
+      const following = checkFeed.follow('one', () => {
+        seen.push(following.next()?.attempts);
+        if (seen.length === 3) resolve();
+      });
+    });
+    expect(seen).toEqual([1, 2, 3]);
+  });
+
   it('are told again once the database is back', async () => {
     const domain = await stored.pending('looked-away.shop.test');
     start();
