@@ -147,7 +147,7 @@ describe('somebody who publishes a domain', () => {
     const { code, stdout, stderr } = await domains('list');
     expect([code, stderr]).toEqual([0, '']);
     const [head = '', ...rows] = stdout.trimEnd().split('\n');
-    expect(head.trim().split(/ {2,}/)).toEqual(['HOSTNAME', 'STATUS', 'PROJECT', 'STATUS']);
+    expect(head.trim().split(/ {2,}/)).toEqual(['HOSTNAME', 'STATUS', 'PROJECT', 'SUMMARY']);
     expect(rows.map((row) => row.split(/ {2,}/).slice(1, 4))).toEqual([
       ['docs.shop.test', 'live', 'docs'],
       ['blog.shop.test', 'pending', 'docs'],

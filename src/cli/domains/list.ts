@@ -79,7 +79,7 @@ function show(
   else io.err('No custom domains: signpost domains add <hostname> attaches one.\n');
 }
 
-const headings = ['', 'HOSTNAME', 'STATUS', 'PROJECT', 'STATUS'];
+const headings = ['', 'HOSTNAME', 'STATUS', 'PROJECT', 'SUMMARY'];
 
 /**
  * Summaries are cut to the screen's width, but not to less than 20 characters; where no terminal reads, they are
