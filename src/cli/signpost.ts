@@ -15,7 +15,7 @@ export async function runSignpost(args: readonly string[], io: Io): Promise<numb
     const program = createProgram(io, (settled) => {
       outcome = settled;
     });
-    outcome = (await refusalOf(program, args)) ?? outcome;
+    outcome = insteadOfHelp(program, args) ?? (await refusalOf(program, args)) ?? outcome;
     if (outcome.kind === 'wrong_usage') io.err(`${usageOf(program, args)}\n`);
     if ('problem' in outcome) io.err(`signpost: ${outcome.problem}\n`);
     return exitCodes[outcome.kind];
@@ -44,17 +44,33 @@ function problemIn({ message }: CommanderError): string {
 
 const PROBLEM_LENGTH_MAX = 200;
 
+/** `doctor help` would check a host named help, which nobody can publish; the library knows `help doctor` alone. */
+function insteadOfHelp(program: Program, args: readonly string[]): Outcome | null {
+  const { command, path } = commandIn(program, args);
+  const isLeaf = command.commands.length === 0;
+  if (!isLeaf || args.length !== path.length + 1 || args.at(-1) !== 'help') return null;
+  const asked = [program.name(), ...path.slice(0, -1), 'help', ...path.slice(-1)].join(' ');
+  return wrongUsage(`did you mean \`${asked}\`?`);
+}
+
 /** How to call the command that the arguments lead to, as far as they name one. */
 function usageOf(program: Program, args: readonly string[]): string {
+  const { command, path } = commandIn(program, args);
+  const call = [program.name(), ...path].join(' ');
+  return `Usage: ${call} ${command.usage()}; ${call} --help says more`;
+}
+
+/** The command that the arguments name, and the words that lead to it. */
+function commandIn(program: Program, args: readonly string[]) {
   let command = program;
-  let path = program.name();
+  const path: string[] = [];
   for (const name of args) {
     const next = command.commands.find((one) => one.name() === name);
     if (next === undefined) break;
     command = next;
-    path = `${path} ${name}`;
+    path.push(name);
   }
-  return `Usage: ${path} ${command.usage()}; ${path} --help says more`;
+  return { command, path };
 }
 
 const exitCodes: Readonly<Record<Outcome['kind'], number>> = {

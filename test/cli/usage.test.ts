@@ -25,6 +25,15 @@ describe('signpost', () => {
       expect(stdout).toMatch(`\n  ${name} `);
   });
 
+  it.each([
+    [['doctor', 'help'], 'signpost help doctor'],
+    [['domains', 'show', 'help'], 'signpost domains help show'],
+  ])('%j is no host name: it says what was meant', async (args, meant) => {
+    const { code, stdout, stderr } = await signpost(args, KEY);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(new RegExp(`signpost: did you mean \`${meant}\`\\?\\n$`));
+  });
+
   const options: readonly (readonly [command: string, names: readonly string[]])[] = [
     ['demo', []],
     ['doctor', ['--target', '--url', '--json']],
