@@ -9,7 +9,12 @@ import { type OpenedVault, openVault } from '../certificates/vault/open-vault.ts
 import { type Resealed, reseal, sealedWithOthers, sumOf } from '../certificates/vault/reseal.ts';
 import { type Config, loadConfig } from '../config/config.ts';
 import { type Database, openDatabase } from '../db/engine/client.ts';
-import { createSealedStore, inWords } from '../db/issuance/sealed-columns.ts';
+import {
+  createSealedStore,
+  inWords,
+  type SealedColumn,
+  type SealedCount,
+} from '../db/issuance/sealed-columns.ts';
 import { done, failed, type Io, type Outcome, wrongUsage } from './command.ts';
 
 /** Whatever else the environment holds is not read, be it right or wrong. */
@@ -67,23 +72,28 @@ async function rotate(
   // Before anything else, so that they do not come from the new key.
   await loadSecrets();
   const before = sealedWithOthers(vault, stored);
-  let line = 0;
-  const resealed = await reseal({
-    vault,
-    store: createSealedStore(pool),
-    onProgress(column, count) {
-      const total = sumOf(before.filter((one) => one.column === column));
-      const at = Math.floor(count / ROWS_A_LINE);
-      if (at !== line && count < total) {
-        io.err(
-          `${column.words[1]}: ${count.toLocaleString('en')} of ${total.toLocaleString('en')}\n`,
-        );
-      }
-      line = at;
-    },
-  });
+  const onProgress = createProgress(before, io.err);
+  const resealed = await reseal({ vault, store: createSealedStore(pool), onProgress });
   io.out(`resealed: ${inWords(resealed.done)}\n`);
   return outcomeOf(resealed, io);
+}
+
+/**
+ * Returns what prints a line for every 5,000 rows of a column, of as many as there are `before`. A later pass, which
+ * begins to count again, repeats none of them.
+ */
+export function createProgress(
+  before: readonly SealedCount[],
+  print: (line: string) => void,
+): (column: SealedColumn, done: number) => void {
+  const said = new Map<SealedColumn, number>();
+  return (column, done) => {
+    const total = sumOf(before.filter((one) => one.column === column));
+    const nth = Math.floor(done / ROWS_A_LINE);
+    if (nth <= (said.get(column) ?? 0) || done >= total) return;
+    said.set(column, nth);
+    print(`${column.words[1]}: ${done.toLocaleString('en')} of ${total.toLocaleString('en')}\n`);
+  };
 }
 
 function outcomeOf({ left, unreadable }: Resealed, io: Io): Outcome {

@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createVault, type Vault } from '../../src/certificates/vault/vault.ts';
+import { createProgress } from '../../src/cli/rotate-keys.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { createAuthorityKeyStore } from '../../src/db/issuance/authority-keys.ts';
+import { sealedColumns } from '../../src/db/issuance/sealed-columns.ts';
 import { lacks } from '../support/programs.ts';
 import { type FreshStorage, freshStorage } from '../support/storage.ts';
 import { until } from '../support/world.ts';
@@ -186,4 +188,24 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     const { code, stderr } = await signpost(['rotate-keys'], env);
     expect([code, stderr]).toEqual([2, 'signpost: connect ECONNREFUSED 127.0.0.1:1\n']);
   });
+});
+
+it('says once how far it is with a column, however many passes there are', () => {
+  const lines: string[] = [];
+  const before = sealedColumns.map((column) => ({
+    column,
+    header: new Uint8Array(),
+    count: 12_000,
+  }));
+  const onProgress = createProgress(before, (line) => lines.push(line));
+  for (const column of sealedColumns.slice(0, 2)) {
+    for (const done of [500, 5_000, 5_500, 10_000, 12_000]) onProgress(column, done);
+  }
+  for (const column of sealedColumns.slice(0, 2)) onProgress(column, 500);
+  expect(lines).toEqual([
+    'derived secrets: 5,000 of 12,000\n',
+    'derived secrets: 10,000 of 12,000\n',
+    'account keys: 5,000 of 12,000\n',
+    'account keys: 10,000 of 12,000\n',
+  ]);
 });
