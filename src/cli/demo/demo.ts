@@ -29,26 +29,39 @@ type Print = (line: string) => void;
 
 /**
  * Plays the demo, with a pause of `pauseMs` before each act; resolves when the domain has answered over HTTPS.
- * Rejects where an act takes longer than 15 s or anything fails. Stops what it has started and removes its data, also
- * where an act fails.
+ * Rejects where an act takes longer than 15 s or anything fails. Stops what it has started and removes its data,
+ * whatever fails. `start` is another one in tests.
  */
-export async function runDemo(write: Print, pauseMs: number): Promise<void> {
+export async function runDemo(
+  write: Print,
+  pauseMs: number,
+  start = startLaboratory,
+): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signpost-demo-'));
-  const laboratory = await startLaboratory();
-  const print = stopwatch(write);
   try {
-    const signpost = await startSignpost(
-      demoConfig(laboratory, dataDir),
-      pino({ level: 'silent' }),
-    );
+    const laboratory = await start();
     try {
-      await play(signpost, laboratory, print, pauseMs);
+      await playOn(laboratory, dataDir, stopwatch(write), pauseMs);
     } finally {
-      await signpost.close(5_000);
+      await laboratory.close();
     }
   } finally {
-    await laboratory.close();
     await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function playOn(
+  laboratory: Laboratory,
+  dataDir: string,
+  print: Print,
+  pauseMs: number,
+): Promise<void> {
+  const config = demoConfig(laboratory, dataDir);
+  const signpost = await startSignpost(config, pino({ level: 'silent' }));
+  try {
+    await play(signpost, laboratory, print, pauseMs);
+  } finally {
+    await signpost.close(5_000);
   }
 }
 
