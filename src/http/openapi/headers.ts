@@ -19,7 +19,8 @@ const headers = {
     example: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   },
   'RateLimit-Policy': {
-    description: 'The limits that the request was counted against',
+    description:
+      'The limits that the request was counted against; missing where it was refused before it was read',
     schema: text,
     example: '"key";q=6000;w=60',
   },

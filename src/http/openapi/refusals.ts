@@ -87,7 +87,7 @@ Every body is JSON in UTF-8; times are RFC 3339 in UTC.
 
 **Again.** A \`POST\` with an \`Idempotency-Key\` has its effect once, however often it is sent. A \`GET\`, but for a diagnosis and a stream of events, with \`If-None-Match\` is answered 304 while nothing has changed. Where an operation takes \`If-Match\`, it changes that version or, with 412, nothing. \`HEAD\` works wherever \`GET\` does; \`OPTIONS\` says what a path takes.
 
-**Limits.** Every answer carries \`RateLimit\`; 429 and 503 say in \`Retry-After\` when to try again. A body may have 64 KiB and nest 32 levels, a request target 8 KiB.
+**Limits.** Every answer to a request that was counted carries \`RateLimit\`; what is refused before it is read counts against nothing. 429 and 503 say in \`Retry-After\` when to try again. A body may have 64 KiB and nest 32 levels, a request target 8 KiB.
 
 **Which request.** Every answer carries \`X-Request-Id\`: yours, if you sent one of 1 to 64 letters, digits, dots, hyphens and underscores. Quote it when you ask about an answer. \`traceparent\` (W3C Trace Context) is taken up.
 
