@@ -95,7 +95,7 @@ export const projectEscalation = z
     domainId: uuid().meta({ description: 'ID of the domain' }),
     hostname: z.string().meta({ description: 'As in the DNS: A-labels, lower case' }),
     cause: escalationCause,
-    summary: z.string().meta({ description: 'The cause in words, as the customer reads it' }),
+    summary: z.string().meta({ description: 'The cause in words, as an operator reads it' }),
     nextAction: z
       .nullable(z.string())
       .meta({ description: 'What happens next by itself; null once it is closed' }),
