@@ -14,7 +14,7 @@ import { nextWaitMs, recheckWaits, VERIFY_WINDOW_MS } from '../src/core/life/lad
 import { type DomainState, type Occurrence, transition } from '../src/core/life/lifecycle.ts';
 import type { ProofSeen } from '../src/core/names/proof.ts';
 import { REDIRECTS_MAX, redirectStatuses } from '../src/core/names/redirects.ts';
-import { docsDomain } from '../src/http/schemas/domain-examples.ts';
+import { docsDomain } from '../src/http/schemas/examples.ts';
 import { later, noon } from './support/builders.ts';
 
 const MINUTE = 60_000;
@@ -138,7 +138,7 @@ describe('the documents', () => {
     same(firstCells(section(page, 'States')), states);
     const sources = [
       'src/core/life/lifecycle.ts',
-      'src/core/life/findings-changed.ts',
+      'src/core/life/events.ts',
       'src/core/life/events.ts',
     ].map(file);
     const events = [...sources.join().matchAll(/'((?:domain|certificate|escalation)\.\w+)'/g)];

@@ -6,11 +6,13 @@
  * May run twice: what is taken is leased, and an answer is for one certificate.
  */
 import type { RenewalInformation, Silence } from '../src/certificates/authorities/authority.ts';
-import { drawOf, movedRenewalAt, type Renewable } from '../src/core/certificates/plan.ts';
 import {
   askSilentAgainAt,
   askWithoutOpinionAgainAt,
-} from '../src/core/certificates/renewal-information.ts';
+  drawOf,
+  movedRenewalAt,
+  type Renewable,
+} from '../src/core/certificates/plan.ts';
 import type { CheckRules } from '../src/core/life/check.ts';
 import type { Certificate } from '../src/core/records.ts';
 import type { DueDomains } from '../src/db/domains/sweeps.ts';

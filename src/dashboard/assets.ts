@@ -20,17 +20,7 @@ export type Assets = {
 
 /** The style as it is written, one after the other: later rules win. */
 const styleFolder = 'src/dashboard/assets/';
-const styles = [
-  'base',
-  'frame',
-  'surfaces',
-  'summary',
-  'times',
-  'tables',
-  'forms',
-  'operations',
-  'wide',
-];
+const styles = ['base', 'frame', 'surfaces', 'summary', 'tables', 'forms', 'operations', 'wide'];
 /** Where the build puts the script's modules, each after those that it imports. */
 const scriptFolder = 'dist/src/dashboard/browser/';
 const scriptModules = ['ago', 'times', 'forms', 'refresh', 'shared', 'live'];

@@ -1,5 +1,4 @@
-/** The dashboard as a client of the API: it may do and see what its key may, and nothing beside it. */
-
+/** The dashboard as a client of the API: it may do and see what its key may, and nothing beside it; and where its pages are. */
 import type { z } from 'zod';
 import type { Api, RawRequest } from '../http/pipeline/api.ts';
 import type { ErrorBody } from '../http/pipeline/errors.ts';
@@ -135,3 +134,26 @@ export type FoundDomains = OnWire<z.infer<typeof foundDomains>>;
 export type WatchedDomain = OnWire<z.infer<typeof watchedDomain>>;
 /** Escalations of all projects, the newest first. */
 export type Escalations = OnWire<z.infer<typeof escalationList>>;
+
+/** Where the pages of a project begin: `/projects/…`. */
+export function projectPath(projectId: string): string {
+  return `/projects/${encodeURIComponent(projectId)}`;
+}
+
+/** The page of a domain, whose own pages are below it. */
+export function domainPath(projectId: string, hostname: string): string {
+  return `${projectPath(projectId)}/domains/${encodeURIComponent(hostname)}`;
+}
+
+/** The same path in the API, which has projects and domains at the same places. */
+export function apiPath(path: string): string {
+  return `/v1${path}`;
+}
+
+/** Where the queues are looked into, below the base path. */
+export const QUEUES = '/ops/queues';
+
+/** Whether a path is the board's page or below it. `path`: without the base path and the query. */
+export function isQueuesPath(path: string): boolean {
+  return path === QUEUES || path.startsWith(`${QUEUES}/`);
+}

@@ -8,7 +8,7 @@ import type { RawResponse } from '../http/pipeline/render.ts';
 import { MAX_TARGET_LENGTH } from '../http/pipeline/router.ts';
 import type { QueueBoard } from '../ops/queue-dashboard.ts';
 import { loadAssets } from './assets.ts';
-import { createClient } from './client.ts';
+import { createClient, isQueuesPath, QUEUES } from './client.ts';
 import {
   type Frame,
   type Link,
@@ -28,7 +28,6 @@ import { problemPage } from './pages/problem.ts';
 import { projectPages } from './pages/projects.ts';
 import { settingsPages } from './pages/settings.ts';
 import { signInPages } from './pages/sign-in.ts';
-import { isQueuesPath, QUEUES } from './paths.ts';
 import { answerQueues } from './queues.ts';
 import {
   ASSETS,

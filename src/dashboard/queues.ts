@@ -7,10 +7,10 @@ import { renderJson } from '../net/json.ts';
 import type { BoardFile, QueueBoard } from '../ops/queue-dashboard.ts';
 import { isQueueUnavailable } from '../queue/backend.ts';
 import type { ApiClient, OwnKey } from './client.ts';
+import { QUEUES } from './client.ts';
 import type { Link, Shown } from './layout.ts';
 import { needsOperator } from './pages/ops/find.ts';
 import { refusedPage } from './pages/problem.ts';
-import { QUEUES } from './paths.ts';
 import { headersOf, idOf } from './respond.ts';
 import { cameFrom, type Session } from './session.ts';
 

@@ -1,7 +1,7 @@
 /** The timeline: what happened to a domain, written in the transaction that makes it so. */
 import type { DomainEvent } from '../core/life/events.ts';
 import type { Database } from './engine/client.ts';
-import { createRunStatement } from './engine/prepared.ts';
+import { createRunStatement } from './engine/statements.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 
 /** An event and the domain that it is about. */

@@ -1,7 +1,12 @@
 /** The store's animals, as JSON text. Calls that arrive together travel together (docs/performance.md). */
 import type { Database } from './engine/client.ts';
-import { gather, shareReads } from './engine/gather.ts';
-import { createRunStatement, type RunStatement, type Statement } from './engine/prepared.ts';
+import {
+  createRunStatement,
+  gather,
+  type RunStatement,
+  type Statement,
+  shareReads,
+} from './engine/statements.ts';
 import { isRowRefused } from './engine/unavailable.ts';
 import type { PetStatus } from './generated/client.ts';
 

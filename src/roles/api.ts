@@ -25,8 +25,7 @@ import {
 } from '../http/routes/streams.ts';
 import { listen } from '../http/socket/server.ts';
 import { addressGroup, clientAddress, trustedProxies } from '../net/client-address.ts';
-import { defaultConnectionLimits } from '../net/connections.ts';
-import { descriptorLimit, shareDescriptors } from '../net/descriptors.ts';
+import { defaultConnectionLimits, descriptorLimit, shareDescriptors } from '../net/connections.ts';
 import { createQueueBoard } from '../ops/queue-dashboard.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
 import type { Closing, Parts } from './parts.ts';

@@ -8,7 +8,7 @@ import { createEdge, type Edge, type EdgePorts } from '../edge/edge.ts';
 import { upstreamReach } from '../edge/proxy/upstream.ts';
 import { keepCertificates } from '../edge/tls/secure-contexts.ts';
 import { trustedProxies } from '../net/client-address.ts';
-import { descriptorLimit, shareDescriptors } from '../net/descriptors.ts';
+import { descriptorLimit, shareDescriptors } from '../net/connections.ts';
 import type { Closing, Parts } from './parts.ts';
 
 /** Our choice, at both ports together: about 50 KB each, with its handshake. */

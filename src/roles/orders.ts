@@ -7,7 +7,7 @@ import { createResolveClaim } from '../../workers/resolve-claim.ts';
 import { countChecks, countOrders } from '../../workers/running/worker-counts.ts';
 import { HTTPS_PORT } from '../certificates/authorities/configured.ts';
 import { createAsk } from '../certificates/authorities/health.ts';
-import { probeAddresses } from '../certificates/served/reachability.ts';
+import { probeAddresses } from '../certificates/served/probe.ts';
 import {
   createRecordServedCertificate,
   type RecordServedCertificate,

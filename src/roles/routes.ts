@@ -18,13 +18,12 @@ import {
 import { createPetStore } from '../db/pets.ts';
 import { createExamine } from '../dns/examine.ts';
 import type { Route } from '../http/pipeline/route.ts';
-import { diagnosisRoutes } from '../http/routes/diagnosis.ts';
+import { diagnosisRoutes, hostnameRoutes } from '../http/routes/diagnosis.ts';
 import { domainSettingsRoutes } from '../http/routes/domain-settings.ts';
 import { domainRoutes } from '../http/routes/domains.ts';
 import { escalationRoutes } from '../http/routes/escalations.ts';
 import { eventRoutes } from '../http/routes/events.ts';
 import { healthRoutes, metricsRoutes } from '../http/routes/health.ts';
-import { hostnameRoutes } from '../http/routes/hostname.ts';
 import { internalRoutes } from '../http/routes/internal.ts';
 import { keyRoutes } from '../http/routes/keys.ts';
 import { openApiRoutes } from '../http/routes/openapi.ts';
@@ -37,7 +36,7 @@ import { createIsNeighbour, trustedProxies } from '../net/client-address.ts';
 import { createReadBudget, createReadOverview } from '../ops/overview.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
 import { forgetJobs } from '../queue/queues.ts';
-import { createIsMetricsToken } from './operations-listener.ts';
+import { createIsMetricsToken } from './listeners.ts';
 import type { Parts } from './parts.ts';
 
 /** What routes are made of. */

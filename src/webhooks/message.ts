@@ -2,7 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Vault } from '../certificates/vault/vault.ts';
 import type { EventToDeliver } from '../db/delivery/deliveries.ts';
-import { eventView } from '../events/event-view.ts';
+import { eventView } from '../events/event-stream.ts';
 import { renderJson } from '../net/json.ts';
 
 /** The `webhook-id` of an event: the same for every receiver and every attempt. */

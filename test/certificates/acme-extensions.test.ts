@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { certificateIdOf } from '../../src/certificates/acme/renewal-info.ts';
+import { certificateIdOf } from '../../src/certificates/acme/resources.ts';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
 import type { PlacedAs } from '../../src/core/certificates/budget.ts';
 import type { AcmeFront, Said } from '../support/acme-front.ts';

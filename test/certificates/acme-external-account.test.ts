@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { ExternalAccount } from '../../src/certificates/acme/jws.ts';
+import type { ExternalAccount } from '../../src/certificates/acme/session.ts';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
 import type { AcmeFront } from '../support/acme-front.ts';
 import { lacks } from '../support/programs.ts';

@@ -1,8 +1,8 @@
 /** The doctor's page on every screen, whatever a zone holds. */
 import { describe, expect, it, test } from 'vitest';
 import { renderReport } from '../../src/cli/doctor/render.ts';
-import type { Report } from '../../src/cli/doctor/shown.ts';
 import { createPaint, wantsColour } from '../../src/cli/layout.ts';
+import type { Report } from '../../src/cli/shown.ts';
 import { report, target } from './doctor-reports.ts';
 import { samples } from './doctor-samples.ts';
 

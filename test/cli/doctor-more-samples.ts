@@ -1,5 +1,5 @@
 /** More diagnoses, and what their pages say: spellings, widths, and what is known in part. */
-import type { Report } from '../../src/cli/doctor/shown.ts';
+import type { Report } from '../../src/cli/shown.ts';
 import { finding, report, target } from './doctor-reports.ts';
 import { right } from './doctor-samples.ts';
 

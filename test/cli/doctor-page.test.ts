@@ -1,8 +1,8 @@
 /** The doctor's page, from diagnoses written down by hand. */
 import { expect, test } from 'vitest';
 import { renderReport } from '../../src/cli/doctor/render.ts';
-import type { Report } from '../../src/cli/doctor/shown.ts';
 import { createPaint } from '../../src/cli/layout.ts';
+import type { Report } from '../../src/cli/shown.ts';
 import { moreSamples } from './doctor-more-samples.ts';
 import {
   finding,

@@ -1,12 +1,7 @@
 /** Diagnoses written down by hand, for tests of how they are shown. */
-import type {
-  AnswerShown,
-  Report,
-  ResolverRow,
-  Seen,
-  ServerRow,
-} from '../../src/cli/doctor/shown.ts';
-import type { FindingShown } from '../../src/cli/finding-lines.ts';
+
+import type { FindingShown } from '../../src/cli/lines.ts';
+import type { AnswerShown, Report, ResolverRow, Seen, ServerRow } from '../../src/cli/shown.ts';
 
 export const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
 

@@ -1,5 +1,5 @@
 /** Diagnoses of every kind, and what their pages say. */
-import type { Report } from '../../src/cli/doctor/shown.ts';
+import type { Report } from '../../src/cli/shown.ts';
 import {
   finding,
   nxdomain,

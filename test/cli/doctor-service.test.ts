@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readReport } from '../../src/cli/doctor/shown.ts';
+import { readReport } from '../../src/cli/shown.ts';
 import { renderJson } from '../../src/net/json.ts';
 import { freePort } from '../support/servers.ts';
 import { type Service, startApi } from '../support/service.ts';

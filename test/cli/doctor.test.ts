@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { readReport } from '../../src/cli/doctor/shown.ts';
+import { readReport } from '../../src/cli/shown.ts';
 import { program, signpost, spawnSignpost } from './cli.ts';
 import { type DoctorLaboratory, startDoctorLaboratory, target } from './doctor-laboratory.ts';
 

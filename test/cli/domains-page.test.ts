@@ -1,9 +1,9 @@
 /** The page of a domain: hostile text is harmless, and what an authority or an operator has to say is there. */
 import { describe, expect, it } from 'vitest';
 import { renderDomain } from '../../src/cli/domains/render.ts';
-import { shownDomain, shownEvent } from '../../src/cli/domains/shown.ts';
 import { createPaint } from '../../src/cli/layout.ts';
-import { docsDomain, docsEvents } from '../../src/http/schemas/domain-examples.ts';
+import { shownDomain, shownEvent } from '../../src/cli/shown.ts';
+import { docsDomain, docsEvents } from '../../src/http/schemas/examples.ts';
 import { parseJson } from '../../src/net/json.ts';
 
 const evil = '\u001b[2J\u0007\u202e';

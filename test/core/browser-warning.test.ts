@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { AddressShown, Shown, ShownOutcome } from '../../src/core/certificates/served.ts';
 import {
   type BrowserState,
   browserWarning,
   CHECK_COUNTS_MS,
   REMEMBERED_MS,
   type Visited,
-} from '../../src/core/certificates/browser-warning.ts';
-import type { AddressShown, Shown, ShownOutcome } from '../../src/core/certificates/served.ts';
-import { docsDomain } from '../../src/http/schemas/domain-examples.ts';
+} from '../../src/core/certificates/served.ts';
+import { docsDomain } from '../../src/http/schemas/examples.ts';
 import { later, noon } from '../support/builders.ts';
 
 const certificate = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
-import { areEqual, findingsChanged } from '../../src/core/life/findings-changed.ts';
+import { areEqual, findingsChanged } from '../../src/core/life/events.ts';
 
 const about = { hostname: 'docs.example.com', target: 'x.edge.test' };
 const missing: Finding = { code: 'record_missing', ...about, seen: 'nxdomain' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { certificateIdOf } from '../../src/certificates/acme/renewal-info.ts';
+import { certificateIdOf } from '../../src/certificates/acme/resources.ts';
 import {
   askAgainAt,
   askFirstAt,
@@ -7,7 +7,7 @@ import {
   certificateId,
   renewalTime,
   renewalWindow,
-} from '../../src/core/certificates/renewal-information.ts';
+} from '../../src/core/certificates/plan.ts';
 
 /** RFC 9773, appendix A. */
 const example = `-----BEGIN CERTIFICATE-----

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gather } from '../../src/db/engine/gather.ts';
+import { gather } from '../../src/db/engine/statements.ts';
 import { isLostRace } from '../../src/db/engine/unavailable.ts';
 
 describe('gathering calls', () => {

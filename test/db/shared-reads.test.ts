@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shareReads } from '../../src/db/engine/gather.ts';
+import { shareReads } from '../../src/db/engine/statements.ts';
 
 /** Reads whose runs end when the test says so; an answer names the run that gave it. */
 function held(concurrency: number) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
-import { gather } from '../../src/db/engine/gather.ts';
+import { gather } from '../../src/db/engine/statements.ts';
 import { inTransaction, transact } from '../../src/db/engine/transaction.ts';
 import { PrismaClient } from '../../src/db/generated/client.ts';
 import { createProjectStore, type NewProject, type ProjectStore } from '../../src/db/projects.ts';

@@ -10,12 +10,15 @@ import {
 import { text } from 'node:stream/consumers';
 import { connect, createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answeringProbes, createProbes } from '../../src/certificates/served/probe.ts';
+import {
+  answeringProbes,
+  createProbes,
+  probeAddresses,
+} from '../../src/certificates/served/probe.ts';
 import {
   createProofCertificates,
   showsProof,
 } from '../../src/certificates/served/proof-certificate.ts';
-import { probeAddresses } from '../../src/certificates/served/reachability.ts';
 import { createEdge, type Edge } from '../../src/edge/edge.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';

@@ -5,7 +5,7 @@
 import { connect } from 'node:tls';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { certificateIdOf } from '../../src/certificates/acme/renewal-info.ts';
+import { certificateIdOf } from '../../src/certificates/acme/resources.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { startSignpost } from '../../src/start.ts';
 import {

@@ -1,6 +1,6 @@
 /** A route of a test's own, without the words that the OpenAPI document would want. */
 
-import type { ApiResponse } from '../../src/http/pipeline/response.ts';
+import type { ApiResponse } from '../../src/http/pipeline/errors.ts';
 import type { ApiRequest, Method, Route } from '../../src/http/pipeline/route.ts';
 
 type PlainRoute = Partial<Omit<Route, 'prepare'>> & {

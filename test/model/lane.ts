@@ -10,7 +10,7 @@ import { createVault } from '../../src/certificates/vault/vault.ts';
 import { loadConfig, type Storage } from '../../src/config/config.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import type { Observer } from '../../src/dns/observe/observe.ts';
-import type { ApiResponse } from '../../src/http/pipeline/response.ts';
+import type { ApiResponse } from '../../src/http/pipeline/errors.ts';
 import type { Route } from '../../src/http/pipeline/route.ts';
 import type { QueueBackend } from '../../src/queue/backend.ts';
 import { compose, type Parts } from '../../src/roles/parts.ts';

@@ -1,8 +1,8 @@
 /** Requests in the name of our account, which is registered when it is first needed (RFC 8555, 7.3). */
 import type { KeyObject } from 'node:crypto';
 import { certificateFault, isCertificateFault } from '../fault.ts';
-import { type ExternalAccount, signBinding } from './jws.ts';
 import type { AcmePost, AcmeRefusal, AcmeReply, AcmeSession } from './session.ts';
+import { type ExternalAccount, signBinding } from './session.ts';
 
 /** Where an account is kept, and what it is registered with. */
 export type AcmeAccountDeps = {

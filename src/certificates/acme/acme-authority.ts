@@ -26,8 +26,14 @@ import {
 import { authorize, problemIn } from './authorize.ts';
 import { createPacer, type Pacer } from './pacer.ts';
 import { toProblem } from './problems.ts';
-import { certificateIdOf, fetchRenewalInfo } from './renewal-info.ts';
-import { type AcmeOrder, fetchAuthorization, fetchOrder, lostWhere404 } from './resources.ts';
+import {
+  type AcmeOrder,
+  certificateIdOf,
+  fetchAuthorization,
+  fetchOrder,
+  fetchRenewalInfo,
+  lostWhere404,
+} from './resources.ts';
 import { type AcmeRefusal, type AcmeReply, createSession, type Directory } from './session.ts';
 import { createTransport } from './transport.ts';
 

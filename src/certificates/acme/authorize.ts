@@ -1,11 +1,11 @@
 /** Proves that we hold a name, by one kind of challenge (RFC 8555, 7.5): http-01 (8.3) or tls-alpn-01 (RFC 8737). */
 import type { ChallengeType, OrderProblem, OrderSteps, Refused } from '../authorities/authority.ts';
 import type { AcmeAccount } from './account.ts';
-import { keyAuthorization } from './jws.ts';
 import type { Pacer } from './pacer.ts';
 import { plainLine, toProblem } from './problems.ts';
 import { type AcmeAuthorization, fetchAuthorization } from './resources.ts';
 import type { AcmeRefusal } from './session.ts';
+import { keyAuthorization } from './session.ts';
 
 /** What an authorization is answered with. */
 type Answering = { readonly type: ChallengeType; readonly steps: OrderSteps };

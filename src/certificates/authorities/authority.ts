@@ -1,8 +1,8 @@
 /** What a certificate authority does for us, whichever it is: one order, in steps that can be continued. */
 import type { KeyObject } from 'node:crypto';
 import type { PlacedAs } from '../../core/certificates/budget.ts';
+import type { RenewalWindow } from '../../core/certificates/plan.ts';
 import type { ProblemType } from '../../core/certificates/problem-words.ts';
-import type { RenewalWindow } from '../../core/certificates/renewal-information.ts';
 import { isCertificateFault } from '../fault.ts';
 
 /** Why an authority refused. */

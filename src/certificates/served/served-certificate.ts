@@ -9,7 +9,7 @@ import type {
   VisitedDomain,
 } from '../../db/domains/served-certificates.ts';
 import { readCertificate } from '../x509.ts';
-import { outcomeOf } from './reachability.ts';
+import { outcomeOf } from './probe.ts';
 
 /** For the connection alone. */
 const CONNECT_MS = 5_000;

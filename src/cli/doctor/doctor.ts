@@ -11,11 +11,11 @@ import { createWire } from '../../dns/wire/wire.ts';
 import { renderJson } from '../../net/json.ts';
 import { type Answer, connect, keyIn } from '../client.ts';
 import { done, failed, type Io, type Outcome, wrongUsage } from '../command.ts';
-import { validHostname } from '../finding-lines.ts';
 import { createPaint, wantsColour } from '../layout.ts';
+import { validHostname } from '../lines.ts';
 import { withProgress } from '../progress.ts';
+import { readReport } from '../shown.ts';
 import { renderReport } from './render.ts';
-import { readReport } from './shown.ts';
 
 /**
  * What is to be checked. With `target` and without `url` the check runs on this machine, otherwise the service does

@@ -2,7 +2,6 @@
 import { presentationOf } from '../../core/diagnosis/caa/caa-value.ts';
 import { answerWords, durationInWords } from '../../core/diagnosis/shows.ts';
 import { counted } from '../../core/diagnosis/words.ts';
-import { findingSections, marks } from '../finding-lines.ts';
 import {
   columnsFor,
   labelled,
@@ -14,9 +13,9 @@ import {
   titled,
   wrapped,
 } from '../layout.ts';
-import { recordAsWritten, recordLinesOf } from '../record-lines.ts';
+import { findingSections, marks, recordAsWritten, recordLinesOf } from '../lines.ts';
+import type { Report, Seen } from '../shown.ts';
 import { isAtServers, serverLines, worldLines } from './servers.ts';
-import type { Report, Seen } from './shown.ts';
 
 /** `columns`: of the terminal. `accountUntold`: see finding-lines.ts; false where nothing is said. */
 type Screen = {

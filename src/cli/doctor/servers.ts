@@ -4,8 +4,8 @@ import type { ServerState } from '../../core/diagnosis/observation.ts';
 import { pointingOf } from '../../core/diagnosis/server-pointing.ts';
 import { durationInWords, recordLine, shownInWords, verdicts } from '../../core/diagnosis/shows.ts';
 import type { Verdict } from '../../core/life/lifecycle.ts';
-import { marks } from '../finding-lines.ts';
 import { type Cell, cut, lengthOf, type Page, plain, table, wrapped } from '../layout.ts';
+import { marks } from '../lines.ts';
 import {
   type AnswerShown,
   answerIn,
@@ -13,7 +13,7 @@ import {
   type ResolverRow,
   recordIn,
   type ServerRow,
-} from './shown.ts';
+} from '../shown.ts';
 
 /** What of a server's view decides where it points. */
 type Views = Pick<ServerRow, 'state' | 'cname' | 'a' | 'aaaa'>;

@@ -1,8 +1,8 @@
 /** `signpost domains add` and `remove`: attach a host name to a project, and detach it. */
 import { connect } from '../client.ts';
 import { done, failed, type Io, type Outcome } from '../command.ts';
+import { shownDomain, understood } from '../shown.ts';
 import { showDomain } from './show.ts';
-import { shownDomain, understood } from './shown.ts';
 import { type About, whichDomain, whichProject } from './which.ts';
 
 /**

@@ -27,7 +27,7 @@ export function defineDomains(program: Program, run: Run): void {
     .option('--project <project>', 'only its domains: an id or a slug')
     .addOption(urlOption())
     .addOption(jsonOption())
-    .action((options) => run(async (io) => (await import('./list.ts')).list(options, io)));
+    .action((options) => run(async (io) => (await import('./show.ts')).list(options, io)));
 
   defineForOne(domains, run);
 }

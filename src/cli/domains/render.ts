@@ -1,7 +1,6 @@
 /** A domain as a page for a person: where it stands first, then what to do. */
 import { eventTitle } from '../../core/life/events.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
-import { actorWords, findingSections, type Mark, marks } from '../finding-lines.ts';
 import type { Paint } from '../layout.ts';
 import {
   columnsFor,
@@ -13,8 +12,16 @@ import {
   titled,
   wrapped,
 } from '../layout.ts';
-import { recordAsWritten, recordLinesOf, spelt } from '../record-lines.ts';
-import type { DomainShown, EventShown, ProjectShown } from './shown.ts';
+import {
+  actorWords,
+  findingSections,
+  type Mark,
+  marks,
+  recordAsWritten,
+  recordLinesOf,
+  spelt,
+} from '../lines.ts';
+import type { DomainShown, EventShown, ProjectShown } from '../shown.ts';
 
 /** What the page is made of. */
 type Seen = {

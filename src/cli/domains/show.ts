@@ -1,11 +1,120 @@
-/** `signpost domains show`: one domain, from where it stands to what happened lately. */
+/** `signpost domains list` and `show`: where each domain stands, in a line, and one of them in full. */
 import { z } from 'zod';
+import type { DomainStatus } from '../../core/life/lifecycle.ts';
+import { renderJson } from '../../net/json.ts';
 import { type Call, connect } from '../client.ts';
 import { done, type Io, type Outcome } from '../command.ts';
-import { createPaint, wantsColour } from '../layout.ts';
-import { isBlocked, renderDomain } from './render.ts';
-import { type DomainShown, shownDomain, shownEvent, understood } from './shown.ts';
-import { type About, type Which, whichDomain } from './which.ts';
+import { createPaint, cut, plain, plainSentence, table, wantsColour } from '../layout.ts';
+import { spelt } from '../lines.ts';
+import {
+  type DomainShown,
+  type ProjectShown,
+  shownDomain,
+  shownEvent,
+  understood,
+} from '../shown.ts';
+import { isBlocked, markOf, renderDomain } from './render.ts';
+import { type About, projectNamed, projectsIn, type Which, whichDomain } from './which.ts';
+
+/** `body`: the domain as the API has it, every field of it. */
+type Listed = {
+  readonly domain: DomainShown;
+  readonly project: ProjectShown;
+  readonly body: unknown;
+};
+
+/** `project`: an id or a slug; without it, all projects. `status`: only domains with one of these. */
+type Filter = {
+  readonly project?: string;
+  readonly status?: readonly DomainStatus[];
+  readonly url?: string;
+  readonly json?: boolean;
+};
+
+/**
+ * Prints a line for each domain, or with `json` an array of them as the API has them: project by project, each one's
+ * oldest first. An empty list is no failure.
+ */
+export async function list(
+  { project, status: wanted, url, json = false }: Filter,
+  io: Io,
+): Promise<Outcome> {
+  const connection = connect(url, io.env);
+  if (!connection.ok) return connection.refusal;
+  const all = await listed(connection.call, project);
+  if (!all.ok) return all.refusal;
+  const shown = all.domains.filter(({ domain }) => wanted?.includes(domain.status) ?? true);
+  print(shown, { json, isFiltered: wanted !== undefined }, io);
+  return done;
+}
+
+/** Every domain that was asked for, or the first refusal: half a list would pass for the whole. */
+type All =
+  | { readonly ok: true; readonly domains: readonly Listed[] }
+  | { readonly ok: false; readonly refusal: Outcome };
+
+/** One request for each project, one after the other. */
+async function listed(call: Call, name: string | undefined): Promise<All> {
+  const found = await (name === undefined ? projectsIn(call) : oneProject(call, name));
+  if (!found.ok) return found;
+  const domains: Listed[] = [];
+  for (const project of found.projects) {
+    const answer = await call('GET', `/v1/projects/${encodeURIComponent(project.id)}/domains`);
+    const bodies = understood(answer, z.array(z.unknown()));
+    const read = understood(answer, z.array(shownDomain));
+    if (!bodies.ok) return bodies;
+    if (!read.ok) return read;
+    domains.push(...read.value.map((domain, at) => ({ domain, project, body: bodies.value[at] })));
+  }
+  return { ok: true, domains };
+}
+
+async function oneProject(call: Call, name: string) {
+  const named = await projectNamed(call, name);
+  return named.ok ? ({ ok: true, projects: [named.project] } as const) : named;
+}
+
+function print(
+  shown: readonly Listed[],
+  { json, isFiltered }: { readonly json: boolean; readonly isFiltered: boolean },
+  io: Io,
+): void {
+  if (json) io.out(`${renderJson(shown.map(({ body }) => body))}\n`);
+  else if (shown.length > 0) io.out(inTable(shown, io));
+  else if (isFiltered) io.err('No domain has that status.\n');
+  else io.err('No custom domains: signpost domains add <hostname> attaches one.\n');
+}
+
+const headings = ['', 'HOSTNAME', 'STATUS', 'PROJECT', 'SUMMARY'];
+
+/**
+ * Summaries are cut to the screen's width, but not to less than 20 characters; where no terminal reads, they are
+ * whole.
+ */
+function inTable(shown: readonly Listed[], { env, screen }: Io): string {
+  const paint = createPaint(wantsColour(env, screen.out));
+  const heads = shown.map(({ domain: { hostname, status }, project: { slug } }) => {
+    return ['', spelt(hostname), status, plain(slug)].map((text) => ({ text }));
+  });
+  const before = table(
+    [headings.slice(0, -1).map((text) => ({ text })), ...heads],
+    0,
+    (_, text) => text,
+  );
+  const left = screen.columns - Math.max(...before.map((line) => line.length)) - 2 - 1;
+  const width = screen.out ? Math.max(WIDTH_MIN, left) : Number.POSITIVE_INFINITY;
+  const rows = shown.map(({ domain }, at) => {
+    const { sign, style } = markOf(domain);
+    const summary = { text: cut(plainSentence(domain.summary.line), width) };
+    return [{ text: sign, style }, ...(heads[at] ?? []).slice(1), summary];
+  });
+  return table([headings.map((text) => ({ text })), ...rows], 0, paint)
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** The shortest summary, in characters, that still says something. */
+const WIDTH_MIN = 20;
 
 /** Prints one domain as it is now. The outcome is `done` where it is live and nothing blocks it, else `negative`. */
 export async function show(

@@ -1,11 +1,11 @@
 /** What a person who waits for a domain is shown: what was found, what is repaired, and the domain's status. */
 import type { Io } from '../command.ts';
-import type { FindingShown } from '../finding-lines.ts';
-import { type Mark, marks, severityMarks } from '../finding-lines.ts';
 import { columnsFor, createPaint, plain, plainSentence, wantsColour, wrapped } from '../layout.ts';
+import type { FindingShown } from '../lines.ts';
+import { type Mark, marks, severityMarks } from '../lines.ts';
 import type { Progress } from '../progress.ts';
+import type { CheckShown, DomainShown } from '../shown.ts';
 import { markOf } from './render.ts';
-import type { CheckShown, DomainShown } from './shown.ts';
 
 /** The lines of one wait. It remembers what it has shown, and shows only what is new. */
 export type Story = {

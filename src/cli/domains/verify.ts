@@ -4,8 +4,8 @@ import { done, durationMs, type Io, type Outcome, wrongUsage } from '../command.
 import { listen, type StreamMessage } from '../event-source.ts';
 import { plainSentence } from '../layout.ts';
 import { type Progress, withProgress } from '../progress.ts';
+import { shownCheck, shownDomain, understood } from '../shown.ts';
 import { outcomeOf, showDomain } from './show.ts';
-import { shownCheck, shownDomain, understood } from './shown.ts';
 import { createStory, type Story } from './story.ts';
 import { type About, type Which, whichDomain } from './which.ts';
 

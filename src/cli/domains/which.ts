@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { printable, shortList } from '../../core/names/printable.ts';
 import type { Call } from '../client.ts';
 import { failed, type Outcome, wrongUsage } from '../command.ts';
-import { validHostname } from '../finding-lines.ts';
 import { plain } from '../layout.ts';
-import { type ProjectShown, shownProject, shownReading, understood } from './shown.ts';
+import { validHostname } from '../lines.ts';
+import { type ProjectShown, shownProject, shownReading, understood } from '../shown.ts';
 
 type Refused = { readonly ok: false; readonly refusal: Outcome };
 

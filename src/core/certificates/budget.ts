@@ -5,7 +5,7 @@
 
 import { getDomain } from 'tldts';
 import { DAY, HOUR } from '../time.ts';
-import type { RenewalWindow } from './renewal-information.ts';
+import type { RenewalWindow } from './plan.ts';
 
 /**
  * Let's Encrypt's (letsencrypt.org/docs/rate-limits, read 2026-08-05). A bucket holds `tokens` and is refilled evenly, an

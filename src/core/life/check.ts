@@ -1,8 +1,7 @@
 /** What comes of a check: the next state, its events, and when to check again. */
 import { type Finding, type FindingCode, severities } from '../diagnosis/findings.ts';
 import type { Change } from './change.ts';
-import { eventOfCheck } from './events.ts';
-import { findingsChanged } from './findings-changed.ts';
+import { eventOfCheck, findingsChanged } from './events.ts';
 import { type Eagerness, nextWaitMs, recheckAt, windowEnd } from './ladder.ts';
 import { type DomainState, type Transition, transition, type Verdict } from './lifecycle.ts';
 

@@ -4,7 +4,7 @@ import { severities } from '../diagnosis/findings.ts';
 import type { Change } from './change.ts';
 import { type CheckedDomain, type CheckResult, decideCheck, whenNext } from './check.ts';
 import type { DomainEvent } from './events.ts';
-import { findingsChanged } from './findings-changed.ts';
+import { findingsChanged } from './events.ts';
 import { type Rules, type Transition, transition } from './lifecycle.ts';
 
 /** What a decision needs to know of the domain it is about. Null times: nothing is planned. */

@@ -4,6 +4,7 @@ import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { eventTypes } from '../../http/schemas/events.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { Domain, HostnameReading, Project, Settings } from '../client.ts';
+import { apiPath, domainPath, projectPath } from '../client.ts';
 import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
 import {
   empty,
@@ -16,7 +17,6 @@ import {
   textField,
 } from '../parts/elements.ts';
 import { paged, pager, projectHead } from '../parts/table.ts';
-import { apiPath, domainPath, projectPath } from '../paths.ts';
 import { refusedPage } from './problem.ts';
 import { missingSteps, prerequisitePages } from './projects.ts';
 

@@ -2,6 +2,7 @@
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { Project } from '../client.ts';
+import { apiPath, projectPath } from '../client.ts';
 import {
   form,
   type Link,
@@ -20,7 +21,6 @@ import {
   textField,
 } from '../parts/elements.ts';
 import { paged, pager } from '../parts/table.ts';
-import { apiPath, projectPath } from '../paths.ts';
 import { refusedPage } from './problem.ts';
 
 /** The list of projects, and the form that makes one. */

@@ -4,6 +4,7 @@ import { redirectStatuses } from '../../core/names/redirects.ts';
 import { type ErrorBody, refuse } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { Answer, Domain, Project, Settings } from '../client.ts';
+import { apiPath, projectPath } from '../client.ts';
 import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
 import {
   type Choice,
@@ -14,7 +15,6 @@ import {
   textField,
 } from '../parts/elements.ts';
 import { projectHead, table } from '../parts/table.ts';
-import { apiPath, projectPath } from '../paths.ts';
 import { refusedPage } from './problem.ts';
 
 /** The page of a project's primary domain and redirects, and the forms that change them. */

@@ -5,10 +5,14 @@
 import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../core/diagnosis/observation.ts';
 import type { Change } from '../../core/life/change.ts';
-import { areEqual } from '../../core/life/findings-changed.ts';
+import { areEqual } from '../../core/life/events.ts';
 import type { Database } from '../engine/client.ts';
-import { gather } from '../engine/gather.ts';
-import { createRunStatement, type RunStatement, type Statement } from '../engine/prepared.ts';
+import {
+  createRunStatement,
+  gather,
+  type RunStatement,
+  type Statement,
+} from '../engine/statements.ts';
 import { isLostRace, isRowRefused } from '../engine/unavailable.ts';
 import type { NewEscalation } from '../issuance/escalations.ts';
 import { type LoadedDomain, toLoadedDomain } from './domain-row.ts';

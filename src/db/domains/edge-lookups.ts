@@ -6,8 +6,12 @@
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 import type { Database, PoolOptions } from '../engine/client.ts';
-import { shareReads } from '../engine/gather.ts';
-import { createRunStatement, type RunStatement, type Statement } from '../engine/prepared.ts';
+import {
+  createRunStatement,
+  type RunStatement,
+  type Statement,
+  shareReads,
+} from '../engine/statements.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
 /** Every answer is of a query that began after the call. Rejects where the database does not answer. */

@@ -1,4 +1,5 @@
 /** Which faults mean that the storage cannot be reached, or has no room, just now. */
+
 import pg from 'pg';
 import type { Database } from './client.ts';
 

@@ -1,6 +1,5 @@
 /** What authorities said about when to renew (RFC 9773), beside the certificates, and the plan that comes of it. */
-import type { Renewable } from '../../core/certificates/plan.ts';
-import type { RenewalWindow } from '../../core/certificates/renewal-information.ts';
+import type { Renewable, RenewalWindow } from '../../core/certificates/plan.ts';
 import type { Certificate } from '../../core/records.ts';
 import { schedule } from '../domains/commit.ts';
 import type { LoadedDomain } from '../domains/domain-row.ts';

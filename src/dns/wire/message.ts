@@ -3,10 +3,16 @@
  * confuse names.
  */
 import type { ExtendedError } from '../../core/diagnosis/observation.ts';
-import { encodeOpt, OPT_OCTETS } from './edns.ts';
 import { decodeName, encodeName } from './name.ts';
 import { MalformedMessage, type Reader, u16 } from './reader.ts';
-import { decodeRecord, type RecordType, type ResourceRecord, typeCodes } from './records.ts';
+import {
+  decodeRecord,
+  encodeOpt,
+  OPT_OCTETS,
+  type RecordType,
+  type ResourceRecord,
+  typeCodes,
+} from './records.ts';
 
 /**
  * A question. `name` is in the form of name.ts; `recursionDesired` is true for a recursive server, false for an

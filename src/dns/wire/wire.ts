@@ -6,8 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import type { SocketAddress } from '../../config/config.ts';
 import { type Budget, isCutOff, takeQuestion, unlimited } from './budget.ts';
-import { asSource, familyOf, newExchange, type WireAnswer } from './exchange.ts';
-import { createRandom16 } from './letter-case.ts';
+import { asSource, createRandom16, familyOf, newExchange, type WireAnswer } from './exchange.ts';
 import type { Question } from './message.ts';
 import { type Inlet, receive } from './receive.ts';
 import {

@@ -2,7 +2,6 @@
 import type { ApiConfig } from '../../config/config.ts';
 import { type Route, tags } from '../pipeline/route.ts';
 import { type ParamName, params } from '../pipeline/validate.ts';
-import { sharedHeaders } from './headers.ts';
 import { createSchemaWriter, type SchemaWriter } from './json-schema.ts';
 import type {
   JsonSchema,
@@ -20,7 +19,7 @@ import {
   tagDescriptions,
   takesIdempotencyKey,
 } from './refusals.ts';
-import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
+import { errorExamples, responsesOf, sharedHeaders, sharedResponses } from './responses.ts';
 
 /** The version that the interface document carries (part 9). */
 export const API_VERSION = '1.0.0';

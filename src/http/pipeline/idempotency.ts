@@ -11,8 +11,8 @@ import type {
 } from '../../db/idempotent-answers.ts';
 import { renderJson } from '../../net/json.ts';
 import type { IsSecret } from '../keys/auth.ts';
+import type { ApiResponse } from './errors.ts';
 import { type Refusal, refuse } from './errors.ts';
-import type { ApiResponse } from './response.ts';
 import type { Headers } from './route.ts';
 
 /** One request with an Idempotency-Key. The key is that of one API key and one operation: others may use the same text. */

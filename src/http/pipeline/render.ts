@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { renderJson } from '../../net/json.ts';
-import type { ApiResponse, TextStream } from './response.ts';
+import type { ApiResponse, TextStream } from './errors.ts';
 import type { Headers } from './route.ts';
 import type { Trace } from './trace.ts';
 

@@ -1,8 +1,8 @@
 /** A route is a value; a handler takes a parsed request and returns an answer, so both are called without a socket. */
 
 import { z } from 'zod';
+import type { ApiResponse } from './errors.ts';
 import { type ErrorCode, type Refusal, refuse } from './errors.ts';
-import type { ApiResponse } from './response.ts';
 import { type ParamName, validate } from './validate.ts';
 
 /** What a key may be allowed; `admin` implies all the others. */

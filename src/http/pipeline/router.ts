@@ -1,7 +1,7 @@
 /** From a method and a request target to a route, or to the refusal that says why there is none. */
 import FindMyWay from 'find-my-way';
+import type { ApiResponse } from './errors.ts';
 import { type Refusal, refuse } from './errors.ts';
-import type { ApiResponse } from './response.ts';
 import type { Route } from './route.ts';
 
 /** The route of a request, or the answer where there is none. */

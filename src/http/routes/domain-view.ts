@@ -1,7 +1,7 @@
 /** A domain as the API shows it. */
 import { isLocalAuthority } from '../../certificates/authorities/local.ts';
-import { browserWarning } from '../../core/certificates/browser-warning.ts';
 import { explainProblem } from '../../core/certificates/problem-words.ts';
+import { browserWarning } from '../../core/certificates/served.ts';
 import { explain } from '../../core/diagnosis/findings.ts';
 import { zoneServers } from '../../core/diagnosis/input.ts';
 import type { Observation } from '../../core/diagnosis/observation.ts';
@@ -18,7 +18,7 @@ import type { DomainDetails } from '../../db/domains/domains.ts';
 import { shownIn } from '../../db/domains/served-certificates.ts';
 import { type Problem, SUPERSEDED } from '../../db/issuance/issue-work.ts';
 import { knownRenewal } from '../../db/issuance/renewals.ts';
-import { findingsIn } from '../../events/event-view.ts';
+import { findingsIn } from '../../events/event-stream.ts';
 import { escalationInWords } from './escalation-view.ts';
 
 /**
@@ -140,7 +140,7 @@ function renewalView({ status, renewAt }: DomainDetails, shown: Certificate | un
   return { plannedAt: renewAt, window, explanationUrl };
 }
 
-/** What a browser meets at the domain, and what its warning means (src/core/certificates/browser-warning.ts). */
+/** What a browser meets at the domain, and what its warning means (src/core/certificates/served.ts). */
 function browserView(domain: DomainDetails, now: Date) {
   const { certificates, findings, status, missedAt, shown } = domain;
   const issued = certificates.find((one) => one.status === 'issued');

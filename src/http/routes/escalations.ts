@@ -2,8 +2,8 @@
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { EscalationQuery, EscalationRow } from '../../db/issuance/escalations.ts';
 import { cursorAfterEscalation } from '../pipeline/cursor.ts';
+import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import type { ApiResponse } from '../pipeline/response.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   docsEscalation,

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { METRICS_TYPE } from '../../ops/metrics/metrics.ts';
 import type { Dependency, Readiness, ReadReadiness } from '../../ops/readiness.ts';
+import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import type { ApiResponse } from '../pipeline/response.ts';
 import { type Route, route } from '../pipeline/route.ts';
 
 const inCommon = { method: 'GET', scope: null, tag: 'Service', stability: 'stable' } as const;

@@ -7,8 +7,8 @@ import {
   type RotationResult,
 } from '../../db/api-keys.ts';
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
+import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
-import type { ApiResponse } from '../pipeline/response.ts';
 import { type Route, route, scopes } from '../pipeline/route.ts';
 import {
   key,

@@ -8,8 +8,8 @@ import { renderJson } from '../../net/json.ts';
 import { buildDocument } from '../openapi/document.ts';
 import { renderPages } from '../openapi/page/page.ts';
 import { style } from '../openapi/page/style.ts';
+import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import type { ApiResponse } from '../pipeline/response.ts';
 import { type Route, route } from '../pipeline/route.ts';
 
 /** Content-Security-Policy of the pages. */

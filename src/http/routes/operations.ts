@@ -12,15 +12,15 @@ import type { DomainDetails } from '../../db/domains/domains.ts';
 import type { Sweep } from '../../db/domains/sweeps.ts';
 import type { EventRow } from '../../db/events.ts';
 import { dueForSweep, type FoundDomain, type WatchedDomain } from '../../db/operations.ts';
-import { eventView } from '../../events/event-view.ts';
+import { eventView } from '../../events/event-stream.ts';
 import type { ReadOverview } from '../../ops/overview.ts';
 import type { SeenQueues } from '../../queue/queues.ts';
 import type { SeenJob } from '../../queue/seen-job.ts';
+import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import type { ApiResponse } from '../pipeline/response.ts';
 import { type Route, route } from '../pipeline/route.ts';
-import { docsDomain } from '../schemas/domain-examples.ts';
 import { domain } from '../schemas/domains.ts';
+import { docsDomain, foundExample, overviewExample, watchedExample } from '../schemas/examples.ts';
 import {
   domainSearch,
   foundDomains,
@@ -28,7 +28,6 @@ import {
   runRequest,
   watchedDomain,
 } from '../schemas/operations.ts';
-import { foundExample, overviewExample, watchedExample } from '../schemas/operations-example.ts';
 import { domainView } from './domain-view.ts';
 import { projectEscalationView } from './escalation-view.ts';
 import { foundDomainView, overviewView } from './operations-view.ts';

@@ -2,9 +2,9 @@
 import type { z } from 'zod';
 import type { PetStore } from '../../db/pets.ts';
 import { cursorAfter } from '../pipeline/cursor.ts';
+import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { int64Of } from '../pipeline/json.ts';
-import type { ApiResponse } from '../pipeline/response.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { listQuery, newPet, pet, petList, rex } from '../schemas/pets.ts';
 

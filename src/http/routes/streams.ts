@@ -7,8 +7,8 @@ import { type EventStreamDeps, eventStream } from '../../events/event-stream.ts'
 import type { Watching } from '../../events/watching.ts';
 import { createKeyedCount } from '../../net/keyed-count.ts';
 import { type Authenticate, allows } from '../keys/auth.ts';
+import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import type { ApiResponse } from '../pipeline/response.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
 
 /** What streams are made of; one for all streams of a process. */

@@ -1,7 +1,7 @@
 /** Verifying a domain, or verifying it again: the same for its project and for an operator. */
 import type { DomainDetails, DomainStore } from '../../db/domains/domains.ts';
+import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import type { ApiResponse } from '../pipeline/response.ts';
 
 /** What verifying calls; the functions are those of DomainRoutesDeps. */
 export type VerifyDeps = {

@@ -9,8 +9,8 @@ import type { DeliveryRow, DeliveryStore } from '../../db/delivery/deliveries.ts
 import type { WebhookStore } from '../../db/delivery/webhooks.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { messageIdOf } from '../../webhooks/message.ts';
+import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import type { ApiResponse } from '../pipeline/response.ts';
 import type { Scope } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 

@@ -5,8 +5,8 @@ import { OLD_SECRET_MS } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
 import { urlProblem } from '../../net/destination.ts';
 import { mintSecret } from '../../webhooks/message.ts';
+import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
-import type { ApiResponse } from '../pipeline/response.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   docsSecret,

@@ -1,8 +1,7 @@
 /** What the API says of a domain's certificate, and of what its addresses show. */
 import { z } from 'zod';
-import type { BrowserState } from '../../core/certificates/browser-warning.ts';
 import { problemTypes } from '../../core/certificates/problem-words.ts';
-import type { ShownOutcome } from '../../core/certificates/served.ts';
+import type { BrowserState, ShownOutcome } from '../../core/certificates/served.ts';
 import { time } from '../pipeline/json.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 
@@ -45,7 +44,7 @@ const shown = z
     description: 'What the addresses of the domain showed when the service last checked',
   });
 
-/** Made by src/core/certificates/browser-warning.ts from what is stored, without asking anybody. */
+/** Made by src/core/certificates/served.ts from what is stored, without asking anybody. */
 const browser = z
   .object({
     state: explainedEnum('BrowserState', 'What a browser meets at the domain', {

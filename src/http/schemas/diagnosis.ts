@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { explainedEnum } from './common.ts';
-import { docsDomain } from './domain-examples.ts';
 import { dnsRecord, finding, provider } from './domains.ts';
+import { docsDomain } from './examples.ts';
 
 /** Query of `GET /v1/diagnosis/{hostname}`. The target is parsed by the handler (src/dns/examine.ts). */
 export const diagnosisQuery = z.strictObject({

@@ -6,8 +6,8 @@ import { placeOfCursor } from '../pipeline/cursor.ts';
 import { queryInteger, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { problemType } from './certificates.ts';
 import { explainedEnum } from './common.ts';
-import { docsDomain } from './domain-examples.ts';
 import { escalationCause, finding } from './domains.ts';
+import { docsDomain } from './examples.ts';
 import { projectId } from './projects.ts';
 
 /** One address of the host name, asked for the challenge by ourselves, as the certificate authority would. */

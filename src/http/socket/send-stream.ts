@@ -1,7 +1,7 @@
 /** An answer that is sent as it is made, perhaps without an end, only as fast as its client takes it. */
 import type { ServerResponse } from 'node:http';
+import type { TextStream } from '../pipeline/errors.ts';
 import type { RawResponse } from '../pipeline/render.ts';
-import type { TextStream } from '../pipeline/response.ts';
 import { type Exchange, finish, type SendTimeouts } from './exchange.ts';
 
 const MAX_DROPPED_BYTES = 1_048_576; // our choice: what a client may send that has asked already

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createAccount } from '../../../src/certificates/acme/account.ts';
 import { createAcmeAuthority } from '../../../src/certificates/acme/acme-authority.ts';
-import type { ExternalAccount } from '../../../src/certificates/acme/jws.ts';
+import type { ExternalAccount } from '../../../src/certificates/acme/session.ts';
 import { createSession } from '../../../src/certificates/acme/session.ts';
 import { createTransport } from '../../../src/certificates/acme/transport.ts';
 import type {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultLimits, startBudget } from '../../../src/dns/wire/budget.ts';
-import { lowerCase, mixCase } from '../../../src/dns/wire/letter-case.ts';
+import { lowerCase, mixCase } from '../../../src/dns/wire/exchange.ts';
 import {
   atTheEnd,
   closeAll,

@@ -7,12 +7,12 @@ import { type Database, openDatabase } from '../../../src/db/engine/client.ts';
 import { createTransact } from '../../../src/db/engine/transaction.ts';
 import { createIdempotentAnswerStore } from '../../../src/db/idempotent-answers.ts';
 import { createProjectStore, type ProjectStore } from '../../../src/db/projects.ts';
+import type { ApiResponse } from '../../../src/http/pipeline/errors.ts';
 import {
   type Attempt,
   createIdempotency,
   type Idempotency,
 } from '../../../src/http/pipeline/idempotency.ts';
-import type { ApiResponse } from '../../../src/http/pipeline/response.ts';
 import { noon } from '../../support/builders.ts';
 import { type FreshStorage, freshStorage, type StorageName } from '../../support/storage.ts';
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/engine/transaction.ts';
+import type { ApiResponse } from '../../../src/http/pipeline/errors.ts';
 import { refuse } from '../../../src/http/pipeline/errors.ts';
 import { ANSWERS_KEPT_MS } from '../../../src/http/pipeline/idempotency.ts';
-import type { ApiResponse } from '../../../src/http/pipeline/response.ts';
 import { later, noon } from '../../support/builders.ts';
 import { databases, storages } from '../../support/storage.ts';
 import { anAttempt, type Fixture, made, making, openFixture } from './fixture.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiResponse } from '../../../src/http/pipeline/errors.ts';
 import { refuse } from '../../../src/http/pipeline/errors.ts';
 import type { Attempt } from '../../../src/http/pipeline/idempotency.ts';
-import type { ApiResponse } from '../../../src/http/pipeline/response.ts';
 import { databasesOfRun } from '../../support/storage.ts';
 import { anAttempt, type Fixture, openFixture } from './fixture.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isUnavailable } from '../../../src/db/engine/unavailable.ts';
+import type { ApiResponse } from '../../../src/http/pipeline/errors.ts';
 import { refuse } from '../../../src/http/pipeline/errors.ts';
-import type { ApiResponse } from '../../../src/http/pipeline/response.ts';
 import { noon } from '../../support/builders.ts';
 import { databasesOfRun, storages } from '../../support/storage.ts';
 import { anAttempt, type Fixture, made, making, openFixture } from './fixture.ts';

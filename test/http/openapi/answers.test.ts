@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import type { EventType } from '../../../src/core/life/events.ts';
 import type { Certificate, Escalation } from '../../../src/core/records.ts';
 import type { DomainDetails } from '../../../src/db/domains/domains.ts';
-import { eventView } from '../../../src/events/event-view.ts';
+import { eventView } from '../../../src/events/event-stream.ts';
 import { domainView } from '../../../src/http/routes/domain-view.ts';
 import { renderJson } from '../../../src/net/json.ts';
 import { noon } from '../../support/builders.ts';

@@ -4,7 +4,7 @@ import { buildDocument } from '../../../src/http/openapi/document.ts';
 import type { OpenApiDocument } from '../../../src/http/openapi/model.ts';
 import { renderPages } from '../../../src/http/openapi/page/page.ts';
 import { prose } from '../../../src/http/openapi/page/schema-section.ts';
-import type { ApiResponse } from '../../../src/http/pipeline/response.ts';
+import type { ApiResponse } from '../../../src/http/pipeline/errors.ts';
 import { html, joined } from '../../../src/net/html.ts';
 import { everyRoute } from '../../support/every-route.ts';
 

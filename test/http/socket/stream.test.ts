@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Api } from '../../../src/http/pipeline/api.ts';
-import type { TextStream } from '../../../src/http/pipeline/response.ts';
+import type { TextStream } from '../../../src/http/pipeline/errors.ts';
 import { type HttpServer, listen } from '../../../src/http/socket/server.ts';
 import { listenForTest, talk } from '../wire.ts';
 

@@ -3,6 +3,7 @@ import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { eventTypes } from '../../../http/schemas/events.ts';
 import { attribute, type Html, html } from '../../../net/html.ts';
 import type { Domain, Event, Project, Settings } from '../../client.ts';
+import { apiPath, domainPath, projectPath } from '../../client.ts';
 import {
   form,
   type Link,
@@ -24,7 +25,6 @@ import {
   whoActs,
 } from '../../parts/elements.ts';
 import { facts } from '../../parts/table.ts';
-import { apiPath, domainPath, projectPath } from '../../paths.ts';
 import { roleOf } from '../domains.ts';
 import { refusedPage } from '../problem.ts';
 import { findingsSection, serversSection } from './findings.ts';

@@ -3,9 +3,9 @@
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { Domain, Project, Settings } from '../../client.ts';
+import { apiPath, domainPath, projectPath } from '../../client.ts';
 import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../../layout.ts';
 import { choiceField, refusal } from '../../parts/elements.ts';
-import { apiPath, domainPath, projectPath } from '../../paths.ts';
 import { refusedPage } from '../problem.ts';
 import { changeSettings, withRedirect } from '../settings.ts';
 

@@ -3,6 +3,7 @@ import { isLocalAuthority } from '../../../certificates/authorities/local.ts';
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { WatchedDomain } from '../../client.ts';
+import { domainPath } from '../../client.ts';
 import type { Shown, SignedInRequest } from '../../layout.ts';
 import {
   badge,
@@ -13,7 +14,6 @@ import {
   summaryText,
 } from '../../parts/elements.ts';
 import { facts, table } from '../../parts/table.ts';
-import { domainPath } from '../../paths.ts';
 import { offers } from '../../session.ts';
 import { timelineSection } from '../domain/timeline.ts';
 import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './find.ts';

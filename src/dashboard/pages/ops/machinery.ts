@@ -2,10 +2,10 @@
 import { inWords } from '../../../core/operations/operator-tasks.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { Overview } from '../../client.ts';
+import { QUEUES } from '../../client.ts';
 import type { SignedInRequest } from '../../layout.ts';
 import { badge, relativeTime } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
-import { QUEUES } from '../../paths.ts';
 import { meter } from './charts.ts';
 
 /**

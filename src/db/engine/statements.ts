@@ -1,9 +1,10 @@
 /**
- * Turns single calls that arrive together into one call with all of them.
- * While one call is under way the next ones collect, so a batch is as large as the load asks for and a
- * lone call waits for nothing. A call inside a transaction is run alone, in it: a batch of many
- * callers can be in none of theirs.
+ * Statements that are asked many times a second: single calls that arrive together become one, and each is prepared once a
+ * connection (docs/performance.md says what both save).
  */
+
+import type { QueryConfig } from 'pg';
+import type { Database } from './client.ts';
 import { inTransaction } from './transaction.ts';
 
 /** How many calls travel together, and what becomes of a batch that fails. */
@@ -30,7 +31,8 @@ type Waiting<Item, Result> = {
 const never = (): boolean => false;
 
 /**
- * Returns the single call. `run` answers with one result per item, in their order; where it rejects, every call of the batch
+ * Returns the single call. While one batch is under way the next calls collect, so a batch is as large as the load asks for
+ * and a lone call waits for nothing; inside a transaction a call runs alone, in it. `run` answers with one result per item, in their order; where it rejects, every call of the batch
  * does, unless the options say otherwise.
  */
 export function gather<Item, Result>(
@@ -112,4 +114,40 @@ export function shareReads<Question, Answer>(
     const byName = new Map([...asked.keys()].map((name, place) => [name, answers[place]]));
     return names.map((name) => byName.get(name) as Answer); // `run` promises one for each
   }, options);
+}
+
+/** A statement that each connection prepares once; it is sent without Prisma between. */
+export type Statement = {
+  /** Names the text for good: another text needs another name. */
+  readonly name: string;
+  readonly text: string;
+};
+
+/** Runs a statement; `Row` has its columns, each a text or null. Rejects where the connection is lost or falls silent. */
+export type RunStatement = <Row extends Readonly<Record<string, string | null>>>(
+  statement: Statement,
+  values: readonly unknown[],
+) => Promise<readonly Row[]>;
+
+/** Longer than the server lets a statement run (src/db/engine/client.ts), so that where it can, it says why. */
+const SILENCE_MS = 12_000;
+
+/** `silenceMs`: how long an answer may take outside of a transaction, 12 s unless given. A slower connection is given up. */
+export function createRunStatement(
+  { prisma, pool }: Pick<Database, 'prisma' | 'pool'>,
+  silenceMs: number = SILENCE_MS,
+): RunStatement {
+  return async <Row extends Readonly<Record<string, string | null>>>(
+    { name, text }: Statement,
+    values: readonly unknown[],
+  ) => {
+    if (inTransaction()) return prisma.$queryRawUnsafe<Row[]>(text, ...values);
+    const query: QueryConfig & { readonly query_timeout: number } = {
+      name,
+      text,
+      values: [...values],
+      query_timeout: silenceMs, // pg/lib/client.js reads it here, too; its types do not know
+    };
+    return (await pool.query<Row>(query)).rows;
+  };
 }

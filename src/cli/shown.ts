@@ -1,9 +1,13 @@
-/** What the command line reads of projects, domains and events; what a later version adds is passed over. */
+/** What the command line reads of the service's answers; what a later version adds is passed over. */
 import { z } from 'zod';
-import { domain } from '../../http/schemas/domains.ts';
-import type { Answer } from '../client.ts';
-import { failed, type Outcome } from '../command.ts';
-import { shownFinding } from '../finding-lines.ts';
+import type { Answer } from '../core/diagnosis/observation.ts';
+import type { DnsRecord } from '../core/names/instructions.ts';
+import { diagnosis } from '../http/schemas/diagnosis.ts';
+import { domain } from '../http/schemas/domains.ts';
+import { parseJson } from '../net/json.ts';
+import type { Answer as ServiceAnswer } from './client.ts';
+import { failed, type Outcome } from './command.ts';
+import { shownFinding } from './lines.ts';
 
 /** A project, by what the command line shows of it. */
 export const shownProject = z.object({ id: z.string(), name: z.string(), slug: z.string() });
@@ -56,7 +60,7 @@ export type Understood<T> =
   | { readonly ok: false; readonly refusal: Outcome; readonly code?: string };
 
 /** The body of an answer by a schema, or the answer's refusal. A body that does not fit is `failed`. Never throws. */
-export function understood<T>(answer: Answer, schema: z.ZodType<T>): Understood<T> {
+export function understood<T>(answer: ServiceAnswer, schema: z.ZodType<T>): Understood<T> {
   if (!answer.ok) return answer;
   const parsed = schema.safeParse(answer.body);
   return parsed.success
@@ -65,4 +69,36 @@ export function understood<T>(answer: Answer, schema: z.ZodType<T>): Understood<
         ok: false,
         refusal: failed('the service sent an answer this version doesn’t understand'),
       };
+}
+
+const shownReport = diagnosis.extend({ findings: z.array(shownFinding) });
+
+/** A diagnosis with findings of any code, those of later versions included. The record's TTL is a bigint. */
+export type Report = z.infer<typeof shownReport>;
+/** The evidence: what each server showed at this one check. */
+export type Seen = Report['observation'];
+/** What one address of one name server shows, or one resolver where only resolvers were asked. */
+export type ServerRow = Seen['servers'][number];
+/** What one recursive server says to the world. */
+export type ResolverRow = Seen['world'][number];
+/** One server's answer to one question; `records` and `ttlSeconds` (seconds) only where there are records. */
+export type AnswerShown = ServerRow['cname'];
+
+/** A diagnosis from the JSON text of one; null for any other text. Never throws. */
+export function readReport(json: string): Report | null {
+  const parsed = parseJson(new TextEncoder().encode(json));
+  const report = shownReport.safeParse(parsed.ok ? parsed.value : undefined);
+  return report.success ? report.data : null;
+}
+
+/** The answer in the form in which src/core/diagnosis/ classifies it. `records` without any record is `nodata`. */
+export function answerIn({ kind, records = [], ttlSeconds = 0 }: AnswerShown): Answer<string> {
+  if (kind !== 'records') return { kind };
+  const [first, ...rest] = records;
+  return first === undefined ? { kind: 'nodata' } : { kind, records: [first, ...rest], ttlSeconds };
+}
+
+/** The record in the core's form. Its TTL is 3,600 seconds, the only one that the API's schema has. */
+export function recordIn({ record: { type, name, value } }: Report): DnsRecord {
+  return { type, name, value, ttl: 3600 };
 }
