@@ -17,14 +17,8 @@ import type { NewEscalation } from '../src/db/issuance/escalations.ts';
 import type { ResolveClaim } from './resolve-claim.ts';
 import { done, type JobResult, retryNow } from './running/job.ts';
 
-/** What a check needs of the process that it runs in. */
-export type CheckDnsDeps = {
-  /** Undefined where there is no such domain, or it was removed. */
-  load(domainId: string): Promise<LoadedDomain | undefined>;
-  /** Where a few questions find the loaded observation unchanged, that very object may be the result. */
-  observe(domain: LoadedDomain): Promise<Observation>;
-  /** What the observation means, for the authorities that may issue. */
-  diagnose(domain: LoadedDomain, observation: Observation): Promise<Diagnosis>;
+/** What saving a check of a domain in any state needs of the process that it runs in. */
+export type SaveCheckDeps = {
   /** Writes a check in one transaction, unless somebody saved since the domain was loaded. */
   save(check: CheckSave): Promise<MoveResult>;
   /** Asks the DNS whether a held name is this project's. */
@@ -36,6 +30,16 @@ export type CheckDnsDeps = {
   /** The rules of a check at this time, with a jitter drawn for it. */
   rules(now: Date): CheckRules;
   now(): Date;
+};
+
+/** What a check needs of the process that it runs in. */
+export type CheckDnsDeps = SaveCheckDeps & {
+  /** Undefined where there is no such domain, or it was removed. */
+  load(domainId: string): Promise<LoadedDomain | undefined>;
+  /** Where a few questions find the loaded observation unchanged, that very object may be the result. */
+  observe(domain: LoadedDomain): Promise<Observation>;
+  /** What the observation means, for the authorities that may issue. */
+  diagnose(domain: LoadedDomain, observation: Observation): Promise<Diagnosis>;
 };
 
 /** The part of a change that the domain's jobs follow from. */
@@ -90,7 +94,7 @@ type Seen = Pick<CheckSave, 'domain' | 'observation' | 'provenAgainst'> & {
  * of it, or null where somebody else saved first and nothing was changed.
  */
 export async function saveCheck(
-  deps: Omit<CheckDnsDeps, 'load' | 'observe' | 'diagnose'>,
+  deps: SaveCheckDeps,
   { escalationAtEnd, ...seen }: Seen,
   result: CheckResult,
 ): Promise<Change | null> {

@@ -17,7 +17,7 @@ import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { CertificateStore } from '../src/db/issuance/certificates.ts';
 import type { IssueWork, Setback } from '../src/db/issuance/issue-work.ts';
 import { renewableOf } from '../src/db/issuance/renewals.ts';
-import type { CheckDnsDeps } from './check-dns.ts';
+import type { SaveCheckDeps } from './check-dns.ts';
 import {
   afterRefusal,
   afterSetback,
@@ -38,8 +38,10 @@ export type Unavailable = {
 };
 
 /** What issuing needs of the process that it runs in. */
-export type IssueCertificateDeps = Omit<CheckDnsDeps, 'load' | 'diagnose'> &
+export type IssueCertificateDeps = SaveCheckDeps &
   TakeUpDeps & {
+    /** Makes a full observation. */
+    observe(domain: LoadedDomain): Promise<Observation>;
     /**
      * What the observation means for every authority that may be asked: `forbidden` has the places of those that CAA
      * forbids.

@@ -15,11 +15,9 @@ import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 /** What these checks need of the process that they run in. */
-export type RecheckLiveDeps = Omit<CheckDnsDeps, 'observe'> & {
+export type RecheckLiveDeps = CheckDnsDeps & {
   /** Live, drifted and failed domains whose next check is due. */
   readonly due: DueDomains;
-  /** Where a few questions find the loaded observation unchanged, that very object is the result. */
-  observe(domain: LoadedDomain): Promise<Observation>;
   /** Makes a full observation, whatever was loaded. */
   observeInFull(domain: LoadedDomain): Promise<Observation>;
   /** The escalation of a domain whose certificate has expired (workers/escalate-renewal.ts). */

@@ -17,17 +17,18 @@ import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 /** What renewals need of the process that they run in. */
-export type RenewCertificateDeps = IssueCertificateDeps &
-  Pick<RecheckLiveDeps, 'escalationAtEnd'> & {
-    /** Live domains whose renewal is due. */
-    readonly due: DueDomains;
-    /** Called with a fault at one domain, which stops no other. */
-    onFault(fault: unknown, domainId: string): void;
-    /** How many orders are under way at a time. */
-    readonly atOnce: number;
-    /** How long a turn takes at most; five minutes unless given. */
-    readonly turnMs?: number;
-  };
+export type RenewCertificateDeps = Pick<RecheckLiveDeps, 'escalationAtEnd'> & {
+  /** What the check before the order and the order itself need, as for a first certificate. */
+  readonly issue: IssueCertificateDeps;
+  /** Live domains whose renewal is due. */
+  readonly due: DueDomains;
+  /** Called with a fault at one domain, which stops no other. */
+  onFault(fault: unknown, domainId: string): void;
+  /** How many orders are under way at a time. */
+  readonly atOnce: number;
+  /** How long a turn takes at most; five minutes unless given. */
+  readonly turnMs?: number;
+};
 
 /**
  * An order takes seconds, and minutes at an authority that is busy; a worker that is killed delays these and those under
@@ -50,29 +51,30 @@ export async function renewCertificate(
   deps: RenewCertificateDeps,
   stop: AbortSignal,
 ): Promise<JobResult> {
-  const { due, atOnce, onFault, turnMs = TURN_MS } = deps;
-  const lease = () => leaseNow(deps, LEASE);
+  const { issue, due, atOnce, onFault, turnMs = TURN_MS } = deps;
+  const lease = () => leaseNow(issue, LEASE);
   const work = (id: string) => renew(deps, id);
   const turn = AbortSignal.timeout(turnMs);
   await sweep({ due, lease, work, onFault, batch: BATCH, atOnce }, AbortSignal.any([stop, turn]));
-  return turn.aborted ? { kind: 'again', at: deps.now(), note: 'more may be due' } : done;
+  return turn.aborted ? { kind: 'again', at: issue.now(), note: 'more may be due' } : done;
 }
 
 async function renew(deps: RenewCertificateDeps, id: string): Promise<void> {
-  const work = await deps.certificates.loadWork(id, deps.now());
+  const { issue } = deps;
+  const work = await issue.certificates.loadWork(id, issue.now());
   if (work === undefined || work.domain.state.status !== 'live') return;
   const { domain } = work;
-  const dueAt = plannedAt(deps, work);
-  if (dueAt !== null) return void (await deps.certificates.postpone(domain, dueAt));
+  const dueAt = plannedAt(issue, work);
+  if (dueAt !== null) return void (await issue.certificates.postpone(domain, dueAt));
   const forbidden = await checkFirst(deps, domain);
-  if (forbidden !== null) await obtain(deps, work, forbidden);
+  if (forbidden !== null) await obtain(issue, work, forbidden);
 }
 
 /**
  * When the renewal is due. Another run may have renewed it while this one's lease was over, or the authority wants it
  * later by now: then that time is to come. Null: it is due, or its order is open.
  */
-function plannedAt({ now }: RenewCertificateDeps, { order, usable }: IssueWork): Date | null {
+function plannedAt({ now }: IssueCertificateDeps, { order, usable }: IssueWork): Date | null {
   const certificate = order === null ? usable && renewableOf(usable) : null;
   const at = certificate && plannedRenewalAt(certificate, now());
   return at && at > now() ? at : null;
@@ -84,15 +86,15 @@ function plannedAt({ now }: RenewCertificateDeps, { order, usable }: IssueWork):
  * forbids.
  */
 async function checkFirst(
-  deps: RenewCertificateDeps,
+  { issue, escalationAtEnd: escalate }: RenewCertificateDeps,
   domain: LoadedDomain,
 ): Promise<readonly number[] | null> {
-  const observation = await deps.observe(domain);
-  const diagnosis = await deps.diagnose(domain, observation);
+  const observation = await issue.observe(domain);
+  const diagnosis = await issue.diagnose(domain, observation);
   if (diagnosis.verdict === 'right') return diagnosis.forbidden;
-  const escalationAtEnd = () => deps.escalationAtEnd(domain, diagnosis);
-  await saveCheck(deps, { domain, observation, escalationAtEnd }, diagnosis);
-  const now = deps.now();
-  await deps.certificates.postpone(domain, renewalCheckAt(now, deps.rules(now).windowMs));
+  const escalationAtEnd = () => escalate(domain, diagnosis);
+  await saveCheck(issue, { domain, observation, escalationAtEnd }, diagnosis);
+  const now = issue.now();
+  await issue.certificates.postpone(domain, renewalCheckAt(now, issue.rules(now).windowMs));
   return null;
 }

@@ -1,4 +1,4 @@
-/** What orders, escalations and their probes are handed. */
+/** What orders, escalations and their probes are handed, and how a worker observes one domain for all of them. */
 import { randomUUID } from 'node:crypto';
 import type { EscalateCertificateDeps } from '../../workers/escalate-certificate.ts';
 import type { IssueCertificateDeps } from '../../workers/issue-certificate.ts';
@@ -13,15 +13,21 @@ import {
   type RecordServedCertificate,
 } from '../certificates/served/served-certificate.ts';
 import { generateCertificateKey, sealKey, sealOf } from '../certificates/vault/keys.ts';
+import type { Config } from '../config/config.ts';
 import { escalationWords } from '../core/certificates/escalation-words.ts';
+import { checkDepthOf } from '../core/diagnosis/check-depth.ts';
 import { diagnoseForAny } from '../core/diagnosis/diagnosis.ts';
+import type { Observation } from '../core/diagnosis/observation.ts';
+import type { CheckRules } from '../core/life/check.ts';
+import { splitAtZone } from '../core/names/zone.ts';
 import { jobId } from '../core/operations/jobs.ts';
+import type { LoadedDomain } from '../db/domains/domain-row.ts';
 import { createQuarantineStore } from '../db/domains/quarantine.ts';
 import { createServedCertificateStore } from '../db/domains/served-certificates.ts';
 import { loadOpenEscalation, openEscalation } from '../db/issuance/escalations.ts';
+import type { Earlier } from '../dns/observe/observe.ts';
 import { inSpan } from '../net/tracing.ts';
 import { forgetJobs } from '../queue/queues.ts';
-import { checkRules, observeDomain } from './checks.ts';
 import type { Parts } from './parts.ts';
 
 /** Builds what issue-certificate, the renewals and the escalations are handed. Asks nobody. */
@@ -81,8 +87,10 @@ function composeRecordServedCertificate({
   observer,
 }: Parts): RecordServedCertificate {
   if (external !== null || !config.edge.isProbed) return async () => undefined;
+  const { loadChains, save } = createServedCertificateStore(database.prisma, config);
   return createRecordServedCertificate({
-    ...createServedCertificateStore(database.prisma, config),
+    loadChains,
+    save,
     lookupAddresses: observer.lookupAddresses,
     port: config.edge.publicHttpsPort ?? HTTPS_PORT,
     allowPrivate: config.dns.allowPrivate,
@@ -93,19 +101,29 @@ function composeRecordServedCertificate({
 /** Builds what escalate-certificate is handed, on top of what orders are. */
 export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): EscalateCertificateDeps {
   const { certificates, database } = parts;
+  const { authorities, downForMs, answeredAt, rules, now } = issue;
   const quarantine = createQuarantineStore(database.prisma);
   return {
-    ...issue,
+    observe: issue.observe,
+    diagnose: issue.diagnose,
+    save: issue.save,
+    enqueueFollowUps: issue.enqueueFollowUps,
+    probe: issue.probe,
     loadWork: certificates.loadWork,
     loadOpen: (domainId) => loadOpenEscalation(database.prisma, domainId),
     openEscalation: (domain, escalation, times) =>
       openEscalation(database.prisma, domain, escalation, times),
-    findQuarantine: (job) => quarantine.find('issue-certificate', jobId(job), parts.now()),
+    findQuarantine: (job) => quarantine.find('issue-certificate', jobId(job), now()),
     attemptNow: (job) => parts.bringNow('issue-certificate', job),
     logEscalation: ({ id: domainId, hostname }, { cause, evidence }) => {
       const { summary } = escalationWords(cause, evidence, 'operator');
       parts.log.warn({ domainId, hostname, cause, summary }, 'escalation opened');
     },
+    authorities,
+    downForMs,
+    answeredAt,
+    rules,
+    now,
   };
 }
 
@@ -116,4 +134,39 @@ async function probeChallenge({ config, observer, probes }: Parts, hostname: str
   const port = challenge === 'http-01' ? httpPort : tlsPort;
   const deps = { probes, challenge, port, allowPrivate: config.dns.allowPrivate };
   return probeAddresses(deps, hostname, await observer.lookupAddresses(hostname));
+}
+
+/**
+ * Observes one domain, in a span of its own because it is what a check waits for. `earlier`: what may be found unchanged
+ * by a few questions, and is then the result. Never rejects for what the network does.
+ */
+export function observeDomain(
+  { observer }: Parts,
+  domain: { readonly hostname: string; readonly target: string },
+  earlier?: Earlier,
+): Promise<Observation> {
+  return inSpan('observe the DNS', {}, () => observer.observe(checkTargetOf(domain), earlier));
+}
+
+/** Returns what was seen of a domain before; undefined where it has to be checked in full now. */
+export function earlierOf({ now, config }: Parts, domain: LoadedDomain): Earlier | undefined {
+  const depth = checkDepthOf(domain, now(), config.verifyWindowMs);
+  const { observation } = domain;
+  return depth === 'full' || observation === null ? undefined : { observation, depth };
+}
+
+function checkTargetOf({
+  hostname,
+  target,
+}: {
+  readonly hostname: string;
+  readonly target: string;
+}) {
+  return { hostname, target, apex: splitAtZone(hostname).apex };
+}
+
+/** Returns the rules of a check at `now`, with a jitter of 0 to 1 drawn for it. */
+export function checkRules({ verifyWindowMs, escalateAfterMs }: Config, now: Date): CheckRules {
+  const jitter = Math.random();
+  return { now, windowMs: verifyWindowMs, escalateAfterMs, jitter };
 }

@@ -64,8 +64,14 @@ export function deliverDeps(
 /** Builds what the relay of deliveries is handed. */
 export function relayDeps(parts: DeliveryParts): RelayDeliveriesDeps {
   const { config, deliveries, queues, waiting, now } = parts;
+  const { giveDue, giveAgain, takeBack, endOfOff, prune, pruneWebhooks } = deliveries;
   return {
-    ...deliveries,
+    giveDue,
+    giveAgain,
+    takeBack,
+    endOfOff,
+    prune,
+    pruneWebhooks,
     enqueue: (given, at) =>
       queues.enqueue(
         'deliver-webhook',

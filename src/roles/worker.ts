@@ -1,6 +1,7 @@
 /** The worker role: what every queue's worker and every sweep is handed, and its start. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { type AskRenewalsDeps, askRenewals } from '../../workers/ask-renewals.ts';
+import type { CheckDnsDeps } from '../../workers/check-dns.ts';
 import { deliverWebhook } from '../../workers/deliver-webhook.ts';
 import type { EscalateCertificateDeps } from '../../workers/escalate-certificate.ts';
 import {
@@ -12,11 +13,11 @@ import type { IssueCertificateDeps } from '../../workers/issue-certificate.ts';
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
 import { createRelay } from '../../workers/relay-deliveries.ts';
 import { type RenewCertificateDeps, renewCertificate } from '../../workers/renew-certificate.ts';
+import type { ReconcileDeps } from '../../workers/repair/compare-queue.ts';
 import { startWorkers, type WorkerDeps } from '../../workers/start.ts';
 import { askRenewal } from '../certificates/authorities/authority.ts';
 import { scaleOf } from '../core/life/ladder.ts';
 import type { SweepQueue } from '../core/operations/jobs.ts';
-import type { Certificate } from '../core/records.ts';
 import type { LoadedDomain } from '../db/domains/domain-row.ts';
 import { createQuarantineStore } from '../db/domains/quarantine.ts';
 import { createDueDomains } from '../db/domains/sweeps.ts';
@@ -26,8 +27,7 @@ import { openRenewalEscalation, postponeRenewalEscalation } from '../db/issuance
 import { createRenewalStore } from '../db/issuance/renewals.ts';
 import type { Earlier } from '../dns/observe/observe.ts';
 import { inSpan } from '../net/tracing.ts';
-import { earlierOf, observeDomain } from './checks.ts';
-import { escalateDeps, issueDeps } from './orders.ts';
+import { earlierOf, escalateDeps, issueDeps, observeDomain } from './orders.ts';
 import type { Closing, Parts } from './parts.ts';
 import { deliverDeps, relayDeps } from './webhooks.ts';
 
@@ -36,59 +36,43 @@ const SWEEP_MS_MIN = 1_000;
 
 /** Builds what the workers are handed. Starts nothing. */
 export function composeWorkers(parts: Parts): WorkerDeps {
-  const { backend, queues, waiting, log, now, config } = parts;
-  const quarantine = createQuarantineStore(parts.database.prisma);
+  const { backend, log, now, config, metrics } = parts;
+  const issue = issueDeps(parts);
+  const escalate = escalateDeps(parts, issue);
+  const sweeps = composeSweeps(parts, issue, escalate);
+  const deliver = deliverDeps(parts);
   const waitScale = scaleOf(config.verifyWindowMs);
   const sweepEveryMs = {
     'recheck-live': Math.max(SWEEP_MS_MIN, 10_000 * waitScale),
     'renew-certificate': Math.max(SWEEP_MS_MIN, 60_000 * waitScale),
   };
-  const issue = issueDeps(parts);
-  const escalate = escalateDeps(parts, issue);
   return {
     backend,
     log,
-    ...(parts.metrics && { count: parts.metrics.job }),
+    ...(metrics && { count: metrics.job }),
     now,
     // The embedded one has no clock but ours.
     ...(config.storage.kind !== 'embedded' && {
       clockSkewMs: () => clockSkewMs(parts.database.pool),
     }),
-    quarantine,
+    quarantine: createQuarantineStore(parts.database.prisma),
     waitScale,
-    checkDns: {
-      ...issue,
-      load: parts.checks.load,
-      observe: (domain) => observeDomain(parts, domain, earlierOf(parts, domain)),
-    },
+    checkDns: checkDeps(parts, issue),
     issueCertificate: issue,
     escalateCertificate: escalate,
-    ...sweeps(parts, issue, escalate),
-    ...deliveries(parts),
+    recheckLive: sweeps.recheckLive,
+    renewCertificate: sweeps.renewCertificate,
+    escalateRenewals: sweeps.escalateRenewals,
+    askRenewals: sweeps.askRenewals,
+    deliverWebhook: (delivery) => deliverWebhook(deliver, delivery),
+    relayDeliveries: createRelay(relayDeps(parts)),
     sweepEveryMs,
-    reconcile: {
-      waiting,
-      queues,
-      quarantine,
-      repairs: createRepairStore(parts.database.prisma),
-      now,
-      sweepEveryMs,
-      pause: (ms) => wait(ms),
-    },
+    reconcile: reconcileDeps(parts, sweepEveryMs),
     // A check waits for the network most of the time; many at once travel to the database together. A queue in
     // PostgreSQL is slower than that, whatever the number.
     checksAtOnce: config.storage.kind === 'postgres_redis' ? 500 : 50,
     // A laboratory's short window makes everything quicker, the repairs too.
     reconcileEveryMs: Math.min(20_000, Math.max(1_000, config.verifyWindowMs / 200)),
-  };
-}
-
-/** Webhooks. */
-function deliveries(parts: Parts): Pick<WorkerDeps, 'deliverWebhook' | 'relayDeliveries'> {
-  const deps = deliverDeps(parts);
-  return {
-    deliverWebhook: (delivery) => deliverWebhook(deps, delivery),
-    relayDeliveries: createRelay(relayDeps(parts)),
   };
 }
 
@@ -98,48 +82,65 @@ export async function startWork(parts: Parts, closings: Closing[]): Promise<void
   closings.push((deadlineMs) => workers.close(deadlineMs));
 }
 
-/** Builds the checks of settled domains and the renewals, each with the rows that are due for it. */
-export function sweeps(
+function checkDeps(parts: Parts, issue: IssueCertificateDeps): CheckDnsDeps {
+  const { save, resolveClaim, enqueueFollowUps, countCheck, diagnose, rules, now } = issue;
+  return {
+    load: parts.checks.load,
+    observe: (domain) => observeDomain(parts, domain, earlierOf(parts, domain)),
+    diagnose,
+    save,
+    resolveClaim,
+    enqueueFollowUps,
+    ...(countCheck && { countCheck }),
+    rules,
+    now,
+  };
+}
+
+function reconcileDeps(
+  { database, queues, waiting, now }: Parts,
+  sweepEveryMs: ReconcileDeps['sweepEveryMs'],
+): ReconcileDeps {
+  return {
+    waiting,
+    queues,
+    quarantine: createQuarantineStore(database.prisma),
+    repairs: createRepairStore(database.prisma),
+    now,
+    sweepEveryMs,
+    pause: (ms) => wait(ms),
+  };
+}
+
+/** The sweeps of a process, each over the rows that are due for it. */
+type Sweeps = Pick<
+  WorkerDeps,
+  'recheckLive' | 'renewCertificate' | 'escalateRenewals' | 'askRenewals'
+>;
+
+/** Builds the checks of settled domains and the renewals. */
+function composeSweeps(
   parts: Parts,
   issue: IssueCertificateDeps,
   escalate: EscalateCertificateDeps,
-): Pick<WorkerDeps, 'recheckLive' | 'renewCertificate' | 'escalateRenewals' | 'askRenewals'> {
-  const { checks, config, database, log, now } = parts;
+): Sweeps {
+  const { config, database, log } = parts;
   const onFaultIn = (queue: SweepQueue) => (err: unknown, domainId: string) =>
     log.error({ err, queue, domainId }, 'a sweep met a fault at one domain');
+  const onFault = onFaultIn('renew-certificate');
   const atEnd: RecheckLiveDeps['escalationAtEnd'] = (...asked) =>
     escalationAtEnd(escalate, ...asked);
-  const shared = { ...issue, onFault: onFaultIn('renew-certificate'), escalationAtEnd: atEnd };
-  const rechecked = (domain: LoadedDomain, earlier?: Earlier) =>
-    inSpan('recheck-live domain', { 'signpost.domain.id': domain.id }, () =>
-      observeDomain(parts, domain, earlier),
-    );
-  const recheck: RecheckLiveDeps = {
-    ...shared,
-    onFault: onFaultIn('recheck-live'),
-    due: createDueDomains(database.prisma, 'recheck-live'),
-    load: checks.load,
-    observe: (domain) => rechecked(domain, earlierOf(parts, domain)),
-    observeInFull: (domain) => rechecked(domain),
-    // Beside the checks of pending domains, for which somebody waits. 100,000 live ones are 33 checks a second.
-    atOnce: config.storage.kind === 'postgres_redis' ? 100 : 25,
+  const recheck = recheckDeps(parts, issue, atEnd, onFaultIn('recheck-live'));
+  const renew: RenewCertificateDeps = {
+    issue,
+    escalationAtEnd: atEnd,
+    due: createDueDomains(database.prisma, 'renew-certificate'),
+    onFault,
+    // An order waits for its authority most of the time. Ten a second, where one takes five: a revocation leaves a day.
+    atOnce: config.storage.kind === 'embedded' ? 10 : 50,
   };
-  const due = createDueDomains(database.prisma, 'renew-certificate');
-  // An order waits for its authority most of the time. Ten a second, where one takes five: a revocation leaves a day.
-  const orders = config.storage.kind === 'embedded' ? 10 : 50;
-  const renew: RenewCertificateDeps = { ...shared, due, atOnce: orders };
-  const quarantine = createQuarantineStore(database.prisma);
-  const overdue: EscalateRenewalDeps = {
-    ...escalate,
-    onFault: shared.onFault,
-    due: createDueDomains(database.prisma, 'escalate-renewals'),
-    openEscalation: (domain, escalation, times) =>
-      openRenewalEscalation(database.prisma, domain, escalation, times),
-    postponeEscalation: (domain, at) => postponeRenewalEscalation(database.prisma, domain, at),
-    findQuarantine: (domainId) => quarantine.find('renew-certificate', domainId, now()),
-    atOnce: 4,
-  };
-  const asked: AskRenewalsDeps = { ...askDeps(parts, issue), onFault: shared.onFault };
+  const overdue = overdueDeps(parts, escalate, onFault);
+  const asked = askDeps(parts, issue, onFault);
   return {
     recheckLive: (stop) => recheckLive(recheck, stop),
     renewCertificate: (stop) => renewCertificate(renew, stop),
@@ -148,16 +149,80 @@ export function sweeps(
   };
 }
 
-/** Asking is a courtesy of the authorities: neither many at once, nor before anything else. */
-function askDeps(parts: Parts, { rules, now }: IssueCertificateDeps) {
-  const { authorities, certificates, database } = parts;
+function recheckDeps(
+  parts: Parts,
+  issue: IssueCertificateDeps,
+  escalationAtEnd: RecheckLiveDeps['escalationAtEnd'],
+  onFault: RecheckLiveDeps['onFault'],
+): RecheckLiveDeps {
+  const { save, resolveClaim, enqueueFollowUps, countCheck, diagnose, rules, now } = issue;
+  const observe = (domain: LoadedDomain, earlier?: Earlier) =>
+    inSpan('recheck-live domain', { 'signpost.domain.id': domain.id }, () =>
+      observeDomain(parts, domain, earlier),
+    );
   return {
+    load: parts.checks.load,
+    observe: (domain) => observe(domain, earlierOf(parts, domain)),
+    observeInFull: (domain) => observe(domain),
+    diagnose,
+    save,
+    resolveClaim,
+    enqueueFollowUps,
+    ...(countCheck && { countCheck }),
+    recordServedCertificate: issue.recordServedCertificate,
+    escalationAtEnd,
+    due: createDueDomains(parts.database.prisma, 'recheck-live'),
+    onFault,
+    // Beside the checks of pending domains, for which somebody waits. 100,000 live ones are 33 checks a second.
+    atOnce: parts.config.storage.kind === 'postgres_redis' ? 100 : 25,
     rules,
     now,
+  };
+}
+
+function overdueDeps(
+  { database: { prisma } }: Parts,
+  escalate: EscalateCertificateDeps,
+  onFault: EscalateRenewalDeps['onFault'],
+): EscalateRenewalDeps {
+  const { authorities, downForMs, answeredAt, rules, now } = escalate;
+  const quarantine = createQuarantineStore(prisma);
+  return {
+    loadWork: escalate.loadWork,
+    loadOpen: escalate.loadOpen,
+    observe: escalate.observe,
+    diagnose: escalate.diagnose,
+    probe: escalate.probe,
+    logEscalation: escalate.logEscalation,
+    openEscalation: (domain, escalation, times) =>
+      openRenewalEscalation(prisma, domain, escalation, times),
+    postponeEscalation: (domain, at) => postponeRenewalEscalation(prisma, domain, at),
+    findQuarantine: (domainId) => quarantine.find('renew-certificate', domainId, now()),
+    due: createDueDomains(prisma, 'escalate-renewals'),
+    onFault,
+    atOnce: 4,
+    authorities,
+    downForMs,
+    answeredAt,
+    rules,
+    now,
+  };
+}
+
+/** Asking is a courtesy of the authorities: neither many at once, nor before anything else. */
+function askDeps(
+  { authorities, certificates, database }: Parts,
+  { rules, now }: IssueCertificateDeps,
+  onFault: AskRenewalsDeps['onFault'],
+): AskRenewalsDeps {
+  return {
     loadWork: certificates.loadWork,
     plan: createRenewalStore(database.prisma).plan,
-    ask: (certificate: Certificate) => askRenewal(authorities, certificate),
+    ask: (certificate) => askRenewal(authorities, certificate),
     due: createDueDomains(database.prisma, 'ask-renewals'),
+    onFault,
     atOnce: 10,
+    rules,
+    now,
   };
 }

@@ -239,7 +239,10 @@ function composeWorkers({ database }: StoredDomains, world: World) {
     );
   const sweepsOf = ({ recheckAt, renewAt, escalateAt, renewalInfoAt }: Domain) => [
     { at: recheckAt, sweep: () => recheckLive({ ...settled, due: due.rechecks }, running) },
-    { at: renewAt, sweep: () => renewCertificate({ ...settled, due: due.renewals }, running) },
+    {
+      at: renewAt,
+      sweep: () => renewCertificate({ ...settled, issue: shared, due: due.renewals }, running),
+    },
     { at: escalateAt, sweep: () => escalateRenewals(overdue, running) },
     { at: renewalInfoAt, sweep: () => askRenewals(asked, running) },
   ];

@@ -28,12 +28,13 @@ async function renew(situation: Situation) {
     throw fault;
   };
   const sweep = {
+    issue: deps,
     due: dueOnce(live.id).due,
     escalationAtEnd: async () => undefined,
     onFault,
     atOnce: 1,
   };
-  await renewCertificate({ ...deps, ...sweep }, new AbortController().signal);
+  await renewCertificate(sweep, new AbortController().signal);
   return shownAfter;
 }
 

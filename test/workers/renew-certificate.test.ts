@@ -36,7 +36,7 @@ function anIssued(daysOld: number): Certificate {
 function world({ work, ...situation }: Situation) {
   const made = orderWorld(live, { ...situation, work: { usable: anIssued(60), ...work } });
   const deps: RenewCertificateDeps = {
-    ...made.deps,
+    issue: made.deps,
     due: dueOnce(live.id).due,
     escalationAtEnd: async () => undefined,
     onFault: (fault) => {
