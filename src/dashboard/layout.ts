@@ -2,7 +2,7 @@
 
 import type { RawResponse } from '../http/pipeline/render.ts';
 import type { Headers } from '../http/pipeline/route.ts';
-import { attribute, type Html, html, icon, pagePolicy } from '../net/html.ts';
+import { attribute, type Html, html, pageHead, pagePolicy } from '../net/html.ts';
 import type { Assets } from './assets.ts';
 import type { ApiClient } from './client.ts';
 import { offers, type Session } from './session.ts';
@@ -33,14 +33,7 @@ export function layout({ assets, link, now, session }: Frame, shown: Shown): str
   const { title, main, above = [], status = 200 } = shown;
   // What answers a form has the form's address, where it cannot be asked for again.
   const events = status === 200 ? shown.events : undefined;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Signpost</title>
-<link rel="icon" href="${icon}">
+  return html`${pageHead(`${title} · Signpost`)}
 <link rel="stylesheet" href="${link(assets.style)}">
 <link rel="expect" href="#${LAST}" blocking="render">
 ${assets.modules.map((path) => html`<link rel="modulepreload" href="${link(path)}">`)}

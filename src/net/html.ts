@@ -51,8 +51,20 @@ export function attribute(name: string, value: string | boolean | null): Html {
 }
 
 /** A post with two signs, as a data URL. */
-export const icon =
+const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230f766e' d='M7 0h2v2h5l2 2-2 2H9v1h4v4H9v5H7v-5H2L0 9l2-2h5V6H3V2h4z'/%3E%3C/svg%3E";
+
+/** What every page of ours begins with: `title` in full, the width of the screen, both color schemes, the icon. `<head>` is open. */
+export function pageHead(title: string): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="${icon}">`;
+}
 
 /**
  * Returns a Content-Security-Policy: nothing from elsewhere, nothing in line, no frame around it; `img-src` is for the icon,

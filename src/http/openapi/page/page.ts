@@ -1,6 +1,6 @@
 /** The pages below `/docs`: the OpenAPI document for people, rendered once. They read without a script. */
 
-import { type Html, html, icon } from '../../../net/html.ts';
+import { type Html, html, pageHead } from '../../../net/html.ts';
 import { type OpenApiDocument, verbs } from '../model.ts';
 import {
   brokenAtSlashes,
@@ -56,14 +56,7 @@ function page(
   { title, base, main }: PageParts,
 ): string {
   const { info } = document;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title}</title>
-<link rel="icon" href="${icon}">
+  return html`${pageHead(title)}
 <link rel="stylesheet" href="${base}docs/assets/style.css">
 <script type="module" src="${base}docs/assets/script.js"></script>
 </head>
