@@ -145,7 +145,7 @@ export const samples: readonly (readonly [
       '  ✗ no such name (NXDOMAIN)',
       '    192.0.2.2 · no AD · 3.2 ms',
       '      keeps its old “there is none” 30 min more',
-      '      answers when told not to check signatures',
+      '      answers when asked not to check signatures',
       '      the DS record at the registrar matches no key of the zone (EDE 9: “no',
     ],
   ],

@@ -96,7 +96,7 @@ function remembered({ negativeTtlSeconds }: ResolverRow): readonly string[] {
 
 function unchecked(answers: boolean | null): readonly string[] {
   if (answers === null) return [];
-  return [answers ? 'answers when told not to check signatures' : 'fails without checks, too'];
+  return [answers ? 'answers when asked not to check signatures' : 'fails without checks, too'];
 }
 
 /** What is shown, with its mark, wrapped under its own beginning. */

@@ -18,13 +18,13 @@ const problems = {
   too_large: [
     413,
     'This form is too large',
-    'Nothing was changed. A form may have 64 KiB; go back, and send less.',
+    'Nothing was changed. Forms can be up to 64 KiB; go back and send less.',
   ],
   not_found: [404, 'Page not found', 'It may have been removed, or the URL is mistyped.'],
   fault: [
     500,
     'Something went wrong on our side',
-    'Nothing that was saved is lost. Load the page again in a moment.',
+    'Nothing you saved is lost. Reload the page in a moment.',
   ],
 } as const;
 

@@ -66,7 +66,7 @@ async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Pr
     above: [{ text: 'Projects', path: '/projects' }],
     main: html`${projectHead(project.body, 'settings', link)}
 ${refusal(error)}
-${hostnames.length === 0 ? empty('No custom domains', 'Once the project has domains, one of them can be the primary one, and others can redirect to it.', html`<p><a href="${link(`${path}/domains`)}">Add a domain</a></p>`) : sections(asked, hostnames, settings.body)}`,
+${hostnames.length === 0 ? empty('No custom domains', 'Once the project has domains, one can be primary and others can redirect to it.', html`<p><a href="${link(`${path}/domains`)}">Add a domain</a></p>`) : sections(asked, hostnames, settings.body)}`,
   };
 }
 
@@ -75,7 +75,7 @@ function sections(asked: SignedInRequest, hostnames: readonly string[], settings
 <h2>Redirects</h2>
 <p>A domain that redirects sends its visitors on, path and query kept, also before its own certificate is there.</p>
 ${redirectsTable(asked, settings)}
-${hostnames.length < 2 ? html`<p class="quiet">A redirect takes two domains: the one that people still know, and the one that they are sent to.</p>` : newRedirect(asked, hostnames, settings)}`;
+${hostnames.length < 2 ? html`<p class="quiet">A redirect needs two domains: the one people still use, and the one to send them to.</p>` : newRedirect(asked, hostnames, settings)}`;
 }
 
 function primarySection(
@@ -88,7 +88,7 @@ function primarySection(
     name: 'primary',
     label: 'Primary domain',
     value: typed.get('primary') ?? primary ?? '',
-    hint: 'The main one of the project. Each request to the deploy names it.',
+    hint: 'The project’s main domain. Every request to the deploy names it.',
     isOptional: true,
   } as const;
   const fields = html`${hostnameField(field, hostnames, [{ value: '', text: 'None' }])}<button>Save</button>`;
@@ -214,7 +214,7 @@ export async function changeSettings(
 const overtaken = notStored(
   'Somebody else changed this setting. You see the current value; yours was not saved.',
 );
-const busy = notStored('These settings are being changed by others; try again.');
+const busy = notStored('Someone else is changing these settings. Try again.');
 
 function notStored(words: string) {
   const { status, body } = refuse('precondition_failed', words);

@@ -36,7 +36,7 @@ function listEscalations({ list }: EscalationRoutesDeps): Route {
     stability: 'beta',
     summary: 'List escalations',
     description:
-      'Escalations of every project: domains whose DNS was right and that got no certificate. The newest first, with what the cause was told by.',
+      'Escalations of every project: domains whose DNS was right and that got no certificate. The newest first, each with its evidence.',
     query: escalationQuery,
     success: {
       status: 200,

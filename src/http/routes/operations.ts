@@ -153,7 +153,7 @@ function runJob(deps: OperationsRoutesDeps): Route {
     operationId: 'runDomainJob',
     summary: "Run a domain's job now",
     description:
-      'Wakes a job that waits, adds one that is missing, and tries one that was set aside before its time: its next fault sets it aside again, for longer. A sweep takes the domain in its next turn. A certificate authority that asked to wait is still waited for.',
+      'Wakes a job that waits, adds one that is missing, and tries one that was set aside before its time: its next fault sets it aside again, for longer. A sweep takes the domain in its next turn. If the certificate authority asked us to wait, we still do.',
     body: runRequest,
     bodyExample: { queue: 'check-dns' },
     success: {

@@ -29,7 +29,7 @@ const REPLAYED_AT_ONCE = 1_000;
 const stability = 'beta';
 const words = {
   summary: 'Send events again',
-  description: `Either those after a number, of the types that the webhook is told, or one. At most ${REPLAYED_AT_ONCE} at once, the oldest first: where as many were queued, go on after \`lastEvent\`. Each has the \`webhook-id\` that it had before. What still waits for its next attempt begins again, at once; what is on its way already stays so.`,
+  description: `Either those after a number, of the types that the webhook wants, or one. At most ${REPLAYED_AT_ONCE} at once, the oldest first: where as many were queued, go on after \`lastEvent\`. Each has the \`webhook-id\` that it had before. What still waits for its next attempt begins again, at once; what is on its way already stays so.`,
   success: {
     status: 202,
     description: 'They will be sent',

@@ -194,7 +194,7 @@ export const domain = z
     record: dnsRecord,
     zone: z.string().meta({ description: 'The zone that the record goes into' }),
     provider: z.nullable(provider).meta({
-      description: 'Who runs that zone; null where nobody has told, or we do not know them',
+      description: 'Who runs that zone; null where no server said, or we do not know them',
     }),
     findings: z.array(finding).meta({ description: 'What is wrong, the headline first' }),
     observation: z.nullable(observation).meta({ description: 'Null until the first check' }),

@@ -49,7 +49,7 @@ function naming({ hostname, provider, record, zone }: Domain): readonly (Html | 
 
 function inPlaceOfCname(provider: Domain['provider'], zone: string): Html | string {
   if (provider === null) {
-    return 'At the top of a zone no CNAME may stand. Providers call what stands there instead ALIAS, ANAME or CNAME flattening; not every one has it. The name @ is the zone itself; some forms want it empty.';
+    return 'A CNAME can’t stand at the top of a zone. Providers call the alternative ALIAS, ANAME or CNAME flattening; not every provider has it. The name @ is the zone itself; some forms want it empty.';
   }
   const { name, apex } = provider;
   if (apex === null) {

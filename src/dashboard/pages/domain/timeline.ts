@@ -20,7 +20,7 @@ export function timelineSection(events: readonly Event[], now: Date): Html {
   const more =
     events.length <= SHOWN + FOLDED
       ? null
-      : html`<p class="quiet">Those before are in the API’s timeline.</p>`;
+      : html`<p class="quiet">Earlier ones are in the API’s timeline.</p>`;
   return html`<h2>Timeline</h2>
 ${list(events.slice(0, SHOWN))}
 ${older.length === 0 ? null : fold('older-events', `What happened before (${older.length})`, html`${list(older)}${more}`)}`;

@@ -34,8 +34,8 @@ const actions: readonly Action[] = [
       const queue = queueIn(query);
       return queue === undefined
         ? null
-        : html`<p>The domain’s work in <code>${queue}</code> is done now instead of when it is due. What was set aside is tried once; should it go wrong again, it is set aside for longer.</p>
-<p>A certificate authority that asked to wait is still waited for.</p>`;
+        : html`<p>The domain’s work in <code>${queue}</code> is done now instead of when it is due. What was set aside is tried once; if it fails again, it is set aside for longer.</p>
+<p>If the certificate authority asked us to wait, we still do.</p>`;
     },
     button: 'Run it now',
     field: 'queue',
@@ -53,7 +53,7 @@ const actions: readonly Action[] = [
     path: '/escalations/:escalationId/close',
     title: 'Close the escalation',
     words: () =>
-      html`<p>Close it when its cause is put right. It closes by itself when the certificate comes; where the cause persists, the next check opens a new one and tries the order again.</p>`,
+      html`<p>Close it once you’ve fixed its cause. It closes by itself when the certificate comes; if the cause persists, the next check opens a new one and tries the order again.</p>`,
     button: 'Close it',
     call: ({ params }) => [
       `/v1/escalations/${encodeURIComponent(params['escalationId'] ?? '')}/close`,

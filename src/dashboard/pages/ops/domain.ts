@@ -56,7 +56,7 @@ function head({ link, now }: SignedInRequest, { domain, project, removedAt }: Wa
 function summaryPanel(asked: SignedInRequest, { id, domain, removedAt }: WatchedDomain): Html {
   const { link, now, session } = asked;
   if (removedAt !== null) {
-    return html`<p>It serves no traffic, and nothing is done about it. What it was is shown below.</p>`;
+    return html`<p>It serves no traffic and isn’t checked any more. Its last state is shown below.</p>`;
   }
   const { checks, certificate, summary } = domain;
   const verify = html`<p class="actions"><a href="${link(`${watchedPath(id)}/verify`)}">Re-verify</a></p>`;
@@ -120,7 +120,7 @@ function workSection(asked: SignedInRequest, watched: WatchedDomain): Html {
     html`<a href="${link(`${watchedPath(id)}/run?queue=${queue}`)}">${setAside === null ? 'Run now' : 'Retry'}<span class="unseen"> ${queue}</span></a>`;
   const mayRun = (row: Work) => row.dueAt !== null && offers(session, 'admin');
   return html`<h2>Jobs</h2>
-${queueAnswers ? null : html`<p>The queue does not answer: its jobs are not shown. When they are due, the database knows.</p>`}
+${queueAnswers ? null : html`<p>The queue doesn’t answer, so its jobs aren’t shown. The database knows when they are due.</p>`}
 ${
   shown.length === 0
     ? html`<p>Nothing.</p>`

@@ -33,7 +33,7 @@ ${found === null ? null : results(asked, found.ok ? found.body : [])}`,
 
 function results({ link, now }: SignedInRequest, found: FoundDomains): Html {
   if (found.length === 0) {
-    return empty('No domain has this in its name', 'Removed domains are searched, too.');
+    return empty('No domains match', 'Removed domains are included.');
   }
   return html`${table(
     'Domains found',

@@ -46,7 +46,7 @@ export function operatorsSection({ dnsOperators }: Overview, link: Link): Html |
   const named = (hostname: string) =>
     html`<a href="${link(`/ops/domains?name=${encodeURIComponent(hostname)}`)}">${toUnicodeName(hostname)}</a>`;
   return html`<h2 id="dns-operators">DNS operators with trouble</h2>
-<p class="quiet">Their name servers gave no answer that says anything about these domains. The domains keep their state.</p>
+<p class="quiet">Their name servers gave no usable answer about these domains. The domains keep their state.</p>
 ${table(
   'Operators of name servers that did not answer',
   [
@@ -79,7 +79,7 @@ export function certificatesSection(
   const most = Math.max(...byDaysLeft.map(({ domains }) => domains));
   return html`<h2 id="certificates">Certificates</h2>
 ${table(
-  'Served domains, by how long their certificate still is good',
+  'Live domains, by the time left on their certificate',
   [
     { heading: 'Left', names: true, cell: ({ within }) => daysLeft[within][0] },
     {
@@ -93,7 +93,7 @@ ${
   soonest.length === 0
     ? null
     : html`<h3>Ending first</h3>${table(
-        'Certificates that end first',
+        'Certificates that expire first',
         [
           {
             heading: 'Domain',

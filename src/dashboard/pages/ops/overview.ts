@@ -68,7 +68,7 @@ const places = {
 function operatorTasksPanel({ attention }: Overview): Html {
   if (attention.length === 0) {
     return html`<section class="panel" aria-label="What to do">${badge('good', 'All clear')}
-<p>Nothing is wrong that we know of, and nothing is waiting for you.</p></section>`;
+<p>No known problems, and nothing is waiting for you.</p></section>`;
   }
   return html`<section class="panel" aria-label="What to do"><ol class="attention">
 ${attention.map(
