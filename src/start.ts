@@ -13,6 +13,7 @@ import { openQueueBackend } from './queue/backend.ts';
 import { type Ops, openOps, rolesOf } from './roles/listeners.ts';
 import { type Clock, type Closing, closeAll, compose, type Parts } from './roles/parts.ts';
 
+/** Where a started process answers; null for each role that it does not play. */
 export type Addresses = {
   /** The API's base, without a trailing slash. */
   readonly http: string | null;
@@ -21,6 +22,7 @@ export type Addresses = {
   readonly metricsPort: number | null;
 };
 
+/** One process at work, until it is closed. */
 export type Signpost = {
   readonly addresses: Addresses;
   /** Made because there was none; shown once. */
