@@ -1,11 +1,12 @@
 /** Those that are compared, each as one process that serves, with the same sites. */
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { caddyfile } from '../../src/edge/caddy/caddyfile.ts';
 import { freePort } from '../../test/support/servers.ts';
 import { cpuUsOfTree, stop } from '../support/processes.ts';
 import { startService } from '../support/service.ts';
-import { startCaddyPeer } from './caddy.ts';
-import type { Sites } from './contest.ts';
+import { EDGE_CADDY_SECRET, startCaddyBefore, startCaddyPeer } from './caddy.ts';
+import type { PeerOptions, Sites } from './contest.ts';
 import { startNginxPeer } from './nginx.ts';
 import type { Program } from './programs.ts';
 
@@ -14,16 +15,26 @@ export const contenders = [
   'nginx, server each',
   'nginx, file by name',
   'caddy',
+  'caddy before signpost',
 ] as const;
 export type Contender = (typeof contenders)[number];
 
 export type Started = {
   readonly port: number;
   readonly pid: number | undefined;
+  /** What stands behind it, as a process of its own. */
+  readonly behindPid: number | undefined;
   /** CPU that it has taken, in microseconds, and what PostgreSQL has taken meanwhile for whoever asks it. */
   cpu(): { readonly own: number; readonly database: number };
   stop(): Promise<void>;
 };
+
+/** One that is started before another, and is behind it. */
+type Behind = Program & { readonly behind?: Program };
+
+function cpuOf({ pid, behind }: Behind): number {
+  return cpuUsOfTree(pid) + (behind === undefined ? 0 : cpuUsOfTree(behind.pid));
+}
 
 /** The peers have no limits for one address, from which all of a bench comes; neither has the edge, where `env` names none. */
 const unlimited = {
@@ -39,11 +50,12 @@ export async function startContender(
 ): Promise<Started> {
   const port = await freePort();
   const program = await start(name, sites, port, env);
-  const database = () => (name === 'signpost' ? cpuUsOfTree(sites.servers.postgresPid) : 0);
+  const database = () => (name.endsWith('signpost') ? cpuUsOfTree(sites.servers.postgresPid) : 0);
   return {
     port,
     pid: program.pid,
-    cpu: () => ({ own: cpuUsOfTree(program.pid), database: database() }),
+    behindPid: program.behind?.pid,
+    cpu: () => ({ own: cpuOf(program), database: database() }),
     stop: program.stop,
   };
 }
@@ -53,7 +65,7 @@ async function start(
   sites: Sites,
   port: number,
   env: Readonly<Record<string, string>>,
-): Promise<Program> {
+): Promise<Behind> {
   const options = { folder: await mkdtemp(join(sites.servers.folder, 'peer-')), port };
   switch (name) {
     case 'signpost':
@@ -64,7 +76,42 @@ async function start(
       return startNginxPeer('file by name', sites, options);
     case 'caddy':
       return startCaddyPeer(sites, options);
+    case 'caddy before signpost':
+      return startCaddyAndSignpost(sites, options, env);
   }
+}
+
+async function startCaddyAndSignpost(
+  sites: Sites,
+  { folder, port }: PeerOptions,
+  env: Readonly<Record<string, string>>,
+): Promise<Behind> {
+  const [gatewayPort, httpPort] = [await freePort(), await freePort()];
+  const behind = await startSignpost(sites, port, {
+    ...env,
+    EDGE: 'caddy',
+    EDGE_CADDY_ADDRESS: `127.0.0.1:${gatewayPort}`,
+    EDGE_CADDY_SECRET,
+  });
+  const text = caddyfile({
+    http: { host: '127.0.0.1' },
+    api: { trustedProxies: [] },
+    edge: {
+      httpPort,
+      httpsPort: port,
+      publicHttpsPort: port,
+      caddy: { address: '127.0.0.1', port: gatewayPort },
+    },
+  });
+  const program = await startCaddyBefore(text, folder, port);
+  return {
+    pid: program.pid,
+    behind,
+    async stop() {
+      await program.stop();
+      await behind.stop();
+    },
+  };
 }
 
 async function startSignpost(

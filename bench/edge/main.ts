@@ -10,12 +10,13 @@ import { handshakes } from './handshakes.ts';
 import { live } from './live.ts';
 import { memory } from './memory.ts';
 import { peerVersions } from './programs.ts';
+import { protocols } from './protocols.ts';
 import { removal } from './removal.ts';
 import { renewals } from './renewals.ts';
 import { requests } from './requests.ts';
 import { openServers } from './servers.ts';
 
-const sections = { handshakes, requests, memory, live, removal, renewals, attacks };
+const sections = { handshakes, requests, protocols, memory, live, removal, renewals, attacks };
 
 // What was started ends with `exit`, which a signal by itself would skip.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

@@ -50,7 +50,8 @@ async function bytesAfter(name: Contender, sites: Sites): Promise<number> {
   const started = await startContender(name, sites);
   try {
     await visited(started, sites);
-    return bytesOfTree(started.pid);
+    const behind = started.behindPid === undefined ? 0 : bytesOfTree(started.behindPid);
+    return bytesOfTree(started.pid) + behind;
   } finally {
     await started.stop();
   }

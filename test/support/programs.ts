@@ -8,6 +8,7 @@ export type ProgramName =
   | 'initdb'
   | 'pebble'
   | 'caddy'
+  | 'h2load'
   | 'nginx'
   | 'wrk'
   | 'chromium'
@@ -28,6 +29,7 @@ const debianPackages: { readonly [N in ProgramName]: string } = {
   initdb: 'postgresql',
   pebble: 'pebble',
   caddy: 'caddy',
+  h2load: 'nghttp2-client',
   nginx: 'nginx-light',
   wrk: 'wrk',
   chromium: 'chromium',
