@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { variableNames } from '../src/config/config.ts';
+import { signpost } from './cli/cli.ts';
 import { command } from './support/process.ts';
 
 const file = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
@@ -30,6 +31,17 @@ describe('docker-compose.yml', () => {
     const start = command.join(' ').replace('dist/src/main.js', 'scripts/start.mjs');
     expect(file('package.json')).toContain(`"start": "${start}"`);
     expect(file('scripts/start.mjs')).toContain("import('../dist/src/main.js')");
+  });
+
+  it('has Caddy in front, by the file that the command line prints', async () => {
+    const { stdout, code } = await signpost(['edge', 'caddyfile'], {
+      HOST: '0.0.0.0',
+      EDGE_HTTP_PORT: '80',
+      EDGE_HTTPS_PORT: '443',
+    });
+    expect([code, stdout]).toEqual([0, file('deploy/caddy/Caddyfile')]);
+    expect(compose).toContain('./deploy/caddy/Caddyfile:/etc/caddy/Caddyfile:ro');
+    expect(compose).toContain('EDGE_CADDY_ADDRESS: 127.0.0.1:9180');
   });
 
   it('keeps Redis from evicting or forgetting jobs', () => {

@@ -40,7 +40,14 @@ export function createProgram(
   const paint = createPaint(wantsColour(io.env, io.screen.out));
   // The demo is a platform of its own: another one's .env is not for it.
   defineDemo(program, async (act) => settle(await act(io)));
-  for (const define of [defineDoctor, defineDomains, defineKeys, defineRotateKeys, defineZone]) {
+  for (const define of [
+    defineDoctor,
+    defineDomains,
+    defineEdge,
+    defineKeys,
+    defineRotateKeys,
+    defineZone,
+  ]) {
     define(program, run);
   }
   // `signpost completion bash|zsh|fish|powershell`. It writes past `io`, to the process's own output.
@@ -168,6 +175,24 @@ function defineZone(program: Program, run: Run): void {
         return runZone(options, io);
       }),
     );
+}
+
+/** `edge` alone does nothing: whoever calls it is shown its commands. */
+function defineEdge(program: Program, run: Run): void {
+  program
+    .command('edge')
+    .usage('<command> [options]')
+    .description('print what a server in front of the edge needs')
+    .command('caddyfile')
+    .description('print the configuration of a Caddy in front of the edge (EDGE=caddy)')
+    .addHelpText(
+      'after',
+      notes(
+        'It is made of HOST, EDGE_HTTP_PORT, EDGE_HTTPS_PORT, PUBLIC_HTTPS_PORT, EDGE_CADDY_ADDRESS and TRUSTED_PROXIES, from the environment or .env. It names no customer and holds no secret: Caddy reads EDGE_CADDY_SECRET from its own environment. docs/edge.md says how the two are run.',
+        'Exit 0: done. Exit 2: a variable is wrong.',
+      ),
+    )
+    .action(() => run(async (io) => (await import('./caddyfile.ts')).printCaddyfile(io)));
 }
 
 /** `keys` alone does nothing: whoever calls it is shown its commands. */

@@ -1,5 +1,6 @@
 /** What is wrong with settings together although each is right by itself; and those of the second certificate authority. */
 import { z } from 'zod';
+import { edgeRules } from './edge.ts';
 import { base64url, hostName, list, url } from './values.ts';
 
 /** The second certificate authority; its contact and port are those of the first. */
@@ -135,6 +136,7 @@ export function combinationProblems(given: Readonly<Record<string, string>>): Co
       'ACME_CA_FILE',
       'needs ACME_DIRECTORY_URL or CERTIFICATES=external beside it',
     ],
+    ...edgeRules(given),
     ...fallbackRules(given),
   ];
   return rules.flatMap(([wrong, variable, problem]) => (wrong ? [{ variable, problem }] : []));

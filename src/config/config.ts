@@ -8,6 +8,7 @@ import {
   fallbackOf,
   fallbackVariables,
 } from './combinations.ts';
+import { type EdgeConfig, edgeOf, edgeVariables } from './edge.ts';
 import {
   address,
   apiKey,
@@ -59,23 +60,7 @@ export type Config = {
   /** Where the API and the dashboard listen. */
   readonly http: { readonly host: string; readonly port: number };
   readonly api: ApiConfig;
-  readonly edge: {
-    readonly httpPort: number;
-    readonly httpsPort: number;
-    /** Where visitors reach the edge, ours or another. Missing: redirects lead to `httpsPort`, and we check 443. */
-    readonly publicHttpsPort: number | undefined;
-    /** Whether workers ask the edge's public addresses, before an order and for what visitors are shown. */
-    readonly isProbed: boolean;
-    /** For an IPv4 address or an IPv6 /64; so is the next but one. */
-    readonly connectionsPerAddress: number;
-    /** TLS handshakes that one process begins. */
-    readonly handshakesPerSecond: number;
-    /** A second. */
-    readonly handshakesPerAddress: number;
-    /** Under way to deploys at once, of one process. */
-    readonly requests: number;
-    readonly requestsPerProject: number;
-  };
+  readonly edge: EdgeConfig;
   readonly storage: Storage;
   /** An administrator's key to accept from the start. */
   readonly apiKey: string | undefined;
@@ -145,15 +130,7 @@ const variables = z.object({
   ROLE: z.enum(['all', 'api', 'worker', 'edge'], 'must be all, api, worker or edge').default('all'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
-  EDGE_HTTP_PORT: port.default(8080),
-  EDGE_HTTPS_PORT: port.default(8443),
-  PUBLIC_HTTPS_PORT: port.optional(),
-  EDGE_PROBE: flag.default(true),
-  EDGE_CONNECTIONS_PER_ADDRESS: count('connections').default(300),
-  EDGE_HANDSHAKES_PER_SECOND: count('handshakes').default(1_000),
-  EDGE_HANDSHAKES_PER_ADDRESS: count('handshakes a second').default(50),
-  EDGE_REQUESTS: count('requests').default(8_000),
-  EDGE_REQUESTS_PER_PROJECT: count('requests').default(2_000),
+  ...edgeVariables,
   DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
   REDIS_URL: url(['redis:', 'rediss:']).optional(),
   DATA_DIR: z.string().default('.data'),
@@ -224,17 +201,7 @@ function toConfig(v: Variables): Config {
   return {
     role: v.ROLE,
     http: { host: v.HOST, port: v.PORT },
-    edge: {
-      httpPort: v.EDGE_HTTP_PORT,
-      httpsPort: v.EDGE_HTTPS_PORT,
-      publicHttpsPort: v.PUBLIC_HTTPS_PORT,
-      isProbed: v.EDGE_PROBE,
-      connectionsPerAddress: v.EDGE_CONNECTIONS_PER_ADDRESS,
-      handshakesPerSecond: v.EDGE_HANDSHAKES_PER_SECOND,
-      handshakesPerAddress: v.EDGE_HANDSHAKES_PER_ADDRESS,
-      requests: v.EDGE_REQUESTS,
-      requestsPerProject: v.EDGE_REQUESTS_PER_PROJECT,
-    },
+    edge: edgeOf(v),
     api: {
       baseUrl: v.BASE_URL,
       stagingUrl: v.STAGING_URL,

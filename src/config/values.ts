@@ -114,6 +114,11 @@ export const metricsToken = z
   .string()
   .regex(/^[\w.~+/-]{16,256}=*$/, 'must have 16 to 256 letters, digits or - . _ ~ + /');
 
+/** What a URL and a header can carry without escapes: 32 to 256 characters. */
+export const urlSecret = z
+  .string()
+  .regex(/^[\w.~-]{32,256}$/, 'must have 32 to 256 letters, digits or - . _ ~');
+
 /** Bytes, as certificate authorities hand out the keys of external accounts (RFC 8555, 7.3.4). */
 export const base64url = z
   .string()
@@ -134,6 +139,15 @@ function isNetwork(text: string): boolean {
   const family = isIP(host);
   return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
 }
+
+/** `127.0.0.1:9180` or `[::1]:9180`. */
+export const listenAddress = z
+  .string()
+  .refine(
+    (text) => URL.canParse(`tcp://${text}`) && /^(?:[\d.]+|\[.*\]):\d+$/.test(text),
+    'must be ip:port, such as 127.0.0.1:9180',
+  )
+  .transform(socketAddress);
 
 /** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; port 53 by default, an issue otherwise. */
 export function socketAddress(text: string, context: z.RefinementCtx) {

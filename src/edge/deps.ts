@@ -31,6 +31,8 @@ export type EdgeDeps = {
   /** What an id stands for never changes: a renewal has an id of its own. Null: there is none such (any more). */
   readonly loadCertificate: (certificateId: string) => Promise<EdgeCertificate | null>;
   readonly reach: UpstreamReach;
+  /** Where Caddy reaches us, and the secret by which we know it; missing: visitors reach us themselves. */
+  readonly caddy?: { readonly address: string; readonly port: number; readonly secret: string };
   readonly visitors: VisitorRules;
   readonly requests: RequestLimitRules;
   readonly log: Pick<Logger, 'debug' | 'warn' | 'error'>;

@@ -3,13 +3,15 @@
  * What it knows of a domain it asks for when it needs it, and remembers as long as that counts (routes.ts).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { RouteNotification } from '../core/operations/edge-route.ts';
-import { listenFault } from '../net/connections.ts';
+import { countConnections, listenFault } from '../net/connections.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
-import { type EdgeDeps, edgeLimits } from './deps.ts';
-import { type Listener, plainListener, tlsListener } from './listeners.ts';
-import { createOpenConnections } from './open-connections.ts';
-import { contextFor, handleHttp, handleHttps } from './ports.ts';
+import { createBundles, createGateway } from './caddy/gateway.ts';
+import { type EdgeDeps, type EdgeLimits, edgeLimits } from './deps.ts';
+import { gatewayListener, type Listener, plainListener, tlsListener } from './listeners.ts';
+import { createOpenConnections, type OpenConnections } from './open-connections.ts';
+import { certificateFor, handleHttp, handleHttps, serverNameOf, type Visit } from './ports.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import { createProxy } from './proxy/proxy.ts';
 import { createReaderWatch } from './proxy/slow-readers.ts';
@@ -19,22 +21,27 @@ import { createSecureContexts } from './tls/secure-contexts.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
 import { createVisitorLimits } from './visitor-limits.ts';
 
-export type EdgePorts = { readonly httpPort: number; readonly httpsPort: number };
+/** Where visitors come in. `gatewayPort`: where Caddy passes them on, whose the other two are then. */
+export type EdgePorts = {
+  readonly httpPort: number;
+  readonly httpsPort: number;
+  readonly gatewayPort?: number;
+};
 
-/** `publicHttpsPort`: where visitors reach the HTTPS port, and redirects lead; missing: where it listens. */
-export type EdgePlace = EdgePorts & {
+/** What to open. `publicHttpsPort`: where visitors reach the HTTPS port, and redirects lead; missing: where it listens. */
+export type EdgePlace = Omit<EdgePorts, 'gatewayPort'> & {
   readonly host: string;
   readonly publicHttpsPort?: number | undefined;
 };
 
 export type Edge = {
   /**
-   * Opens both ports (0: any free one) and says which. Where one cannot be had it rejects, with neither open, and names
-   * the variable that chose it.
+   * Opens the ports (0: any free one) and says which. Where one cannot be had it rejects, with none open, and names the
+   * variable that chose it.
    */
   readonly listen: (where: EdgePlace) => Promise<EdgePorts>;
   /**
-   * Takes news of routes. A name that is gone is forgotten, and what is open for it is cut off: answers under way, and
+   * Takes a change of routes. A name that is gone is forgotten, and what is open for it is cut off: answers under way, and
    * connections that wait for a request. Where nobody calls this the edge finds out by itself, within some 4 s.
    */
   readonly notify: (notification: RouteNotification) => void;
@@ -42,37 +49,75 @@ export type Edge = {
   readonly close: (deadlineMs: number) => Promise<void>;
 };
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-
 /** An edge that listens nowhere yet; it can be closed once and not opened again. */
 export function createEdge(given: EdgeDeps): Edge {
   const deps = { ...given, log: limitedLog(given.log) };
   const limits = { ...edgeLimits, ...deps.limits };
   const count = deps.count ?? uncounted;
   const proxy = createProxy(deps.reach, limits, deps.log);
-  const contexts = createSecureContexts(deps);
   const routes = createRoutes(deps, limits);
   const known = { ...deps, findRoute: routes.find };
   const connections = createOpenConnections(known, limits);
   const requests = createRequestLimit(deps.requests);
   const visited = { findRoute: routes.find, bindTo: connections.bindTo, requests, count };
-  const visitors = createVisitorLimits(deps.visitors, deps.log, count);
   const watchReader = createReaderWatch(limits, count);
   let redirectPort = 443;
-
   const guarded = guard(deps.log, count);
+  const visits: Visits = {
+    http: guarded('http', (visit) => handleHttp(known, redirectPort, visit)),
+    https: guarded('https', (visit) => handleHttps(visited, proxy, redirectPort, visit)),
+  };
+  const parts: FrontParts = { deps: known, limits, count, visits, connections, watchReader };
+  const front = deps.caddy === undefined ? ownFront(parts) : caddyFront(parts, deps.caddy);
+
+  return {
+    async listen(place) {
+      const ports = await front.listen(place);
+      redirectPort = place.publicHttpsPort ?? ports.httpsPort;
+      return ports;
+    },
+    notify(notification) {
+      routes.notify(notification);
+      if (notification.kind === 'gone') connections.drop(notification.hostname);
+    },
+    async close(deadlineMs) {
+      await front.close(deadlineMs);
+      proxy.close();
+    },
+  };
+}
+
+type Handler = (visit: Visit) => Promise<void>;
+/** What answers the two kinds of requests; neither rejects. */
+type Visits = { readonly http: Handler; readonly https: Handler };
+
+/** Where visitors come in. */
+type Front = Pick<Edge, 'listen' | 'close'>;
+
+type FrontParts = {
+  /** Its routes come from memory. */
+  readonly deps: EdgeDeps;
+  readonly limits: EdgeLimits;
+  readonly count: EdgeCounters;
+  readonly visits: Visits;
+  readonly connections: OpenConnections;
+  readonly watchReader: (socket: Socket) => void;
+};
+
+/** Two ports of ours. */
+function ownFront({ deps, limits, count, visits, connections, watchReader }: FrontParts): Front {
+  const contexts = createSecureContexts(deps);
+  const visitors = createVisitorLimits(deps.visitors, deps.log, count);
   const http = plainListener(
-    guarded('http', (request, response) => handleHttp(known, redirectPort, request, response)),
+    (request, response) => void visits.http(direct(request, response)),
     { visitors, watchReader },
     limits,
   );
   const https = tlsListener(
     {
-      handle: guarded('https', (request, response) =>
-        handleHttps(visited, proxy, redirectPort, request, response),
-      ),
-      findContext: (serverName) => contextFor(known, contexts, serverName),
-      divert: answerChallenges(known, limits),
+      handle: (request, response) => void visits.https(direct(request, response)),
+      findContext: (serverName) => certificateFor(deps, contexts, serverName),
+      divert: answerChallenges(deps, limits),
       visitors,
       watchReader,
       connections,
@@ -81,11 +126,9 @@ export function createEdge(given: EdgeDeps): Edge {
     },
     limits,
   );
-
   return {
-    async listen({ host, httpPort, httpsPort, publicHttpsPort }) {
+    async listen({ host, httpPort, httpsPort }) {
       const actual = await open(https, 'EDGE_HTTPS_PORT', host, httpsPort);
-      redirectPort = publicHttpsPort ?? actual;
       try {
         return {
           httpPort: await open(http, 'EDGE_HTTP_PORT', host, httpPort),
@@ -96,28 +139,61 @@ export function createEdge(given: EdgeDeps): Edge {
         throw error;
       }
     },
-    notify(notification) {
-      routes.notify(notification);
-      if (notification.kind === 'gone') connections.drop(notification.hostname);
-    },
     async close(deadlineMs) {
       await Promise.all([http.close(deadlineMs), https.close(deadlineMs)]);
-      proxy.close();
     },
+  };
+}
+
+/** What a connection of the visitor's own says. */
+function direct(request: IncomingMessage, response: ServerResponse): Visit {
+  const { socket } = request;
+  const client = socket.remoteAddress ?? 'unknown';
+  return { request, response, client, serverName: serverNameOf(socket), connection: socket };
+}
+
+/** One address, to which Caddy comes. */
+function caddyFront(
+  { deps, limits, count, visits, connections, watchReader }: FrontParts,
+  { secret, address, port }: NonNullable<EdgeDeps['caddy']>,
+): Front {
+  const { isTrusted, connectionsPerAddress: perAddress } = deps.visitors;
+  const bundles = createBundles(deps);
+  const answer = createGateway({
+    secret,
+    findCertificate: (serverName) => certificateFor(deps, bundles, serverName),
+    handleHttp: visits.http,
+    handleHttps: visits.https,
+    connections,
+    visitors: countConnections({ total: Number.POSITIVE_INFINITY, perAddress }, isTrusted),
+    isTrusted,
+    count,
+    log: deps.log,
+  });
+  const gateway = gatewayListener((...of) => void answer(...of), watchReader, limits);
+  return {
+    async listen({ httpPort, httpsPort }) {
+      const gatewayPort = await open(gateway, 'EDGE_CADDY_ADDRESS', address, port);
+      return { httpPort, httpsPort, gatewayPort };
+    },
+    close: gateway.close,
   };
 }
 
 /** The one place where a fault meets a visitor, and where answers are counted. */
 function guard(log: EdgeDeps['log'], count: EdgeCounters) {
-  return (port: 'http' | 'https', handle: Handler) =>
-    (request: IncomingMessage, response: ServerResponse) => {
+  return (port: 'http' | 'https', handle: Handler): Handler =>
+    async (visit) => {
+      const { response } = visit;
       response.once('close', () => {
         if (response.headersSent) count.request(port, response.statusCode);
       });
-      handle(request, response).catch((error: unknown) => {
+      try {
+        await handle(visit);
+      } catch (error) {
         log.error({ err: error }, 'the edge could not answer');
         sendPage(response, pages.outOfOrder());
-      });
+      }
     };
 }
 

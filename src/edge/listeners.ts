@@ -104,11 +104,7 @@ export function tlsListener(
     const hostname = serverNameOf(socket);
     if (hostname !== null) connections.add(hostname, socket);
   });
-  server.on('upgrade', (request, socket: Socket, head) => {
-    // Node has let go of the connection, on which another answer is still under way.
-    if (turns.isBusy(socket)) socket.destroy();
-    else handle(request, responseTo(request, socket, head));
-  });
+  answerUpgrades(server, turns, handle);
   server.on('tlsClientError', (error) => {
     count.handshake('failed');
     log.debug({ err: error }, 'a handshake failed');
@@ -116,6 +112,39 @@ export function tlsListener(
   const admit = (socket: Socket) =>
     visitors.admitConnection(socket) && visitors.admitHandshake(socket);
   return listener(server, turns, admit, limits);
+}
+
+function answerUpgrades(server: Server, turns: Turns<Exchange>, handle: Handle): void {
+  server.on('upgrade', (request, socket: Socket, head) => {
+    // Node has let go of the connection, on which another answer is still under way.
+    if (turns.isBusy(socket)) socket.destroy();
+    else handle(request, responseTo(request, socket, head));
+  });
+}
+
+/** What Caddy adds to a visitor's fields: four of ours, and three of its own. */
+const GATEWAY_FIELDS = 7;
+const GATEWAY_HEAD_BYTES = 24 * 1_024;
+/** Longer than Caddy keeps an idle connection (caddyfile.ts), so that it never sends a request on one that we close. */
+const GATEWAY_KEEP_ALIVE_MS = 90_000;
+
+/** A server for what Caddy passes on, over connections that are everybody's. */
+export function gatewayListener(
+  handle: Handle,
+  watchReader: (socket: Socket) => void,
+  limits: EdgeLimits,
+): Listener {
+  const server = createHttpServer({
+    ...limitOptions(limits),
+    keepAliveTimeout: GATEWAY_KEEP_ALIVE_MS,
+    maxHeaderSize: GATEWAY_HEAD_BYTES,
+    IncomingMessage: EdgeRequest,
+  });
+  const nobody = { penalize() {} };
+  const turns = turnsOf(handle, nobody, HEADERS_MAX + GATEWAY_FIELDS);
+  server.on('connection', watchReader);
+  answerUpgrades(server, turns, handle);
+  return listener(server, turns, () => true, limits);
 }
 
 /** What the parser refuses, by its codes (llhttp's HPE_… among them); every other one is 400. */
@@ -157,12 +186,16 @@ function refuseRaw(socket: Duplex, status: number): void {
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
 /** One request of a connection at a time: the next one is handled when this one's answer has left, or nobody waits for it. */
-function turnsOf(handle: Handle, { penalize }: VisitorLimits): Turns<Exchange> {
+function turnsOf(
+  handle: Handle,
+  { penalize }: Pick<VisitorLimits, 'penalize'>,
+  fieldsMax: number = HEADERS_MAX,
+): Turns<Exchange> {
   const turns = createTurns<Exchange>(
     PIPELINED_MAX,
     ({ request, response }, connection) => {
       response.once('close', () => turns.ended(connection));
-      if (request.rawHeaders.length / 2 > HEADERS_MAX) sendPage(response, pages.tooManyFields());
+      if (request.rawHeaders.length / 2 > fieldsMax) sendPage(response, pages.tooManyFields());
       else handle(request, response);
     },
     penalize,
@@ -204,7 +237,8 @@ function listener(
   // Counted by us, because Node forgets connections that are still in their handshake.
   const sockets = new Set<Socket>();
   server.maxConnections = CONNECTIONS_MAX;
-  server.maxHeadersCount = HEADERS_MAX + 1; // Node drops the rest in silence; one more shows that there was a rest
+  // Node drops the rest in silence; one more shows that there was a rest.
+  server.maxHeadersCount = HEADERS_MAX + GATEWAY_FIELDS + 1;
   server.timeout = silenceMs;
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);

@@ -1,12 +1,18 @@
 /** Which connections are open for which domain, so that a removal also ends what is under way on them. */
-import type { Socket } from 'node:net';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
+
+/** What is cut off when its name goes: a visitor's connection, or one answer where connections are shared. */
+export type Connection = {
+  readonly destroyed: boolean;
+  readonly destroy: () => unknown;
+  readonly once: (event: 'close', act: () => void) => unknown;
+};
 
 export type OpenConnections = {
   /** Watches a connection, idle or not, until it closes. It speaks for this one name only. */
-  readonly add: (hostname: string, connection: Socket) => void;
+  readonly add: (hostname: string, connection: Connection) => void;
   /** Whose deploy is asked on a connection from now on. It stays with the first project. */
-  readonly bindTo: (connection: Socket, projectId: string) => void;
+  readonly bindTo: (connection: Connection, projectId: string) => void;
   /** Destroys the connections that are open for a name. */
   readonly drop: (hostname: string) => void;
 };
@@ -21,8 +27,8 @@ export function createOpenConnections(
   { findRoute, log }: Pick<EdgeDeps, 'findRoute' | 'log'>,
   { recheckMs }: Pick<EdgeLimits, 'recheckMs'>,
 ): OpenConnections {
-  const byHostname = new Map<string, Set<Socket>>();
-  const owners = new WeakMap<Socket, string>();
+  const byHostname = new Map<string, Set<Connection>>();
+  const owners = new WeakMap<Connection, string>();
   let isRoundDue = false;
 
   function scheduleRound(): void {

@@ -1,10 +1,9 @@
 /** The HTTPS port: one certificate per name (SNI, RFC 6066, 3), then a redirect or the project's deploy. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { SecureContext } from 'node:tls';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { EdgeDeps } from './deps.ts';
-import type { OpenConnections } from './open-connections.ts';
+import type { Connection, OpenConnections } from './open-connections.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import type { UpstreamProxy } from './proxy/proxy.ts';
 import type { RequestLimit } from './request-limit.ts';
@@ -16,16 +15,31 @@ import {
   requestTarget,
 } from './routes/redirect.ts';
 
-/** The certificate to show for a name; null: none, so the handshake fails. Throws what the look-ups throw. */
-export async function contextFor(
+/** A request of a visitor, and what is known of the connection that it came on. */
+export type Visit = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** What the visitor asked for in the TLS handshake; null: no domain, or there was none. */
+  readonly serverName: string | null;
+  /** The visitor's address; `unknown` where the connection is gone. */
+  readonly client: string;
+  /** What is cut off when the name goes. */
+  readonly connection: Connection;
+};
+
+/**
+ * What is kept for the certificate to show for a name; null: there is none, so the handshake fails. Throws what the look-ups
+ * throw.
+ */
+export async function certificateFor<Kept>(
   { findRoute }: Pick<EdgeDeps, 'findRoute'>,
-  contexts: (certificateId: string) => Promise<SecureContext | null>,
+  load: (certificateId: string) => Promise<Kept | null>,
   serverName: string,
-): Promise<SecureContext | null> {
+): Promise<Kept | null> {
   const hostname = canonicalHostname(serverName);
   if (hostname === null) return null;
   const certificateId = (await findRoute(hostname))?.certificateId ?? null;
-  return certificateId === null ? null : contexts(certificateId);
+  return certificateId === null ? null : load(certificateId);
 }
 
 type HttpsDeps = Pick<EdgeDeps, 'findRoute'> &
@@ -42,18 +56,16 @@ export async function handleHttps(
   { findRoute, bindTo, requests, count }: HttpsDeps,
   proxy: UpstreamProxy,
   httpsPort: number,
-  request: IncomingMessage,
-  response: ServerResponse,
+  { request, response, serverName, client, connection }: Visit,
 ): Promise<void> {
   const target = requestTarget(request, httpsPort);
   if (target === null) return sendPage(response, pages.badRequest());
   if (request.method === 'TRACE') return sendPage(response, pages.notAllowed());
   // RFC 9110, 15.5.20 and 7.4: a connection speaks for the name its certificate was asked for.
-  if (target.hostname !== serverNameOf(request.socket))
-    return sendPage(response, pages.misdirected());
+  if (target.hostname !== serverName) return sendPage(response, pages.misdirected());
 
   const route = await findRoute(target.hostname);
-  if (route === null) return sendPage(response, pages.unknownHost(target.hostname));
+  if (route === null) return sendPage(response, pages.noLongerServed(target.hostname));
   const { redirect, upstream, primary, projectId } = route;
   if (redirect !== null) return followRedirect(response, redirect, target, httpsPort);
   if (upstream === null) return sendPage(response, pages.notDeployed(target.hostname));
@@ -67,12 +79,16 @@ export async function handleHttps(
     leave();
     count.underWay(-1);
   });
-  bindTo(request.socket, projectId);
-  await proxy.pass({ request, response, target, upstream, primary });
+  bindTo(connection, projectId);
+  await proxy.pass({ request, response, client, target, upstream, primary });
 }
 
-/** Once, when the answer has left or the connection is closed. A WebSocket is over when its connection is. */
-function whenOver({ socket }: IncomingMessage, response: ServerResponse, act: () => void): void {
+/** Acts once, when the answer has left or the connection is closed. A WebSocket is over when its connection is. */
+export function whenOver(
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+  act: () => void,
+): void {
   const over = () => {
     response.off('close', over);
     socket.off('close', over);
@@ -98,8 +114,7 @@ type HttpDeps = Pick<EdgeDeps, 'findChallenge' | 'findRoute'>;
 export async function handleHttp(
   deps: HttpDeps,
   httpsPort: number,
-  request: IncomingMessage,
-  response: ServerResponse,
+  { request, response }: Pick<Visit, 'request' | 'response'>,
 ): Promise<void> {
   const target = requestTarget(request, httpsPort);
   if (target === null) return sendPage(response, pages.badRequest());

@@ -48,7 +48,12 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** The variables that choose a port. */
-export type PortVariable = 'PORT' | 'METRICS_PORT' | 'EDGE_HTTP_PORT' | 'EDGE_HTTPS_PORT';
+export type PortVariable =
+  | 'PORT'
+  | 'METRICS_PORT'
+  | 'EDGE_HTTP_PORT'
+  | 'EDGE_HTTPS_PORT'
+  | 'EDGE_CADDY_ADDRESS';
 
 /** Names the variable, the port, the address and the system's error code; what the system said is its cause. */
 export function listenFault(

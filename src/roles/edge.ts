@@ -26,6 +26,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
     log,
     ...(metrics && { count: metrics.edge }),
     reach: upstreamReach(config, parts.ownAddresses),
+    ...(config.edge.caddy && { caddy: config.edge.caddy }),
     visitors: {
       connections: Math.min(CONNECTIONS_MAX, descriptors.visitors),
       connectionsPerAddress: config.edge.connectionsPerAddress,

@@ -113,7 +113,7 @@ describe('An edge behind a balancer', () => {
     [443, ''],
     [4443, ':4443'],
   ])('redirects to where visitors reach it, port %s', async (publicPort, written) => {
-    const behind = await startEdgeFixture({}, undefined, undefined, publicPort);
+    const behind = await startEdgeFixture({}, { publicHttpsPort: publicPort });
     await behind.publish(hostname, deploy.url);
     await behind.publish('gone.acme.test', null, { redirect: { to, status: 301 } });
     const locations = [

@@ -115,7 +115,7 @@ describe('A removal that nobody tells the edge of', () => {
     const request = edge.openHttps({ hostname: removed, agent });
     const { status, headers } = await replyTo(request);
     expect(request.reusedSocket).toBe(true);
-    expect([status, headers.connection]).toEqual([404, 'close']);
+    expect([status, headers.connection]).toEqual([421, 'close']);
     agent.destroy();
   });
 

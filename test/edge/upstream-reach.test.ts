@@ -31,7 +31,7 @@ function namesAt(names: Readonly<Record<string, readonly string[][]>>) {
 }
 
 async function start(reach: UpstreamReach): Promise<{ port: string; visits: () => number }> {
-  edge = await startEdgeFixture({}, reach);
+  edge = await startEdgeFixture({}, { reach });
   closings.push(edge.close);
   let visits = 0;
   const deploy = await startDeploy((_request, response) => {

@@ -19,7 +19,7 @@ async function start(trusted: readonly string[] = []) {
   };
   // Who says nothing stays for as long as a test takes, on a busy machine too.
   const patient = { handshakeMs: 300_000, headersMs: 300_000 };
-  edge = await startEdgeFixture(patient, undefined, visitors);
+  edge = await startEdgeFixture(patient, { visitors });
   closings.push(edge.close);
   const deploy = await startDeploy((_request, response) => response.end('hello'));
   closings.push(deploy.close);

@@ -5,8 +5,8 @@ import { findProgram, missing } from './programs.ts';
 /** How long a page may take to do what is waited for: a busy machine stays below it, and it below what a test may take. */
 const PATIENCE_MS = 60_000;
 
-/** Chromium without a window. It asks nobody but the pages that it is sent to. */
-export async function startBrowser(): Promise<Browser> {
+/** Chromium without a window. It asks nobody but the pages that it is sent to. `more`: further arguments. */
+export async function startBrowser(more: readonly string[] = []): Promise<Browser> {
   const executablePath = findProgram('chromium');
   if (executablePath === undefined) throw new Error(missing('chromium') ?? 'chromium is missing');
   const browser = await chromium.launch({
@@ -18,6 +18,7 @@ export async function startBrowser(): Promise<Browser> {
       '--disable-component-update',
       '--disable-sync',
       '--no-first-run',
+      ...more,
     ],
   });
   browser.on('context', (context) => context.setDefaultTimeout(PATIENCE_MS));

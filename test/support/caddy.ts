@@ -1,5 +1,5 @@
 /** A real Caddy that obtains certificates on demand, on free ports, from the `caddy` on PATH. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,14 @@ export type CaddyOptions = {
   readonly acme: { readonly directoryUrl: string; readonly caFile: string };
 };
 
-export type Caddy = { readonly close: () => Promise<void> };
+export type Caddy = {
+  readonly child: ChildProcess;
+  /** Its log, the first thousand lines. */
+  readonly lines: readonly string[];
+  /** Where it stores whatever it stores. */
+  readonly folder: string;
+  readonly close: () => Promise<void>;
+};
 
 /** What docs/operations.md shows, on other ports and with a certificate authority of the laboratory's. */
 function caddyfile({ httpPort, httpsPort, apiUrl, upstream, acme }: CaddyOptions, folder: string) {
@@ -48,16 +55,24 @@ https:// {
 }
 
 /** Starts a Caddy without any certificate, and waits until it serves. Throws where it is not installed. */
-export async function startCaddy(options: CaddyOptions): Promise<Caddy> {
+export function startCaddy(options: CaddyOptions): Promise<Caddy> {
+  return runCaddy((folder) => caddyfile(options, folder));
+}
+
+/** Runs a Caddy with this configuration, and waits until it serves. `folder` is its own, for what it stores. */
+export async function runCaddy(
+  configure: (folder: string) => string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Caddy> {
   const program = findProgram('caddy');
   if (program === undefined) throw new Error(missing('caddy') ?? 'caddy is missing');
   const folder = await mkdtemp(join(tmpdir(), 'caddy-'));
   const config = join(folder, 'Caddyfile');
-  await writeFile(config, caddyfile(options, folder));
+  await writeFile(config, configure(folder));
   const child = spawn(program, ['run', '--config', config, '--adapter', 'caddyfile'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder },
+    env: { HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder, ...env },
   });
   const exited = once(child, 'exit');
   endWithThisProcess(child);
@@ -69,11 +84,14 @@ export async function startCaddy(options: CaddyOptions): Promise<Caddy> {
     );
     // Read to the end, or Caddy would stop at a full pipe.
     createInterface(child.stderr).on('line', (line) => {
-      if (lines.length < 100) lines.push(line);
+      if (lines.length < 1_000) lines.push(line);
       if (line.includes('serving initial configuration')) resolve();
     });
   });
   return {
+    child,
+    lines,
+    folder,
     async close() {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
       await exited;

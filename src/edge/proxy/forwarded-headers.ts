@@ -69,32 +69,39 @@ const none: ReadonlySet<string> = new Set();
 
 const PSEUDONYM = 'signpost';
 
-/** The header of the request that goes to the upstream; `host` in its one spelling. */
+/** The header of the request that goes to the upstream; `host` in its one spelling, `client` the visitor's address. */
 export function upstreamHeaders(
   request: IncomingMessage,
+  client: string,
   host: string,
   primary: string | null,
 ): OutgoingHttpHeaders {
-  const { headersDistinct, headers, httpVersion, socket } = request;
+  const { headersDistinct, headers, httpVersion } = request;
   const passed = endToEnd(headersDistinct, headers.connection, isDropped);
   // Framed anew where it had no length, so that a body never goes out without its own end.
   if (headers['transfer-encoding'] !== undefined) passed['transfer-encoding'] = 'chunked';
   passed['host'] = host;
   const hop = `${httpVersion} ${PSEUDONYM}`;
   passed['via'] = headers.via ? `${headers.via}, ${hop}` : hop;
-  passed['x-forwarded-for'] = socket.remoteAddress ?? 'unknown';
+  passed['x-forwarded-for'] = client;
   passed['x-forwarded-host'] = host;
   passed['x-forwarded-proto'] = 'https';
   if (primary !== null) passed['signpost-primary-domain'] = primary;
   return asksForWebSocket(request) ? Object.assign(passed, switching) : passed;
 }
 
+/**
+ * Not passed on of an answer: `Alt-Svc` (RFC 7838) would send visitors to another port of ours, where a deploy thinks of its
+ * own.
+ */
+const ofAnswers: ReadonlySet<string> = new Set([...hopByHop, 'alt-svc']);
+
 /** The header of the answer that goes to the client. */
 export function clientHeaders({
   headersDistinct,
   headers,
 }: Pick<IncomingMessage, 'headersDistinct' | 'headers'>): OutgoingHttpHeaders {
-  return endToEnd(headersDistinct, headers.connection, (name) => hopByHop.has(name));
+  return endToEnd(headersDistinct, headers.connection, (name) => ofAnswers.has(name));
 }
 
 /** Whether a request has been through here before (RFC 9110, 7.6.3). */

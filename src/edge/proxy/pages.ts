@@ -24,6 +24,8 @@ export const pages = {
         : `${hostname} is not published here. If it is yours, your project says what is still missing.`,
     close: true,
   }),
+  /** Its connection was opened while it was served: the next one fails in its handshake. */
+  noLongerServed: (hostname: string): Page => ({ ...pages.unknownHost(hostname), status: 421 }),
   certificatePending: (hostname: string): Page => ({
     status: 503,
     title: 'Almost there',
@@ -84,6 +86,12 @@ export const pages = {
     status: 503,
     title: 'Too many visitors at once',
     text: `${hostname} has as many requests under way as it may have. Please try again in a few seconds.`,
+    retryAfterSeconds: 5,
+  }),
+  tooMany: (): Page => ({
+    status: 429,
+    title: 'Too many requests at once',
+    text: 'Your address has as many requests under way as it may have. Please try again in a few seconds.',
     retryAfterSeconds: 5,
   }),
   noChallenge: (): Page => ({

@@ -25,6 +25,8 @@ import { upstreamHeaders } from './forwarded-headers.ts';
 /** What a request is passed on with. */
 export type Passed = {
   readonly request: IncomingMessage;
+  /** The visitor's address. */
+  readonly client: string;
   readonly target: RequestTarget;
   /** An http or https URL. */
   readonly upstream: string;
@@ -47,7 +49,7 @@ export function createUpstreams({ lookup }: Pick<UpstreamReach, 'lookup'>): Upst
   const http = boundIdle(new HttpAgent(kept));
   const https = boundIdle(new HttpsAgent(kept));
   return {
-    open({ request, target, upstream, primary }, isAllowed) {
+    open({ request, client, target, upstream, primary }, isAllowed) {
       const url = new URL(upstream);
       refuseLiteral(url, isAllowed);
       const host = hostOf(url);
@@ -58,7 +60,7 @@ export function createUpstreams({ lookup }: Pick<UpstreamReach, 'lookup'>): Upst
         host,
         port: url.port,
         path,
-        headers: upstreamHeaders(request, target.authority, primary),
+        headers: upstreamHeaders(request, client, target.authority, primary),
         lookup: guardedLookup(url, lookup, isAllowed),
       };
       if (url.protocol !== 'https:') return httpRequest({ ...options, agent: http });

@@ -1,8 +1,8 @@
 /** Deploys that answer against the rules: what their visitors hear. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type EdgeFixture, startEdgeFixture } from '../support/fixture.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EdgeFixture, fronts, startEdgeFixture } from '../support/fixture.ts';
 import { head } from './raw.ts';
 
 const hostname = 'docs.acme.test';
@@ -14,40 +14,42 @@ const answers = new Map([
   ['GET /behind', `${head('HTTP/1.1 200 OK', 'Content-Length: 2')}ok and more`],
 ]);
 
-let edge: EdgeFixture;
-let deployUrl = '';
-const server = createServer((socket: Socket) => {
-  socket.on('error', () => {});
-  socket.on('data', (bytes) => {
-    const [method, path] = bytes.toString('latin1').split(' ');
-    socket.write(answers.get(`${method} ${path}`) ?? 'nonsense\r\n\r\n');
+describe.each(fronts)('with %s in front', (front) => {
+  let edge: EdgeFixture;
+  let deployUrl = '';
+  const server = createServer((socket: Socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      const [method, path] = bytes.toString('latin1').split(' ');
+      socket.write(answers.get(`${method} ${path}`) ?? 'nonsense\r\n\r\n');
+    });
   });
-});
 
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  deployUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server's
-  await edge.publish(hostname, deployUrl);
-});
-afterAll(async () => {
-  await edge.close();
-  server.close();
-});
+  beforeAll(async () => {
+    edge = await startEdgeFixture({}, { front });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    deployUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server's
+    await edge.publish(hostname, deployUrl);
+  });
+  afterAll(async () => {
+    await edge.close();
+    server.close();
+  });
 
-it.each([
-  ['HEAD', '/', 200, ''],
-  ['GET', '/204', 204, ''],
-  ['GET', '/204-length', 204, ''],
-  ['GET', '/304', 304, ''],
-  ['GET', '/behind', 200, 'ok'],
-])(
-  '%s %s with a body that must not be: the visitor has the answer',
-  async (method, path, status, body) => {
-    for (let times = 1; times <= 3; times += 1) {
-      const reply = await edge.https({ hostname, method, path });
-      expect([reply.status, reply.body]).toEqual([status, body]);
-    }
-    if (path === '/304') expect(edge.warnings.length).toBeGreaterThan(0);
-  },
-);
+  it.each([
+    ['HEAD', '/', 200, ''],
+    ['GET', '/204', 204, ''],
+    ['GET', '/204-length', 204, ''],
+    ['GET', '/304', 304, ''],
+    ['GET', '/behind', 200, 'ok'],
+  ])(
+    '%s %s with a body that must not be: the visitor has the answer',
+    async (method, path, status, body) => {
+      for (let times = 1; times <= 3; times += 1) {
+        const reply = await edge.https({ hostname, method, path });
+        expect([reply.status, reply.body]).toEqual([status, body]);
+      }
+      if (path === '/304') expect(edge.warnings.length).toBeGreaterThan(0);
+    },
+  );
+});

@@ -1,7 +1,7 @@
 /** More than anybody's share: requests under way, handshakes, answers that nobody reads. Others are served meanwhile. */
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { heldTooMuch } from '../../../src/edge/proxy/slow-readers.ts';
 import { createRequestLimit } from '../../../src/edge/request-limit.ts';
 import { createVisitorLimits } from '../../../src/edge/visitor-limits.ts';
@@ -11,7 +11,7 @@ import { until } from '../../support/world.ts';
 import {
   anybody,
   type EdgeFixture,
-  everywhere,
+  fronts,
   startDeploy,
   startEdgeFixture,
 } from '../support/fixture.ts';
@@ -21,6 +21,9 @@ const hostname = 'docs.acme.test';
 const other = 'www.rival.test';
 const closings = closeAfterEach();
 
+/** More than the kernel takes of it on the way. */
+const large = Buffer.alloc(64_000_000);
+
 /** Two projects with a deploy that answers when it is told to. */
 async function start(...given: Parameters<typeof startEdgeFixture>) {
   const edge = await startEdgeFixture(...given);
@@ -28,7 +31,7 @@ async function start(...given: Parameters<typeof startEdgeFixture>) {
   const held: ServerResponse[] = [];
   const deploy = await startDeploy((request, response) => {
     if (request.url === '/now') response.end('now');
-    else if (request.url === '/endless') response.end(Buffer.alloc(8_000_000));
+    else if (request.url === '/endless') response.end(large);
     else held.push(response);
   });
   closings.push(deploy.close);
@@ -44,30 +47,39 @@ async function ask(edge: EdgeFixture, path: string): Promise<Raw> {
   return visitor;
 }
 
-test('a project with all its requests under way is busy, and another one is not', async () => {
-  const limits = { total: 100, perProject: 3 };
-  const { edge, held } = await start({}, everywhere, anybody, undefined, limits);
-  for (let count = 1; count <= 3; count += 1) await ask(edge, '/wait');
-  await until('three are under way', async () => held.length === 3);
-  const refused = await edge.https({ hostname, path: '/now' });
-  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
-  expect(refused.body).toContain('Too many visitors at once');
-  expect((await edge.https({ hostname: other, path: '/now' })).status).toBe(200);
-  held[0]?.end('at last');
-  await until('there is room again', async () => {
-    return (await edge.https({ hostname, path: '/now' })).status === 200;
+describe.each(fronts)('with %s in front', (front) => {
+  test('a project with all its requests under way is busy, and another one is not', async () => {
+    const limits = { total: 100, perProject: 3 };
+    const { edge, held } = await start({}, { requests: limits, front });
+    for (let count = 1; count <= 3; count += 1) await ask(edge, '/wait');
+    await until('three are under way', async () => held.length === 3);
+    const refused = await edge.https({ hostname, path: '/now' });
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+    expect(refused.body).toContain('Too many visitors at once');
+    expect((await edge.https({ hostname: other, path: '/now' })).status).toBe(200);
+    held[0]?.end('at last');
+    await until('there is room again', async () => {
+      return (await edge.https({ hostname, path: '/now' })).status === 200;
+    });
   });
-});
 
-test('a request of a visitor who has left is not under way any more', async () => {
-  const limits = { total: 2, perProject: 2 };
-  const { edge, held } = await start({}, everywhere, anybody, undefined, limits);
-  const visitors = [await ask(edge, '/wait'), await ask(edge, '/wait')];
-  await until('two are under way', async () => held.length === 2);
-  expect((await edge.https({ hostname: other, path: '/now' })).status).toBe(503);
-  for (const { socket } of visitors) socket.destroy();
-  await until('there is room again', async () => {
-    return (await edge.https({ hostname: other, path: '/now' })).status === 200;
+  test('a request of a visitor who has left is not under way any more', async () => {
+    const limits = { total: 2, perProject: 2 };
+    const { edge, held } = await start({}, { requests: limits, front });
+    const visitors = [await ask(edge, '/wait'), await ask(edge, '/wait')];
+    await until('two are under way', async () => held.length === 2);
+    expect((await edge.https({ hostname: other, path: '/now' })).status).toBe(503);
+    for (const { socket } of visitors) socket.destroy();
+    await until('there is room again', async () => {
+      return (await edge.https({ hostname: other, path: '/now' })).status === 200;
+    });
+  });
+
+  test('answers that nobody reads are ended where they hold more than all may', async () => {
+    const { edge } = await start({ heldBytesMax: 500_000, heldCheckMs: 50 }, { front });
+    for (let count = 1; count <= 20; count += 1) (await ask(edge, '/endless')).socket.pause();
+    await until('some are ended', async () => edge.refusals.includes('held_bytes'));
+    expect((await edge.https({ hostname: other, path: '/now' })).status).toBe(200);
   });
 });
 
@@ -84,7 +96,7 @@ test('requests that end give their places back, once each', () => {
 
 test('who shakes hands too often is closed before it costs anything, and others are served', async () => {
   const visitors = { ...anybody, handshakesPerSecondAndAddress: 1 };
-  const { edge } = await start({}, everywhere, visitors);
+  const { edge } = await start({}, { visitors });
   const from = (localAddress: string) =>
     edge
       .https({ hostname, path: '/now', localAddress })
@@ -142,13 +154,6 @@ test('handshakes are counted by address and altogether, and come back with time'
   expect(count('192.0.2.2', 1)).toBe(0); // ten altogether
   now += 1_000;
   expect(count('192.0.2.1', 3)).toBe(1);
-});
-
-test('answers that nobody reads are ended where they hold more than all may', async () => {
-  const { edge } = await start({ heldBytesMax: 500_000, heldCheckMs: 50 });
-  for (let count = 1; count <= 20; count += 1) (await ask(edge, '/endless')).socket.pause();
-  await until('some are ended', async () => edge.refusals.includes('held_bytes'));
-  expect((await edge.https({ hostname: other, path: '/now' })).status).toBe(200);
 });
 
 test.each([

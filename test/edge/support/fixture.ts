@@ -19,10 +19,14 @@ import {
 } from '../../../src/certificates/served/proof-certificate.ts';
 import { generateCertificateKey, privateKeyToPem } from '../../../src/certificates/vault/keys.ts';
 import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
-import type { EdgeDeps, EdgeLimits } from '../../../src/edge/deps.ts';
-import { createEdge } from '../../../src/edge/edge.ts';
+import { caddyfile } from '../../../src/edge/caddy/caddyfile.ts';
+import { type EdgeDeps, type EdgeLimits, edgeLimits } from '../../../src/edge/deps.ts';
+import { createEdge, type EdgePorts } from '../../../src/edge/edge.ts';
 import type { UpstreamReach } from '../../../src/edge/proxy/upstream.ts';
 import { uncounted } from '../../../src/ops/metrics/traffic.ts';
+import { type Caddy, runCaddy } from '../../support/caddy.ts';
+import { lacks } from '../../support/programs.ts';
+import { freePort } from '../../support/servers.ts';
 
 export type Reply = {
   readonly status: number;
@@ -60,16 +64,38 @@ export const anybody: EdgeDeps['visitors'] = {
 };
 export const unlimited: EdgeDeps['requests'] = { total: 100_000, perProject: 100_000 };
 
+/** Who has the ports. */
+export type Front = 'own' | 'caddy';
+/** Every attack is tried on both. */
+export const fronts: readonly Front[] = lacks('caddy', 'Caddy in front of the edge')
+  ? ['own']
+  : ['own', 'caddy'];
+/** By which the edge knows its Caddy. */
+export const SECRET = 'a-secret-of-the-laboratory-and-nobody-else';
+
+export type FixtureOptions = {
+  readonly reach?: UpstreamReach;
+  readonly visitors?: EdgeDeps['visitors'];
+  readonly requests?: EdgeDeps['requests'];
+  readonly publicHttpsPort?: number;
+  readonly front?: Front;
+};
+
 export type EdgeFixture = Awaited<ReturnType<typeof startEdgeFixture>>;
 
 /** Where `limits` says nothing else, no route counts longer than it takes to read: what is in `routes` counts at once. */
 export async function startEdgeFixture(
   limits: Partial<EdgeLimits> = {},
-  reach: UpstreamReach = everywhere,
-  visitors: EdgeDeps['visitors'] = anybody,
-  publicHttpsPort?: number,
-  requests: EdgeDeps['requests'] = unlimited,
+  {
+    reach = everywhere,
+    visitors = anybody,
+    requests = unlimited,
+    publicHttpsPort,
+    front = 'own',
+  }: FixtureOptions = {},
 ) {
+  // In front of us: its ports have to be known before it starts.
+  const caddyPorts = { httpPort: await freePort(), httpsPort: await freePort() };
   const routes = new Map<string, EdgeRoute>();
   /** `answers`: what a look-up of a route waits for. */
   const database = { isUp: true, answers: Promise.resolve() };
@@ -106,13 +132,18 @@ export async function startEdgeFixture(
     requests,
     count: { ...uncounted, refused: (limit) => void refusals.push(limit) },
     limits: { routeFreshMs: 0, ...limits },
+    ...(front === 'caddy' && { caddy: { address: '127.0.0.1', port: 0, secret: SECRET } }),
   });
+  const own = { httpPort: 0, httpsPort: 0 };
   const ports = await edge.listen({
     host: '127.0.0.1',
-    httpPort: 0,
-    httpsPort: 0,
     publicHttpsPort,
+    ...(front === 'caddy' ? caddyPorts : own),
   });
+  const caddy =
+    front === 'caddy'
+      ? await startFrontCaddy({ ...ports, publicHttpsPort }, { ...edgeLimits, ...limits })
+      : null;
   const root = await authority.rootCertificate();
 
   /** Holds a domain and gives it a certificate. */
@@ -169,8 +200,26 @@ export async function startEdgeFixture(
     openHttps,
     https: (visit: Visit, body?: string) => replyTo(openHttps(visit), body),
     http: (visit: Visit) => replyTo(openHttp(visit)),
-    close: () => edge.close(0),
+    /** Null where visitors reach the edge themselves. */
+    caddy,
+    async close() {
+      await caddy?.close();
+      await edge.close(0);
+    },
   };
+}
+
+/** A Caddy as `signpost edge caddyfile` configures it. */
+function startFrontCaddy(
+  { gatewayPort = 0, ...ports }: EdgePorts & { readonly publicHttpsPort: number | undefined },
+  limits: EdgeLimits,
+): Promise<Caddy> {
+  const caddy = { address: '127.0.0.1', port: gatewayPort };
+  const text = caddyfile(
+    { http: { host: '127.0.0.1' }, api: { trustedProxies: [] }, edge: { ...ports, caddy } },
+    limits,
+  );
+  return runCaddy(() => text, { EDGE_CADDY_SECRET: SECRET });
 }
 
 /** Ends a request and reads its whole answer. */
