@@ -44,6 +44,7 @@ describe('the derived secrets', () => {
       proof: 'bf45a01455b49dba7ee85ec3c6b20307944ea847432f29882bbdf203b7e518e3',
       probe: '8090d8af05c1fb1889ed7bdecb57ab074ec7056725fbba5cd2a65706ab1c2c64',
       session: '5a38885ce905405aa20623a0cf72777becb25c305aa68cbd9feb83b35499ba1a',
+      signing: 'fe2fc7737c4deb7f198c2d7f524507b0736708eed3cf048450343cc7bf8f8efb',
     });
   });
 });
@@ -80,7 +81,7 @@ for (const { name, available } of databases) {
       withStore(name, async (store) => {
         const secrets = await loadDerivedSecrets(store, createVault(old), null);
         const stored = (await store.load()).map(({ sealedValue }) => Buffer.from(sealedValue));
-        expect(stored).toHaveLength(4);
+        expect(stored).toHaveLength(5);
         for (const secret of Object.values(secrets)) {
           expect(stored.some((sealed) => sealed.includes(Buffer.from(secret)))).toBe(false);
         }

@@ -22,6 +22,10 @@ export type Project = {
   readonly createdAt: Date;
   /** A domain of the project (A-labels, lower case); null: none is the primary one. */
   readonly primaryHostname: string | null;
+  /** Of the key that signs the requests to its deploys: one more with each rotation. */
+  readonly signingGeneration: number;
+  /** When that key took the place of the one before; null: it is the first. */
+  readonly signingRotatedAt: Date | null;
 };
 
 /** Every status that a deploy can be reported with. */

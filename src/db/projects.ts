@@ -25,6 +25,8 @@ export type ProjectStore = {
   update(id: string, change: ProjectChange): Promise<Project | null>;
   /** Null where there is no such project. A succeeded deploy sets `deployedAt`, which makes the project publishable. */
   addDeploy(projectId: string, deploy: NewDeploy, at: Date): Promise<Deploy | null>;
+  /** Null where there is no such project. The next key signs from `at` on; the one before it for a day more. */
+  rotateSigning(id: string, at: Date): Promise<Project | null>;
 };
 
 /** `addDeploy` is one transaction; every other call is one statement. */
@@ -63,5 +65,12 @@ export function createProjectStore(prisma: PrismaClient): ProjectStore {
           data: { id: randomUUID(), projectId, status, upstream },
         });
       }),
+    async rotateSigning(id, at) {
+      const [rotated] = await prisma.project.updateManyAndReturn({
+        where: { id },
+        data: { signingGeneration: { increment: 1 }, signingRotatedAt: at },
+      });
+      return rotated ?? null;
+    },
   };
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { EdgeCertificate } from '../certificates/served/proof-certificate.ts';
 import type { EdgeRoute } from '../core/operations/edge-route.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
+import type { SigningKey } from './proxy/signature.ts';
 import type { UpstreamReach } from './proxy/upstream.ts';
 import type { RequestLimitRules } from './request-limit.ts';
 import type { VisitorRules } from './visitor-limits.ts';
@@ -30,6 +31,8 @@ export type EdgeDeps = {
   readonly isDatabaseAway: () => Promise<boolean>;
   /** What an id stands for never changes: a renewal has an id of its own. Null: there is none such (any more). */
   readonly loadCertificate: (certificateId: string) => Promise<EdgeCertificate | null>;
+  /** What signs the requests to deploys. It is asked for each key once, while that is kept. */
+  readonly signingKey: SigningKey;
   readonly reach: UpstreamReach;
   /** Where Caddy reaches us, and the secret by which we know it; missing: visitors reach us themselves. */
   readonly caddy?: { readonly address: string; readonly port: number; readonly secret: string };

@@ -54,7 +54,7 @@ export function createEdge(given: EdgeDeps): Edge {
   const deps = { ...given, log: limitedLog(given.log) };
   const limits = { ...edgeLimits, ...deps.limits };
   const count = deps.count ?? uncounted;
-  const proxy = createProxy(deps.reach, limits, deps.log);
+  const proxy = createProxy(deps, limits);
   const routes = createRoutes(deps, limits);
   const known = { ...deps, findRoute: routes.find };
   const connections = createOpenConnections(known, limits);

@@ -66,7 +66,7 @@ export async function handleHttps(
 
   const route = await findRoute(target.hostname);
   if (route === null) return sendPage(response, pages.noLongerServed(target.hostname));
-  const { redirect, upstream, primary, projectId } = route;
+  const { redirect, upstream, projectId } = route;
   if (redirect !== null) return followRedirect(response, redirect, target, httpsPort);
   if (upstream === null) return sendPage(response, pages.notDeployed(target.hostname));
   const leave = requests.admit(projectId);
@@ -80,7 +80,7 @@ export async function handleHttps(
     count.underWay(-1);
   });
   bindTo(connection, projectId);
-  await proxy.pass({ request, response, client, target, upstream, primary });
+  await proxy.pass({ request, response, client, target, upstream, route });
 }
 
 /** Acts once, when the answer has left or the connection is closed. A WebSocket is over when its connection is. */

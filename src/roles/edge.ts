@@ -25,6 +25,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
   const edge = createEdge({
     log,
     ...(metrics && { count: metrics.edge }),
+    signingKey: parts.signingKey,
     reach: upstreamReach(config, parts.ownAddresses),
     ...(config.edge.caddy && { caddy: config.edge.caddy }),
     visitors: {

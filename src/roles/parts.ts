@@ -13,6 +13,7 @@ import {
 } from '../certificates/served/probe.ts';
 import {
   createProofs,
+  createSigningKeys,
   createTargets,
   type DerivedSecrets,
 } from '../certificates/vault/derived-secrets.ts';
@@ -98,6 +99,8 @@ export type Parts = Opened & {
   readonly ownAddresses: OwnAddresses;
   /** The text that proves an apex to be a project's. */
   proofFor(projectId: string, hostname: string): string;
+  /** The key that signs the requests to a project's deploys. */
+  signingKey(projectId: string, generation: number): Uint8Array;
   /** Makes sure that a waiting domain's jobs exist; may be called again. Rejects while the queue is away. */
   wake(domain: Waiting & { readonly id: string; readonly epoch: number }): Promise<void>;
   readonly bringNow: BringNow;
@@ -140,6 +143,7 @@ export function compose(opened: Opened): Parts {
     targetFor,
     ownAddresses: composeOwnAddresses({ config, observer, targetFor, now }),
     proofFor: createProofs(secrets.proof),
+    signingKey: createSigningKeys(secrets.signing),
     wake: createWake(queues),
     bringNow: createBringNow({ queues, quarantine: createQuarantineStore(prisma), now }),
     async close() {

@@ -61,7 +61,12 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
   const concurrency = config.storage.kind === 'embedded' ? 1 : 2;
   const routes = [
     ...petRoutes({ pets: createPetStore(database, { concurrency }), now }),
-    ...projectRoutes({ projects, platformDomain: config.platform.domain, now }),
+    ...projectRoutes({
+      projects,
+      platformDomain: config.platform.domain,
+      signingKey: parts.signingKey,
+      now,
+    }),
     ...publishingRoutes(deps),
     ...hostnameRoutes({ platformDomain: config.platform.domain }),
     ...eventRoutes({

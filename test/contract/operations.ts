@@ -1,5 +1,6 @@
 /** What is asked of each operation: the request that it is there for, and those that it alone refuses. */
 import { aDeploy, type Context } from './context.ts';
+import { edgeOperations } from './edge-operations.ts';
 import { operatorOperations } from './operator-operations.ts';
 import { type Asking, adding } from './requests.ts';
 import { serviceOperations } from './service-operations.ts';
@@ -242,6 +243,7 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
     ],
   },
 
+  ...edgeOperations,
   ...operatorOperations,
   ...webhookOperations,
   listKeys: { success: [200, () => ({})] },

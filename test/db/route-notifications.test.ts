@@ -155,6 +155,15 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
       createProjectStore(db.database.prisma).addDeploy(projectId, deploy, noon);
     expect(await notificationsOf(deployed)).toEqual([`project ${projectId}`]);
   });
+
+  it.skipIf(!available)('are told of a project that signs with another key', async () => {
+    const { projectId } = await live('signed.acme.test');
+    const projects = createProjectStore(db.database.prisma);
+    const rotate = () => projects.rotateSigning(projectId, noon);
+    expect(await countedCheckOf(rotate)).toEqual([`project ${projectId}`]);
+    const rename = () => projects.update(projectId, { name: 'Another' });
+    expect(await countedCheckOf(rename)).toEqual([]);
+  });
 });
 
 const [postgres] = storages.filter(({ name }) => name === 'postgres');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectPlain } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
+import { bare, type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
 
 let edge: EdgeFixture;
 let deploy: Awaited<ReturnType<typeof startDeploy>>;
@@ -12,12 +12,9 @@ beforeAll(async () => {
   await edge.publish('docs.acme.test', deploy.url);
   await edge.publish('shop.acme.test', deploy.url);
   edge.routes.set('new.acme.test', {
+    ...bare,
     hostname: 'new.acme.test',
-    projectId: 'acme',
     upstream: deploy.url,
-    certificateId: null,
-    redirect: null,
-    primary: null,
   });
 });
 afterAll(async () => {

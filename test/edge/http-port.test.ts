@@ -1,19 +1,16 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EdgeFixture, startEdgeFixture } from './support/fixture.ts';
+import { bare, type EdgeFixture, startEdgeFixture } from './support/fixture.ts';
 
 let edge: EdgeFixture;
 beforeAll(async () => {
   edge = await startEdgeFixture();
   await edge.publish('docs.acme.test', 'http://127.0.0.1:9');
   edge.routes.set('new.acme.test', {
+    ...bare,
     hostname: 'new.acme.test',
-    projectId: 'acme',
     upstream: 'http://127.0.0.1:9',
-    certificateId: null,
-    redirect: null,
-    primary: null,
   });
   for (const name of ['docs.acme.test', 'unknown.test']) {
     edge.challenges.set(`${name}/tok_en-1`, 'tok_en-1.thumbprint');

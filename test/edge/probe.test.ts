@@ -22,7 +22,7 @@ import {
 import { createEdge, type Edge } from '../../src/edge/edge.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
-import { anybody, everywhere, unlimited } from './support/fixture.ts';
+import { anybody, bare, everywhere, signingKey, unlimited } from './support/fixture.ts';
 
 const hostname = 'docs.shop.test';
 const key = new Uint8Array(32).fill(7);
@@ -48,16 +48,7 @@ beforeAll(async () => {
         return name === hostname ? 'real.thumbprint' : null;
       },
       findRoute: async (name: string) =>
-        name === hostname
-          ? {
-              hostname,
-              projectId: 'acme',
-              upstream: null,
-              certificateId: null,
-              redirect: null,
-              primary: null,
-            }
-          : null,
+        name === hostname ? { ...bare, hostname, upstream: null } : null,
     },
     // Another process than the one that asks, with the same key.
     createProbes(key),
@@ -67,6 +58,7 @@ beforeAll(async () => {
     findChallengeCertificate: createProofCertificates(lookups.findProof, () => new Date()),
     isDatabaseAway: async () => false,
     loadCertificate: async () => null,
+    signingKey,
     reach: everywhere,
     visitors: anybody,
     requests: unlimited,

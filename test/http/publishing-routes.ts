@@ -1,6 +1,6 @@
 /** What the tests of domains over HTTP share: the routes of projects and domains, and what these set off. */
 
-import { createTargets } from '../../src/certificates/vault/derived-secrets.ts';
+import { createSigningKeys, createTargets } from '../../src/certificates/vault/derived-secrets.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
@@ -21,7 +21,12 @@ export function publishingRoutes(
 ): readonly Route[] {
   const projects = createProjectStore(prisma);
   return [
-    ...projectRoutes({ projects, platformDomain, now }),
+    ...projectRoutes({
+      projects,
+      platformDomain,
+      signingKey: createSigningKeys(new Uint8Array(32)),
+      now,
+    }),
     ...domainRoutes({
       projects,
       domains: createDomainStore(prisma),

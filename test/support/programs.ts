@@ -21,6 +21,7 @@ export type ProgramName =
   | 'dnssec-signzone'
   | 'dnssec-dsfromkey'
   | 'promtool'
+  | 'python3'
   | 'script';
 
 const debianPackages: { readonly [N in ProgramName]: string } = {
@@ -42,6 +43,7 @@ const debianPackages: { readonly [N in ProgramName]: string } = {
   'dnssec-signzone': 'bind9-utils',
   'dnssec-dsfromkey': 'bind9-utils',
   promtool: 'prometheus',
+  python3: 'python3',
   script: 'bsdutils',
 };
 

@@ -13,6 +13,7 @@ const purposes = {
   proof: 'signpost domain verification',
   probe: 'signpost probe',
   session: 'signpost dashboard session',
+  signing: 'signpost request signing',
 } as const;
 
 /** What a secret is for. */
@@ -62,6 +63,7 @@ function eachName(secretOf: (name: DerivedSecretName) => Uint8Array): DerivedSec
     proof: secretOf('proof'),
     probe: secretOf('probe'),
     session: secretOf('session'),
+    signing: secretOf('signing'),
   };
 }
 
@@ -91,6 +93,15 @@ export function createProofs(secret: Uint8Array) {
   const characters = keyedHash(secret);
   return (projectId: string, hostname: string): string =>
     `signpost-domain-verification=${characters(projectId, hostname)}`;
+}
+
+/**
+ * Returns the function that gives the key which signs the requests to a project's deploys, of 32 bytes: the same for the same
+ * project and generation for ever, so that no key is stored. `secret`: `signing` of the derived secrets.
+ */
+export function createSigningKeys(secret: Uint8Array) {
+  return (projectId: string, generation: number): Uint8Array =>
+    createHmac('sha256', secret).update(`${projectId}/${generation}`).digest();
 }
 
 /** 32 base32 characters of a project and a host name. */

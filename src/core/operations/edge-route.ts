@@ -1,4 +1,8 @@
-/** Where the edge sends the visitors of a host name, and the notifications by which a process learns of changes to that. */
+/**
+ * Where the edge sends the visitors of a host name and what it says to them and to the deploy, and the notifications by which
+ * a process learns of changes to that.
+ */
+import { OLD_SECRET_MS } from './webhook-plan.ts';
 
 /** How the requests for one host name are answered, all of it of one moment. */
 export type EdgeRoute = {
@@ -12,7 +16,22 @@ export type EdgeRoute = {
   readonly redirect: { readonly to: string; readonly status: number } | null;
   /** The project's primary domain, for its deploy to know; null: none is chosen. */
   readonly primary: string | null;
+  /** What signs the requests to the deploy. */
+  readonly signing: Signing;
 };
+
+/** By which of a project's keys its requests are signed. The keys are derived (src/certificates/vault/derived-secrets.ts). */
+export type Signing = {
+  /** From 1 on; one more with each rotation. */
+  readonly generation: number;
+  /** Until then the key of the generation before signs as well, in milliseconds since 1970; null: it does not. */
+  readonly oldEndsAt: number | null;
+};
+
+/** When a key signs no more that was replaced at `rotatedAt`; null where none was. */
+export function oldKeyEndsAt(rotatedAt: Date | null): Date | null {
+  return rotatedAt === null ? null : new Date(rotatedAt.getTime() + OLD_SECRET_MS);
+}
 
 /** What an edge process is notified of while it runs. Times as in src/core/operations/route-memory.ts. */
 export type RouteNotification =

@@ -4,7 +4,7 @@
  */
 
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
-import type { EdgeRoute } from '../../core/operations/edge-route.ts';
+import { type EdgeRoute, oldKeyEndsAt } from '../../core/operations/edge-route.ts';
 import type { Database, PoolOptions } from '../engine/client.ts';
 import {
   createRunStatement,
@@ -116,7 +116,7 @@ async function loadCertificates(run: RunStatement, ids: readonly string[]) {
 
 /** A redirect is one row or none, whose status is never null. */
 const routes: Statement = {
-  name: 'edge_routes',
+  name: 'edge_routes_signed',
   text: `SELECT domain.hostname, domain.project_id::text AS "projectId",
       (SELECT upstream FROM deploy
         WHERE deploy.project_id = domain.project_id AND status = 'succeeded'
@@ -126,17 +126,22 @@ const routes: Statement = {
           AND sealed_key IS NOT NULL
         ORDER BY created_at DESC, expires_at DESC LIMIT 1) AS "certificateId",
       redirect.to_hostname AS "redirectTo", redirect.status::text AS "redirectStatus",
-      (SELECT primary_hostname FROM project WHERE id = domain.project_id) AS "primary"
+      project.primary_hostname AS "primary", project.signing_generation::text AS "signingGeneration",
+      (extract(epoch FROM project.signing_rotated_at) * 1000)::bigint::text AS "signingRotatedAt"
     FROM domain
+    JOIN project ON project.id = domain.project_id
     LEFT JOIN redirect ON redirect.project_id = domain.project_id
       AND redirect.from_hostname = domain.hostname
     WHERE domain.hostname = ANY($1::text[]) AND domain.removed_at IS NULL
       AND domain.status IN ('verified', 'live', 'drifted')`,
 };
 
-type RouteRow = Omit<EdgeRoute, 'redirect'> & {
+type RouteRow = Omit<EdgeRoute, 'redirect' | 'signing'> & {
   readonly redirectTo: string | null;
   readonly redirectStatus: string | null;
+  readonly signingGeneration: string;
+  /** In milliseconds since 1970. */
+  readonly signingRotatedAt: string | null;
 };
 
 /** The names differ from each other. */
@@ -145,11 +150,23 @@ async function findRoutes(
   hostnames: readonly string[],
 ): Promise<readonly (EdgeRoute | null)[]> {
   const rows = await run<RouteRow>(routes, [hostnames]);
-  const byName = new Map(
-    rows.map(({ redirectTo: to, redirectStatus, ...route }) => [
-      route.hostname,
-      { ...route, redirect: to === null ? null : { to, status: Number(redirectStatus) } },
-    ]),
-  );
+  const byName = new Map(rows.map((row) => [row.hostname, toRoute(row)]));
   return hostnames.map((name) => byName.get(name) ?? null);
+}
+
+function toRoute(row: RouteRow): EdgeRoute {
+  const { hostname, projectId, upstream, certificateId, primary, redirectTo: to } = row;
+  const rotatedAt = row.signingRotatedAt === null ? null : new Date(Number(row.signingRotatedAt));
+  return {
+    hostname,
+    projectId,
+    upstream,
+    certificateId,
+    redirect: to === null ? null : { to, status: Number(row.redirectStatus) },
+    primary,
+    signing: {
+      generation: Number(row.signingGeneration),
+      oldEndsAt: oldKeyEndsAt(rotatedAt)?.getTime() ?? null,
+    },
+  };
 }

@@ -12,7 +12,6 @@ import {
   type IsAllowed,
   type Passed,
   PathRefused,
-  type UpstreamReach,
   UpstreamRefused,
 } from './upstream.ts';
 import { asksForWebSocket, isWebSocket, switching, tunnel } from './websocket.ts';
@@ -29,13 +28,12 @@ export type UpstreamProxy = {
   readonly close: () => void;
 };
 
+type ProxyDeps = Pick<EdgeDeps, 'reach' | 'signingKey' | 'log'>;
+
 /** A proxy with connections of its own. */
-export function createProxy(
-  reach: UpstreamReach,
-  limits: EdgeLimits,
-  log: EdgeDeps['log'],
-): UpstreamProxy {
-  const upstreams = createUpstreams(reach);
+export function createProxy(deps: ProxyDeps, limits: EdgeLimits): UpstreamProxy {
+  const { reach, log } = deps;
+  const upstreams = createUpstreams(deps);
 
   function attempt(exchange: Exchange, isAllowed: IsAllowed, mayRepeat: boolean): void {
     const { request, response } = exchange;

@@ -9,6 +9,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Config } from '../../config/config.ts';
+import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 import { trustedProxies as membersOf } from '../../net/client-address.ts';
 import {
   addressesOf,
@@ -21,6 +22,7 @@ import {
 import type { OwnAddresses } from '../../net/own-addresses.ts';
 import type { RequestTarget } from '../routes/redirect.ts';
 import { upstreamHeaders } from './forwarded-headers.ts';
+import { createSign, SIGNATURE_FIELD, type SigningKey } from './signature.ts';
 
 /** What a request is passed on with. */
 export type Passed = {
@@ -30,8 +32,7 @@ export type Passed = {
   readonly target: RequestTarget;
   /** An http or https URL. */
   readonly upstream: string;
-  /** The project's primary domain. */
-  readonly primary: string | null;
+  readonly route: Pick<EdgeRoute, 'projectId' | 'primary' | 'signing'>;
 };
 
 export type Upstreams = {
@@ -43,24 +44,40 @@ export type Upstreams = {
   readonly close: () => void;
 };
 
+/** What they ask of the rest of the edge. */
+export type UpstreamsDeps = {
+  readonly reach: Pick<UpstreamReach, 'lookup'>;
+  readonly signingKey: SigningKey;
+};
+
 /** Connections of their own; how long an answer may take is the caller's to say. */
-export function createUpstreams({ lookup }: Pick<UpstreamReach, 'lookup'>): Upstreams {
+export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps): Upstreams {
+  const sign = createSign(signingKey);
   const kept = { keepAlive: true, maxFreeSockets: IDLE_MAX.origin, timeout: IDLE_MS };
   const http = boundIdle(new HttpAgent(kept));
   const https = boundIdle(new HttpsAgent(kept));
   return {
-    open({ request, client, target, upstream, primary }, isAllowed) {
+    open({ request, client, target, upstream, route }, isAllowed) {
       const url = new URL(upstream);
       refuseLiteral(url, isAllowed);
       const host = hostOf(url);
       const path = upstreamPath(url.pathname, target.path);
       if (path === null) throw new PathRefused('it leads out of the path of its upstream');
+      const { method = 'GET' } = request;
+      const headers = upstreamHeaders(request, client, target.authority, route.primary);
+      const forwardedFor = String(headers['x-forwarded-for']);
+      headers[SIGNATURE_FIELD] = sign(route, {
+        method,
+        host: target.authority,
+        path,
+        forwardedFor,
+      });
       const options = {
-        method: request.method ?? 'GET',
+        method,
         host,
         port: url.port,
         path,
-        headers: upstreamHeaders(request, client, target.authority, primary),
+        headers,
         lookup: guardedLookup(url, lookup, isAllowed),
       };
       if (url.protocol !== 'https:') return httpRequest({ ...options, agent: http });

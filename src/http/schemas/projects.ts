@@ -82,6 +82,23 @@ export const deploy = z
   })
   .meta({ id: 'Deploy', description: 'One deploy of a project' });
 
+/** Answer about what signs the requests to a project's deploys. The secret begins with `sigsec_`. */
+export const signingSecret = z
+  .object({
+    projectId,
+    secret: z.nullable(z.string()).meta({
+      description: 'What signs: `sigsec_` and base64; null where the answer is replayed',
+    }),
+    rotatedAt: z.nullable(time()).meta({ description: 'When it was rotated; null: never' }),
+    oldSecretEndsAt: z.nullable(time()).meta({
+      description: 'Until when the secret of before signs, too; null where there is none',
+    }),
+  })
+  .meta({
+    id: 'SigningSecret',
+    description: 'What `Signpost-Signature` of the requests to a deploy is made with',
+  });
+
 /** The example of a Project in the OpenAPI document. */
 export const docsProject = {
   id: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
@@ -89,6 +106,13 @@ export const docsProject = {
   slug: 'docs',
   plan: 'pro',
   deployedAt: '2026-11-20T12:00:00.000Z',
+};
+/** A secret of the right form that signs for nobody. */
+export const docsSigningSecret = {
+  projectId: docsProject.id,
+  secret: 'sigsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
+  rotatedAt: null,
+  oldSecretEndsAt: null,
 };
 /** The deploy that made it publishable. */
 export const docsDeploy = {

@@ -15,7 +15,7 @@ import {
   generateCertificateKey,
   generateSigningKey,
 } from '../../../src/certificates/vault/keys.ts';
-import { startEdgeFixture } from '../../edge/support/fixture.ts';
+import { bare, startEdgeFixture } from '../../edge/support/fixture.ts';
 import { type Pebble, type PebbleOptions, startPebble } from '../../support/pebble.ts';
 import { startLoopbackDns } from './loopback-dns.ts';
 
@@ -59,9 +59,8 @@ export function createLedger(
   const key = generateSigningKey();
   const privateKey = generateCertificateKey();
   // The edge answers challenges of names that it holds.
-  const nothing = { projectId: 'acme', certificateId: null, redirect: null, primary: null };
   if (!edge.routes.has(hostname)) {
-    edge.routes.set(hostname, { hostname, upstream: null, ...nothing });
+    edge.routes.set(hostname, { ...bare, hostname, upstream: null });
   }
   const urls: { account: string | null; orders: string[] } = { account: null, orders: [] };
   const stored: { contact: string | null } = { contact: null };

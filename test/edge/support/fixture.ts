@@ -17,6 +17,7 @@ import {
   createProofCertificates,
   type EdgeCertificate,
 } from '../../../src/certificates/served/proof-certificate.ts';
+import { createSigningKeys } from '../../../src/certificates/vault/derived-secrets.ts';
 import { generateCertificateKey, privateKeyToPem } from '../../../src/certificates/vault/keys.ts';
 import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
 import { caddyfile } from '../../../src/edge/caddy/caddyfile.ts';
@@ -62,6 +63,16 @@ export const anybody: EdgeDeps['visitors'] = {
   handshakesPerSecondAndAddress: 100_000,
   isTrusted: () => false,
 };
+/** The route of a project that has set nothing, without a certificate. */
+export const bare: Omit<EdgeRoute, 'hostname' | 'upstream'> = {
+  projectId: 'acme',
+  certificateId: null,
+  redirect: null,
+  primary: null,
+  signing: { generation: 1, oldEndsAt: null },
+};
+/** The keys of the fixture's projects. */
+export const signingKey = createSigningKeys(new Uint8Array(32));
 export const unlimited: EdgeDeps['requests'] = { total: 100_000, perProject: 100_000 };
 
 /** Who has the ports. */
@@ -127,6 +138,7 @@ export async function startEdgeFixture(
     isDatabaseAway: async () => !database.isUp,
     loadCertificate: async (id) => certificates.get(id) ?? null,
     log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) }),
+    signingKey,
     reach,
     visitors,
     requests,
@@ -152,8 +164,7 @@ export async function startEdgeFixture(
     upstream: string | null,
     more: Partial<EdgeRoute> = {},
   ): Promise<void> {
-    const nothing = { projectId: 'acme', redirect: null, primary: null };
-    routes.set(hostname, { hostname, upstream, certificateId: hostname, ...nothing, ...more });
+    routes.set(hostname, { ...bare, hostname, upstream, certificateId: hostname, ...more });
     const privateKey = generateCertificateKey();
     const none = async () => {};
     const steps = { beforePlacing: none, orderPlaced: none, publishChallenge: none };

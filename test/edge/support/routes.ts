@@ -1,18 +1,17 @@
 /** What an edge remembers, beside a database that can be changed, slowed down and taken away, and a clock to be set. */
 import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
 import { createRoutes } from '../../../src/edge/routes/routes.ts';
+import { bare } from './fixture.ts';
 
 export const name = 'docs.acme.test';
 export const other = 'shop.acme.test';
 const limits = { routeFreshMs: 3_000, routePatienceMs: 20, routeRetryMs: 1_000 };
 
 export const route = (hostname: string, more: Partial<EdgeRoute> = {}): EdgeRoute => ({
+  ...bare,
   hostname,
-  projectId: 'acme',
   upstream: 'http://one.test',
   certificateId: 'first',
-  redirect: null,
-  primary: null,
   ...more,
 });
 
