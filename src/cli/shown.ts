@@ -17,10 +17,10 @@ export type ProjectShown = z.infer<typeof shownProject>;
 const { certificate } = domain.shape;
 
 /**
- * A domain without its observation, which no command shows. Codes of findings, a refusal's type and a browser's state
+ * A domain without its observation and HSTS, which no command shows. Codes of findings, a refusal's type and a browser's state
  * may be those of a later version.
  */
-export const shownDomain = domain.omit({ observation: true }).extend({
+export const shownDomain = domain.omit({ observation: true, hsts: true }).extend({
   findings: z.array(shownFinding),
   certificate: certificate.extend({
     problem: z.nullable(z.object({ type: z.string(), detail: z.string() })),

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { EdgeDeps } from './deps.ts';
 import type { Connection, OpenConnections } from './open-connections.ts';
+import { sayHsts } from './proxy/forwarded-headers.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import type { UpstreamProxy } from './proxy/proxy.ts';
 import type { RequestLimit } from './request-limit.ts';
@@ -66,6 +67,7 @@ export async function handleHttps(
 
   const route = await findRoute(target.hostname);
   if (route === null) return sendPage(response, pages.noLongerServed(target.hostname));
+  sayHsts(response, route);
   const { redirect, upstream, projectId } = route;
   if (redirect !== null) return followRedirect(response, redirect, target, httpsPort);
   if (upstream === null) return sendPage(response, pages.notDeployed(target.hostname));

@@ -156,6 +156,19 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     expect(await notificationsOf(deployed)).toEqual([`project ${projectId}`]);
   });
 
+  it.skipIf(!available)('are told of HSTS that is set, changed and ended', async () => {
+    const hostname = 'hsts.acme.test';
+    const { projectId } = await live(hostname);
+    const settings = createDomainSettingsStore(db.database.prisma);
+    const put = (maxAge: number) => () =>
+      settings.putHsts(projectId, hostname, { maxAge, includeSubdomains: false, preload: false });
+    expect(await countedCheckOf(put(300))).toEqual([`changed ${hostname}`]);
+    expect(await countedCheckOf(put(600))).toEqual([`changed ${hostname}`]);
+    const end = () => settings.deleteHsts(projectId, hostname);
+    expect(await countedCheckOf(end)).toEqual([`changed ${hostname}`]);
+    expect(await countedCheckOf(end)).toEqual([]);
+  });
+
   it.skipIf(!available)('are told of a project that signs with another key', async () => {
     const { projectId } = await live('signed.acme.test');
     const projects = createProjectStore(db.database.prisma);

@@ -18,7 +18,33 @@ export type EdgeRoute = {
   readonly primary: string | null;
   /** What signs the requests to the deploy. */
   readonly signing: Signing;
+  /** The field Strict-Transport-Security of every answer over HTTPS; null: the deploy's own is passed on. */
+  readonly hsts: string | null;
 };
+
+/** Strict-Transport-Security of a domain (RFC 6797, 6.1): for how long browsers reach it over HTTPS alone. */
+export type Hsts = {
+  /** In seconds; 0: they forget it. */
+  readonly maxAge: number;
+  /** Binds every name below it, wherever that leads. */
+  readonly includeSubdomains: boolean;
+  /** Browsers may have it in their own list (hstspreload.org). */
+  readonly preload: boolean;
+};
+
+/** In seconds. The longest is our choice, and what hstspreload.org recommends; the least for preloading is its own rule. */
+export const hstsMaxAge = { most: 63_072_000, leastToPreload: 31_536_000 } as const;
+
+/** Whether a setting fits the rules of preloading (hstspreload.org), where it asks for that. */
+export function mayPreload({ maxAge, includeSubdomains, preload }: Hsts): boolean {
+  return !preload || (includeSubdomains && maxAge >= hstsMaxAge.leastToPreload);
+}
+
+/** The value of the field. */
+export function hstsField({ maxAge, includeSubdomains, preload }: Hsts): string {
+  const subdomains = includeSubdomains ? '; includeSubDomains' : '';
+  return `max-age=${maxAge}${subdomains}${preload ? '; preload' : ''}`;
+}
 
 /** By which of a project's keys its requests are signed. The keys are derived (src/certificates/vault/derived-secrets.ts). */
 export type Signing = {

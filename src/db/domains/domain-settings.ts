@@ -1,6 +1,7 @@
 /**
  * A project's primary domain and its redirects. They are replaced under the project's row lock, which removal of a domain
- * takes as well (after the domain's own), so settings never name a domain that is gone.
+ * takes as well (after the domain's own), so settings never name a domain that is gone. And HSTS of one domain, which is
+ * written under that domain's lock.
  */
 
 import {
@@ -9,6 +10,7 @@ import {
   type Redirect,
   type SettingsRefusal,
 } from '../../core/names/redirects.ts';
+import type { Hsts } from '../../core/operations/edge-route.ts';
 import type { Tx } from '../engine/transaction.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
@@ -25,6 +27,10 @@ export type DomainSettingsStore = {
     settings: DomainSettings,
     mayReplace?: MayReplace,
   ): Promise<NotReplaced | null>;
+  /** Stores HSTS of a domain in the place of what was there; false where the project does not have the domain attached. */
+  putHsts(projectId: string, hostname: string, hsts: Hsts): Promise<boolean>;
+  /** Does nothing where there is none. */
+  deleteHsts(projectId: string, hostname: string): Promise<void>;
 };
 
 /** Compares the stored settings with what the caller knows of them; false refuses with `precondition_failed`. */
@@ -41,7 +47,29 @@ export function createDomainSettingsStore(prisma: PrismaClient): DomainSettingsS
     load: (projectId) => prisma.$transaction((tx) => loadSettings(tx, projectId)),
     replace: (projectId, settings, mayReplace = () => true) =>
       prisma.$transaction((tx) => replaceSettings(tx, projectId, settings, mayReplace)),
+    putHsts: (projectId, hostname, hsts) =>
+      prisma.$transaction((tx) => putHsts(tx, { projectId, hostname }, hsts)),
+    async deleteHsts(projectId, hostname) {
+      await prisma.hsts.deleteMany({ where: { domain: { projectId, hostname } } });
+    },
   };
+}
+
+async function putHsts(
+  tx: Tx,
+  { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
+  { maxAge, includeSubdomains, preload }: Hsts,
+): Promise<boolean> {
+  // A removal under way is waited for: it would leave the setting behind.
+  const [domain] = await tx.$queryRaw<{ id: string }[]>`
+    SELECT id::text FROM domain
+    WHERE project_id = ${projectId}::uuid AND hostname = ${hostname} AND removed_at IS NULL
+    FOR NO KEY UPDATE`;
+  if (domain === undefined) return false;
+  const update = { maxAge, includeSubdomains, preload };
+  const domainId = domain.id;
+  await tx.hsts.upsert({ where: { domainId }, create: { ...update, domainId }, update });
+  return true;
 }
 
 /**
@@ -93,12 +121,16 @@ async function replaceSettings(
   return null;
 }
 
-/** Deletes the settings that name a domain which is removed, and returns them. The caller holds the project's lock. */
+/**
+ * Deletes the settings that name a domain which is removed, and returns those of the project. The caller holds the locks of
+ * both.
+ */
 export async function dropFromSettings(
   tx: Tx,
   projectId: string,
   hostname: string,
 ): Promise<{ readonly primary: boolean; readonly redirects: readonly Redirect[] }> {
+  await tx.hsts.deleteMany({ where: { domain: { projectId, hostname } } });
   const { count } = await tx.project.updateMany({
     where: { id: projectId, primaryHostname: hostname },
     data: { primaryHostname: null },

@@ -4,6 +4,7 @@ import { decide, firstChange } from '../../core/life/decide.ts';
 import type { Rules } from '../../core/life/lifecycle.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import { isInUse, type SettingsUse, usesOf } from '../../core/names/redirects.ts';
+import type { Hsts } from '../../core/operations/edge-route.ts';
 import type { Certificate, DomainRecord, Escalation } from '../../core/records.ts';
 import { about, type EventRow, loadTimeline, recordEvents } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
@@ -17,6 +18,8 @@ import { dropFromSettings, loadSettings, lockProject } from './domain-settings.t
 export type DomainDetails = DomainRecord & {
   /** Of the last full check; null where there was none yet. */
   readonly observation: { readonly value: unknown } | null;
+  /** Null: its answers say nothing of their own. */
+  readonly hsts: Hsts | null;
   /** The open order, the newest that was issued, and the newest that was refused or superseded, as far as there are. */
   readonly certificates: readonly Certificate[];
   /** The open one, if any. */
@@ -80,6 +83,7 @@ const escalations = {
 export const details = {
   ...escalations,
   observation: true,
+  hsts: true,
 } as const satisfies Prisma.DomainInclude;
 
 /** Times that are written are the caller's `at`. */
@@ -124,16 +128,18 @@ type Name = { readonly projectId: string; readonly hostname: string };
 async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDetails | null> {
   const id = await commitFirst(tx, { ...domain, id: randomUUID() }, firstChange(at), at);
   if (id === null) return null;
+  await tx.hsts.deleteMany({ where: { domainId: id } }); // a version without it may have removed the domain
   const record = recordFor(domain);
   await recordEvents(tx, [{ type: 'domain.added', domainId: id, record }], at);
   return detailsIn(tx, id);
 }
 
-/** In two steps: Prisma queries all relations at once, but a transaction has one connection, where one would wait. */
+/** In steps: Prisma queries all relations at once, but a transaction has one connection, where one would wait. */
 async function detailsIn(tx: Tx, id: string): Promise<DomainDetails> {
   const domain = await tx.domain.findUniqueOrThrow({ where: { id }, include: escalations });
   const observation = await tx.storedObservation.findUnique({ where: { domainId: id } });
-  return { ...domain, observation };
+  const hsts = await tx.hsts.findUnique({ where: { domainId: id } });
+  return { ...domain, observation, hsts };
 }
 
 /** The open order stays: the new epoch continues it, rather than failing a validation half way. */

@@ -4,7 +4,7 @@
  */
 
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
-import { type EdgeRoute, oldKeyEndsAt } from '../../core/operations/edge-route.ts';
+import { type EdgeRoute, hstsField, oldKeyEndsAt } from '../../core/operations/edge-route.ts';
 import type { Database, PoolOptions } from '../engine/client.ts';
 import {
   createRunStatement,
@@ -114,9 +114,9 @@ async function loadCertificates(run: RunStatement, ids: readonly string[]) {
   return ids.map((id) => byId.get(id) ?? null);
 }
 
-/** A redirect is one row or none, whose status is never null. */
+/** A redirect and HSTS are one row or none, of which no other column is null. */
 const routes: Statement = {
-  name: 'edge_routes_signed',
+  name: 'edge_routes_hsts',
   text: `SELECT domain.hostname, domain.project_id::text AS "projectId",
       (SELECT upstream FROM deploy
         WHERE deploy.project_id = domain.project_id AND status = 'succeeded'
@@ -127,21 +127,28 @@ const routes: Statement = {
         ORDER BY created_at DESC, expires_at DESC LIMIT 1) AS "certificateId",
       redirect.to_hostname AS "redirectTo", redirect.status::text AS "redirectStatus",
       project.primary_hostname AS "primary", project.signing_generation::text AS "signingGeneration",
-      (extract(epoch FROM project.signing_rotated_at) * 1000)::bigint::text AS "signingRotatedAt"
+      (extract(epoch FROM project.signing_rotated_at) * 1000)::bigint::text AS "signingRotatedAt",
+      hsts.max_age::text AS "hstsMaxAge", hsts.include_subdomains::text AS "hstsSubdomains",
+      hsts.preload::text AS "hstsPreload"
     FROM domain
     JOIN project ON project.id = domain.project_id
     LEFT JOIN redirect ON redirect.project_id = domain.project_id
       AND redirect.from_hostname = domain.hostname
+    LEFT JOIN hsts ON hsts.domain_id = domain.id
     WHERE domain.hostname = ANY($1::text[]) AND domain.removed_at IS NULL
       AND domain.status IN ('verified', 'live', 'drifted')`,
 };
 
-type RouteRow = Omit<EdgeRoute, 'redirect' | 'signing'> & {
+type RouteRow = Omit<EdgeRoute, 'redirect' | 'signing' | 'hsts'> & {
   readonly redirectTo: string | null;
   readonly redirectStatus: string | null;
   readonly signingGeneration: string;
   /** In milliseconds since 1970. */
   readonly signingRotatedAt: string | null;
+  readonly hstsMaxAge: string | null;
+  /** `true` or `false`, as is the next. */
+  readonly hstsSubdomains: string | null;
+  readonly hstsPreload: string | null;
 };
 
 /** The names differ from each other. */
@@ -168,5 +175,16 @@ function toRoute(row: RouteRow): EdgeRoute {
       generation: Number(row.signingGeneration),
       oldEndsAt: oldKeyEndsAt(rotatedAt)?.getTime() ?? null,
     },
+    hsts: hstsOf(row),
   };
+}
+
+function hstsOf({ hstsMaxAge, hstsSubdomains, hstsPreload }: RouteRow): string | null {
+  if (hstsMaxAge === null) return null;
+  const includeSubdomains = hstsSubdomains === 'true';
+  return hstsField({
+    maxAge: Number(hstsMaxAge),
+    includeSubdomains,
+    preload: hstsPreload === 'true',
+  });
 }

@@ -1,5 +1,11 @@
 /** Which header fields a gateway passes on, and which it adds (RFC 9110, 7.6). */
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  ServerResponse,
+} from 'node:http';
+import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 import { asksForWebSocket, switching } from './websocket.ts';
 
 /** Fields of one connection (RFC 9110, 7.6.1), and those for the next proxy (11.7). */
@@ -96,12 +102,21 @@ export function upstreamHeaders(
  */
 const ofAnswers: ReadonlySet<string> = new Set([...hopByHop, 'alt-svc']);
 
-/** The header of the answer that goes to the client. */
-export function clientHeaders({
-  headersDistinct,
-  headers,
-}: Pick<IncomingMessage, 'headersDistinct' | 'headers'>): OutgoingHttpHeaders {
-  return endToEnd(headersDistinct, headers.connection, (name) => ofAnswers.has(name));
+/**
+ * Gives the answer the name's own Strict-Transport-Security, where it has one: whatever the answer becomes, a page or the
+ * deploy's. For answers over HTTPS alone, of a name that is held here (RFC 6797, 7.2 and 8.1).
+ */
+export function sayHsts(response: ServerResponse, { hsts }: Pick<EdgeRoute, 'hsts'>): void {
+  if (hsts !== null) response.setHeader('Strict-Transport-Security', hsts);
+}
+
+/** The header of the answer that goes to the client. What `response` has already takes the place of the deploy's. */
+export function clientHeaders(
+  { headersDistinct, headers }: Pick<IncomingMessage, 'headersDistinct' | 'headers'>,
+  response: Pick<ServerResponse, 'hasHeader'>,
+): OutgoingHttpHeaders {
+  const isDropped = (name: string) => ofAnswers.has(name) || response.hasHeader(name);
+  return endToEnd(headersDistinct, headers.connection, isDropped);
 }
 
 /** Whether a request has been through here before (RFC 9110, 7.6.3). */

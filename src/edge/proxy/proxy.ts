@@ -139,7 +139,7 @@ function answer(exchange: Exchange, incoming: IncomingMessage): void {
   try {
     // Node takes a 101 that names no protocol for an answer. To a visitor it would mean: the connection is yours.
     if (statusCode < 200) throw new RangeError('no final status code');
-    response.writeHead(statusCode, clientHeaders(incoming));
+    response.writeHead(statusCode, clientHeaders(incoming, response));
   } catch {
     incoming.destroy(); // a status code or a field that HTTP does not have
     giveUp(exchange, pages.upstreamUnreachable);
@@ -191,7 +191,7 @@ function answerUpgrade(
     return;
   }
   try {
-    response.writeHead(101, { ...clientHeaders(incoming), ...switching });
+    response.writeHead(101, { ...clientHeaders(incoming, response), ...switching });
   } catch {
     upstream.destroy();
     giveUp(exchange, pages.upstreamUnreachable);

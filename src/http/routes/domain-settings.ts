@@ -1,4 +1,4 @@
-/** Which of a project's domains is the main one, and which redirect to another. */
+/** Which of a project's domains is the main one, and which redirect to another; and HSTS of one domain. */
 import { parseHostname } from '../../core/names/hostname.ts';
 import { printable } from '../../core/names/printable.ts';
 import type { DomainSettings } from '../../core/names/redirects.ts';
@@ -10,8 +10,11 @@ import { entityTagOf, mayChange } from '../pipeline/render.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   docsDomainSettings,
+  docsHsts,
   domainSettings,
+  hsts,
   newDomainSettings,
+  newHsts,
 } from '../schemas/domain-settings.ts';
 import { findProject } from './projects.ts';
 
@@ -22,9 +25,9 @@ export type DomainSettingsRoutesDeps = {
   readonly platformDomain: string;
 };
 
-/** `GET` and `PUT` of a project's domain settings. */
+/** `GET` and `PUT` of a project's domain settings, `PUT` and `DELETE` of a domain's HSTS. */
 export function domainSettingsRoutes(deps: DomainSettingsRoutesDeps): readonly Route[] {
-  return [getSettings, putSettings].map((make) => make(deps));
+  return [getSettings, putSettings, putHsts, deleteHsts].map((make) => make(deps));
 }
 
 const inCommon = { tag: 'Domains', stability: 'beta' } as const;
@@ -97,6 +100,57 @@ function putSettings({ projects, settings, platformDomain }: DomainSettingsRoute
       return refusal === null
         ? { status: 200, body: bodyOf(domains) }
         : refuse(refusal.code, refusal.reason);
+    },
+  });
+}
+
+const hstsPath = '/v1/projects/:projectId/domains/:hostname/hsts';
+
+/** Idempotent. */
+function putHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'PUT',
+    path: hstsPath,
+    scope: 'domains:write',
+    operationId: 'putDomainHsts',
+    summary: 'Let browsers reach a domain over HTTPS alone',
+    description:
+      'Sends `Strict-Transport-Security` with every answer over HTTPS, in the place of what the deploy sends. It counts within a second, and browsers keep to it for `maxAge` seconds after their last visit, whatever becomes of the domain here: begin with a short one. `includeSubdomains` binds names below the domain that lead elsewhere, too, and those without HTTPS are lost to their visitors. `preload` needs `includeSubdomains` and a year.',
+    body: newHsts,
+    bodyExample: docsHsts,
+    success: { status: 200, description: 'What is sent', schema: hsts, example: docsHsts },
+    refusals: ['project_not_found', 'domain_not_found'],
+    handle: async ({ params, body }) => {
+      const project = await findProject(projects, params.projectId);
+      if (project === null) return refuse('project_not_found');
+      const parsed = parseHostname(params.hostname, platformDomain);
+      const isStored =
+        parsed.ok && (await settings.putHsts(project.id, parsed.hostname.ascii, body));
+      return isStored ? { status: 200, body } : refuse('domain_not_found');
+    },
+  });
+}
+
+/** Idempotent: what could never be added has none either. */
+function deleteHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'DELETE',
+    path: hstsPath,
+    scope: 'domains:write',
+    operationId: 'deleteDomainHsts',
+    summary: "Send nothing of one's own about HTTPS any more",
+    description:
+      "The deploy's own `Strict-Transport-Security` is passed on again. Browsers that have had ours keep to it until it ends: to have them forget it, put `maxAge: 0` first and leave that for as long as the one before was. Also 204 where there is none, or no such domain.",
+    success: { status: 204, description: 'The domain has none' },
+    refusals: ['project_not_found'],
+    handle: async ({ params }) => {
+      const project = await findProject(projects, params.projectId);
+      if (project === null) return refuse('project_not_found');
+      const parsed = parseHostname(params.hostname, platformDomain);
+      if (parsed.ok) await settings.deleteHsts(project.id, parsed.hostname.ascii);
+      return { status: 204 };
     },
   });
 }

@@ -50,6 +50,7 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
     verifiedAt: domain.verifiedAt,
     certificate,
     escalation: escalationView(domain),
+    hsts: hstsView(domain),
     createdAt: domain.addedAt,
   };
 }
@@ -64,6 +65,12 @@ export function nextCheckOf({
   recheckAt,
 }: Pick<DomainDetails, 'status' | 'nextCheckAt' | 'recheckAt'>): Date | null {
   return status === 'pending' ? nextCheckAt : recheckAt;
+}
+
+function hstsView({ hsts }: DomainDetails) {
+  if (hsts === null) return null;
+  const { maxAge, includeSubdomains, preload } = hsts; // a row has its domain's id, too
+  return { maxAge, includeSubdomains, preload };
 }
 
 /** The status in words: the parts of the summary, and all of them in one line. */

@@ -1,6 +1,7 @@
-/** A project's domain settings as schemas: exactly the shape of the interface document, part 1. */
+/** A project's domain settings as schemas, exactly the shape of the interface document, part 1; and HSTS of one domain. */
 import { z } from 'zod';
 import { REDIRECTS_MAX, redirectStatuses } from '../../core/names/redirects.ts';
+import { hstsMaxAge, mayPreload } from '../../core/operations/edge-route.ts';
 import { wholeNumber } from '../pipeline/json.ts';
 
 /** A host name in a request. It may be longer than any name, because a URL may be pasted. */
@@ -66,6 +67,43 @@ export const domainSettings = z
     id: 'DomainSettings',
     description: "Which of a project's domains is the main one, and which redirect",
   });
+
+const maxAge = wholeNumber({ min: 0, max: hstsMaxAge.most }).meta({
+  description:
+    'For how many seconds browsers reach the domain over HTTPS alone; 0 tells them to forget it',
+});
+const subdomainsWords =
+  'Whether it binds every name below the domain, also names that lead elsewhere than here';
+const preloadWords =
+  'Whether browsers may have it in a list of their own, from which nobody comes off within months';
+
+/** Body of `PUT /v1/projects/{projectId}/domains/{hostname}/hsts`. What it leaves out is false. */
+export const newHsts = z
+  .strictObject({
+    maxAge,
+    includeSubdomains: z.boolean().default(false).meta({ description: subdomainsWords }),
+    preload: z.boolean().default(false).meta({ description: preloadWords }),
+  })
+  .refine(mayPreload, {
+    path: ['preload'],
+    error: `needs includeSubdomains, and a maxAge of at least ${hstsMaxAge.leastToPreload} (a year)`,
+  })
+  .meta({ id: 'NewHsts', description: 'HSTS of a domain, in the place of what it had' });
+
+/** HSTS of a domain as it is stored. */
+export const hsts = z
+  .object({
+    maxAge,
+    includeSubdomains: z.boolean().meta({ description: subdomainsWords }),
+    preload: z.boolean().meta({ description: preloadWords }),
+  })
+  .meta({
+    id: 'Hsts',
+    description: '`Strict-Transport-Security` (RFC 6797) of every answer over HTTPS',
+  });
+
+/** The example of the OpenAPI document: a month, and nothing but the domain itself. */
+export const docsHsts = { maxAge: 2_592_000, includeSubdomains: false, preload: false };
 
 /** Query of the removal of a domain. `orphans` missing: a domain that settings lead to is not removed. */
 export const removalQuery = z.strictObject({

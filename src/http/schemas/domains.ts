@@ -8,6 +8,7 @@ import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { certificate } from './certificates.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
+import { hsts } from './domain-settings.ts';
 import { projectId } from './projects.ts';
 
 /** A host name of a request, not parsed yet: src/core/names/hostname.ts does that, with refusals of its own. */
@@ -202,6 +203,7 @@ export const domain = z
     verifiedAt: z.nullable(time()),
     certificate,
     escalation: z.nullable(escalation),
+    hsts: z.nullable(hsts).meta({ description: "Null: the deploy's own is passed on" }),
     createdAt: time().meta({ description: 'When it was added, the last time' }),
   })
   .meta({ id: 'Domain', description: 'A host name attached to a project' });

@@ -79,6 +79,7 @@ export const docsDomain = {
     },
   },
   escalation: null,
+  hsts: null,
   createdAt: '2026-11-20T12:00:00.000Z',
 };
 

@@ -70,6 +70,7 @@ export const bare: Omit<EdgeRoute, 'hostname' | 'upstream'> = {
   redirect: null,
   primary: null,
   signing: { generation: 1, oldEndsAt: null },
+  hsts: null,
 };
 /** The keys of the fixture's projects. */
 export const signingKey = createSigningKeys(new Uint8Array(32));

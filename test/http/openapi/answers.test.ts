@@ -87,6 +87,7 @@ describe('what is said of a domain is documented', () => {
     watchedUntil: null,
     certificates: [],
     escalations: [],
+    hsts: null,
   } as const satisfies DomainDetails;
   const certificate = {
     status: 'ordering',
@@ -106,6 +107,7 @@ describe('what is said of a domain is documented', () => {
   const escalation = { openedAt: noon, cause: 'dns_unknown', evidence: {} };
   const domains: readonly (readonly [string, Partial<DomainDetails>])[] = [
     ['that waits', {}],
+    ['with HSTS', { hsts: { maxAge: 300, includeSubdomains: true, preload: false } }],
     ['that is live', { status: 'live', verifiedAt: noon, findings: [], nextCheckAt: null }],
     ['with an open case', { status: 'verified', escalations: [escalation as Escalation] }],
     ...certificates.map(
