@@ -36,6 +36,43 @@ export function isForKey(chain: string, key: KeyObject): boolean {
   return parse(chain).checkPrivateKey(key);
 }
 
+/** A bundle of certificates in PEM, or what is wrong with it: words to stand behind the name of a field. */
+export type ReadBundle =
+  | { readonly ok: true; readonly pem: string }
+  | { readonly ok: false; readonly problem: string };
+
+const CERTIFICATE = /^-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/;
+
+/**
+ * Reads certificates that somebody trusts. `pem` is the certificates and nothing else: words between them (RFC 7468, 5.2) are
+ * left out. Anything else in PEM is refused, a private key above all. Checks no signature and no date. Never throws.
+ */
+export function readBundle(text: string): ReadBundle {
+  const blocks = text.split(/(?=-----BEGIN )/).filter((part) => part.startsWith('-----BEGIN '));
+  if (blocks.length === 0) return { ok: false, problem: 'must be certificates in PEM' };
+  if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(text)) {
+    return { ok: false, problem: 'has a private key in it; it must be certificates alone' };
+  }
+  const certificates: string[] = [];
+  for (const [index, block] of blocks.entries()) {
+    const pem = pemOf(block);
+    if (pem === null) return { ok: false, problem: `has no certificate as its part ${index + 1}` };
+    certificates.push(pem);
+  }
+  return { ok: true, pem: certificates.join('') };
+}
+
+/** The certificate as Node writes it; null where the text is none, or breaks off. */
+function pemOf(block: string): string | null {
+  const [certificate] = CERTIFICATE.exec(block) ?? [];
+  if (certificate === undefined) return null;
+  try {
+    return new X509Certificate(certificate).toString();
+  } catch {
+    return null;
+  }
+}
+
 function parse(chain: string): X509Certificate {
   try {
     return new X509Certificate(chain);

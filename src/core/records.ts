@@ -40,6 +40,8 @@ export type Deploy = {
   readonly status: DeployStatus;
   /** An http or https URL. */
   readonly upstream: string;
+  /** In PEM, what the certificate of an https upstream must lead to; null: an authority that Node.js trusts. */
+  readonly upstreamCa: string | null;
   readonly createdAt: Date;
 };
 

@@ -10,8 +10,15 @@ export type ProjectChange = {
   readonly name?: string | undefined;
   readonly plan?: Plan | undefined;
 };
-/** `upstream`: the http or https URL that visitors are sent to while this is the project's newest deploy that succeeded. */
-export type NewDeploy = { readonly status: DeployStatus; readonly upstream: string };
+/**
+ * `upstream`: the http or https URL that visitors are sent to while this is the project's newest deploy that succeeded.
+ * `upstreamCa`: certificates in PEM, where not one that Node.js trusts has signed for it.
+ */
+export type NewDeploy = {
+  readonly status: DeployStatus;
+  readonly upstream: string;
+  readonly upstreamCa?: string | undefined;
+};
 
 /** Ids must be UUIDs: the database refuses any other text, and the call rejects. */
 export type ProjectStore = {
@@ -54,7 +61,7 @@ export function createProjectStore(prisma: PrismaClient): ProjectStore {
       });
       return updated ?? null;
     },
-    addDeploy: (projectId, { status, upstream }, at) =>
+    addDeploy: (projectId, { status, upstream, upstreamCa }, at) =>
       prisma.$transaction(async (tx) => {
         if ((await tx.project.findUnique({ where: { id: projectId } })) === null) return null;
         if (status === 'succeeded') {
@@ -62,7 +69,7 @@ export function createProjectStore(prisma: PrismaClient): ProjectStore {
         }
         return tx.deploy.create({
           // createdAt is the database's: the newest deploy must not depend on whose clock is ahead.
-          data: { id: randomUUID(), projectId, status, upstream },
+          data: { id: randomUUID(), projectId, status, upstream, upstreamCa: upstreamCa ?? null },
         });
       }),
     async rotateSigning(id, at) {

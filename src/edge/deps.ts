@@ -33,6 +33,8 @@ export type EdgeDeps = {
   readonly loadCertificate: (certificateId: string) => Promise<EdgeCertificate | null>;
   /** What signs the requests to deploys. It is asked for each key once, while that is kept. */
   readonly signingKey: SigningKey;
+  /** In PEM, what the certificate of this deploy's upstream must lead to; null: there is nothing such (any more). */
+  readonly loadUpstreamCa: (deployId: string) => Promise<string | null>;
   readonly reach: UpstreamReach;
   /** Where Caddy reaches us, and the secret by which we know it; missing: visitors reach us themselves. */
   readonly caddy?: { readonly address: string; readonly port: number; readonly secret: string };

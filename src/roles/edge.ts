@@ -26,6 +26,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
     log,
     ...(metrics && { count: metrics.edge }),
     signingKey: parts.signingKey,
+    loadUpstreamCa: lookups.loadUpstreamCa,
     reach: upstreamReach(config, parts.ownAddresses),
     ...(config.edge.caddy && { caddy: config.edge.caddy }),
     visitors: {

@@ -59,6 +59,7 @@ beforeAll(async () => {
     isDatabaseAway: async () => false,
     loadCertificate: async () => null,
     signingKey,
+    loadUpstreamCa: async () => null,
     reach: everywhere,
     visitors: anybody,
     requests: unlimited,

@@ -10,6 +10,8 @@ export type EdgeRoute = {
   readonly projectId: string;
   /** An http or https URL; a path in it is put before the request's. Null: nothing is deployed. */
   readonly upstream: string | null;
+  /** The deploy whose own authorities its certificate is verified by; null: those that Node.js trusts. */
+  readonly upstreamCaId: string | null;
   /** The certificate to serve; null: there is none yet. */
   readonly certificateId: string | null;
   /** Where visitors are sent instead of to the upstream: a domain of the same project, and the status to say it with. */

@@ -24,17 +24,24 @@ export type EdgeLookups = {
   findTlsChallenge(hostname: string): Promise<string | null>;
   /** The chain in PEM and the sealed key; null where there is no such certificate, or another edge has its key. */
   loadCertificate(id: string): Promise<{ chain: string; sealedKey: Uint8Array } | null>;
+  /** What the certificate of a deploy's upstream must lead to, in PEM; null where there is no such deploy, or it has none. */
+  loadUpstreamCa(deployId: string): Promise<string | null>;
 };
 
 /** So many statements are under way for routes at once, however many names visitors ask for. */
 const routeBatches = { itemsMax: 500, concurrency: 3 } as const;
 const certificateBatches = { itemsMax: 100, concurrency: 2 } as const;
+const upstreamCaBatches = { itemsMax: 50, concurrency: 1 } as const;
 /** Anybody may ask for challenges as often as they like, so each kind takes one of the ten connections of the main pool. */
 const challengeBatches = { itemsMax: 500, concurrency: 1 } as const;
 
-/** For routes, certificates and one beat of src/db/domains/route-notifications.ts; nothing else uses them. */
+/**
+ * For routes, certificates, what deploys are verified by, and one beat of src/db/domains/route-notifications.ts; nothing else
+ * uses them.
+ */
 export const edgeConnections: PoolOptions = {
-  max: routeBatches.concurrency + certificateBatches.concurrency + 1,
+  max:
+    routeBatches.concurrency + certificateBatches.concurrency + upstreamCaBatches.concurrency + 1,
   statementTimeoutMs: 10_000,
 };
 
@@ -56,6 +63,7 @@ export function createEdgeLookups(database: Pick<Database, 'prisma' | 'pool'>): 
       challengeBatches,
     ),
     loadCertificate: shareReads((ids) => loadCertificates(run, ids), itself, certificateBatches),
+    loadUpstreamCa: shareReads((ids) => loadUpstreamCas(run, ids), itself, upstreamCaBatches),
   };
 }
 
@@ -114,13 +122,23 @@ async function loadCertificates(run: RunStatement, ids: readonly string[]) {
   return ids.map((id) => byId.get(id) ?? null);
 }
 
+const upstreamCas: Statement = {
+  name: 'edge_upstream_cas',
+  text: `SELECT id::text AS id, upstream_ca AS "upstreamCa" FROM deploy
+    WHERE id = ANY($1::uuid[]) AND upstream_ca IS NOT NULL`,
+};
+
+async function loadUpstreamCas(run: RunStatement, ids: readonly string[]) {
+  const rows = await run<{ readonly id: string; readonly upstreamCa: string }>(upstreamCas, [ids]);
+  const byId = new Map(rows.map(({ id, upstreamCa }) => [id, upstreamCa]));
+  return ids.map((id) => byId.get(id) ?? null);
+}
+
 /** A redirect and HSTS are one row or none, of which no other column is null. */
 const routes: Statement = {
-  name: 'edge_routes_hsts',
+  name: 'edge_routes_verified',
   text: `SELECT domain.hostname, domain.project_id::text AS "projectId",
-      (SELECT upstream FROM deploy
-        WHERE deploy.project_id = domain.project_id AND status = 'succeeded'
-        ORDER BY created_at DESC LIMIT 1) AS upstream,
+      deployed.upstream, deployed.ca_id AS "upstreamCaId",
       (SELECT id::text FROM certificate
         WHERE domain_id = domain.id AND status = 'issued' AND expires_at > now()
           AND sealed_key IS NOT NULL
@@ -132,6 +150,10 @@ const routes: Statement = {
       hsts.preload::text AS "hstsPreload"
     FROM domain
     JOIN project ON project.id = domain.project_id
+    LEFT JOIN LATERAL (
+      SELECT upstream, CASE WHEN upstream_ca IS NOT NULL THEN id::text END AS ca_id FROM deploy
+      WHERE deploy.project_id = domain.project_id AND deploy.status = 'succeeded'
+      ORDER BY created_at DESC LIMIT 1) AS deployed ON true
     LEFT JOIN redirect ON redirect.project_id = domain.project_id
       AND redirect.from_hostname = domain.hostname
     LEFT JOIN hsts ON hsts.domain_id = domain.id
@@ -162,12 +184,14 @@ async function findRoutes(
 }
 
 function toRoute(row: RouteRow): EdgeRoute {
-  const { hostname, projectId, upstream, certificateId, primary, redirectTo: to } = row;
+  const { hostname, projectId, upstream, upstreamCaId, certificateId, primary } = row;
+  const { redirectTo: to } = row;
   const rotatedAt = row.signingRotatedAt === null ? null : new Date(Number(row.signingRotatedAt));
   return {
     hostname,
     projectId,
     upstream,
+    upstreamCaId,
     certificateId,
     redirect: to === null ? null : { to, status: Number(row.redirectStatus) },
     primary,

@@ -54,6 +54,11 @@ export const pages = {
     title: 'The site cannot be reached',
     text: `The deploy behind ${hostname} has an address that is not open to the public.`,
   }),
+  upstreamUnverified: (hostname: string): Page => ({
+    status: 502,
+    title: 'The site cannot be trusted',
+    text: `The deploy behind ${hostname} has a certificate that does not verify.`,
+  }),
   upstreamSlow: (hostname: string): Page => ({
     status: 504,
     title: 'The site takes too long',

@@ -5,9 +5,10 @@ import {
   request as httpRequest,
   type IncomingMessage,
 } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { SecureContext } from 'node:tls';
 import type { Config } from '../../config/config.ts';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 import { trustedProxies as membersOf } from '../../net/client-address.ts';
@@ -32,7 +33,14 @@ export type Passed = {
   readonly target: RequestTarget;
   /** An http or https URL. */
   readonly upstream: string;
-  readonly route: Pick<EdgeRoute, 'projectId' | 'primary' | 'signing'>;
+  readonly route: Pick<EdgeRoute, 'projectId' | 'primary' | 'signing' | 'upstreamCaId'>;
+};
+
+/** On what a deploy is asked: where it may be, and by whom its certificate is verified. */
+export type Terms = {
+  readonly isAllowed: IsAllowed;
+  /** Null: by the authorities that Node.js trusts. */
+  readonly trust: Trust | null;
 };
 
 export type Upstreams = {
@@ -40,12 +48,12 @@ export type Upstreams = {
    * A request as the client's, to be given its body. Throws PathRefused; UpstreamRefused, which may also be the request's
    * error, where the upstream is out of reach; and a TypeError for what is no URL.
    */
-  readonly open: (passed: Passed, isAllowed: IsAllowed) => ClientRequest;
+  readonly open: (passed: Passed, terms: Terms) => ClientRequest;
   readonly close: () => void;
 };
 
 /** What they ask of the rest of the edge. */
-export type UpstreamsDeps = {
+type UpstreamsDeps = {
   readonly reach: Pick<UpstreamReach, 'lookup'>;
   readonly signingKey: SigningKey;
 };
@@ -55,9 +63,9 @@ export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps
   const sign = createSign(signingKey);
   const kept = { keepAlive: true, maxFreeSockets: IDLE_MAX.origin, timeout: IDLE_MS };
   const http = boundIdle(new HttpAgent(kept));
-  const https = boundIdle(new HttpsAgent(kept));
+  const https = boundIdle(keepApart(new HttpsAgent(kept)));
   return {
-    open({ request, client, target, upstream, route }, isAllowed) {
+    open({ request, client, target, upstream, route }, { isAllowed, trust }) {
       const url = new URL(upstream);
       refuseLiteral(url, isAllowed);
       const host = hostOf(url);
@@ -83,13 +91,29 @@ export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps
       if (url.protocol !== 'https:') return httpRequest({ ...options, agent: http });
       // Without this Node would ask the deploy for the customer's domain, which stands in Host.
       const servername = isIP(host) === 0 ? host : '';
-      return httpsRequest({ ...options, servername, agent: https });
+      const verified = { rejectUnauthorized: true, ...trust };
+      return httpsRequest({ ...options, ...verified, servername, agent: https });
     },
     close() {
       http.destroy();
       https.destroy();
     },
   };
+}
+
+/** A deploy's own authorities, as options of its connections. */
+export type Trust = {
+  /** The deploy's id. */
+  readonly trustId: string;
+  readonly secureContext: SecureContext;
+};
+
+/** Has no connection, nor a TLS session, serve where its certificate was verified by other authorities. */
+function keepApart(agent: HttpsAgent): HttpsAgent {
+  const nameOf = agent.getName.bind(agent);
+  agent.getName = (options: RequestOptions & Partial<Trust> = {}) =>
+    `${nameOf(options)}:${options.trustId ?? ''}`;
+  return agent;
 }
 
 /** Our choice: kept connections without a request, for one origin and for all of them at each agent. */

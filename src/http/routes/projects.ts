@@ -152,7 +152,7 @@ function createDeploy({ projects, now }: ProjectRoutesDeps): Route {
     operationId: 'createDeploy',
     summary: 'Report a deploy',
     description:
-      'A deploy that succeeded makes the project publishable, and the edge sends visitors to its `upstream` from then on.',
+      'A deploy that succeeded makes the project publishable, and the edge sends visitors to its `upstream` from then on. The certificate of an https `upstream` is verified: by the public authorities, or by those of `upstreamCa` alone.',
     body: newDeploy,
     bodyExample: { status: docsDeploy.status, upstream: docsDeploy.upstream },
     success: {
@@ -266,6 +266,6 @@ function toProject({ id, name, slug, plan, deployedAt }: Project) {
 }
 
 /** The Deploy of docs/api.md. */
-function toDeploy({ id, projectId, status, upstream, createdAt }: Deploy) {
-  return { id, projectId, status, upstream, createdAt };
+function toDeploy({ id, projectId, status, upstream, upstreamCa, createdAt }: Deploy) {
+  return { id, projectId, status, upstream, upstreamCa, createdAt };
 }

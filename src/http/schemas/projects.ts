@@ -1,5 +1,6 @@
 /** Projects and their deploys as schemas: they validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
+import { readBundle } from '../../certificates/x509.ts';
 import { deployStatuses, plans } from '../../core/records.ts';
 import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
 
@@ -31,6 +32,24 @@ const upstream = z
   .register(wireTypes, { type: 'string', format: 'uri', maxLength: 2_048 })
   .meta({ description: "Where the edge sends the project's visitors: an http or https URL" });
 
+/** Our choice: some twenty authorities; a body may have 64 KiB, and each line break in JSON is two characters. */
+const CA_MAX = 32_768;
+const caWords =
+  'Certificates in PEM that the certificate of an https `upstream` must lead to, in the place of the public authorities';
+
+/** What is stored is the certificates alone, each as Node writes it. */
+const upstreamCa = z
+  .string()
+  .max(CA_MAX, `must be at most ${CA_MAX} characters`)
+  .transform((given, { addIssue }) => {
+    const read = readBundle(given);
+    if (read.ok) return read.pem;
+    addIssue({ code: 'custom', message: read.problem });
+    return z.NEVER;
+  })
+  .register(wireTypes, { type: 'string', maxLength: CA_MAX })
+  .meta({ description: caWords });
+
 /** Body of `POST /v1/projects`. Without a plan, it is `free`. */
 export const newProject = z
   .strictObject({ name, slug, plan: plan.default('free') })
@@ -52,7 +71,11 @@ export const projectChange = z
 
 /** Body of `POST /v1/projects/{projectId}/deploys`. */
 export const newDeploy = z
-  .strictObject({ status: deployStatus, upstream })
+  .strictObject({ status: deployStatus, upstream, upstreamCa: upstreamCa.optional() })
+  .refine((deploy) => deploy.upstreamCa === undefined || /^https:/i.test(deploy.upstream), {
+    path: ['upstreamCa'],
+    error: 'needs an upstream with https',
+  })
   .meta({ id: 'NewDeploy', description: 'A deploy that has ended' });
 
 /** Answer about one project. */
@@ -78,6 +101,9 @@ export const deploy = z
     projectId,
     status: deployStatus,
     upstream,
+    upstreamCa: z
+      .nullable(z.string())
+      .meta({ description: `${caWords}; null: the public authorities` }),
     createdAt: time().meta({ description: 'When it was reported' }),
   })
   .meta({ id: 'Deploy', description: 'One deploy of a project' });
@@ -120,6 +146,7 @@ export const docsDeploy = {
   projectId: docsProject.id,
   status: 'succeeded',
   upstream: 'https://docs.internal.example/',
+  upstreamCa: null,
   createdAt: '2026-11-20T12:00:00.000Z',
 };
 

@@ -71,6 +71,7 @@ export const bare: Omit<EdgeRoute, 'hostname' | 'upstream'> = {
   primary: null,
   signing: { generation: 1, oldEndsAt: null },
   hsts: null,
+  upstreamCaId: null,
 };
 /** The keys of the fixture's projects. */
 export const signingKey = createSigningKeys(new Uint8Array(32));
@@ -117,6 +118,7 @@ export async function startEdgeFixture(
   const challenges = new Map<string, string>();
   const tlsChallenges = new Map<string, string>();
   const certificates = new Map<string, EdgeCertificate>();
+  const upstreamCas = new Map<string, string>();
   const authority = createLocalAuthority({
     loadRoot: async () => null,
     keepRoot: async (root) => root,
@@ -140,6 +142,7 @@ export async function startEdgeFixture(
     loadCertificate: async (id) => certificates.get(id) ?? null,
     log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) }),
     signingKey,
+    loadUpstreamCa: async (deployId) => upstreamCas.get(deployId) ?? null,
     reach,
     visitors,
     requests,
@@ -204,6 +207,8 @@ export async function startEdgeFixture(
     /** Key authorizations by name. */
     tlsChallenges,
     certificates,
+    /** What deploys are verified by, in PEM, by the deploy's id. */
+    upstreamCas,
     /** The edge's log, from `warn` on. */
     warnings,
     /** Which limits turned something away, once for each time. */

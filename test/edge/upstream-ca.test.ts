@@ -1,0 +1,199 @@
+/** Deploys over https, with real certificates: who is believed, who is not, and that nobody is believed by mistake. */
+import { once } from 'node:events';
+import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
+import { closeAfterEach } from '../support/closings.ts';
+import { type EdgeFixture, startEdgeFixture } from './support/fixture.ts';
+import { webSocketRequest } from './support/websocket.ts';
+
+const hostname = 'docs.acme.test';
+const DAY = 24 * 3_600_000;
+const closings = closeAfterEach();
+let edge: EdgeFixture;
+
+beforeEach(async () => {
+  edge = await startEdgeFixture();
+  closings.push(edge.close);
+});
+
+const days = (from: number, to: number) => ({
+  notBefore: new Date(Date.now() + from * DAY),
+  notAfter: new Date(Date.now() + to * DAY),
+});
+
+/** An authority of a project's own. */
+async function anAuthority() {
+  const key = generateCertificateKey();
+  const root = await signRoot({ ...days(-30, 30), commonName: 'A project’s own root', key });
+  return {
+    root,
+    async sign(name: string, validity = days(-1, 1)) {
+      const leafKey = generateCertificateKey();
+      const content = { hostname: name, key: leafKey, ...validity };
+      const cert = await signLeaf(content, { certificate: root, key });
+      return { cert, key: privateKeyToPem(leafKey) };
+    },
+  };
+}
+
+async function listening(server: Server): Promise<string> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  closings.push(async () => {
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  });
+  const address = server.address();
+  return String(typeof address === 'object' && address !== null ? address.port : 0);
+}
+
+/** A deploy over https at `localhost`, which counts its connections and requests. */
+async function startTlsDeploy(tls: { readonly cert: string; readonly key: string }) {
+  const seen = { connections: 0, requests: 0 };
+  const server = createServer(tls, (_request, response) => {
+    seen.requests += 1;
+    response.end('hello');
+  });
+  server.on('secureConnection', () => {
+    seen.connections += 1;
+  });
+  server.on('tlsClientError', () => {});
+  return { url: `https://localhost:${await listening(server)}`, seen };
+}
+
+/** Publishes a domain whose deploy is verified by these authorities; null: by those that Node.js trusts. */
+async function publish(url: string, ca: string | null, id = 'first', name = hostname) {
+  if (ca !== null) edge.upstreamCas.set(id, ca);
+  await edge.publish(name, url, { upstreamCaId: ca === null ? null : id, projectId: name });
+}
+const visit = (name = hostname) => edge.https({ hostname: name });
+const reasons = () =>
+  edge.warnings.map((line) => {
+    const { hostname: name, reason, msg } = line as Readonly<Record<string, unknown>>;
+    return [name, reason, msg];
+  });
+const refusedFor = (why: string) => [
+  hostname,
+  expect.stringContaining(why),
+  'the certificate of a deploy does not verify',
+];
+
+describe('A deploy over https', () => {
+  it('is believed by the authorities that came with it', async () => {
+    const authority = await anAuthority();
+    const deploy = await startTlsDeploy(await authority.sign('localhost'));
+    await publish(deploy.url, authority.root);
+    expect(await visit()).toMatchObject({ status: 200, body: 'hello' });
+    expect(edge.warnings).toEqual([]);
+  });
+
+  it('is believed by any of several, and by its own certificate', async () => {
+    const [authority, other] = [await anAuthority(), await anAuthority()];
+    const tls = await authority.sign('localhost');
+    const deploy = await startTlsDeploy(tls);
+    await publish(deploy.url, other.root + authority.root, 'bundle');
+    expect((await visit()).status).toBe(200);
+    await publish(deploy.url, tls.cert, 'itself');
+    expect((await visit()).status).toBe(200);
+  });
+
+  it('is not believed by others, and the log says why', async () => {
+    const authority = await anAuthority();
+    const deploy = await startTlsDeploy(await authority.sign('localhost'));
+    await publish(deploy.url, (await anAuthority()).root);
+    const { status, body } = await visit();
+    expect(status).toBe(502);
+    expect(body).toContain(`The deploy behind ${hostname} has a certificate that does not verify.`);
+    expect(reasons()).toEqual([refusedFor('unable to')]);
+    expect(deploy.seen.requests).toBe(0);
+  });
+
+  it('is not believed where nothing came with it and no public authority knows it', async () => {
+    const authority = await anAuthority();
+    const deploy = await startTlsDeploy(await authority.sign('localhost'));
+    await publish(deploy.url, null);
+    expect((await visit()).status).toBe(502);
+    expect(reasons()).toEqual([refusedFor('unable to')]);
+  });
+
+  it('is not believed once its certificate has expired', async () => {
+    const authority = await anAuthority();
+    const deploy = await startTlsDeploy(await authority.sign('localhost', days(-2, -1)));
+    await publish(deploy.url, authority.root);
+    expect((await visit()).status).toBe(502);
+    expect(reasons()).toEqual([refusedFor('certificate has expired')]);
+  });
+
+  it('is not believed with a certificate for another name, nor by its address', async () => {
+    const authority = await anAuthority();
+    const other = await startTlsDeploy(await authority.sign('other.test'));
+    await publish(other.url, authority.root);
+    expect((await visit()).status).toBe(502);
+    const named = await startTlsDeploy(await authority.sign('localhost'));
+    await publish(named.url.replace('localhost', '127.0.0.1'), authority.root);
+    expect((await visit()).status).toBe(502);
+    const why = "Hostname/IP does not match certificate's altnames";
+    expect(reasons()).toEqual([refusedFor(why), refusedFor(why)]);
+  });
+
+  it('that opens a WebSocket is verified, too', async () => {
+    const authority = await anAuthority();
+    const deploy = await startTlsDeploy(await authority.sign('localhost'));
+    await publish(deploy.url, (await anAuthority()).root);
+    const [answer] = await once(webSocketRequest(edge, hostname).request.end(), 'response');
+    expect(answer.statusCode).toBe(502);
+  });
+
+  it('that speaks no TLS at all is not reached', async () => {
+    const server = createHttpServer((_request, response) => response.end('hello'));
+    server.on('clientError', (_error, socket) => socket.destroy());
+    const port = await listening(server);
+    await publish(`https://localhost:${port}`, (await anAuthority()).root);
+    const { status, body } = await visit();
+    expect(status).toBe(502);
+    expect(body).toContain('could not be reached');
+    await publish(`http://localhost:${port}`, null);
+    expect((await visit()).status).toBe(200);
+  });
+
+  it('is out of order while its authorities cannot be loaded, and never believed without them', async () => {
+    const authority = await anAuthority();
+    const deploy = await startTlsDeploy(await authority.sign('localhost'));
+    await edge.publish(hostname, deploy.url, { upstreamCaId: 'not stored' });
+    expect((await visit()).status).toBe(503);
+    expect(deploy.seen.requests).toBe(0);
+  });
+});
+
+describe('A connection to a deploy', () => {
+  it('serves again where the same authorities count', async () => {
+    const authority = await anAuthority();
+    const deploy = await startTlsDeploy(await authority.sign('localhost'));
+    await publish(deploy.url, authority.root);
+    for (let count = 0; count < 3; count += 1) expect((await visit()).status).toBe(200);
+    expect(deploy.seen).toEqual({ connections: 1, requests: 3 });
+  });
+
+  it('never serves where others count, whoever opened it', async () => {
+    const authority = await anAuthority();
+    const deploy = await startTlsDeploy(await authority.sign('localhost'));
+    const [other, plain] = ['other.acme.test', 'plain.acme.test'];
+    await publish(deploy.url, authority.root);
+    await publish(deploy.url, (await anAuthority()).root, 'second', other);
+    await publish(deploy.url, null, 'none', plain);
+    expect((await visit()).status).toBe(200);
+    expect([(await visit(other)).status, (await visit(plain)).status]).toEqual([502, 502]);
+    expect((await visit()).status).toBe(200);
+    expect(deploy.seen.requests).toBe(2);
+    // The next deploy of the same project brings others.
+    await publish(deploy.url, (await anAuthority()).root, 'third');
+    expect((await visit()).status).toBe(502);
+  });
+});

@@ -1,0 +1,96 @@
+/** What a deploy's certificate is verified by, over HTTP: what is taken, what is refused, and what the edge is given. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
+import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
+import { noon } from '../support/builders.ts';
+import { certificateFor } from '../webhooks/certificate.ts';
+import { publishingRoutes } from './publishing-routes.ts';
+import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
+
+const upstream = 'https://deploy.example.com/';
+let api: TestApi;
+let key: string;
+let projectId: string;
+let root: string;
+let leaf: string;
+
+beforeAll(async () => {
+  const made = await certificateFor('deploy.example.com');
+  root = made.root;
+  leaf = made.tls.cert;
+  api = await startTestApi((prisma, now) => publishingRoutes(prisma, now, {}));
+  key = await api.keyWith('domains:read', 'domains:write');
+  const project = { name: 'Docs', slug: 'docs', plan: 'pro' };
+  projectId = ((await call('POST /v1/projects', project)).body as { id: string }).id;
+});
+afterAll(() => api?.close());
+
+const call = (line: string, json?: unknown) => callApi(api.api, line, { key, json });
+const deploy = (more: object) =>
+  call(`POST /v1/projects/${projectId}/deploys`, { status: 'succeeded', upstream, ...more });
+const caOf = async (more: object) =>
+  ((await deploy(more)).body as { upstreamCa: string | null }).upstreamCa;
+
+describe('the authorities of a deploy', () => {
+  it('are the public ones unless it brings its own', async () => {
+    expect(await caOf({})).toBeNull();
+  });
+
+  it('are stored as certificates alone, whatever stood between them', async () => {
+    expect(await caOf({ upstreamCa: root })).toBe(root);
+    const commented = `# Our root\r\n${root.replaceAll('\n', '\r\n')}\nand the one below it:\n${leaf}`;
+    expect(await caOf({ upstreamCa: commented })).toBe(root + leaf);
+  });
+
+  const misfits: readonly (readonly [what: string, bundle: () => unknown, words: string])[] = [
+    ['nothing', () => '', 'must be certificates in PEM'],
+    ['no PEM', () => 'MIIB', 'must be certificates in PEM'],
+    ['no text', () => 42, 'must be a string'],
+    ['a private key', () => privateKeyToPem(generateCertificateKey()), 'has a private key in it'],
+    [
+      'a private key beside it',
+      () => root + privateKeyToPem(generateCertificateKey()),
+      'has a private key in it; it must be certificates alone',
+    ],
+    [
+      'a request',
+      () => '-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n',
+      'has no certificate as its part 1',
+    ],
+    ['half of one', () => root + root.slice(0, 200), 'has no certificate as its part 2'],
+    [
+      'no certificate within the marks',
+      () => `${root}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+      'has no certificate as its part 2',
+    ],
+    ['too many', () => root.repeat(80), 'must be at most 32768 characters'],
+  ];
+  it.each(misfits)('are not %s', async (_what, bundle, words) => {
+    const body = errorBody(400, 'invalid_body', expect.stringContaining(`upstreamCa: ${words}`));
+    expect(await deploy({ upstreamCa: bundle() })).toMatchObject({ status: 400, body });
+  });
+
+  it('need an upstream with https', async () => {
+    const answer = await deploy({ upstream: 'http://deploy.example.com', upstreamCa: root });
+    const words = 'upstreamCa: needs an upstream with https';
+    expect(answer.body).toEqual(errorBody(400, 'invalid_body', words));
+  });
+
+  it('are given to the edge by the id of the deploy that counts', async () => {
+    const domain = { projectId, hostname: 'docs.example.com', target: 'x.edge.test' };
+    const at = { addedAt: noon, pendingSince: noon };
+    await api.prisma.domain.create({ data: { id: projectId, ...domain, ...at, status: 'live' } });
+    const { findRoute, loadUpstreamCa } = createEdgeLookups(api);
+    const deployed = async (more: object) => ((await deploy(more)).body as { id: string }).id;
+    await deployed({});
+    expect(await findRoute(domain.hostname)).toMatchObject({ upstream, upstreamCaId: null });
+    const id = await deployed({ upstreamCa: root });
+    expect(await findRoute(domain.hostname)).toMatchObject({ upstream, upstreamCaId: id });
+    expect(await loadUpstreamCa(id)).toBe(root);
+    expect(await loadUpstreamCa(projectId)).toBeNull();
+    await deployed({ status: 'failed' });
+    expect(await findRoute(domain.hostname)).toMatchObject({ upstream, upstreamCaId: id });
+    await deployed({ upstream: 'http://deploy.example.com' });
+    expect(await findRoute(domain.hostname)).toMatchObject({ upstreamCaId: null });
+  });
+});
