@@ -1,17 +1,23 @@
 /** What a project's domain settings do at the edge of a real service: as soon as it hears of them. */
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { request } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { createServer, request } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { DomainSettings } from '../../src/core/names/redirects.ts';
 import { closeAfterEach } from '../support/closings.ts';
+import { localhostCertificate } from '../support/localhost-certificate.ts';
 import { type Service, startService } from '../support/service.ts';
-import { freshStorage, storagesOfRun } from '../support/storage.ts';
+import { freshStorage, type StorageName, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const www = 'docs.shop.test';
 const old = 'old.shop.test';
 const closings = closeAfterEach();
+
+const greeting = 'Hello from the project’s deploy.\n';
 
 /** A project whose two domains are live. */
 async function publishTwo({ world, client }: Service): Promise<string> {
@@ -27,37 +33,54 @@ async function publishTwo({ world, client }: Service): Promise<string> {
   return projectPath;
 }
 
+/** A service with such a project, visitors of it, and what its own deploy says. */
+async function startPublished(name: StorageName) {
+  const { storage, close } = await freshStorage(name);
+  closings.push(close);
+  const service = await startService({ storage, ca: 'local authority' });
+  closings.push(service.close);
+  const { world, signpost } = service;
+  const projectPath = await publishTwo(service);
+  const ca = await world.rootCertificates(signpost.parts.rootCertificate);
+
+  async function visit(hostname: string) {
+    const port = world.edgeHttpsPort;
+    const options = { host: '127.0.0.1', port, servername: hostname, ca, agent: false } as const;
+    const asked = request({ ...options, path: '/a?b=c', headers: { host: hostname } });
+    const [answer] = await once(asked.end(), 'response');
+    const { statusCode: status, headers } = answer as IncomingMessage;
+    return { status, headers, to: headers.location, body: await text(answer) };
+  }
+  return { ...service, projectPath, visit };
+}
+
+/** A deploy over https, by an authority of its own, that answers with the signature of what it was asked. */
+async function startSignedDeploy() {
+  const { chain, key, root } = await localhostCertificate();
+  const server = createServer({ cert: chain, key }, ({ method, url, headers }, response) => {
+    const { host, 'x-forwarded-for': from, 'signpost-signature': signature } = headers;
+    response.end(JSON.stringify({ signature, lines: [method, host, url, from] }));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  closings.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo; // it listens
+  return { upstream: `https://localhost:${port}`, upstreamCa: root };
+}
+
 describe.each(storagesOfRun())('on $name', ({ name, available }) => {
   it.skipIf(!available)(
     'redirects count as soon as the edge has heard of them, and end so',
     async () => {
-      const { storage, close } = await freshStorage(name);
-      closings.push(close);
-      const service = await startService({ storage, ca: 'local authority' });
-      closings.push(service.close);
-      const { world, client, signpost } = service;
-      const projectPath = await publishTwo(service);
-      const ca = await world.rootCertificates(signpost.parts.rootCertificate);
+      const { projectPath, client, signpost, world, visit } = await startPublished(name);
 
       async function set(domains: DomainSettings): Promise<void> {
         const { status } = await client.call('PUT', `${projectPath}/domain-settings`, { domains });
         expect(status).toBe(200);
       }
-      async function visit(hostname: string) {
-        const port = world.edgeHttpsPort;
-        const options = {
-          host: '127.0.0.1',
-          port,
-          servername: hostname,
-          ca,
-          agent: false,
-        } as const;
-        const asked = request({ ...options, path: '/a?b=c', headers: { host: hostname } });
-        const [answer] = await once(asked.end(), 'response');
-        return { status: answer.statusCode, to: answer.headers.location, body: await text(answer) };
-      }
 
-      const greeting = 'Hello from the project’s deploy.\n';
       expect(await visit(old)).toMatchObject({ status: 200, body: greeting });
 
       /** Visits until it is answered so. */
@@ -67,7 +90,7 @@ describe.each(storagesOfRun())('on $name', ({ name, available }) => {
       await set({ primary: www, redirects: [{ from: old, to: www, status: 302 }] });
       await answers(302);
       const to = `https://${www}:${world.edgeHttpsPort}/a?b=c`;
-      expect(await visit(old)).toEqual({ status: 302, to, body: '' });
+      expect(await visit(old)).toMatchObject({ status: 302, to, body: '' });
       expect(await visit(www)).toMatchObject({ status: 200, body: greeting });
       expect(await signpost.parts.lookups.findRoute(www)).toMatchObject({
         primary: www,
@@ -82,6 +105,50 @@ describe.each(storagesOfRun())('on $name', ({ name, available }) => {
       await answers(200);
       expect(await visit(old)).toMatchObject({ status: 200, body: greeting });
       expect(await signpost.parts.lookups.findRoute(www)).toMatchObject({ primary: null });
+    },
+    180_000,
+  );
+
+  it.skipIf(!available)(
+    'so do HSTS, the authorities of a deploy, and another signing secret',
+    async () => {
+      const { projectPath, client, visit } = await startPublished(name);
+      const call = async (method: string, path: string, body?: object) =>
+        (await client.call(method, projectPath + path, body)).body;
+
+      const hstsOf = async () => (await visit(www)).headers['strict-transport-security'];
+      expect(await hstsOf()).toBeUndefined();
+      await call('PUT', `/domains/${www}/hsts`, { maxAge: 300 });
+      await until('HSTS', async () => (await hstsOf()) === 'max-age=300');
+      await call('DELETE', `/domains/${www}/hsts`);
+      await until('no HSTS', async () => (await hstsOf()) === undefined);
+
+      await call('POST', '/deploys', { status: 'succeeded', ...(await startSignedDeploy()) });
+      const signed = await until('the next deploy', async () => {
+        const { body } = await visit(www);
+        return body === greeting ? null : body;
+      });
+      /** By the secrets: the ones that have signed it, in their order. */
+      const signersOf = (body: string, secrets: readonly string[]) => {
+        const { signature, lines } = JSON.parse(body);
+        const [t, ...signatures] = signature.split(',');
+        const content = [t.slice(2), ...lines].join('\n');
+        return signatures.map((one: string) =>
+          secrets.findIndex((secret) => {
+            const key = Buffer.from(secret.slice('sigsec_'.length), 'base64');
+            return one === `v1=${createHmac('sha256', key).update(content).digest('hex')}`;
+          }),
+        );
+      };
+      const { secret: first } = (await call('GET', '/signing-secret')) as { secret: string };
+      expect(signersOf(signed, [first])).toEqual([0]);
+      const rotated = await call('POST', '/signing-secret/rotate');
+      const { secret: second } = rotated as { secret: string };
+      const twice = await until('two signatures', async () => {
+        const { body } = await visit(www);
+        return body.includes(',v1=', body.indexOf('v1=')) ? body : null;
+      });
+      expect(signersOf(twice, [first, second])).toEqual([1, 0]);
     },
     180_000,
   );
