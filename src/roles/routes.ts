@@ -31,6 +31,7 @@ import { operationsRoutes } from '../http/routes/operations.ts';
 import { petRoutes } from '../http/routes/pets.ts';
 import { projectRoutes } from '../http/routes/projects.ts';
 import type { OpenStream } from '../http/routes/streams.ts';
+import type { VerifyDeps } from '../http/routes/verify-now.ts';
 import { webhookRoutes } from '../http/routes/webhooks.ts';
 import { createIsNeighbour, trustedProxies } from '../net/client-address.ts';
 import { createReadBudget, createReadOverview } from '../ops/overview.ts';
@@ -110,13 +111,25 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
 }
 
 function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] {
-  const { config, projects, targetFor } = parts;
+  const { config, domains, projects, targetFor } = parts;
+  const { now, windowMs, wake, orderNow, forget } = verifyDeps(parts);
   const platformDomain = config.platform.domain;
-  return domainRoutes({ ...verifyingOf(parts), projects, targetFor, dropTraffic, platformDomain });
+  return domainRoutes({
+    projects,
+    domains,
+    platformDomain,
+    windowMs,
+    targetFor,
+    wake,
+    orderNow,
+    dropTraffic,
+    forget,
+    now,
+  });
 }
 
 /** What verifying a domain starts. The queue learns of it after the commit, and may be away. */
-function verifyingOf({ config, domains, log, now, queues, wake, bringNow }: Parts) {
+function verifyDeps({ config, domains, log, now, queues, wake, bringNow }: Parts): VerifyDeps {
   return {
     domains,
     now,
@@ -136,7 +149,8 @@ function verifyingOf({ config, domains, log, now, queues, wake, bringNow }: Part
 
 /** What operators see, and what they restart. */
 function operatorsRoutes(parts: Parts): readonly Route[] {
-  const { database, log, now, queues } = parts;
+  const { database, domains, log, now, queues } = parts;
+  const { windowMs, wake, orderNow, forget } = verifyDeps(parts);
   const { prisma } = database;
   const overview = createReadOverview({
     readInstallation: () => readInstallation(prisma),
@@ -151,7 +165,12 @@ function operatorsRoutes(parts: Parts): readonly Route[] {
       close: (id) => closeForOperator(prisma, id, now()).finally(overview.forget),
     }),
     ...operationsRoutes({
-      ...verifyingOf(parts),
+      domains,
+      windowMs,
+      wake,
+      orderNow,
+      forget,
+      now,
       overview,
       queues,
       search: (part, limit) => searchDomains(prisma, part, limit),
