@@ -58,7 +58,7 @@ const browser = z
     summary: sentence('What a warning means, and what to do about it'),
     shown: z.nullable(shown).meta({
       description:
-        'What it is judged by; null where nothing was checked since the certificate came',
+        'What it rests on; null where nothing was checked since the certificate came',
     }),
   })
   .meta({
