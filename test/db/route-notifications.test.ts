@@ -162,20 +162,20 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     const settings = createDomainSettingsStore(db.database.prisma);
     const put = (maxAge: number) => () =>
       settings.putHsts(projectId, hostname, { maxAge, includeSubdomains: false, preload: false });
-    expect(await countedCheckOf(put(300))).toEqual([`changed ${hostname}`]);
-    expect(await countedCheckOf(put(600))).toEqual([`changed ${hostname}`]);
+    expect(await notificationsOf(put(300))).toEqual([`changed ${hostname}`]);
+    expect(await notificationsOf(put(600))).toEqual([`changed ${hostname}`]);
     const end = () => settings.deleteHsts(projectId, hostname);
-    expect(await countedCheckOf(end)).toEqual([`changed ${hostname}`]);
-    expect(await countedCheckOf(end)).toEqual([]);
+    expect(await notificationsOf(end)).toEqual([`changed ${hostname}`]);
+    expect(await notificationsOf(end)).toEqual([]);
   });
 
   it.skipIf(!available)('are told of a project that signs with another key', async () => {
     const { projectId } = await live('signed.acme.test');
     const projects = createProjectStore(db.database.prisma);
     const rotate = () => projects.rotateSigning(projectId, noon);
-    expect(await countedCheckOf(rotate)).toEqual([`project ${projectId}`]);
+    expect(await notificationsOf(rotate)).toEqual([`project ${projectId}`]);
     const rename = () => projects.update(projectId, { name: 'Another' });
-    expect(await countedCheckOf(rename)).toEqual([]);
+    expect(await notificationsOf(rename)).toEqual([]);
   });
 });
 

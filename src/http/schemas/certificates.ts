@@ -57,8 +57,7 @@ const browser = z
     } satisfies Readonly<Record<BrowserState, string>>),
     summary: sentence('What a warning means, and what to do about it'),
     shown: z.nullable(shown).meta({
-      description:
-        'What it rests on; null where nothing was checked since the certificate came',
+      description: 'What it rests on; null where nothing was checked since the certificate came',
     }),
   })
   .meta({
