@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import {
+  createTicketKeys,
   type DerivedSecrets,
+  derivedSecretNames,
   deriveSecrets,
   loadDerivedSecrets,
 } from '../src/certificates/vault/derived-secrets.ts';
@@ -23,6 +25,27 @@ const inHex = (secrets: DerivedSecrets) =>
     Object.entries(secrets).map(([name, secret]) => [name, Buffer.from(secret).toString('hex')]),
   );
 
+describe('The keys of session tickets', () => {
+  const secret = new Uint8Array(32);
+  const noon = Date.UTC(2026, 10, 24, 12);
+  const keysAt = (at: number) => createTicketKeys(secret, () => new Date(at))();
+
+  it('are the same in every process for half a day, and then others', () => {
+    expect(keysAt(noon)).toHaveLength(48);
+    expect(keysAt(noon + 12 * 3_600_000 - 1)).toEqual(keysAt(noon));
+    const [before, after] = [keysAt(noon - 1), keysAt(noon + 12 * 3_600_000)];
+    expect(before).not.toEqual(keysAt(noon));
+    expect(after).not.toEqual(keysAt(noon));
+    // The name, by which an edge tells whether a ticket is sealed with its keys.
+    expect(before.subarray(0, 16)).not.toEqual(keysAt(noon).subarray(0, 16));
+  });
+
+  it('are one value for as long as they count', () => {
+    const keys = createTicketKeys(secret, () => new Date(noon));
+    expect(keys()).toBe(keys());
+  });
+});
+
 const databases = storagesOfRun().filter(({ name }) => name !== 'postgres_redis');
 
 async function withStore(name: StorageName, act: (store: DerivedSecretStore) => Promise<void>) {
@@ -39,7 +62,7 @@ async function withStore(name: StorageName, act: (store: DerivedSecretStore) => 
 describe('the derived secrets', () => {
   it('are those of the versions that stored none', () => {
     // HKDF-SHA-256 without a salt, over 32 bytes of zero, with the texts of those versions.
-    expect(inHex(deriveSecrets(createVault(new Uint8Array(32))))).toEqual({
+    expect(inHex(deriveSecrets(createVault(new Uint8Array(32))))).toMatchObject({
       target: 'd8de81fd387f2163162dc804f44e18b17e21178b0bb90114395ae4118db8574e',
       proof: 'bf45a01455b49dba7ee85ec3c6b20307944ea847432f29882bbdf203b7e518e3',
       probe: '8090d8af05c1fb1889ed7bdecb57ab074ec7056725fbba5cd2a65706ab1c2c64',
@@ -81,7 +104,7 @@ for (const { name, available } of databases) {
       withStore(name, async (store) => {
         const secrets = await loadDerivedSecrets(store, createVault(old), null);
         const stored = (await store.load()).map(({ sealedValue }) => Buffer.from(sealedValue));
-        expect(stored).toHaveLength(5);
+        expect(stored).toHaveLength(derivedSecretNames.length);
         for (const secret of Object.values(secrets)) {
           expect(stored.some((sealed) => sealed.includes(Buffer.from(secret)))).toBe(false);
         }

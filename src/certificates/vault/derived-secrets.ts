@@ -3,7 +3,7 @@
  * once, and from then on stored, sealed like everything else (docs/decisions/0018-key-rotation.md).
  */
 
-import { createHmac } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
 import type { DerivedSecretStore } from '../../db/issuance/authority-keys.ts';
 import type { Vault } from './vault.ts';
 
@@ -14,6 +14,7 @@ const purposes = {
   probe: 'signpost probe',
   session: 'signpost dashboard session',
   signing: 'signpost request signing',
+  tickets: 'signpost session tickets',
 } as const;
 
 /** What a secret is for. */
@@ -64,6 +65,7 @@ function eachName(secretOf: (name: DerivedSecretName) => Uint8Array): DerivedSec
     probe: secretOf('probe'),
     session: secretOf('session'),
     signing: secretOf('signing'),
+    tickets: secretOf('tickets'),
   };
 }
 
@@ -109,5 +111,30 @@ function keyedHash(key: Uint8Array) {
   return (projectId: string, hostname: string): string => {
     const hash = createHmac('sha256', key).update(`${projectId}/${hostname}`).digest();
     return Array.from(hash, (byte) => alphabet[byte & 31]).join('');
+  };
+}
+
+/** Our choice: RFC 9325, 3.4 wants new keys at least once a week, and a visitor pays for each with one whole handshake. */
+const TICKETS_MS = 12 * 3_600_000;
+/** A name, a key for its mac and one for AES-128, of 16 bytes each: what node:tls takes. */
+const TICKET_KEY_BYTES = 48;
+
+/** The keys that seal session tickets now; the same Buffer for as long as they count. */
+export type TicketKeys = () => Buffer;
+
+/**
+ * Returns the function that gives the keys of the present half day to every process of an installation: a visitor resumes
+ * at one edge what began at another. What an earlier half day's keys have sealed is opened by nobody, because node:tls has
+ * one set at a time: its visitor makes a whole handshake. `secret`: `tickets` of the derived secrets.
+ */
+export function createTicketKeys(secret: Uint8Array, now: () => Date): TicketKeys {
+  let known = { period: Number.NaN, keys: Buffer.alloc(0) };
+  return () => {
+    const period = Math.floor(now().getTime() / TICKETS_MS);
+    if (period !== known.period) {
+      const derived = hkdfSync('sha256', secret, '', `keys ${period}`, TICKET_KEY_BYTES);
+      known = { period, keys: Buffer.from(derived) };
+    }
+    return known.keys;
   };
 }
