@@ -1,6 +1,7 @@
 /** What the edge asks of the rest of the system. */
 import type { Logger } from 'pino';
 import type { EdgeCertificate } from '../certificates/served/proof-certificate.ts';
+import type { TicketKeys } from '../certificates/vault/derived-secrets.ts';
 import type { EdgeRoute } from '../core/operations/edge-route.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { SigningKey } from './proxy/signature.ts';
@@ -35,6 +36,8 @@ export type EdgeDeps = {
   readonly signingKey: SigningKey;
   /** In PEM, what the certificate of this deploy's upstream must lead to; null: there is nothing such (any more). */
   readonly loadUpstreamCa: (deployId: string) => Promise<string | null>;
+  /** What session tickets are sealed with, the same in every process. */
+  readonly ticketKeys: TicketKeys;
   readonly reach: UpstreamReach;
   /** Where Caddy reaches us, and the secret by which we know it; missing: visitors reach us themselves. */
   readonly caddy?: { readonly address: string; readonly port: number; readonly secret: string };

@@ -2,8 +2,10 @@
  * The listener that serves customers' domains: HTTP for challenges and redirects, HTTPS for the deploys.
  * What it knows of a domain it asks for when it needs it, and remembers as long as that counts (routes.ts).
  */
+import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Server } from 'node:tls';
 import type { RouteNotification } from '../core/operations/edge-route.ts';
 import { countConnections, listenFault } from '../net/connections.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
@@ -11,13 +13,13 @@ import { createBundles, createGateway } from './caddy/gateway.ts';
 import { type EdgeDeps, type EdgeLimits, edgeLimits } from './deps.ts';
 import { gatewayListener, type Listener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections, type OpenConnections } from './open-connections.ts';
-import { certificateFor, handleHttp, handleHttps, serverNameOf, type Visit } from './ports.ts';
+import { handleHttp, handleHttps, serverNameOf, siteFor, type Visit } from './ports.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import { createProxy } from './proxy/proxy.ts';
 import { createReaderWatch } from './proxy/slow-readers.ts';
 import { createRequestLimit } from './request-limit.ts';
 import { createRoutes } from './routes/routes.ts';
-import { createSecureContexts } from './tls/secure-contexts.ts';
+import { createTlsServers } from './tls/secure-contexts.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
 import { createVisitorLimits } from './visitor-limits.ts';
 
@@ -106,7 +108,6 @@ type FrontParts = {
 
 /** Two ports of ours. */
 function ownFront({ deps, limits, count, visits, connections, watchReader }: FrontParts): Front {
-  const contexts = createSecureContexts(deps);
   const visitors = createVisitorLimits(deps.visitors, deps.log, count);
   const http = plainListener(
     (request, response) => void visits.http(direct(request, response)),
@@ -116,7 +117,7 @@ function ownFront({ deps, limits, count, visits, connections, watchReader }: Fro
   const https = tlsListener(
     {
       handle: (request, response) => void visits.https(direct(request, response)),
-      findContext: (serverName) => certificateFor(deps, contexts, serverName),
+      ...createHandshakes(deps, limits),
       divert: answerChallenges(deps, limits),
       visitors,
       watchReader,
@@ -145,6 +146,19 @@ function ownFront({ deps, limits, count, visits, connections, watchReader }: Fro
   };
 }
 
+/** Who shakes hands for which name. */
+function createHandshakes(deps: EdgeDeps, limits: EdgeLimits) {
+  const handshakes = new EventEmitter();
+  const findServer = createTlsServers({ ...deps, ...limits, receiver: handshakes });
+  return {
+    handshakes,
+    async findServer(serverName: string): Promise<Server | null> {
+      const site = await siteFor(deps, serverName);
+      return site === null ? null : findServer(site);
+    },
+  };
+}
+
 /** What a connection of the visitor's own says. */
 function direct(request: IncomingMessage, response: ServerResponse): Visit {
   const { socket } = request;
@@ -161,7 +175,10 @@ function caddyFront(
   const bundles = createBundles(deps);
   const answer = createGateway({
     secret,
-    findCertificate: (serverName) => certificateFor(deps, bundles, serverName),
+    async findCertificate(serverName) {
+      const site = await siteFor(deps, serverName);
+      return site === null ? null : bundles(site.certificateId);
+    },
     handleHttp: visits.http,
     handleHttps: visits.https,
     connections,

@@ -1,6 +1,6 @@
 /** Servers with explicit limits against slow clients, and an orderly end. */
 import { constants } from 'node:crypto';
-import { once } from 'node:events';
+import { type EventEmitter, once } from 'node:events';
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -11,7 +11,7 @@ import {
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { SecureContext } from 'node:tls';
+import type { Server as TlsServer } from 'node:tls';
 import { createTurns, type Turns } from '../net/turns.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
@@ -20,12 +20,10 @@ import { serverNameOf } from './ports.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import { EdgeRequest, responseTo } from './proxy/websocket.ts';
 import { type Divert, readBeforeHandshake } from './tls/client-hello.ts';
-import { tlsRules } from './tls/secure-contexts.ts';
+import { visitorsRules } from './tls/secure-contexts.ts';
 import type { VisitorLimits } from './visitor-limits.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
-/** The certificate for a name, or null to refuse the handshake. */
-type FindContext = (serverName: string) => Promise<SecureContext | null>;
 
 /** What both ports share. */
 type Common = {
@@ -36,7 +34,9 @@ type Common = {
 
 type TlsParts = Common & {
   readonly handle: Handle;
-  readonly findContext: FindContext;
+  /** Who shakes hands for a name; null: nobody does. What comes of it arrives at `handshakes`. */
+  readonly findServer: (serverName: string) => Promise<TlsServer | null>;
+  readonly handshakes: EventEmitter;
   /** Takes the connections that are no visitors'; null: there are none to look for. */
   readonly divert: Divert | null;
   /** Is given every connection whose handshake is done. */
@@ -71,32 +71,26 @@ export function plainListener(
 }
 
 /** A server for TLS 1.2 and newer, HTTP/1.1 only; a failed handshake is the client's affair and only logged. */
-export function tlsListener(
-  { handle, findContext, divert, visitors, watchReader, connections, log, count }: TlsParts,
-  limits: EdgeLimits,
-): Listener {
+export function tlsListener(parts: TlsParts, limits: EdgeLimits): Listener {
+  const { handle, findServer, handshakes, divert, visitors, watchReader, connections } = parts;
+  const { log, count } = parts;
   const server = createHttpsServer({
     ...limitOptions(limits),
     IncomingMessage: EdgeRequest,
     handshakeTimeout: limits.handshakeMs,
-    ...tlsRules,
-    ALPNProtocols: ['http/1.1'],
-    // No resumption: it would skip the look-up below, and a removal must count at the next handshake. Without tickets
-    // there is none, because Node keeps no sessions by itself. Tickets would have to be bound to the route.
-    // No renegotiation: a client could have us calculate again and again on one connection (RFC 9325, 3.5).
-    secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
-    SNICallback: (serverName, decide) => {
-      findContext(serverName).then(
-        // Without a context the server, which has no certificate of its own, refuses the handshake with an alert.
-        (context) => decide(null, context ?? undefined),
-        (error: unknown) => {
-          log.error({ err: error }, 'no certificate could be loaded');
-          decide(null);
-        },
-      );
-    },
+    ...visitorsRules,
+    // It has no certificate, and refuses the names that have no server of their own (secure-contexts.ts).
+    secureOptions: visitorsRules.secureOptions | constants.SSL_OP_NO_TICKET,
   });
-  if (divert !== null) readBeforeHandshake(server, limits.handshakeMs, divert);
+  for (const event of ['secureConnection', 'tlsClientError']) {
+    handshakes.on(event, (...what) => server.emit(event, ...what));
+  }
+  readBeforeHandshake(server, limits.handshakeMs, divert, (serverName) =>
+    findServer(serverName).catch((error: unknown) => {
+      log.error({ err: error }, 'no certificate could be loaded');
+      return null;
+    }),
+  );
   const turns = turnsOf(handle, visitors);
   server.on('secureConnection', (socket) => {
     watchReader(socket);

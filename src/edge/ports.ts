@@ -15,6 +15,7 @@ import {
   redirectToHttps,
   requestTarget,
 } from './routes/redirect.ts';
+import type { Site } from './tls/secure-contexts.ts';
 
 /** A request of a visitor, and what is known of the connection that it came on. */
 export type Visit = {
@@ -28,19 +29,16 @@ export type Visit = {
   readonly connection: Connection;
 };
 
-/**
- * What is kept for the certificate to show for a name; null: there is none, so the handshake fails. Throws what the look-ups
- * throw.
- */
-export async function certificateFor<Kept>(
+/** What a name is served with; null: with nothing, so the handshake fails. Throws what the look-up throws. */
+export async function siteFor(
   { findRoute }: Pick<EdgeDeps, 'findRoute'>,
-  load: (certificateId: string) => Promise<Kept | null>,
   serverName: string,
-): Promise<Kept | null> {
+): Promise<Site | null> {
   const hostname = canonicalHostname(serverName);
-  if (hostname === null) return null;
-  const certificateId = (await findRoute(hostname))?.certificateId ?? null;
-  return certificateId === null ? null : load(certificateId);
+  const route = hostname === null ? null : await findRoute(hostname);
+  if (hostname === null || route === null || route.certificateId === null) return null;
+  const { projectId, certificateId } = route;
+  return { hostname, projectId, certificateId };
 }
 
 type HttpsDeps = Pick<EdgeDeps, 'findRoute'> &

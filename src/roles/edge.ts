@@ -1,6 +1,7 @@
 /** The edge role: the listener that serves customers' domains, and what it asks of everybody else. */
 
 import { createProofCertificates } from '../certificates/served/proof-certificate.ts';
+import { createTicketKeys } from '../certificates/vault/derived-secrets.ts';
 import { sealOf } from '../certificates/vault/keys.ts';
 import { listenForRouteNotifications } from '../db/domains/route-notifications.ts';
 import { createAwayProbe } from '../db/engine/unavailable.ts';
@@ -52,6 +53,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
       if (stored === null) return null;
       return { chain: stored.chain, key: vault.open(stored.sealedKey, sealOf(id)) };
     },
+    ticketKeys: createTicketKeys(parts.secrets.tickets, now),
   });
   closings.push((deadlineMs) => edge.close(deadlineMs));
   const ports = await edge.listen({ host: config.http.host, ...config.edge });

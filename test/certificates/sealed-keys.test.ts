@@ -1,5 +1,6 @@
 /** Private keys in the clear are in memory for as long as they are needed. */
 import { randomBytes } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import {
   generateCertificateKey,
@@ -8,7 +9,8 @@ import {
   sealKey,
 } from '../../src/certificates/vault/keys.ts';
 import { createVault, type Vault } from '../../src/certificates/vault/vault.ts';
-import { createSecureContexts } from '../../src/edge/tls/secure-contexts.ts';
+import { createTlsServers } from '../../src/edge/tls/secure-contexts.ts';
+import { siteOf, ticketKeys } from '../edge/support/sites.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 
 const row = 'certificate/9b2f';
@@ -51,11 +53,12 @@ describe('A private key in the clear', () => {
   it('is zeroed once the edge has its context, and where it gets none', async () => {
     const { chain, key } = await localhostCertificate();
     const buffers = [Buffer.from(key), Buffer.from('no key')] as const;
+    const deps = { ticketKeys, handshakeMs: 1_000, receiver: new EventEmitter() };
     const [right, wrong] = buffers.map((bytes) =>
-      createSecureContexts({ loadCertificate: async () => ({ chain, key: bytes }) }),
+      createTlsServers({ ...deps, loadCertificate: async () => ({ chain, key: bytes }) }),
     );
-    expect(await right?.('id')).not.toBeNull();
-    await expect(wrong?.('id')).rejects.toThrow();
+    expect(await right?.(siteOf('id'))).not.toBeNull();
+    await expect(wrong?.(siteOf('id'))).rejects.toThrow();
     expect(buffers.map((bytes) => bytes.every((byte) => byte === 0))).toEqual([true, true]);
   });
 });

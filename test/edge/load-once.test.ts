@@ -1,20 +1,24 @@
 /** Many names that nobody has asked for before, all at once: each is served, however few are kept. */
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSecureContexts, keepCertificates } from '../../src/edge/tls/secure-contexts.ts';
+import { createTlsServers, keepCertificates } from '../../src/edge/tls/secure-contexts.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 import { sizeOfRun } from '../support/run.ts';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
+import { siteOf, ticketKeys } from './support/sites.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, nth) => `n${nth}.acme.test`);
 
 describe('Names that are asked for at once for the first time', () => {
-  it('all get their context, where fewer are kept than are being loaded', async () => {
+  it('all get their server, where fewer are kept than are being loaded', async () => {
     const { chain, key } = await localhostCertificate();
     let loads = 0;
-    const contexts = createSecureContexts(
+    const findServer = createTlsServers(
       {
+        ticketKeys,
+        handshakeMs: 1_000,
+        receiver: new EventEmitter(),
         async loadCertificate() {
           loads += 1;
           await new Promise(setImmediate); // others come meanwhile
@@ -25,8 +29,8 @@ describe('Names that are asked for at once for the first time', () => {
     );
     const count = sizeOfRun({ quick: 400, long: 1_500 });
     for (const round of [names(count), names(count)]) {
-      const found = await Promise.all([...round, ...round].map(contexts));
-      expect(found.filter((context) => context === null)).toEqual([]);
+      const found = await Promise.all([...round, ...round].map(siteOf).map(findServer));
+      expect(found.filter((server) => server === null)).toEqual([]);
     }
     expect(loads).toBeGreaterThanOrEqual(2 * count - 100); // once in each round, but for the 100
     expect(loads).toBeLessThanOrEqual(2 * count);

@@ -23,6 +23,7 @@ import { createEdge, type Edge } from '../../src/edge/edge.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 import { anybody, bare, everywhere, signingKey, unlimited } from './support/fixture.ts';
+import { ticketKeys } from './support/sites.ts';
 
 const hostname = 'docs.shop.test';
 const key = new Uint8Array(32).fill(7);
@@ -60,6 +61,7 @@ beforeAll(async () => {
     loadCertificate: async () => null,
     signingKey,
     loadUpstreamCa: async () => null,
+    ticketKeys,
     reach: everywhere,
     visitors: anybody,
     requests: unlimited,

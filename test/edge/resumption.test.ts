@@ -1,28 +1,58 @@
-/** A resumed handshake names no host and asks for no certificate, so no removal could count in it: there is none. */
+/** A session is taken up again where nothing has changed for its name since, at whichever edge, and the look-up is made all the same. */
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { connect, type SecureVersion } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
 
-let edge: EdgeFixture;
+const hostname = 'docs.acme.test';
+const other = 'shop.acme.test';
+const HOUR_MS = 3_600_000;
+/** Noon: a whole half day lies before the next keys. */
+let now = Date.UTC(2026, 10, 24, 12);
+let edges: readonly [EdgeFixture, EdgeFixture];
 let deploy: Awaited<ReturnType<typeof startDeploy>>;
+
+const start = () => startEdgeFixture({}, { clock: () => new Date(now) });
 beforeAll(async () => {
-  edge = await startEdgeFixture();
+  edges = [await start(), await start()];
   deploy = await startDeploy((_request, response) => response.end('hello'));
 });
+beforeEach(async () => {
+  const [first, second] = edges;
+  for (const name of [hostname, other]) {
+    await first.publish(name, deploy.url);
+    copy(first.routes, second.routes);
+    copy(first.certificates, second.certificates);
+  }
+});
 afterAll(async () => {
-  await edge.close();
+  await Promise.all(edges.map((edge) => edge.close()));
   await deploy.close();
 });
 
-/** One visit on a connection of its own; offers an earlier visit's session where one is given. */
-async function visit(hostname: string, version: SecureVersion, session?: Buffer) {
+function copy<Value>(from: ReadonlyMap<string, Value>, to: Map<string, Value>): void {
+  for (const [key, value] of from) to.set(key, value);
+}
+
+type Offer = {
+  readonly session?: Buffer | undefined;
+  readonly name?: string;
+  /** Where it is another name than the handshake's. */
+  readonly host?: string;
+};
+
+/** One visit on a connection of its own. */
+async function visit(edge: EdgeFixture, version: SecureVersion, offer: Offer = {}) {
+  const { session, name = hostname, host = name } = offer;
+  const lookups: unknown[] = [];
+  const note = (asked: string) => void lookups.push(asked);
+  edge.lookups.on('route', note);
   const socket = connect({
     host: '127.0.0.1',
     port: edge.ports.httpsPort,
-    ca: edge.root,
-    servername: hostname,
+    ca: edges[0].root,
+    servername: name,
     minVersion: version,
     maxVersion: version,
     ...(session === undefined ? {} : { session }),
@@ -32,34 +62,80 @@ async function visit(hostname: string, version: SecureVersion, session?: Buffer)
   socket.on('session', (offered: Buffer) => {
     kept = offered;
   });
-  await once(socket, 'secureConnect');
+  await once(socket, 'secureConnect').finally(() => edge.lookups.off('route', note));
   const isResumed = socket.isSessionReused();
-  socket.write(`GET / HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`);
+  socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   const answer = await text(socket);
-  return { answer, isResumed, session: kept ?? socket.getSession() };
+  return { status: answer.slice(9, 12), isResumed, lookups, session: kept };
 }
 
-describe.each<SecureVersion>(['TLSv1.2', 'TLSv1.3'])(
-  'A visitor who comes back with %s',
-  (version) => {
-    const hostname = `${version.toLowerCase().replace('.', '-')}.acme.test`;
-
-    it('is served after a whole handshake', async () => {
-      await edge.publish(hostname, deploy.url);
-      const { session } = await visit(hostname, version);
-      expect(session).toBeInstanceOf(Buffer);
-      const { answer, isResumed } = await visit(hostname, version, session);
+const versions = ['TLSv1.2', 'TLSv1.3'] as const;
+describe.each(versions)('A visitor who comes back with %s', (version) => {
+  it('takes up the session, at each edge, and the name is looked up first', async () => {
+    for (const one of edges) {
+      const { session, isResumed } = await visit(one, version);
       expect(isResumed).toBe(false);
-      expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-    });
+      for (const edge of edges) {
+        const again = await visit(edge, version, { session });
+        expect(again).toMatchObject({ status: '200', isResumed: true, lookups: [hostname] });
+      }
+    }
+  });
 
-    it('is refused in the handshake where the domain has been removed', async () => {
-      await edge.publish(hostname, deploy.url);
-      const { session } = await visit(hostname, version);
+  it('is refused in the handshake where the domain has been removed', async () => {
+    const { session } = await visit(edges[0], version);
+    for (const edge of edges) {
       edge.routes.delete(hostname);
-      await expect(visit(hostname, version, session)).rejects.toThrow(
+      await expect(visit(edge, version, { session })).rejects.toThrow(
         /handshake failure|ECONNRESET/i,
       );
-    });
-  },
-);
+    }
+  });
+
+  it.each([
+    ['another project has the name', { projectId: 'other' }],
+    ['the certificate is another one', { certificateId: 'renewed' }],
+  ])('makes a whole handshake where %s by now', async (_what, route) => {
+    const { session } = await visit(edges[0], version);
+    for (const edge of edges) {
+      const before = edge.routes.get(hostname);
+      const certificate = edge.certificates.get(hostname);
+      if (before === undefined || certificate === undefined) throw new Error('not published');
+      edge.routes.set(hostname, { ...before, ...route });
+      edge.certificates.set('renewed', certificate);
+      expect(await visit(edge, version, { session })).toMatchObject({
+        status: '200',
+        isResumed: false,
+      });
+    }
+  });
+
+  it('makes a whole handshake for another name, whose certificate is shown', async () => {
+    const { session } = await visit(edges[0], version);
+    const again = await visit(edges[0], version, { session, name: other });
+    expect(again).toMatchObject({ status: '200', isResumed: false, lookups: [other] });
+  });
+
+  it('speaks for the name of the handshake alone on a resumed connection, too', async () => {
+    const { session } = await visit(edges[0], version);
+    const again = await visit(edges[0], version, { session, host: other });
+    expect(again).toMatchObject({ status: '421', isResumed: true });
+  });
+
+  it('makes one whole handshake after every half day', async () => {
+    const { session: early } = await visit(edges[0], version);
+    now += 11 * HOUR_MS;
+    expect(await visit(edges[1], version, { session: early })).toMatchObject({ isResumed: true });
+    now += HOUR_MS;
+    const { isResumed, session } = await visit(edges[1], version, { session: early });
+    expect(isResumed).toBe(false);
+    expect(await visit(edges[0], version, { session })).toMatchObject({ isResumed: true });
+    now += 12 * HOUR_MS;
+  });
+
+  it('sends nothing before the handshake is over: no session allows early data', async () => {
+    const { session } = await visit(edges[0], version);
+    // SSL_SESSION_ASN1 (OpenSSL, ssl/ssl_asn1.c): max_early_data is [15], and left out where it is 0.
+    expect(session?.includes(Buffer.from([0xaf, 0x03, 0x02]))).toBe(false);
+  });
+});

@@ -1,27 +1,30 @@
-/** Contexts of TLS that have made room for others: what OpenSSL holds for them is freed, and not before they were used. */
+/** TLS servers that have made room for others: what OpenSSL holds for them is freed, and not before they were used. */
+import { EventEmitter } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { SecureContext } from 'node:tls';
+import type { SecureContext, Server } from 'node:tls';
 import { expect, it } from 'vitest';
-import { createSecureContexts } from '../../src/edge/tls/secure-contexts.ts';
+import { createTlsServers } from '../../src/edge/tls/secure-contexts.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
+import { siteOf, ticketKeys } from './support/sites.ts';
 
 it('frees those that it no longer keeps, after whoever was given them has used them', async () => {
   const certificate = await localhostCertificate();
-  const contexts = createSecureContexts({ loadCertificate: async () => certificate }, 1);
+  const deps = { ticketKeys, handshakeMs: 1_000, receiver: new EventEmitter() };
+  const findServer = createTlsServers({ ...deps, loadCertificate: async () => certificate }, 1);
   const did: string[] = [];
-  const use = (id: string) => (made: SecureContext | null) => {
+  const use = (id: string) => (made: Server | null) => {
     did.push(`used ${id}`);
-    const { context } = made ?? {};
+    const { context } = (made as unknown as { readonly _sharedCreds: SecureContext })._sharedCreds;
     const close = context.close.bind(context);
     context.close = () => {
       did.push(`freed ${id}`);
       close();
     };
   };
-  await Promise.all(['a', 'b'].map((id) => contexts(id).then(use(id))));
+  await Promise.all(['a', 'b'].map((id) => findServer(siteOf(id)).then(use(id))));
   await turn();
   expect(did).toEqual(['used a', 'used b', 'freed a']);
-  await contexts('b');
+  await findServer(siteOf('b'));
   await turn();
   expect(did).toHaveLength(3);
 });

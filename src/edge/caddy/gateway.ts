@@ -168,7 +168,7 @@ export function createBundles({
   loadCertificate,
 }: Pick<EdgeDeps, 'loadCertificate'>): (certificateId: string) => Promise<Uint8Array | null> {
   const kept = new LRUCache<string, Buffer>({ max: KEPT_MAX });
-  return loadOnce(kept, async (certificateId) => {
+  return loadOnce(kept, async (certificateId: string) => {
     const certificate = await loadCertificate(certificateId);
     return certificate === null ? null : bundleOf(certificate);
   });

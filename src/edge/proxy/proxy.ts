@@ -104,7 +104,7 @@ const TRUSTS_MAX = 500;
 /** By the id of a deploy, its own authorities; null for null. Rejects where they cannot be loaded, or are gone. */
 function createTrusts({ loadUpstreamCa }: Pick<EdgeDeps, 'loadUpstreamCa'>) {
   const kept = new LRUCache<string, Trust>({ max: TRUSTS_MAX });
-  const find = loadOnce(kept, async (trustId) => {
+  const find = loadOnce(kept, async (trustId: string) => {
     const ca = await loadUpstreamCa(trustId);
     // An authority below another one may be all that is given, or the deploy's own certificate.
     const rules = { minVersion: 'TLSv1.2', allowPartialTrustChain: true } as const;

@@ -5,6 +5,7 @@
  */
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Server as TlsServer } from 'node:tls';
 
 export type ClientHello = {
   /** As it was written (RFC 6066, 3); null: no name. */
@@ -118,36 +119,47 @@ function vector(data: Buffer, at: number, prefix: number): Buffer {
 /** What becomes of a connection. It is TLS's to begin with, where nobody else takes it. */
 export type Divert = (hello: ClientHello) => ((socket: Socket) => Promise<boolean>) | null;
 
+/** The server that shakes hands for a name; null: none does. Must not reject. */
+export type FindServer = (serverName: string) => Promise<TlsServer | null>;
+
 /**
- * Puts a check before the server's own handshakes. A ClientHello that is not there after `helloMs` ends its connection;
- * what is none goes to TLS, which refuses it. Whoever is diverted has the connection when the promise gives true;
- * where it gives false TLS has it as if nothing had been. It must not reject.
+ * Reads what a connection asks for, and gives it to whoever is to shake hands: the server of the name, or `server` itself,
+ * which has no certificate, and refuses. A ClientHello that is not there after `helloMs`, or not given away by then, ends its
+ * connection; what is none goes to `server`, too. Whoever is diverted has the connection when the promise gives true;
+ * where it gives false it is as if nothing had been. It must not reject.
  */
-export function readBeforeHandshake(server: Server, helloMs: number, divert: Divert): void {
+export function readBeforeHandshake(
+  server: Server,
+  helloMs: number,
+  divert: Divert | null,
+  findServer: FindServer,
+): void {
   // Node's own listener begins the handshake (tls, event `connection`: connections may be injected by it).
   const own = server.listeners('connection');
   server.removeAllListeners('connection');
-  const begin = (socket: Socket) => {
-    for (const listener of own) listener.call(server, socket);
-  };
+
+  async function begin(socket: Socket, hello: ClientHello | null): Promise<void> {
+    const { serverName = null } = hello ?? {};
+    const named = serverName === null ? null : await findServer(serverName);
+    if (socket.destroyed) return;
+    if (named !== null) named.emit('connection', socket);
+    else for (const listener of own) listener.call(server, socket);
+  }
+
   server.on('connection', (socket: Socket) => {
     const timer = setTimeout(() => socket.destroy(), helloMs);
     socket.on('error', ignore).once('close', () => clearTimeout(timer));
-    const goOn = () => {
-      if (socket.destroyed) return;
+    onHello(socket, async (hello) => {
+      const take = hello === null ? null : (divert?.(hello) ?? null);
+      const isTaken = take !== null && (await take(socket));
+      if (!isTaken) await begin(socket, hello);
       clearTimeout(timer);
-      begin(socket);
-    };
-    onHello(socket, (hello) => {
-      const take = hello === null ? null : divert(hello);
-      if (take === null) return goOn();
-      void take(socket).then((isTaken) => (isTaken ? clearTimeout(timer) : goOn()));
     });
   });
 }
 
 /** Calls back once, null for what is no ClientHello; every byte is in the socket's buffer again by then. */
-function onHello(socket: Socket, found: (hello: ClientHello | null) => void): void {
+function onHello(socket: Socket, found: (hello: ClientHello | null) => Promise<void>): void {
   let held: Buffer | null = null;
   let needs = 0;
   socket.on('data', function onData(chunk: Buffer) {
@@ -159,7 +171,7 @@ function onHello(socket: Socket, found: (hello: ClientHello | null) => void): vo
       return;
     }
     socket.off('data', onData).pause().unshift(held);
-    found(read.kind === 'hello' ? read.hello : null);
+    void found(read.kind === 'hello' ? read.hello : null);
   });
 }
 

@@ -17,7 +17,10 @@ import {
   createProofCertificates,
   type EdgeCertificate,
 } from '../../../src/certificates/served/proof-certificate.ts';
-import { createSigningKeys } from '../../../src/certificates/vault/derived-secrets.ts';
+import {
+  createSigningKeys,
+  createTicketKeys,
+} from '../../../src/certificates/vault/derived-secrets.ts';
 import { generateCertificateKey, privateKeyToPem } from '../../../src/certificates/vault/keys.ts';
 import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
 import { caddyfile } from '../../../src/edge/caddy/caddyfile.ts';
@@ -92,7 +95,10 @@ export type FixtureOptions = {
   readonly requests?: EdgeDeps['requests'];
   readonly publicHttpsPort?: number;
   readonly front?: Front;
+  readonly clock?: () => Date;
 };
+/** Every edge here is of one installation. */
+const ticketSecret = new Uint8Array(32);
 
 export type EdgeFixture = Awaited<ReturnType<typeof startEdgeFixture>>;
 
@@ -105,6 +111,7 @@ export async function startEdgeFixture(
     requests = unlimited,
     publicHttpsPort,
     front = 'own',
+    clock = () => new Date(),
   }: FixtureOptions = {},
 ) {
   // In front of us: its ports have to be known before it starts.
@@ -140,6 +147,7 @@ export async function startEdgeFixture(
     },
     isDatabaseAway: async () => !database.isUp,
     loadCertificate: async (id) => certificates.get(id) ?? null,
+    ticketKeys: createTicketKeys(ticketSecret, clock),
     log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) }),
     signingKey,
     loadUpstreamCa: async (deployId) => upstreamCas.get(deployId) ?? null,

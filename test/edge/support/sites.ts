@@ -1,0 +1,11 @@
+/** Sites whose certificate has the id of their name, and keys of session tickets. */
+import { createTicketKeys } from '../../../src/certificates/vault/derived-secrets.ts';
+import type { Site } from '../../../src/edge/tls/secure-contexts.ts';
+
+export const siteOf = (id: string): Site => ({
+  hostname: id,
+  projectId: 'acme',
+  certificateId: id,
+});
+
+export const ticketKeys = createTicketKeys(new Uint8Array(32), () => new Date());
