@@ -36,6 +36,8 @@ export type EdgeDeps = {
   readonly signingKey: SigningKey;
   /** In PEM, what the certificate of this deploy's upstream must lead to; null: there is nothing such (any more). */
   readonly loadUpstreamCa: (deployId: string) => Promise<string | null>;
+  /** Any `max` of the names that are held, whose first handshake is prepared for; missing: that of none is. */
+  readonly listNames?: (max: number) => Promise<readonly string[]>;
   /** What session tickets are sealed with, the same in every process. */
   readonly ticketKeys: TicketKeys;
   readonly reach: UpstreamReach;

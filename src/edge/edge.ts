@@ -5,11 +5,10 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Server } from 'node:tls';
 import type { RouteNotification } from '../core/operations/edge-route.ts';
 import { countConnections, listenFault } from '../net/connections.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
-import { createBundles, createGateway } from './caddy/gateway.ts';
+import { BUNDLES_MAX, createBundles, createGateway } from './caddy/gateway.ts';
 import { type EdgeDeps, type EdgeLimits, edgeLimits } from './deps.ts';
 import { gatewayListener, type Listener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections, type OpenConnections } from './open-connections.ts';
@@ -19,7 +18,8 @@ import { createProxy } from './proxy/proxy.ts';
 import { createReaderWatch } from './proxy/slow-readers.ts';
 import { createRequestLimit } from './request-limit.ts';
 import { createRoutes } from './routes/routes.ts';
-import { createTlsServers } from './tls/secure-contexts.ts';
+import { createPreparation, type PreparationDeps } from './tls/prepare.ts';
+import { createTlsServers, SERVERS_MAX } from './tls/secure-contexts.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
 import { createVisitorLimits } from './visitor-limits.ts';
 
@@ -71,6 +71,7 @@ export function createEdge(given: EdgeDeps): Edge {
   };
   const parts: FrontParts = { deps: known, limits, count, visits, connections, watchReader };
   const front = deps.caddy === undefined ? ownFront(parts) : caddyFront(parts, deps.caddy);
+  const preparation = createPreparation({ ...known, ...front });
 
   return {
     async listen(place) {
@@ -81,6 +82,7 @@ export function createEdge(given: EdgeDeps): Edge {
     notify(notification) {
       routes.notify(notification);
       if (notification.kind === 'gone') connections.drop(notification.hostname);
+      preparation.notify(notification);
     },
     async close(deadlineMs) {
       await front.close(deadlineMs);
@@ -94,7 +96,7 @@ type Handler = (visit: Visit) => Promise<void>;
 type Visits = { readonly http: Handler; readonly https: Handler };
 
 /** Where visitors come in. */
-type Front = Pick<Edge, 'listen' | 'close'>;
+type Front = Pick<Edge, 'listen' | 'close'> & Pick<PreparationDeps, 'makeReady' | 'keptMax'>;
 
 type FrontParts = {
   /** Its routes come from memory. */
@@ -108,6 +110,8 @@ type FrontParts = {
 
 /** Two ports of ours. */
 function ownFront({ deps, limits, count, visits, connections, watchReader }: FrontParts): Front {
+  const handshakes = new EventEmitter();
+  const findServer = createTlsServers({ ...deps, ...limits, receiver: handshakes });
   const visitors = createVisitorLimits(deps.visitors, deps.log, count);
   const http = plainListener(
     (request, response) => void visits.http(direct(request, response)),
@@ -117,7 +121,11 @@ function ownFront({ deps, limits, count, visits, connections, watchReader }: Fro
   const https = tlsListener(
     {
       handle: (request, response) => void visits.https(direct(request, response)),
-      ...createHandshakes(deps, limits),
+      handshakes,
+      async findServer(serverName) {
+        const site = await siteFor(deps, serverName);
+        return site === null ? null : findServer(site);
+      },
       divert: answerChallenges(deps, limits),
       visitors,
       watchReader,
@@ -143,19 +151,8 @@ function ownFront({ deps, limits, count, visits, connections, watchReader }: Fro
     async close(deadlineMs) {
       await Promise.all([http.close(deadlineMs), https.close(deadlineMs)]);
     },
-  };
-}
-
-/** Who shakes hands for which name. */
-function createHandshakes(deps: EdgeDeps, limits: EdgeLimits) {
-  const handshakes = new EventEmitter();
-  const findServer = createTlsServers({ ...deps, ...limits, receiver: handshakes });
-  return {
-    handshakes,
-    async findServer(serverName: string): Promise<Server | null> {
-      const site = await siteFor(deps, serverName);
-      return site === null ? null : findServer(site);
-    },
+    makeReady: findServer,
+    keptMax: SERVERS_MAX,
   };
 }
 
@@ -194,6 +191,8 @@ function caddyFront(
       return { httpPort, httpsPort, gatewayPort };
     },
     close: gateway.close,
+    makeReady: ({ certificateId }) => bundles(certificateId),
+    keptMax: BUNDLES_MAX,
   };
 }
 

@@ -53,6 +53,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
       if (stored === null) return null;
       return { chain: stored.chain, key: vault.open(stored.sealedKey, sealOf(id)) };
     },
+    listNames: lookups.listNames,
     ticketKeys: createTicketKeys(parts.secrets.tickets, now),
   });
   closings.push((deadlineMs) => edge.close(deadlineMs));

@@ -108,6 +108,8 @@ describe.each(databases)('orders on $name', ({ name, available }) => {
     await db.certificates.store(domain, order.id, issued, noon);
     await db.certificates.refuse(domain, order.id, refusal, noon);
     expect(await edge.findRoute('late.example.com')).toMatchObject({ certificateId: order.id });
+    expect(await edge.listNames(1_000)).toContain('late.example.com');
+    expect(await edge.listNames(1)).toHaveLength(1);
     expect(await db.events(domain)).not.toContain('certificate.failed');
   });
 

@@ -26,6 +26,8 @@ export type EdgeLookups = {
   loadCertificate(id: string): Promise<{ chain: string; sealedKey: Uint8Array } | null>;
   /** What the certificate of a deploy's upstream must lead to, in PEM; null where there is no such deploy, or it has none. */
   loadUpstreamCa(deployId: string): Promise<string | null>;
+  /** Names that are held: any `max` of them. */
+  listNames(max: number): Promise<readonly string[]>;
 };
 
 /** So many statements are under way for routes at once, however many names visitors ask for. */
@@ -64,6 +66,10 @@ export function createEdgeLookups(database: Pick<Database, 'prisma' | 'pool'>): 
     ),
     loadCertificate: shareReads((ids) => loadCertificates(run, ids), itself, certificateBatches),
     loadUpstreamCa: shareReads((ids) => loadUpstreamCas(run, ids), itself, upstreamCaBatches),
+    async listNames(max) {
+      const rows = await run<{ readonly hostname: string }>(names, [max]);
+      return rows.map(({ hostname }) => hostname);
+    },
   };
 }
 
@@ -121,6 +127,12 @@ async function loadCertificates(run: RunStatement, ids: readonly string[]) {
   );
   return ids.map((id) => byId.get(id) ?? null);
 }
+
+const names: Statement = {
+  name: 'edge_names',
+  text: `SELECT hostname FROM domain
+    WHERE removed_at IS NULL AND status IN ('verified', 'live', 'drifted') LIMIT $1`,
+};
 
 const upstreamCas: Statement = {
   name: 'edge_upstream_cas',

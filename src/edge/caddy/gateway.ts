@@ -161,13 +161,13 @@ function serverNameIn(target: string): string {
 }
 
 /** Our choice, as many as secure contexts are kept: some 3 KB each, the key among them. */
-const KEPT_MAX = 1_000;
+export const BUNDLES_MAX = 1_000;
 
 /** A certificate's chain and key in one, as Caddy reads them; several handshakes at once load it once. */
 export function createBundles({
   loadCertificate,
 }: Pick<EdgeDeps, 'loadCertificate'>): (certificateId: string) => Promise<Uint8Array | null> {
-  const kept = new LRUCache<string, Buffer>({ max: KEPT_MAX });
+  const kept = new LRUCache<string, Buffer>({ max: BUNDLES_MAX });
   return loadOnce(kept, async (certificateId: string) => {
     const certificate = await loadCertificate(certificateId);
     return certificate === null ? null : bundleOf(certificate);

@@ -8,7 +8,7 @@ import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 import type { EdgeDeps, EdgeLimits } from '../deps.ts';
 
 /** How many servers are kept. One with a P-256 chain takes some 45 KiB (measured, Node 20). */
-const SERVERS_MAX = 1_000;
+export const SERVERS_MAX = 1_000;
 
 /**
  * TLS 1.2 and newer. For 1.2 the suites of RFC 9325, 4.2 that fit our keys, which are all P-256: forward secrecy and

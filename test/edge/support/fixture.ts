@@ -146,7 +146,11 @@ export async function startEdgeFixture(
       return routes.get(hostname) ?? null;
     },
     isDatabaseAway: async () => !database.isUp,
-    loadCertificate: async (id) => certificates.get(id) ?? null,
+    async loadCertificate(id) {
+      lookups.emit('certificate', id);
+      return certificates.get(id) ?? null;
+    },
+    listNames: async (max) => [...routes.keys()].slice(0, max),
     ticketKeys: createTicketKeys(ticketSecret, clock),
     log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) }),
     signingKey,
@@ -208,7 +212,7 @@ export async function startEdgeFixture(
     ports,
     root,
     database,
-    /** Emits `route`, with the name, whenever one is looked up. */
+    /** Emits `route`, with the name, whenever one is looked up, and `certificate`, with its id. */
     lookups,
     routes,
     challenges,
