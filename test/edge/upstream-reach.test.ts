@@ -168,19 +168,25 @@ describe('A deploy at the platform’s own public address', () => {
   });
 });
 
-describe('The look at our own addresses', () => {
+describe('The look-up of our own addresses', () => {
   it('is waited for by the first visitors, and by nobody while a later one is under way', async () => {
     const lookups: ((addresses: readonly string[]) => void)[] = [];
+    let now = 0;
     const { decide } = upstreamReach(
       { dns, upstreams: { networks: [] } },
       () => new Promise((resolve) => lookups.push(resolve)),
+      () => now,
     );
     const first = decide();
     lookups.shift()?.(['9.9.9.9']);
     expect((await first)('9.9.9.9')).toBe(false);
     expect((await decide())('9.9.9.9')).toBe(false);
+    expect(lookups).toEqual([]); // it counts for a second
+    now = 1_000;
+    expect((await decide())('9.9.9.9')).toBe(false);
     lookups.shift()?.(['9.9.9.10']);
     await new Promise((resolve) => setImmediate(resolve));
+    now = 2_000;
     const isAllowed = await decide();
     expect([isAllowed('9.9.9.9'), isAllowed('9.9.9.10')]).toEqual([true, false]);
   });

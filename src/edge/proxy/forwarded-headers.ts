@@ -82,8 +82,8 @@ export function upstreamHeaders(
   host: string,
   primary: string | null,
 ): OutgoingHttpHeaders {
-  const { headersDistinct, headers, httpVersion } = request;
-  const passed = endToEnd(headersDistinct, headers.connection, isDropped);
+  const { rawHeaders, headers, httpVersion } = request;
+  const passed = endToEnd(rawHeaders, headers.connection, isDropped);
   // Framed anew where it had no length, so that a body never goes out without its own end.
   if (headers['transfer-encoding'] !== undefined) passed['transfer-encoding'] = 'chunked';
   passed['host'] = host;
@@ -112,11 +112,11 @@ export function sayHsts(response: ServerResponse, { hsts }: Pick<EdgeRoute, 'hst
 
 /** The header of the answer that goes to the client. What `response` has already takes the place of the deploy's. */
 export function clientHeaders(
-  { headersDistinct, headers }: Pick<IncomingMessage, 'headersDistinct' | 'headers'>,
+  { rawHeaders, headers }: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
   response: Pick<ServerResponse, 'hasHeader'>,
 ): OutgoingHttpHeaders {
   const isDropped = (name: string) => ofAnswers.has(name) || response.hasHeader(name);
-  return endToEnd(headersDistinct, headers.connection, isDropped);
+  return endToEnd(rawHeaders, headers.connection, isDropped);
 }
 
 /** Whether a request has been through here before (RFC 9110, 7.6.3). */
@@ -124,21 +124,28 @@ export function isLoop({ via = '' }: IncomingHttpHeaders): boolean {
   return via.split(',').some((hop) => hop.trim().split(/\s+/)[1] === PSEUDONYM);
 }
 
-/** The fields without those that are `dropped` and those that `Connection` names. */
+/** The fields, names and values in turns, without those that are `dropped` and those that `Connection` names. */
 function endToEnd(
-  fields: IncomingMessage['headersDistinct'],
+  fields: readonly string[],
   connection: string | undefined,
   dropped: (name: string) => boolean,
 ): Record<string, string | string[]> {
-  const named = connection === undefined ? none : namesIn(connection);
+  const named =
+    connection === undefined || NAMES_NOTHING.test(connection) ? none : namesIn(connection);
   const passed: Record<string, string | string[]> = {};
-  for (const [name, values = []] of Object.entries(fields)) {
+  for (let at = 0; at < fields.length; at += 2) {
+    const name = (fields[at] ?? '').toLowerCase();
+    const value = fields[at + 1] ?? '';
     if (dropped(name) || named.has(name)) continue;
-    const [only] = values;
-    passed[name] = values.length === 1 && only !== undefined ? only : values;
+    // A field may have the name of something that every object has.
+    const before = Object.hasOwn(passed, name) ? passed[name] : undefined;
+    passed[name] = before === undefined ? value : [before, value].flat();
   }
   return passed;
 }
+
+/** What nearly every message says: no names of fields. */
+const NAMES_NOTHING = /^(?:keep-alive|close)$/i;
 
 function namesIn(connection: string): ReadonlySet<string> {
   const names = connection.split(',').map((name) => name.trim().toLowerCase());

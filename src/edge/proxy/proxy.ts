@@ -202,18 +202,23 @@ function isBodiless({ method }: IncomingMessage, statusCode: number): boolean {
   return method === 'HEAD' || statusCode === 204 || statusCode === 304;
 }
 
-/** Not by `pipeline`, which makes an AbortController for each answer, and an error to abort it with at its end. */
+/**
+ * Not by `pipeline`, which makes an AbortController for each answer, and an error to abort it with at its end; nor by `pipe`,
+ * which puts eight listeners in place, and takes them away again.
+ */
 function passOn(incoming: IncomingMessage, response: ServerResponse): void {
   let isSilent = true;
-  incoming.once('data', () => {
+  incoming.on('data', (chunk: Buffer) => {
     isSilent = false; // the header goes along with it
+    if (!response.write(chunk)) incoming.pause();
   });
+  response.on('drain', () => incoming.resume());
+  incoming.once('end', () => response.end());
   incoming.on('error', () => {}); // `close` follows
   incoming.once('close', () => {
     if (!incoming.readableEnded) response.destroy();
   });
   response.on('error', () => {});
-  incoming.pipe(response);
   // An event stream may be silent for a while.
   setImmediate(() => {
     if (isSilent && !response.writableEnded) response.flushHeaders();

@@ -9,6 +9,7 @@ import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } fro
 import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
+import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.ts';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 import { trustedProxies as membersOf } from '../../net/client-address.ts';
@@ -64,11 +65,11 @@ export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps
   const kept = { keepAlive: true, maxFreeSockets: IDLE_MAX.origin, timeout: IDLE_MS };
   const http = boundIdle(new HttpAgent(kept));
   const https = boundIdle(keepApart(new HttpsAgent(kept)));
+  const parse = createParser();
   return {
     open({ request, client, target, upstream, route }, { isAllowed, trust }) {
-      const url = new URL(upstream);
+      const { url, host } = parse(upstream);
       refuseLiteral(url, isAllowed);
-      const host = hostOf(url);
       const path = upstreamPath(url.pathname, target.path);
       if (path === null) throw new PathRefused('it leads out of the path of its upstream');
       const { method = 'GET' } = request;
@@ -87,12 +88,11 @@ export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps
         path,
         headers,
         lookup: guardedLookup(url, lookup, isAllowed),
+        // Without this Node would ask the deploy for the customer's domain, which stands in Host.
+        servername: isIP(host) === 0 ? host : '',
       };
       if (url.protocol !== 'https:') return httpRequest({ ...options, agent: http });
-      // Without this Node would ask the deploy for the customer's domain, which stands in Host.
-      const servername = isIP(host) === 0 ? host : '';
-      const verified = { rejectUnauthorized: true, ...trust };
-      return httpsRequest({ ...options, ...verified, servername, agent: https });
+      return httpsRequest({ ...options, rejectUnauthorized: true, ...trust, agent: https });
     },
     close() {
       http.destroy();
@@ -114,6 +114,24 @@ function keepApart(agent: HttpsAgent): HttpsAgent {
   agent.getName = (options: RequestOptions & Partial<Trust> = {}) =>
     `${nameOf(options)}:${options.trustId ?? ''}`;
   return agent;
+}
+
+type Parsed = { readonly url: URL; readonly host: string };
+
+/** URLs of deploys that are kept parsed. */
+const PARSED_MAX = 1_000;
+
+/** Reads an upstream's URL once while it is kept. Throws a TypeError for what is none. */
+function createParser(): (upstream: string) => Parsed {
+  const kept = new LRUCache<string, Parsed>({ max: PARSED_MAX });
+  return (upstream) => {
+    const known = kept.get(upstream);
+    if (known !== undefined) return known;
+    const url = new URL(upstream);
+    const parsed = { url, host: hostOf(url) };
+    kept.set(upstream, parsed);
+    return parsed;
+  };
 }
 
 /** Our choice: kept connections without a request, for one origin and for all of them at each agent. */
@@ -163,25 +181,46 @@ export class PathRefused extends Error {
 
 /**
  * Public addresses that are not the platform's own, nor its storage's, and whatever lies in `UPSTREAM_NETWORKS`. Visitors
- * wait for the first look-up of our own addresses, and for none after it: while one is under way the last one's count.
+ * wait for the first look-up of our own addresses, and for none after it: while one is under way the last one's count. What
+ * an address was judged to be counts for a second: every request of a deploy whose URL spells it out asks. `now`: milliseconds,
+ * never backwards.
  */
 export function upstreamReach(
   { dns, upstreams }: Pick<Config, 'dns' | 'upstreams'>,
   ownAddresses: OwnAddresses,
+  now: () => number = () => performance.now(),
 ): UpstreamReach {
   const isNamed = membersOf(upstreams.networks);
   let own: readonly string[] | null = null;
+  let decided: { readonly isAllowed: IsAllowed; readonly until: number } | null = null;
   return {
     lookup: createLookup(dns.servers),
     async decide() {
+      if (decided !== null && now() < decided.until) return decided.isAllowed;
       const resolved = ownAddresses().then((addresses) => {
         own = addresses;
         return addresses;
       });
       resolved.catch(() => {}); // where nobody waits for it; the next request asks again
       const known = own ?? (await resolved);
-      return (address) => isNamed(address) || (isPublic(address) && !isOwn(address, known));
+      const isAllowed = onceEach(
+        (address) => isNamed(address) || (isPublic(address) && !isOwn(address, known)),
+      );
+      decided = { isAllowed, until: now() + DECIDED_MS };
+      return isAllowed;
     },
+  };
+}
+
+/** Our choice: judging an address asks the system for those of this machine. */
+const DECIDED_MS = 1_000;
+
+function onceEach(isAllowed: IsAllowed): IsAllowed {
+  const verdicts = new Map<string, boolean>();
+  return (address) => {
+    const verdict = verdicts.get(address) ?? isAllowed(address);
+    verdicts.set(address, verdict);
+    return verdict;
   };
 }
 

@@ -48,11 +48,11 @@ const HOSTNAME = /^(?=.{1,253}$)(?=.*[a-z])[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*
 
 /** The target of a request; null where it has none that could be anybody's. */
 export function requestTarget(
-  { url = '', headersDistinct }: Pick<IncomingMessage, 'url' | 'headersDistinct'>,
+  { url = '', rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>,
   httpsPort: number,
 ): RequestTarget | null {
-  const [host = '', ...others] = headersDistinct['host'] ?? [];
-  if (others.length > 0) return null; // RFC 9112, 3.2: whoever reads the other one is deceived
+  const host = hostIn(rawHeaders);
+  if (host === null) return null; // RFC 9112, 3.2: whoever reads the other one is deceived
   if (url.startsWith('/')) return withHost(host, url, httpsPort);
   if (url === '*') return withHost(host, '/', httpsPort); // OPTIONS *
   // The absolute form overrules the Host header (RFC 9112, 3.2.2).
@@ -60,6 +60,20 @@ export function requestTarget(
   if (authority === undefined || path === undefined) return null;
   return withHost(authority, path.startsWith('/') ? path : `/${path}`, httpsPort);
 }
+
+/** The Host header of names and values in turns; empty where there is none, null where there are several. */
+function hostIn(fields: readonly string[]): string | null {
+  let host: string | null = null;
+  for (let at = 0; at < fields.length; at += 2) {
+    const name = fields[at] ?? '';
+    if (name.length !== HOST.length || name.toLowerCase() !== HOST) continue;
+    if (host !== null) return null;
+    host = fields[at + 1] ?? '';
+  }
+  return host ?? '';
+}
+
+const HOST = 'host';
 
 /** A host name in its one spelling (RFC 4343: case does not matter; the root's dot may be written), or null. */
 export function canonicalHostname(text: string): string | null {
