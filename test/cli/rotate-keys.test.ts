@@ -122,7 +122,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     expect(await rotateKeys(newer)).toEqual(again);
     expect(await rotateKeys(newer, '--check')).toEqual({
       code: 0,
-      stdout: `sealed with the first key: 4 derived secrets and 1 account key\nsealed with another key: nothing\n${nothingLeft}`,
+      stdout: `sealed with the first key: 6 derived secrets and 1 account key\nsealed with another key: nothing\n${nothingLeft}`,
       stderr: '',
     });
   });
@@ -144,7 +144,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     await holder.query('ROLLBACK');
     holder.release();
     expect((await rotateKeys(`${third},${newer}`, '--check')).stdout).toBe(
-      'sealed with the first key: 4 derived secrets and 1 account key\nsealed with another key: 1 certificate key\n',
+      'sealed with the first key: 6 derived secrets and 1 account key\nsealed with another key: 1 certificate key\n',
     );
     expect(await rotateKeys(`${third},${newer}`)).toEqual({
       code: 0,

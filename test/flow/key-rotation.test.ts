@@ -143,7 +143,7 @@ describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () =>
     await add('meanwhile');
     const rotated = await rotateKeys([newer, old]);
     expect(rotated.out).toMatch(
-      /^resealed: 4 derived secrets, 1 account key, 1 webhook secret and \d certificate keys?\n/,
+      /^resealed: 6 derived secrets, 1 account key, 1 webhook secret and \d certificate keys?\n/,
     );
     await goesLive('meanwhile');
     await stopBoth();
@@ -185,7 +185,7 @@ describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () =>
 
   it('with the old key alone no process starts, and says what to do', async () => {
     await expect(start([old], 'others')).rejects.toThrow(
-      /^no key of KEY_ENCRYPTION_KEY opens 4 derived secrets, 1 account key, 1 webhook secret and [4-6] certificate keys of the database\. Add the key of before behind the others/,
+      /^no key of KEY_ENCRYPTION_KEY opens 6 derived secrets, 1 account key, 1 webhook secret and [4-6] certificate keys of the database\. Add the key of before behind the others/,
     );
   });
 });

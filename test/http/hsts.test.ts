@@ -104,6 +104,15 @@ describe('HSTS of a domain', () => {
     expect(await shown()).toBeNull();
   });
 
+  it('is left behind by no removal, also where both come at once', async () => {
+    for (let times = 0; times < 5; times += 1) {
+      await Promise.all([put(year), call(`DELETE ${here()}`), put({ maxAge: 300 })]);
+      const left = { domain: { project: { slug: `hsts-${count}` } } };
+      expect(await api.prisma.hsts.count({ where: left })).toBe(0);
+      await call(`POST ${path}/domains`, { hostname });
+    }
+  });
+
   it('of no domain, and of no project, is 404', async () => {
     const json = { maxAge: 300 };
     for (const name of ['nobody.example.com', 'not%20a%20name', '*.example.com']) {

@@ -85,7 +85,7 @@ Every body is JSON in UTF-8; times are RFC 3339 in UTC.
 
 **Errors** have one shape, \`{code, message, status}\`. Decide by \`code\`; messages may change. An answer may get fields that are not listed here; a body and a query may not have any.
 
-**Again.** A \`POST\` with an \`Idempotency-Key\` has its effect once, however often it is sent. A \`GET\`, but for a diagnosis and a stream of events, with \`If-None-Match\` is answered 304 while nothing has changed. Where an operation takes \`If-Match\`, it changes that version or, with 412, nothing. \`HEAD\` works wherever \`GET\` does; \`OPTIONS\` says what a path takes.
+**Again.** A \`POST\` with an \`Idempotency-Key\` has its effect once, however often it is sent. A \`GET\`, but for a diagnosis, a signing secret and a stream of events, with \`If-None-Match\` is answered 304 while nothing has changed. Where an operation takes \`If-Match\`, it changes that version or, with 412, nothing. \`HEAD\` works wherever \`GET\` does; \`OPTIONS\` says what a path takes.
 
 **Limits.** Every answer to a request that was counted carries \`RateLimit\`; what is refused before it is read counts against nothing. 429 and 503 say in \`Retry-After\` when to try again. A body may have 64 KiB and nest 32 levels, a request target 8 KiB.
 
