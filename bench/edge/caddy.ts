@@ -40,8 +40,6 @@ export async function startCaddyPeer(
     routes: [{ handle: [{ handler: 'reverse_proxy', upstreams }] }],
   };
   const tls = {
-    // As Signpost's edge, which has no resumption.
-    session_tickets: { disabled: true },
     // By default it holds 10,000 and lets go of what it pleases.
     cache: { capacity: hostnames.length + 1 },
     certificates: {

@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { caddyfile } from '../../src/edge/caddy/caddyfile.ts';
 import { freePort } from '../../test/support/servers.ts';
-import { cpuUsOfTree, stop } from '../support/processes.ts';
+import { cpuUsOf, cpuUsOfTree, sleep, stop } from '../support/processes.ts';
 import { startService } from '../support/service.ts';
 import { EDGE_CADDY_SECRET, startCaddyBefore, startCaddyPeer } from './caddy.ts';
 import type { PeerOptions, Sites } from './contest.ts';
@@ -125,5 +125,17 @@ async function startSignpost(
     EDGE_HTTPS_PORT: String(port),
     UPSTREAM_NETWORKS: '127.0.0.0/8',
   });
+  await idle(child.pid);
   return { pid: child.pid, stop: () => stop(child) };
+}
+
+/** What /proc counts in: a process that hears a beat a second takes one now and then. */
+const TICK_US = 10_000;
+
+/** Resolves when a process has nothing left to do: ours makes certificates ready after its start, the others before. */
+async function idle(pid: number | undefined): Promise<void> {
+  for (let before = 0, now = cpuUsOf(pid); now - before > TICK_US; now = cpuUsOf(pid)) {
+    before = now;
+    await sleep(500);
+  }
 }

@@ -1,4 +1,4 @@
-/** Full handshakes one after the other on a number of lanes, each on a connection of its own, every certificate verified. Prints Handshakes as JSON. */
+/** Handshakes one after the other on a number of lanes, each on a connection of its own, every certificate verified. Prints Handshakes as JSON. */
 import { readFileSync } from 'node:fs';
 import { connect, createSecureContext } from 'node:tls';
 import { percentile } from '../support/figures.ts';
@@ -12,10 +12,14 @@ export type HandshakesAsked = {
   readonly names: number;
   /** Each once, in a random order; or so many handshakes; or as many as there are in so many seconds, the names drawn. */
   readonly until: 'each' | { readonly count: number } | { readonly seconds: number };
+  /** Whether visitors come back with the session of their last visit of a name; else every handshake is a whole one. */
+  readonly isResuming?: boolean;
 };
 
 export type Handshakes = {
   readonly count: number;
+  /** How many of them resumed a session. */
+  readonly resumed: number;
   /** Handshakes a second. */
   readonly rate: number;
   /** From opening the connection to the end of the handshake, in milliseconds. */
@@ -27,16 +31,20 @@ export type Handshakes = {
 
 const LANES = 16;
 
-const { port, rootFile, names, until }: HandshakesAsked = JSON.parse(setting('ASKED'));
+const asked: HandshakesAsked = JSON.parse(setting('ASKED'));
+const { port, rootFile, names, until, isResuming = false } = asked;
 const secureContext = createSecureContext({ ca: readFileSync(rootFile), ...visitorsTls });
 
 const times: number[] = [];
+const sessions = new Map<string, Buffer>();
+let resumed = 0;
 const next = drawer();
 const [start, cpu] = [performance.now(), cpuUsOf(process.pid)];
 await Promise.all(Array.from({ length: LANES }, lane));
 const tookMs = performance.now() - start;
 const handshakes: Handshakes = {
   count: times.length,
+  resumed,
   rate: Math.round((times.length / tookMs) * 1_000),
   p50: percentile(times, 0.5),
   p99: percentile(times, 0.99),
@@ -52,7 +60,9 @@ async function lane(): Promise<void> {
 function visit(hostname: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const from = performance.now();
+    const session = sessions.get(hostname);
     const socket = connect({
+      ...(session && { session }),
       host: '127.0.0.1',
       port,
       servername: hostname,
@@ -61,9 +71,17 @@ function visit(hostname: string): Promise<void> {
     });
     socket.once('secureConnect', () => {
       times.push(performance.now() - from);
-      if (socket.isSessionReused()) reject(new Error('a session was resumed'));
-      socket.end();
+      if (socket.isSessionReused()) resumed += 1;
+      if (socket.isSessionReused() && !isResuming) reject(new Error('a session was resumed'));
+      if (!isResuming || session !== undefined) socket.end();
     });
+    // With TLS 1.3 it comes after the handshake (RFC 8446, 4.6.1).
+    if (isResuming && session === undefined) {
+      socket.once('session', (kept: Buffer) => {
+        sessions.set(hostname, kept);
+        socket.end();
+      });
+    }
     socket.once('error', (error) => reject(new Error(`${hostname}: ${error.message}`)));
     socket.once('close', () => resolve());
     socket.resume();

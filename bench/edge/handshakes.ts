@@ -1,4 +1,4 @@
-/** Full handshakes a second: each name for the first time after the start, then names drawn at random. */
+/** Handshakes a second: each name for the first time after the start, then names drawn at random, then with sessions resumed. */
 import { median } from '../support/figures.ts';
 import { type Contender, contenders, type Started, startContender } from './contenders.ts';
 import type { Sites } from './contest.ts';
@@ -8,7 +8,7 @@ import { CERTIFICATES, ROUNDS, SECONDS } from './settings.ts';
 import { openSites } from './sites.ts';
 import { shakeHands } from './visitors.ts';
 
-const passes = ['first visit', 'again'] as const;
+const passes = ['first visit', 'again', 'resumed'] as const;
 type Pass = (typeof passes)[number];
 type Measured = Handshakes & { readonly own: number; readonly database: number };
 
@@ -40,16 +40,21 @@ async function measureOne(name: Contender, sites: Sites): Promise<Record<Pass, M
     return {
       'first visit': await measure(started, { ...asked, until: 'each' }),
       again: await measure(started, { ...asked, until: { seconds: SECONDS } }),
+      resumed: await measure(started, { ...asked, ...comingBack, until: { seconds: SECONDS } }),
     };
   } finally {
     await started.stop();
   }
 }
 
+/** Few names, so that nearly every visit is one after the first. */
+const comingBack = { names: Math.min(CERTIFICATES, 20), isResuming: true } as const;
+
 async function measure(started: Started, asked: HandshakesAsked): Promise<Measured> {
   const before = started.cpu();
   const shaken = await shakeHands(asked);
   const after = started.cpu();
+  if (asked.isResuming && shaken.resumed < 0.9 * shaken.count) throw new Error('not resumed');
   const per = (figure: 'own' | 'database') => (after[figure] - before[figure]) / shaken.count;
   return { ...shaken, own: per('own'), database: per('database') };
 }

@@ -37,9 +37,7 @@ export async function startNginxPeer(
     'proxy_set_header X-Forwarded-For $remote_addr;',
     'proxy_set_header X-Forwarded-Proto https;',
     'ssl_protocols TLSv1.2 TLSv1.3;',
-    // As Signpost's edge, which has no resumption.
-    'ssl_session_tickets off;',
-    'ssl_session_cache off;',
+    'ssl_session_timeout 12h;',
     `server_names_hash_max_size ${Math.max(512, 4 * hostnames.length)};`,
     'server_names_hash_bucket_size 128;',
     ...servers,
