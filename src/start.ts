@@ -6,6 +6,7 @@ import { createApiKeyStore } from './db/api-keys.ts';
 import { openDatabase, requireUtc } from './db/engine/client.ts';
 import { migrate } from './db/engine/migrate.ts';
 import { isUnavailable } from './db/engine/unavailable.ts';
+import type { EdgePorts } from './edge/edge.ts';
 import { ensureApiKey } from './http/keys/first-key.ts';
 import type { Api } from './http/pipeline/api.ts';
 import type { ReadReadiness } from './ops/readiness.ts';
@@ -17,7 +18,7 @@ import { type Clock, type Closing, closeAll, compose, type Parts } from './roles
 export type Addresses = {
   /** The API's base, without a trailing slash. */
   readonly http: string | null;
-  readonly edge: { readonly httpPort: number; readonly httpsPort: number } | null;
+  readonly edge: EdgePorts | null;
   /** Of METRICS_PORT; null where there is none. */
   readonly metricsPort: number | null;
 };

@@ -2,13 +2,14 @@
 
 import { resolve, sep } from 'node:path';
 import type { Config } from '../config/config.ts';
+import type { EdgePorts } from '../edge/edge.ts';
 
 /** Where the service is reached, and what is said once. */
 export type Welcome = {
   readonly addresses: {
     /** The API's URL. */
     readonly http: string | null;
-    readonly edge: { readonly httpPort: number; readonly httpsPort: number } | null;
+    readonly edge: EdgePorts | null;
     readonly metricsPort: number | null;
   };
   /** The key that was just made, which is shown only now; null: none was. */
@@ -23,11 +24,7 @@ export function welcome(config: Config, { addresses, firstKey }: Welcome): strin
   const parts = [
     `\nSignpost is ready (${config.role}, ${storageWords[config.storage.kind]}).\n`,
     ...(addresses.http ? [placesOf(addresses.http)] : []),
-    ...(addresses.edge
-      ? [
-          `  Edge        http on port ${addresses.edge.httpPort}, https on port ${addresses.edge.httpsPort}`,
-        ]
-      : []),
+    ...(addresses.edge ? [edgeOf(addresses.edge)] : []),
     ...(addresses.metricsPort === null
       ? []
       : [`  Metrics     port ${addresses.metricsPort}: /metrics, /healthz, /readyz`]),
@@ -35,6 +32,13 @@ export function welcome(config: Config, { addresses, firstKey }: Welcome): strin
     ...(addresses.http ? [thingsToTry(addresses.http, firstKey)] : []),
   ];
   return `${parts.join('\n')}\n`;
+}
+
+function edgeOf({ httpPort, httpsPort, gatewayPort }: EdgePorts): string {
+  if (gatewayPort === undefined) {
+    return `  Edge        http on port ${httpPort}, https on port ${httpsPort}`;
+  }
+  return `  Edge        behind Caddy, which has ports ${httpPort} and ${httpsPort}; it asks us on port ${gatewayPort}`;
 }
 
 const storageWords = {
@@ -85,8 +89,9 @@ function portProblem(
 ): string | undefined {
   const ports = {
     PORT: http.port,
-    EDGE_HTTP_PORT: edge.httpPort,
-    EDGE_HTTPS_PORT: edge.httpsPort,
+    ...(edge.caddy === undefined
+      ? { EDGE_HTTP_PORT: edge.httpPort, EDGE_HTTPS_PORT: edge.httpsPort }
+      : { EDGE_CADDY_ADDRESS: edge.caddy.port }),
     METRICS_PORT: metrics.port,
   };
   const [first, ...others] = Object.entries(ports).filter(([, one]) => one === port);
