@@ -22,5 +22,8 @@ export async function printCaddyfile(io: Io): Promise<Outcome> {
   const { caddy } = edge;
   if (caddy === undefined) throw new Error('EDGE=caddy without an address');
   io.out(caddyfile({ http, api, edge: { ...edge, caddy } }));
+  if (io.env['EDGE'] !== 'caddy') {
+    io.err('signpost: this is for an edge with EDGE=caddy, which is not set here\n');
+  }
   return done;
 }

@@ -26,10 +26,12 @@ export type EdgeConfig = {
   readonly requestsPerProject: number;
 };
 
+const GATEWAY = '127.0.0.1:9180';
+
 /** Its variables, each checked by itself; `edgeRules` has what they need beside them. */
 export const edgeVariables = {
   EDGE: z.enum(['own', 'caddy'], 'must be own or caddy').default('own'),
-  EDGE_CADDY_ADDRESS: listenAddress.prefault('127.0.0.1:9180'),
+  EDGE_CADDY_ADDRESS: listenAddress.prefault(GATEWAY),
   EDGE_CADDY_SECRET: urlSecret.optional(),
   EDGE_HTTP_PORT: port.default(8080),
   EDGE_HTTPS_PORT: port.default(8443),
@@ -61,6 +63,12 @@ export function edgeOf(v: z.infer<z.ZodObject<typeof edgeVariables>>): EdgeConfi
   };
 }
 
+function ownPorts(given: Readonly<Record<string, string>>): readonly string[] {
+  return [given['EDGE_HTTP_PORT'] ?? '8080', given['EDGE_HTTPS_PORT'] ?? '8443'];
+}
+
+const portOf = (address: string): string => address.slice(address.lastIndexOf(':') + 1);
+
 type Rule = readonly [isWrong: boolean, variable: string, problem: string];
 
 /** Returns every rule about the edge. `given`: the variables that are set and not empty. */
@@ -77,6 +85,11 @@ export function edgeRules(given: Readonly<Record<string, string>>): readonly Rul
       isCaddy && given['EDGE_CADDY_SECRET'] === undefined,
       'EDGE_CADDY_SECRET',
       'is required with EDGE=caddy (openssl rand -hex 32), the same here and for Caddy',
+    ],
+    [
+      isCaddy && ownPorts(given).includes(portOf(given['EDGE_CADDY_ADDRESS'] ?? GATEWAY)),
+      'EDGE_CADDY_ADDRESS',
+      'must have another port than EDGE_HTTP_PORT and EDGE_HTTPS_PORT, which are Caddy’s',
     ],
     [
       isCaddy && given['ACME_CHALLENGE'] === 'tls-alpn-01',

@@ -168,7 +168,7 @@ function caddyFront(
   { deps, limits, count, visits, connections, watchReader }: FrontParts,
   { secret, address, port }: NonNullable<EdgeDeps['caddy']>,
 ): Front {
-  const { isTrusted, connectionsPerAddress: perAddress } = deps.visitors;
+  const { isTrusted, connections: total, connectionsPerAddress: perAddress } = deps.visitors;
   const bundles = createBundles(deps);
   const answer = createGateway({
     secret,
@@ -179,12 +179,12 @@ function caddyFront(
     handleHttp: visits.http,
     handleHttps: visits.https,
     connections,
-    visitors: countConnections({ total: Number.POSITIVE_INFINITY, perAddress }, isTrusted),
+    visitors: countConnections({ total, perAddress }, isTrusted),
     isTrusted,
     count,
     log: deps.log,
   });
-  const gateway = gatewayListener((...of) => void answer(...of), watchReader, limits);
+  const gateway = gatewayListener((...of) => void answer(...of), watchReader, total, limits);
   return {
     async listen({ httpPort, httpsPort }) {
       const gatewayPort = await open(gateway, 'EDGE_CADDY_ADDRESS', address, port);

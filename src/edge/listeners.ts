@@ -116,8 +116,8 @@ function answerUpgrades(server: Server, turns: Turns<Exchange>, handle: Handle):
   });
 }
 
-/** What Caddy adds to a visitor's fields: four of ours, and three of its own. */
-const GATEWAY_FIELDS = 7;
+/** What Caddy may add to a visitor's fields: four of ours, three or four of its own, and some to spare. */
+const GATEWAY_FIELDS = 12;
 const GATEWAY_HEAD_BYTES = 24 * 1_024;
 /** Longer than Caddy keeps an idle connection (caddyfile.ts), so that it never sends a request on one that we close. */
 const GATEWAY_KEEP_ALIVE_MS = 90_000;
@@ -126,10 +126,13 @@ const GATEWAY_KEEP_ALIVE_MS = 90_000;
 export function gatewayListener(
   handle: Handle,
   watchReader: (socket: Socket) => void,
+  connectionsMax: number,
   limits: EdgeLimits,
 ): Listener {
   const server = createHttpServer({
     ...limitOptions(limits),
+    // Caddy opens connections ahead, and has limits of its own for its visitors.
+    headersTimeout: GATEWAY_KEEP_ALIVE_MS,
     keepAliveTimeout: GATEWAY_KEEP_ALIVE_MS,
     maxHeaderSize: GATEWAY_HEAD_BYTES,
     IncomingMessage: EdgeRequest,
@@ -138,7 +141,9 @@ export function gatewayListener(
   const turns = turnsOf(handle, nobody, HEADERS_MAX + GATEWAY_FIELDS);
   server.on('connection', watchReader);
   answerUpgrades(server, turns, handle);
-  return listener(server, turns, () => true, limits);
+  const gateway = listener(server, turns, () => true, limits);
+  server.maxConnections = connectionsMax;
+  return gateway;
 }
 
 /** What the parser refuses, by its codes (llhttp's HPE_… among them); every other one is 400. */

@@ -84,11 +84,7 @@ export async function handleHttps(
 }
 
 /** Acts once, when the answer has left or the connection is closed. A WebSocket is over when its connection is. */
-export function whenOver(
-  { socket }: IncomingMessage,
-  response: ServerResponse,
-  act: () => void,
-): void {
+function whenOver({ socket }: IncomingMessage, response: ServerResponse, act: () => void): void {
   const over = () => {
     response.off('close', over);
     socket.off('close', over);

@@ -84,8 +84,8 @@ function groupOf({ remoteAddress }: Socket, isTrusted: VisitorRules['isTrusted']
   return addressGroup(clientAddress(remoteAddress, undefined, isTrusted));
 }
 
-/** Reports the first refusal at once, and those that follow with the next line: `refused` counts them. */
-function createReporter(log: Pick<Logger, 'warn'>, line: string): (address: string) => void {
+/** Reports the first refusal at once, and those that follow with the next line, a minute later at the earliest: `refused` counts them. */
+export function createReporter(log: Pick<Logger, 'warn'>, line: string): (address: string) => void {
   let refused = 0;
   let isQuiet = false;
   return (address) => {

@@ -55,6 +55,11 @@ export type PortVariable =
   | 'EDGE_HTTPS_PORT'
   | 'EDGE_CADDY_ADDRESS';
 
+/** What chooses the address of a port. */
+function addressVariable(variable: PortVariable): string {
+  return variable === 'EDGE_CADDY_ADDRESS' ? variable : 'HOST';
+}
+
 /** Names the variable, the port, the address and the system's error code; what the system said is its cause. */
 export function listenFault(
   variable: PortVariable,
@@ -63,7 +68,7 @@ export function listenFault(
   cause: unknown,
 ): Error {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no error code';
-  const reason = reasons[code] ?? 'cannot be opened';
+  const reason = (reasons[code] ?? 'cannot be opened').replace('HOST', addressVariable(variable));
   return new Error(`${variable} ${port} on ${host} ${reason} (${code})`, { cause });
 }
 

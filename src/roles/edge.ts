@@ -8,7 +8,7 @@ import { createAwayProbe } from '../db/engine/unavailable.ts';
 import { createEdge, type Edge, type EdgePorts } from '../edge/edge.ts';
 import { upstreamReach } from '../edge/proxy/upstream.ts';
 import { keepCertificates } from '../edge/tls/secure-contexts.ts';
-import { trustedProxies } from '../net/client-address.ts';
+import { isLoopback, trustedProxies } from '../net/client-address.ts';
 import { descriptorLimit, shareDescriptors } from '../net/connections.ts';
 import type { Closing, Parts } from './parts.ts';
 
@@ -56,6 +56,10 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
     listNames: lookups.listNames,
     ticketKeys: createTicketKeys(parts.secrets.tickets, now),
   });
+  if (config.edge.caddy !== undefined && !isLoopback(config.edge.caddy.address)) {
+    const { address } = config.edge.caddy;
+    log.warn({ address }, 'EDGE_CADDY_ADDRESS is not loopback: private keys travel over it');
+  }
   closings.push((deadlineMs) => edge.close(deadlineMs));
   const ports = await edge.listen({ host: config.http.host, ...config.edge });
   const beating = { pool: parts.edgePool, openPool: database.openPool };

@@ -13,6 +13,7 @@ import { render } from '../http/pipeline/render.ts';
 import { traceOf } from '../http/pipeline/trace.ts';
 import { metricsAnswer, readinessAnswer } from '../http/routes/health.ts';
 import { listen } from '../http/socket/server.ts';
+import { isLoopback } from '../net/client-address.ts';
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts';
 import type { Role } from '../ops/metrics/process.ts';
 import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
@@ -43,8 +44,7 @@ export type Ops = {
 
 /** Whether METRICS_PORT shows everything to whoever reaches this machine. */
 function isOpenToAll({ http: { host }, metrics: { port, token } }: Config): boolean {
-  const isLoopback = host === 'localhost' || host === '::1' || /^127\./.test(host);
-  return port !== undefined && token === undefined && !isLoopback;
+  return port !== undefined && token === undefined && !isLoopback(host);
 }
 
 /** Opens METRICS_PORT, where there is one, before anything else is open. Rejects where it cannot be had. */

@@ -17,6 +17,7 @@ describe('signpost edge caddyfile', () => {
       EDGE_CADDY_ADDRESS: '[::1]:9999',
       EDGE_CADDY_SECRET: 'not-in-the-file-not-in-the-file-not-in-the-file',
       TRUSTED_PROXIES: '10.0.0.0/8, 192.0.2.9',
+      EDGE: 'caddy',
     });
     expect([code, stderr]).toEqual([0, '']);
     for (const line of [
@@ -26,11 +27,20 @@ describe('signpost edge caddyfile', () => {
       'reverse_proxy [::1]:9999 {',
       'get_certificate http http://caddy:{$EDGE_CADDY_SECRET}@[::1]:9999/certificate',
       'trusted_proxies 10.0.0.0/8 192.0.2.9',
+      'header_up X-Forwarded-Host {http.request.host}',
       'header Alt-Svc `h3=":443"; ma=2592000`',
     ]) {
       expect(stdout).toContain(`${line}\n`);
     }
     expect(stdout).not.toContain('not-in-the-file');
+  });
+
+  it('says so where the edge is not to be behind Caddy', async () => {
+    const { code, stderr } = await print({ EDGE: 'own' });
+    expect([code, stderr]).toEqual([
+      0,
+      'signpost: this is for an edge with EDGE=caddy, which is not set here\n',
+    ]);
   });
 
   it('leaves out what is not set, and binds everywhere where HOST is no address', async () => {

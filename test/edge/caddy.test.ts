@@ -1,14 +1,21 @@
 /** A real Caddy in front of the edge, as `signpost edge caddyfile` configures it. */
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { type ClientHttp2Session, connect as connectHttp2, type Settings } from 'node:http2';
 import { Agent } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
-import { type EdgeFixture, replyTo, startDeploy, startEdgeFixture } from './support/fixture.ts';
+import { until } from '../support/world.ts';
+import {
+  anybody,
+  type EdgeFixture,
+  replyTo,
+  startDeploy,
+  startEdgeFixture,
+} from './support/fixture.ts';
 
 const hostname = 'docs.acme.test';
 const closings = closeAfterEach();
@@ -37,9 +44,15 @@ afterAll(async () => {
 type Asked = { method: string; url: string; headers: Record<string, string>; body: string };
 const asked = (body: string): Asked => JSON.parse(body);
 
-function openHttp2(name: string, session?: Buffer): ClientHttp2Session {
-  const client = connectHttp2(`https://${name}:${edge.ports.httpsPort}`, {
-    ca: edge.root ?? '',
+function openHttp2(
+  name: string,
+  session?: Buffer,
+  at: EdgeFixture = edge,
+  settings: Settings = {},
+): ClientHttp2Session {
+  const client = connectHttp2(`https://${name}:${at.ports.httpsPort}`, {
+    ca: at.root ?? '',
+    settings,
     lookup: (_name, _options, give) => give(null, [{ address: '127.0.0.1', family: 4 }]),
     ...(session && { session }),
   });
@@ -214,6 +227,34 @@ describe.skipIf(without)('Caddy in front', () => {
       remove();
       await closed;
     });
+  });
+
+  it('counts answers that a visitor does not read: one who takes nothing gets no more than a share', async () => {
+    const visitors = { ...anybody, connectionsPerAddress: 20 };
+    const strict = await startEdgeFixture({}, { front: 'caddy', visitors });
+    closings.push(strict.close);
+    await strict.publish(hostname, deploy.url);
+    const client = openHttp2(hostname, undefined, strict, { initialWindowSize: 0 });
+    const statuses = await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const [answer] = await once(client.request({ ':path': '/' }), 'response');
+        return Number(answer[':status']);
+      }),
+    );
+    expect(statuses.filter((status) => status === 200)).toHaveLength(20);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(20);
+    client.destroy();
+    await until('there is room again', async () => {
+      return (await strict.https({ hostname })).status === 200;
+    });
+  });
+
+  it('says in the log, and counts, that somebody came without the secret', async () => {
+    await fetch(`http://127.0.0.1:${edge.ports.gatewayPort}/`);
+    expect(edge.refusals).toContain('gateway_secret');
+    expect(edge.warnings).toContainEqual(
+      expect.objectContaining({ msg: expect.stringContaining('EDGE_CADDY_SECRET') }),
+    );
   });
 
   it('is given no certificate without the secret', async () => {

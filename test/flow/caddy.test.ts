@@ -169,6 +169,6 @@ describe.skipIf(without)('Behind Caddy', { timeout: 180_000 }, () => {
     await expect(visit()).rejects.toThrow(/alert|ECONNRESET/i);
     // A browser answers 421 with another connection, which fails in its handshake.
     const again = await page?.evaluate(`fetch('/').then((it) => it.status, () => 'refused')`);
-    expect([421, 'refused', undefined]).toContain(again);
+    if (page !== null) expect([421, 'refused']).toContain(again);
   });
 });

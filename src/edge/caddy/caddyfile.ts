@@ -23,11 +23,13 @@ const SECRET = '{$EDGE_CADDY_SECRET}';
 const DIAL_MS = 2_000;
 /** Our choice: for so long visitors wait for an edge that is being started again. */
 const RESTART_MS = 5_000;
+/** As long as the edge lets what is under way finish (src/main.ts). */
+const STOP_MS = 20_000;
 /** Beyond what we give a deploy for its first byte, so that our page comes first. */
 const ANSWER_MS = edgeLimits.firstByteMs + 15_000;
 
 /** Shorter than the edge keeps an idle connection (listeners.ts), so that Caddy never sends a request on one that is closing. */
-const KEEP_ALIVE_MS = 30_000;
+const KEEP_ALIVE_MS = 10_000;
 
 /** Returns a Caddyfile for Caddy 2.6.2 and newer. It holds no secret. */
 export function caddyfile(config: CaddyfileConfig, limits: CaddyLimits = edgeLimits): string {
@@ -46,14 +48,23 @@ function optionsOf({ edge }: CaddyfileConfig, limits: CaddyLimits): string {
 	auto_https disable_redirects
 	local_certs
 	skip_install_trust
+	grace_period ${seconds(STOP_MS)}
 	http_port ${edge.httpPort}
 	https_port ${edge.httpsPort}
 	log {
 		# A line for every handshake with a name that nobody holds. What goes wrong on our side Signpost logs.
 		exclude tls.handshake
+		# Or an error would be written with every field of its request.
+		format filter {
+			wrap json
+			fields {
+				request>headers delete
+			}
+		}
 	}
 	servers {
-		max_header_size 16KB
+		# Go allows 4 KB more.
+		max_header_size 12KB
 		timeouts {
 			read_header ${seconds(limits.headersMs)}
 			read_body ${seconds(limits.requestMs)}
@@ -72,6 +83,8 @@ ${bindOf(config)}${more}	reverse_proxy ${gatewayOf(config)} {
 		header_up ${gatewayFields.scheme} ${scheme}
 		header_up ${gatewayFields.serverName} {http.request.tls.server_name}
 		header_up ${gatewayFields.protocol} {http.request.proto}
+		# Checked by Caddy, so that no host with a line end in it (HTTP/3, 2.6) gets through.
+		header_up X-Forwarded-Host {http.request.host}
 ${trustedOf(config)}		lb_try_duration ${seconds(RESTART_MS)}
 		lb_try_interval 100ms
 		transport http {

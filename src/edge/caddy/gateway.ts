@@ -4,6 +4,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
 import { clientAddress } from '../../net/client-address.ts';
@@ -11,11 +12,12 @@ import type { ConnectionCount } from '../../net/connections.ts';
 import type { EdgeCounters } from '../../ops/metrics/traffic.ts';
 import type { EdgeDeps } from '../deps.ts';
 import type { OpenConnections } from '../open-connections.ts';
-import { type Visit, whenOver } from '../ports.ts';
+import type { Visit } from '../ports.ts';
 import { pages, sendPage } from '../proxy/pages.ts';
 import { asksForWebSocket } from '../proxy/websocket.ts';
 import { canonicalHostname } from '../routes/redirect.ts';
 import { loadOnce } from '../tls/secure-contexts.ts';
+import { createReporter } from '../visitor-limits.ts';
 
 /** What Caddy says of a visitor's request. It sets them anew, so that no visitor can, and they end here. */
 export const gatewayFields = {
@@ -39,7 +41,7 @@ export type GatewayDeps = Pick<EdgeDeps, 'log'> & {
   readonly handleHttp: (visit: Visit) => Promise<void>;
   readonly handleHttps: (visit: Visit) => Promise<void>;
   readonly connections: Pick<OpenConnections, 'add'>;
-  /** Requests under way, for each visitor's address. */
+  /** Counts requests by the address of their visitor. */
   readonly visitors: ConnectionCount;
   /** Balancers before Caddy, whose `X-Forwarded-For` is believed. */
   readonly isTrusted: (address: string) => boolean;
@@ -50,7 +52,12 @@ export type GatewayDeps = Pick<EdgeDeps, 'log'> & {
 export function createGateway(
   deps: GatewayDeps,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const takePlace = createPlaces(deps.visitors);
   const isSecret = sameAs(deps.secret);
+  const report = createReporter(
+    deps.log,
+    'a request without Caddy’s secret was refused: EDGE_CADDY_SECRET must be the same for Caddy',
+  );
   const isCaddy = sameAs(
     `Basic ${Buffer.from(`${GATEWAY_USER}:${deps.secret}`).toString('base64')}`,
   );
@@ -62,10 +69,17 @@ export function createGateway(
       return answerCertificate(deps, request, response);
     }
     if (!isSecret(secret)) {
+      deps.count.refused('gateway_secret');
+      report(clientAddress(request.socket.remoteAddress, undefined, () => false));
       response.writeHead(403, { 'Content-Length': 0 }).end();
       return;
     }
-    return passVisit(deps, request, response);
+    const client = visitorOf(request, deps.isTrusted);
+    if (!takePlace(client, request, response)) {
+      deps.count.refused('connections');
+      return sendPage(response, pages.tooMany());
+    }
+    return passVisit(deps, client, request, response);
   };
 }
 
@@ -82,19 +96,43 @@ function sameAs(wanted: string): (given: string | string[] | undefined) => boole
   };
 }
 
+/** Our choice: how long a request that was broken off still counts: resetting costs us more than it costs the visitor. */
+const BROKEN_OFF_MS = 5_000;
+
+type Place = { readonly leave: () => void; readonly response: ServerResponse };
+
+/**
+ * Counts the requests of each address: from when Caddy passes one on until its connection is used again or closes, because an
+ * answer that we have given may wait in Caddy for a visitor who does not read. False where it is one too many.
+ */
+function createPlaces(visitors: ConnectionCount) {
+  const places = new WeakMap<Socket, Place>();
+
+  function end(socket: Socket): void {
+    const place = places.get(socket);
+    if (place === undefined) return;
+    if (place.response.writableFinished) place.leave();
+    else setTimeout(place.leave, BROKEN_OFF_MS).unref();
+  }
+
+  return (client: string, { socket }: IncomingMessage, response: ServerResponse): boolean => {
+    const before = places.get(socket);
+    before?.leave();
+    const leave = visitors.admit(client);
+    if (leave === null) return false;
+    if (before === undefined) socket.once('close', () => end(socket));
+    places.set(socket, { leave, response });
+    return true;
+  };
+}
+
 async function passVisit(
-  { handleHttp, handleHttps, connections, visitors, isTrusted, count }: GatewayDeps,
+  { handleHttp, handleHttps, connections }: GatewayDeps,
+  client: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const client = visitorOf(request, isTrusted);
-  const leave = visitors.admit(client);
-  if (leave === null) {
-    count.refused('connections');
-    return sendPage(response, pages.tooMany());
-  }
-  whenOver(request, response, leave);
-  // Caddy's connections are everybody's; one that has become a WebSocket is its visitor's.
+  // What a removal cuts off. Caddy's connections are everybody's; one that has become a WebSocket is its visitor's.
   const connection = asksForWebSocket(request) ? request.socket : response;
   const visit = { request, response, client, connection };
   if (request.headers[nameOf('scheme')] !== 'https') {
@@ -139,7 +177,8 @@ async function answerCertificate(
   }
   try {
     const certificate = await findCertificate(serverNameIn(url));
-    if (certificate === null || response.headersSent) return refuse(204);
+    if (response.headersSent) return; // it came too late
+    if (certificate === null) return refuse(204);
     count.handshake('completed');
     response.writeHead(200, {
       'Content-Type': 'application/pem-certificate-chain', // RFC 8555, 9.1

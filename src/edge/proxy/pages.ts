@@ -96,7 +96,7 @@ export const pages = {
   tooMany: (): Page => ({
     status: 429,
     title: 'Too many requests at once',
-    text: 'Your address has as many requests under way as it may have. Please try again in a few seconds.',
+    text: 'There are as many requests under way from your address, or altogether, as there may be. Please try again in a few seconds.',
     retryAfterSeconds: 5,
   }),
   noChallenge: (): Page => ({

@@ -45,9 +45,19 @@ export type EdgeCounters = {
   underWay(change: 1 | -1): void;
 };
 
-const edgeLimits = ['connections', 'handshakes', 'project', 'total', 'held_bytes'] as const;
+const edgeLimits = [
+  'connections',
+  'handshakes',
+  'project',
+  'total',
+  'held_bytes',
+  'gateway_secret',
+] as const;
 
-/** `project` and `total` are requests under way, `held_bytes` what waits for slow readers. */
+/**
+ * `project` and `total` are requests under way, `held_bytes` what waits for slow readers, `gateway_secret` what came to the
+ * gateway without Caddy's secret.
+ */
 export type EdgeLimit = (typeof edgeLimits)[number];
 
 /** For an edge that nobody counts: it does nothing. */
@@ -76,7 +86,7 @@ export function createEdgeMetrics(registry: Registry): EdgeCounters {
   for (const outcome of ['completed', 'failed'] as const) handshakes.inc({ outcome }, 0);
   const refusals = new Counter({
     name: 'signpost_edge_refused_total',
-    help: 'What a limit of the edge turned away or cut off: connections, handshakes, requests of a project, requests in total, answers that wait for slow readers (held_bytes)',
+    help: 'What a limit of the edge turned away or cut off: connections, handshakes, requests of a project, requests in total, answers that wait for slow readers (held_bytes), what came without the secret of Caddy (gateway_secret)',
     labelNames: ['limit'],
     registers,
   });
