@@ -116,8 +116,8 @@ function answerUpgrades(server: Server, turns: Turns<Exchange>, handle: Handle):
   });
 }
 
-/** What Caddy may add to a visitor's fields: four of ours, three or four of its own, and some to spare. */
-const GATEWAY_FIELDS = 12;
+/** What Caddy adds to a visitor's fields: four of ours, and three of its own. Newer ones add Via, and leave room for 99. */
+const GATEWAY_FIELDS = 7;
 const GATEWAY_HEAD_BYTES = 24 * 1_024;
 /** Longer than Caddy keeps an idle connection (caddyfile.ts), so that it never sends a request on one that we close. */
 const GATEWAY_KEEP_ALIVE_MS = 90_000;
@@ -132,7 +132,7 @@ export function gatewayListener(
   const server = createHttpServer({
     ...limitOptions(limits),
     // Caddy opens connections ahead, and has limits of its own for its visitors.
-    headersTimeout: GATEWAY_KEEP_ALIVE_MS,
+    headersTimeout: Math.min(GATEWAY_KEEP_ALIVE_MS, limits.requestMs),
     keepAliveTimeout: GATEWAY_KEEP_ALIVE_MS,
     maxHeaderSize: GATEWAY_HEAD_BYTES,
     IncomingMessage: EdgeRequest,

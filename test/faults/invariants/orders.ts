@@ -1,5 +1,10 @@
 /** I4: no second order while one is open, here and at the certificate authority. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { World } from '../fault.ts';
 import { few, type Invariant } from './invariant.ts';
+
+type System = World['system'];
+type Placed = System['authority']['placed'][number];
 
 export const orders: Invariant = {
   id: 'I4',
@@ -11,18 +16,7 @@ export const orders: Invariant = {
          AND other.created_at > one.created_at
          AND other.created_at < coalesce(one.ended_at, one.issued_at, now())`,
     );
-    const stored = await system.sql<{ url: string }>(
-      `SELECT order_url AS url FROM certificate WHERE order_url IS NOT NULL`,
-    );
-    // A domain that is removed while its order is being placed has no row to write that into.
-    const removed = await system.sql<{ hostname: string }>(
-      'SELECT hostname FROM domain WHERE removed_at IS NOT NULL',
-    );
-    const known = new Set(stored.map(({ url }) => url));
-    const gone = new Set(removed.map(({ hostname }) => hostname));
-    const lost = system.authority.placed.filter(
-      ({ hostname, url }) => !known.has(url) && !excused.has(url) && !gone.has(hostname),
-    );
+    const lost = await lostOrders(system);
     for (const { url } of lost) excused.add(url); // told once
     return few([
       ...overlapping.map(({ hostname }) => `${hostname} had two orders open at once`),
@@ -30,6 +24,35 @@ export const orders: Invariant = {
     ]);
   },
 };
+
+/** Longer than a worker takes from an answer of the authority to the row, on a machine that stands still for a while. */
+const WRITTEN_MS = 20_000;
+
+/** Orders that were placed by now and whose URL no row has, nor gets meanwhile. */
+async function lostOrders(system: System): Promise<readonly Placed[]> {
+  const placed = [...system.authority.placed];
+  const deadline = Date.now() + WRITTEN_MS;
+  for (;;) {
+    const lost = await withoutRow(system, placed);
+    if (lost.length === 0 || Date.now() > deadline) return lost;
+    await sleep(500);
+  }
+}
+
+async function withoutRow(system: System, placed: readonly Placed[]): Promise<readonly Placed[]> {
+  const stored = await system.sql<{ url: string }>(
+    `SELECT order_url AS url FROM certificate WHERE order_url IS NOT NULL`,
+  );
+  // A domain that is removed while its order is being placed has no row to write that into.
+  const removed = await system.sql<{ hostname: string }>(
+    'SELECT hostname FROM domain WHERE removed_at IS NOT NULL',
+  );
+  const known = new Set(stored.map(({ url }) => url));
+  const gone = new Set(removed.map(({ hostname }) => hostname));
+  return placed.filter(
+    ({ hostname, url }) => !known.has(url) && !excused.has(url) && !gone.has(hostname),
+  );
+}
 
 /** Orders of earlier faults. */
 const excused = new Set<string>();
