@@ -9,6 +9,7 @@ import type { UpstreamReach } from './proxy/upstream.ts';
 import type { RequestLimitRules } from './request-limit.ts';
 import type { VisitorRules } from './visitor-limits.ts';
 
+/** What the edge asks of the rest of the system. What may reject says so; nothing else does. */
 export type EdgeDeps = {
   /**
    * The key authorization to answer (RFC 8555, 8.3), only for the host name that the token was made for. This and the next
@@ -85,6 +86,7 @@ export type EdgeLimits = {
   readonly routeRetryMs: number;
 };
 
+/** The limits of an edge that faces the internet. */
 export const edgeLimits: EdgeLimits = {
   handshakeMs: 10_000,
   headersMs: 10_000,

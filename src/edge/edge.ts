@@ -36,6 +36,7 @@ export type EdgePlace = Omit<EdgePorts, 'gatewayPort'> & {
   readonly publicHttpsPort?: number | undefined;
 };
 
+/** The edge of a process. */
 export type Edge = {
   /**
    * Opens the ports (0: any free one) and says which. Where one cannot be had it rejects, with none open, and names the

@@ -45,6 +45,7 @@ type TlsParts = Common & {
   readonly count: Pick<EdgeCounters, 'handshake'>;
 };
 
+/** A server at one port, which is opened once and closed once. */
 export type Listener = {
   /** Resolves to the port; rejects where it cannot be had. */
   readonly listen: (host: string, port: number) => Promise<number>;

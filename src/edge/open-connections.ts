@@ -8,6 +8,7 @@ export type Connection = {
   readonly once: (event: 'close', act: () => void) => unknown;
 };
 
+/** What is open, by the name that it is open for. */
 export type OpenConnections = {
   /** Watches a connection, idle or not, until it closes. It speaks for this one name only. */
   readonly add: (hostname: string, connection: Connection) => void;

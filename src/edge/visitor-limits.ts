@@ -7,6 +7,7 @@ import { addressGroup, clientAddress } from '../net/client-address.ts';
 import { countConnections } from '../net/connections.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 
+/** How much visitors may have at once. */
 export type VisitorRules = {
   /** Open connections, at both ports together. */
   readonly connections: number;

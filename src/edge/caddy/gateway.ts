@@ -19,7 +19,7 @@ import { canonicalHostname } from '../routes/redirect.ts';
 import { loadOnce } from '../tls/secure-contexts.ts';
 import { createReporter } from '../visitor-limits.ts';
 
-/** What Caddy says of a visitor's request. It sets them anew, so that no visitor can, and they end here. */
+/** What Caddy says of a visitor's request. It sets them itself, in the place of whatever the visitor sent, and they end here. */
 export const gatewayFields = {
   secret: 'Signpost-Edge-Secret',
   /** `http` or `https`. */
@@ -34,6 +34,7 @@ export const GATEWAY_USER = 'caddy';
 /** Where it asks, with the parameter `server_name`. */
 export const CERTIFICATE_PATH = '/certificate';
 
+/** What the gateway asks of the edge. Nothing here may wait for a database for longer than a visitor would. */
 export type GatewayDeps = Pick<EdgeDeps, 'log'> & {
   readonly secret: string;
   /** The certificate of a name and its key in PEM; null: the handshake is to fail. */

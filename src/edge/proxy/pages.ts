@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { STATUS_CODES } from 'node:http';
 import { html } from '../../net/html.ts';
 
+/** What a page of ours says, and what goes with it. */
 export type Page = {
   readonly status: number;
   /** Plain text; escaped here. */
@@ -14,6 +15,7 @@ export type Page = {
   readonly close?: boolean;
 };
 
+/** Every page that the edge answers with, each by the reason for it. */
 export const pages = {
   unknownHost: (hostname: string | null): Page => ({
     status: 404,

@@ -21,8 +21,10 @@ import {
 } from './upstream.ts';
 import { asksForWebSocket, isWebSocket, switching, tunnel } from './websocket.ts';
 
+/** A request that is passed on, and where its answer goes. */
 export type Exchange = Passed & { readonly response: ServerResponse };
 
+/** Passes requests on to deploys. */
 export type UpstreamProxy = {
   /**
    * Answers by the upstream, or by a page where that is impossible; resolves when it is under way, and rejects only for an

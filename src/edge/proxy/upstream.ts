@@ -44,6 +44,7 @@ export type Terms = {
   readonly trust: Trust | null;
 };
 
+/** Requests to deploys, over kept connections. */
 export type Upstreams = {
   /**
    * A request as the client's, to be given its body. Throws PathRefused; UpstreamRefused, which may also be the request's
@@ -163,6 +164,7 @@ function boundIdle<A extends HttpAgent>(agent: A): A {
 /** Whether an address may be connected to. */
 export type IsAllowed = (address: string) => boolean;
 
+/** Where deploys may be: how their names are looked up, and which addresses they may have. */
 export type UpstreamReach = {
   readonly lookup: Lookup;
   /** What the addresses of one request are judged by. */

@@ -34,6 +34,7 @@ function redirect(response: ServerResponse, status: number, location: string): v
   response.end();
 }
 
+/** Whom and what a request is for (RFC 9112, 3.2), checked. */
 export type RequestTarget = {
   /** Lower case, no port, no trailing dot. */
   readonly hostname: string;

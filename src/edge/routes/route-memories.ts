@@ -17,12 +17,14 @@ const UNKNOWN_MAX = 10_000;
 /** Projects whose routes have changed; at more than that, every route counts as changed. */
 const PROJECTS_MAX = 1_000;
 
+/** What is remembered of a name, and what it counts for. */
 export type Recalled = {
   /** Null: nobody holds the name. */
   readonly route: EdgeRoute | null;
   readonly verdict: Exclude<MemoryVerdict, 'forget'>;
 };
 
+/** The names that a process remembers. */
 export type Memories = {
   /** Null: nothing, or nothing that counts. */
   readonly recall: (hostname: string) => Recalled | null;
@@ -98,6 +100,7 @@ function createProjectChanges() {
   };
 }
 
+/** Whether the database can be asked, as look-ups found it. */
 export type Outage = {
   /** A look-up failed, or takes too long. */
   readonly begin: (fault: unknown) => void;

@@ -12,6 +12,7 @@ import {
   type Recalled,
 } from './route-memories.ts';
 
+/** The routes of a process: from memory, or from the database. */
 export type Routes = {
   /** Null: unknown, removed, or not held. Rejects as the look-up does where it fails and nothing is known from before. */
   readonly find: (hostname: string) => Promise<EdgeRoute | null>;
@@ -26,6 +27,7 @@ type RoutesDeps = Pick<EdgeDeps, 'findRoute' | 'isDatabaseAway' | 'log'> & {
 };
 type RoutesLimits = Pick<EdgeLimits, 'routeFreshMs' | 'routePatienceMs' | 'routeRetryMs'>;
 
+/** Routes that remember nothing yet, and are notified of nothing. `limits`: in milliseconds. */
 export function createRoutes(deps: RoutesDeps, limits: RoutesLimits): Routes {
   const { clock = () => performance.now() } = deps;
   const memories = createMemories(clock, limits.routeFreshMs);

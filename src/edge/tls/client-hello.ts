@@ -7,6 +7,7 @@ import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 
+/** What is read of a ClientHello (RFC 8446, 4.1.2) before anybody answers it. */
 export type ClientHello = {
   /** As it was written (RFC 6066, 3); null: no name. */
   readonly serverName: string | null;

@@ -14,6 +14,7 @@ const READ_AT_ONCE = 4;
 /** Names that wait to be made ready. The others are made ready by their first visitor, as all of them could be. */
 const WAITING_MAX = 10_000;
 
+/** What making ready asks of the edge. */
 export type PreparationDeps = Pick<EdgeDeps, 'findRoute' | 'listNames' | 'log'> & {
   /** Keeps what the handshakes of a site need. */
   readonly makeReady: (site: Site) => Promise<unknown>;
@@ -21,6 +22,7 @@ export type PreparationDeps = Pick<EdgeDeps, 'findRoute' | 'listNames' | 'log'> 
   readonly keptMax: number;
 };
 
+/** Makes names ready as their routes change. */
 export type Preparation = {
   /** What a name's first handshake needs may be something else from now on, or have been missed for all of them. */
   readonly notify: (notification: RouteNotification) => void;
