@@ -72,7 +72,11 @@ describe.each(fronts)('with %s in front', (front) => {
     async (method) => {
       const more = method === 'POST' ? ['Content-Length: 4'] : [];
       const lines = [`${method} /a HTTP/1.1`, host, ...fields(100), ...more];
-      const { answers, paths } = await say(`${head(...lines)}${more.length > 0 ? 'body' : ''}`);
+      const { answers, paths } = await say(
+        `${head(...lines)}${more.length > 0 ? 'body' : ''}`,
+        hostname,
+        impatient,
+      );
       expect([answers, paths]).toEqual([[431], []]);
     },
   );
@@ -155,8 +159,8 @@ describe.each(fronts)('with %s in front', (front) => {
 
   test('TRACE ends here, at both ports', async () => {
     const trace = head('TRACE /a HTTP/1.1', host, 'Cookie: secret');
-    expect(await say(trace)).toEqual({ answers: [405], paths: [] });
-    const visitor = await openPlain(edge);
+    expect(await say(trace, hostname, impatient)).toEqual({ answers: [405], paths: [] });
+    const visitor = await openPlain(impatient);
     visitor.write(trace);
     const received = await visitor.closed;
     expect(statuses(received)).toEqual([405]);
