@@ -22,7 +22,7 @@ export function titled(title: string, lines: readonly string[], page: Page): rea
 }
 
 /**
- * The sections that have lines, an empty line between them and every line ended; an empty string where none has any.
+ * The sections that have lines, an empty line between them and every line ended; an empty string if no section has lines.
  */
 export function sectioned(sections: readonly (readonly string[])[]): string {
   return sections

@@ -117,7 +117,7 @@ function answerUpgrades(server: Server, turns: Turns<Exchange>, handle: Handle):
   });
 }
 
-/** What Caddy adds to a visitor's fields: four of ours, and three of its own. Newer ones add Via, and leave room for 99. */
+/** What Caddy adds to a visitor's fields: four of ours, and three of its own. Newer versions add Via, so a visitor has 99 there. */
 const GATEWAY_FIELDS = 7;
 const GATEWAY_HEAD_BYTES = 24 * 1_024;
 /** Longer than Caddy keeps an idle connection (caddyfile.ts), so that it never sends a request on one that we close. */

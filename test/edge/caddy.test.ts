@@ -1,7 +1,12 @@
 /** A real Caddy in front of the edge, as `signpost edge caddyfile` configures it. */
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { type ClientHttp2Session, connect as connectHttp2, type Settings } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  constants,
+  type Settings,
+} from 'node:http2';
 import { Agent } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -233,7 +238,10 @@ describe.skipIf(without)('Caddy in front', () => {
     const visitors = { ...anybody, connectionsPerAddress: 20 };
     const strict = await startEdgeFixture({}, { front: 'caddy', visitors });
     closings.push(strict.close);
-    await strict.publish(hostname, deploy.url);
+    // More than Caddy takes of an answer that nobody reads.
+    const large = await startDeploy((_request, response) => response.end(Buffer.alloc(500_000)));
+    closings.push(large.close);
+    await strict.publish(hostname, large.url);
     const client = openHttp2(hostname, undefined, strict, { initialWindowSize: 0 });
     const statuses = await Promise.all(
       Array.from({ length: 40 }, async () => {
@@ -244,6 +252,28 @@ describe.skipIf(without)('Caddy in front', () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(20);
     expect(statuses.filter((status) => status === 429)).toHaveLength(20);
     client.destroy();
+    await until('there is room again', async () => {
+      return (await strict.https({ hostname })).status === 200;
+    });
+  });
+
+  it('counts requests that a visitor breaks off for a while', async () => {
+    const visitors = { ...anybody, connectionsPerAddress: 20 };
+    const strict = await startEdgeFixture({}, { front: 'caddy', visitors });
+    closings.push(strict.close);
+    const silent = await startDeploy(() => {});
+    closings.push(silent.close);
+    await strict.publish(hostname, silent.url);
+    const client = openHttp2(hostname, undefined, strict);
+    // One after the other: never more than one is under way.
+    await until('one is refused', async () => {
+      const stream = client.request({ ':path': '/' });
+      stream.on('error', () => {});
+      await Promise.race([once(silent.server, 'request'), once(stream, 'response')]);
+      stream.close(constants.NGHTTP2_CANCEL);
+      return strict.refusals.includes('connections');
+    });
+    await strict.publish(hostname, deploy.url);
     await until('there is room again', async () => {
       return (await strict.https({ hostname })).status === 200;
     });

@@ -48,7 +48,7 @@ const words = {
   dns: {
     summary: 'The certificate authority got no answer from the DNS of the name.',
     action:
-      'See that every name server of your domain answers everybody, over UDP and TCP, and that its DNSSEC signatures are good where it has any. Your DNS provider can check that. A short failure clears up on its own.',
+      'Make sure that every name server of your domain answers all queries over UDP and TCP, and that its DNSSEC signatures are valid if it uses DNSSEC. Your DNS provider can check that. A short failure clears up on its own.',
     actor: 'customer',
   },
   external_account_required: ours('wants an account that is bound to one of its customers'),

@@ -119,7 +119,7 @@ export async function countPlaced(
 
 type PlainOrder = Certificate & { readonly domain: { readonly projectId: string } };
 
-/** An order that was to be a replacement, and does not name what it replaces: it counts as any renewal from now on. */
+/** An order that was meant as a replacement but does not name the certificate it replaces: from now on it counts as a renewal. */
 async function countAsRenewal(
   tx: Tx,
   budgets: AuthorityBudgets,

@@ -58,8 +58,8 @@ export type CertificateStore = {
     at: Date,
   ): Promise<Certificate | BudgetWait | null>;
   /**
-   * Counts an order that is about to be placed: once more for the account where it was opened more than a minute ago, and
-   * `plain` as any renewal where it does not name what it replaces. Null where it may be placed; else what it has to wait
+   * Counts an order that is about to be placed: once more for the account if it was opened more than a minute ago. `plain`:
+   * it names no certificate that it replaces, and counts as a renewal. Null where it may be placed; else what it has to wait
    * for. Rejects where the order has ended.
    */
   beforePlacing(certificateId: string, kind: PlacedAs, now: Date): Promise<BudgetWait | null>;

@@ -17,7 +17,7 @@ export const actors = {
   platform: 'we',
 } as const;
 
-/** How many domains have each finding, the most frequent first; null where no domain has any. */
+/** How many domains have each finding, the most frequent first; null if no domain has a finding. */
 export function findingsSection({ findings }: Overview): Html | null {
   if (findings.length === 0) return null;
   const most = Math.max(...findings.map(({ domains }) => domains));
