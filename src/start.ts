@@ -5,12 +5,13 @@ import type { Config, Storage } from './config/config.ts';
 import { createApiKeyStore } from './db/api-keys.ts';
 import { openDatabase, requireUtc } from './db/engine/client.ts';
 import { migrate } from './db/engine/migrate.ts';
+import { NotPrepared, requireMigrated } from './db/engine/prepared.ts';
 import { isUnavailable } from './db/engine/unavailable.ts';
 import type { EdgePorts } from './edge/edge.ts';
 import { ensureApiKey } from './http/keys/first-key.ts';
 import type { Api } from './http/pipeline/api.ts';
 import type { ReadReadiness } from './ops/readiness.ts';
-import { openQueueBackend } from './queue/backend.ts';
+import { noQueueBackend, openQueueBackend } from './queue/backend.ts';
 import { type Ops, openOps, rolesOf } from './roles/listeners.ts';
 import { type Clock, type Closing, closeAll, compose, type Parts } from './roles/parts.ts';
 
@@ -49,6 +50,7 @@ export async function startSignpost(
     closings.push((deadlineMs) => ops.close(deadlineMs));
     const parts = await openParts({ config, log, now, ops }, closings);
     ops.watch(parts);
+    if (ops.port !== null) parts.ownPorts.add(ops.port);
     const { api, addresses: played } = await startRoles(parts, ops.readiness, closings);
     // Last: a key made by a start that fails would never be shown.
     const firstKey = played.http === null ? null : await makeFirstKey(parts);
@@ -103,11 +105,15 @@ async function openParts(starting: Starting, closings: Closing[]): Promise<Parts
   const database = await openDatabase(config.storage, log, metrics.process.poolWait);
   closings.push(() => database.close());
   opened.database = database;
+  // Its role may read what it serves and nothing else; others prepare the database for it.
+  const isEdge = config.role === 'edge';
   await untilUp(config.storage, log, () => requireUtc(database.pool));
-  await untilUp(config.storage, log, () => migrate(database.pool));
+  await untilUp(config.storage, log, async () => {
+    await (isEdge ? requireMigrated(database.pool) : migrate(database.pool));
+  });
   const { vault, loadSecrets } = await openVault(config, database);
-  const secrets = await loadSecrets();
-  const backend = await openQueueBackend(config.storage, database, log);
+  const secrets = await untilUp(config.storage, log, loadSecrets);
+  const backend = isEdge ? noQueueBackend() : await openQueueBackend(config.storage, database, log);
   closings.push(() => backend.close());
   opened.backend = backend;
   const parts = compose({ config, database, backend, vault, secrets, log, now, metrics });
@@ -117,16 +123,17 @@ async function openParts(starting: Starting, closings: Closing[]): Promise<Parts
 
 /**
  * A database server may start after us, and one that is busy may take long to answer; an embedded one that fails is broken
- * for good.
+ * for good. An edge may start before those that prepare the database for it.
  */
-async function untilUp(storage: Storage, log: Logger, act: () => Promise<unknown>): Promise<void> {
+async function untilUp<T>(storage: Storage, log: Logger, act: () => Promise<T>): Promise<T> {
   for (let waitMs = 500; ; waitMs = Math.min(10_000, 2 * waitMs)) {
     try {
-      await act();
-      return;
+      return await act();
     } catch (err) {
-      if (storage.kind === 'embedded' || !isUnavailable(err)) throw err;
-      log.warn({ err, waitMs }, 'the database server does not answer yet');
+      const isPrepared = !(err instanceof NotPrepared);
+      if (storage.kind === 'embedded' || (isPrepared && !isUnavailable(err))) throw err;
+      if (isPrepared) log.warn({ err, waitMs }, 'the database server does not answer yet');
+      else log.warn({ err, waitMs }, 'the edge waits for an API or a worker of its version');
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   }

@@ -39,17 +39,31 @@ describe('the configuration', () => {
     });
   });
 
-  it('lets deploys be on this machine where the storage is embedded, else where it is told', () => {
+  it('lets deploys be on the loopback of a laptop, else where it is told', () => {
     const base = { DATABASE_URL: databaseUrl, KEY_ENCRYPTION_KEY: key };
     const networks = (env: Record<string, string>) => {
       const result = loadConfig(env);
       return result.ok && result.config.upstreams.networks;
     };
     expect(networks({})).toEqual(['127.0.0.0/8', '::1']);
+    expect(networks({ HOST: 'localhost' })).toEqual(['127.0.0.0/8', '::1']);
     expect(networks(base)).toEqual([]);
+    // Who else reaches the API may report deploys, and the platform's own listeners are on loopback, too.
+    for (const HOST of ['0.0.0.0', '::', '192.0.2.1']) expect(networks({ HOST })).toEqual([]);
     const named = { UPSTREAM_NETWORKS: '10.20.0.0/16, 192.0.2.1' };
     expect(networks({ ...base, ...named })).toEqual(['10.20.0.0/16', '192.0.2.1']);
     expect(networks(named)).toEqual(['10.20.0.0/16', '192.0.2.1']);
+  });
+
+  it('lets accounts have the plans that it is told, and the free one', () => {
+    const plans = (env: Record<string, string>) => {
+      const result = loadConfig(env);
+      return result.ok && result.config.accounts.plans;
+    };
+    expect(plans({})).toEqual(['free', 'pro', 'enterprise']);
+    expect(plans({ ACCOUNT_PLANS: 'free' })).toEqual(['free']);
+    expect(plans({ ACCOUNT_PLANS: 'enterprise, pro' })).toEqual(['free', 'pro', 'enterprise']);
+    expect(plans({ ACCOUNT_PLANS: 'gold' })).toBe(false);
   });
 
   it('names every wrong variable at once', () => {
@@ -63,6 +77,7 @@ describe('the configuration', () => {
   const wrong: readonly (readonly [Record<string, string>, string])[] = [
     [{ PORT: '65536' }, 'PORT'],
     [{ UPSTREAM_NETWORKS: '10.0.0.0/33' }, 'UPSTREAM_NETWORKS'],
+    [{ UPSTREAM_PORTS: '9090,http' }, 'UPSTREAM_PORTS'],
     [{ EDGE_HTTPS_PORT: '-1' }, 'EDGE_HTTPS_PORT'],
     [{ DATABASE_URL: 'mysql://x', KEY_ENCRYPTION_KEY: key }, 'DATABASE_URL'],
     [{ DATABASE_URL: databaseUrl }, 'KEY_ENCRYPTION_KEY'],

@@ -6,6 +6,7 @@ import { authorityLimits } from '../src/core/certificates/budget.ts';
 import { nextActions } from '../src/core/certificates/escalation-words.ts';
 import { attemptWaitsMs, renewAt, renewal } from '../src/core/certificates/plan.ts';
 import { caaHintWords } from '../src/core/diagnosis/caa/caa.ts';
+import { whyProof } from '../src/core/diagnosis/claims.ts';
 import { extendedErrorWords } from '../src/core/diagnosis/extended-errors.ts';
 import { actors, explain, type FindingCode, severities } from '../src/core/diagnosis/findings.ts';
 import { hintWords } from '../src/core/diagnosis/hints.ts';
@@ -167,6 +168,9 @@ describe('the documents', () => {
     const text = section(findings, 'held_elsewhere\n');
     const seen = ['missing', 'both', 'partial', 'unknown'] satisfies readonly ProofSeen[];
     for (const one of seen) expect(text).toContain(`\`${one}\``);
+    const required = section(findings, 'proof_required\n');
+    const { contested: _, ...reasons } = whyProof;
+    for (const one of Object.keys(reasons)) expect(required).toContain(`\`${one}\``);
   });
 
   it('list every variable, and no other', () => {
@@ -202,7 +206,7 @@ describe('the documents', () => {
       pendingSince: noon,
       now,
       windowMs: VERIFY_WINDOW_MS,
-      eager: false,
+      pacing: 'ordinary',
       jitter: 0.5,
     });
     expect(wait).toBe(waitMs);

@@ -86,7 +86,7 @@ async function fill(
 /** Whether the newer key alone opens everything, and finds in it what was there. */
 async function expectAllOpen(store: SealedStore): Promise<void> {
   for (const column of sealedColumns) {
-    const rows = await store.next(column, old.header, { after: null, limit: 10_000 });
+    const rows = await store.next(column, [old.header], { after: null, limit: 10_000 });
     expect(rows.length).toBeGreaterThan(0);
     for (const { id, sealed } of rows) {
       const boundTo = `${column.table}/${id}`;

@@ -5,7 +5,9 @@
  * May run twice: the save holds only for the epoch and the attempt that were loaded.
  */
 
+import { asksForProof } from '../src/core/diagnosis/claims.ts';
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
+import type { Finding } from '../src/core/diagnosis/findings.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
 import type { Change } from '../src/core/life/change.ts';
 import { type CheckResult, type CheckRules, decideCheck } from '../src/core/life/check.ts';
@@ -21,10 +23,15 @@ import { done, type JobResult, retryNow } from './running/job.ts';
 export type SaveCheckDeps = {
   /** Writes a check in one transaction, unless somebody saved since the domain was loaded. */
   save(check: CheckSave): Promise<MoveResult>;
-  /** Asks the DNS whether a held name is this project's. */
+  /** Asks the DNS whether a name is this claim's where its addresses do not say so. */
   readonly resolveClaim: ResolveClaim;
   /** Makes sure that the jobs of the domain's present state exist; may be called again. */
-  enqueueFollowUps(domain: { id: string; epoch: number }, next: NextWork): Promise<void>;
+  enqueueFollowUps(
+    domain: { id: string; projectId: string; epoch: number },
+    next: NextWork,
+  ): Promise<void>;
+  /** Whether the watch sees whatever could make a name right; missing: nobody watches between checks. */
+  isCovered?(observation: Observation, findings: readonly Finding[]): boolean;
   /** Called with every check that was saved, for the metrics. */
   countCheck?(check: SavedCheck): void;
   /** The rules of a check at this time, with a jitter drawn for it. */
@@ -62,7 +69,7 @@ export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobR
   const result = await diagnosed(deps, domain, observation);
   const outcome = await saveCheck(deps, { domain, observation }, result);
   if (outcome === null) return retryNow(deps.now());
-  if (outcome.kind === 'stayed') return again(outcome, deps.now());
+  if (outcome.kind === 'stayed') return again(domain, outcome, deps.now());
   return outcome.to.status === 'failed'
     ? { kind: 'over', reason: `window ended: ${codes(outcome)}` }
     : done;
@@ -70,21 +77,21 @@ export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobR
 
 /**
  * Most checks find everything as it was and give back what was loaded: what it means has been said, and moves nothing.
- * But a name that another project held may be free by now, which the DNS does not show.
+ * But the TXT record may be there by now, or a rival gone, and a claim that no check has placed yet is placed by the next.
  */
 async function diagnosed(
   deps: CheckDnsDeps,
   domain: LoadedDomain,
   observation: Observation,
 ): Promise<CheckResult> {
-  const isHeld = domain.findings.some(({ code }) => code === 'held_elsewhere');
-  return observation === domain.observation && !isHeld
+  const isSaid = domain.arrival !== null && !domain.findings.some(asksForProof);
+  return observation === domain.observation && isSaid
     ? { verdict: 'unknown', findings: domain.findings }
     : deps.diagnose(domain, observation);
 }
 
 /** An observation that is to be saved. */
-type Seen = Pick<CheckSave, 'domain' | 'observation' | 'provenAgainst'> & {
+type Seen = Pick<CheckSave, 'domain' | 'observation' | 'proven'> & {
   /** Of a domain that is served: its escalation, should its certificate have expired. */
   escalationAtEnd?(): Promise<NewEscalation | undefined>;
 };
@@ -100,23 +107,24 @@ export async function saveCheck(
 ): Promise<Change | null> {
   const { domain, observation } = seen;
   const at = deps.now();
-  const outcome = decideCheck(domain, result, deps.rules(at));
+  const isCovered = deps.isCovered?.(observation, result.findings) ?? false;
+  const outcome = decideCheck(domain, { ...result, isCovered }, deps.rules(at));
   const ended = outcome.events.some(({ type }) => type === 'certificate.ended');
   const escalation = ended ? await escalationAtEnd?.() : undefined;
   const saved = await deps.save({ ...seen, outcome, at, ...(escalation && { escalation }) });
   if (saved.kind === 'stale') return null;
   // The DNS is asked whose the name is, and the check is saved again with the answer.
-  if (saved.kind === 'held_elsewhere') {
-    const provenAgainst = saved.holderProjectId;
-    const claim = await deps.resolveClaim(domain, observation, provenAgainst);
+  if (saved.kind === 'proof_needed') {
+    const claim = await deps.resolveClaim(domain, observation, saved);
     return claim.kind === 'proven'
-      ? saveCheck(deps, { domain, observation, provenAgainst }, result)
+      ? saveCheck(deps, { domain, observation, proven: { against: saved.rival } }, result)
       : saveCheck(deps, { domain, observation }, claim.result);
   }
   deps.countCheck?.({ domain, observation, outcome, at, verdict: result.verdict });
   if (saved.lost !== undefined) await deps.enqueueFollowUps(saved.lost, saved.lost.change);
   if (outcome.kind === 'moved') {
-    await deps.enqueueFollowUps({ id: domain.id, epoch: saved.epoch }, outcome);
+    const { id, projectId } = domain;
+    await deps.enqueueFollowUps({ id, projectId, epoch: saved.epoch }, outcome);
   }
   return outcome;
 }
@@ -128,9 +136,9 @@ async function resumeAfterMove(deps: CheckDnsDeps, domain: LoadedDomain): Promis
   return done;
 }
 
-function again(outcome: Change, now: Date): JobResult {
+function again({ projectId: owner }: LoadedDomain, outcome: Change, now: Date): JobResult {
   const at = outcome.nextCheckAt ?? now;
-  return { kind: 'again', at, note: codes(outcome) };
+  return { kind: 'again', at, note: codes(outcome), owner };
 }
 
 function codes({ findings }: Change): string {

@@ -13,10 +13,10 @@ export type DeliverWebhookDeps = {
   /** Null where there is no such delivery. */
   load(deliveryId: string): Promise<LoadedDelivery | null>;
   /**
-   * Takes a place in the lines of the receiver and of the project; the function that is returned gives both back. Null
-   * where one of them is full: then neither is taken.
+   * Takes a place in the lines of the receiver, of the project and of its account; the function that it resolves with gives
+   * them back. Null where one of them is full: then none is taken.
    */
-  enterLines(delivery: LoadedDelivery): (() => void) | null;
+  enterLines(delivery: LoadedDelivery): Promise<(() => void) | null>;
   /** Makes the attempt. Whatever the receiver or the network does is an answer. */
   send(delivery: LoadedDelivery, at: Date): Promise<Answer>;
   /** Has the delivery wait until then, without an attempt counted. */
@@ -29,6 +29,12 @@ export type DeliverWebhookDeps = {
   jitter(): number;
   now(): Date;
 };
+
+/**
+ * An attempt only waits for its receiver, 10 s at most, with a socket and some kilobytes; what it asks of the database
+ * takes milliseconds. One account never has more than half of them (src/roles/webhooks.ts). Our choice.
+ */
+export const DELIVERIES_AT_ONCE = 200;
 
 /**
  * The wait of a delivery without a place: soon enough not to be missed, and later than the queue takes to forget this
@@ -50,7 +56,7 @@ export async function deliverWebhook(
   if (delivery.queuedAt === null) return done;
   const ended = endOf(delivery);
   if (ended !== null) return save(deps, delivery, ended, deps.now());
-  const leave = deps.enterLines(delivery);
+  const leave = await deps.enterLines(delivery);
   if (leave === null) {
     await deps.putBack(delivery, afterTheCrowd(deps));
     return done;

@@ -107,7 +107,7 @@ async function goBack(
   const result = await deps.save({ ...check, escalation });
   if (result.kind !== 'saved') return retryNow(at);
   if (open?.cause !== escalation.cause) deps.logEscalation(domain, escalation);
-  await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
+  await deps.enqueueFollowUps({ ...domain, epoch: result.epoch }, outcome);
   return done;
 }
 

@@ -115,7 +115,7 @@ async function preflight(
   if (outcome.kind === 'stayed') {
     return { kind: 'again', at, note: 'could not check whether the DNS is still right' };
   }
-  await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
+  await deps.enqueueFollowUps({ ...domain, epoch: result.epoch }, outcome);
   return done;
 }
 

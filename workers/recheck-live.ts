@@ -13,6 +13,7 @@ import type { NewEscalation } from '../src/db/issuance/escalations.ts';
 import { type CheckDnsDeps, saveCheck } from './check-dns.ts';
 import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
+import type { WarnHolder } from './warn-holder.ts';
 
 /** What these checks need of the process that they run in. */
 export type RecheckLiveDeps = CheckDnsDeps & {
@@ -24,6 +25,8 @@ export type RecheckLiveDeps = CheckDnsDeps & {
   escalationAtEnd(domain: LoadedDomain, diagnosis: Diagnosis): Promise<NewEscalation | undefined>;
   /** What visitors are shown explains a warning, and moves nothing. */
   readonly recordServedCertificate: RecordServedCertificate;
+  /** Adds what others do about a name that is served here. */
+  readonly warnHolder: WarnHolder;
   /** Called with a fault at one domain, which stops no other. */
   onFault(fault: unknown, domainId: string): void;
   /** How many domains are checked at a time. */
@@ -53,7 +56,9 @@ async function recheck(deps: RecheckLiveDeps, id: string): Promise<void> {
   const { observation, diagnosis } = await check(deps, domain);
   // Where somebody saved first, their save has also said when the next check is.
   const escalationAtEnd = () => deps.escalationAtEnd(domain, diagnosis);
-  const outcome = await saveCheck(deps, { domain, observation, escalationAtEnd }, diagnosis);
+  const findings = await deps.warnHolder(domain, observation, diagnosis.findings);
+  const result = { ...diagnosis, findings };
+  const outcome = await saveCheck(deps, { domain, observation, escalationAtEnd }, result);
   if (outcome?.to.status === 'live') await deps.recordServedCertificate(domain);
 }
 

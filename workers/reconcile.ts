@@ -9,6 +9,7 @@
 import { domainQueues, type QueueName, sweepQueues } from '../src/core/operations/jobs.ts';
 import { type RepairKind, repairKinds, type WaitingQueue } from '../src/db/domains/waiting.ts';
 import type { Ensured } from '../src/queue/queues.ts';
+import { pruneAudit } from './prune-audit.ts';
 import {
   compare,
   confirm,
@@ -80,9 +81,15 @@ export async function reconcile(
     done.orphaned_job += removed;
   }
   for (const kind of repairKinds) await deps.repairs.count(kind, done[kind]);
-  if (!stop.aborted)
-    await deps.quarantine.dropBefore(new Date(deps.now().getTime() - FORGET_AFTER_MS));
+  if (!stop.aborted) await dropWhatIsOver(deps);
+  await pruneAudit(deps, stop);
   return done;
+}
+
+/** Rows that nobody asks about any more. */
+async function dropWhatIsOver({ quarantine, sessions, now }: ReconcileDeps): Promise<void> {
+  await quarantine.dropBefore(new Date(now().getTime() - FORGET_AFTER_MS));
+  await sessions.dropExpired(now());
 }
 
 /** Whether a turn found anything to repair. */

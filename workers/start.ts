@@ -18,7 +18,9 @@ import {
 } from '../src/core/operations/jobs.ts';
 import { inSpan } from '../src/net/tracing.ts';
 import type { QueueBackend } from '../src/queue/backend.ts';
+import { isWorthChanging, type TakePriority } from '../src/queue/priorities.ts';
 import { type CheckDnsDeps, checkDns } from './check-dns.ts';
+import { DELIVERIES_AT_ONCE } from './deliver-webhook.ts';
 import { type EscalateCertificateDeps, escalateCertificate } from './escalate-certificate.ts';
 import { type IssueCertificateDeps, issueCertificate } from './issue-certificate.ts';
 import { ensureSweeps, reconcile, repairedAny } from './reconcile.ts';
@@ -35,6 +37,8 @@ import { type Attempt, type Attempts, createAttempts, type RunDeps } from './run
 /** What the workers of a process are handed. */
 export type WorkerDeps = RunDeps & {
   readonly backend: QueueBackend;
+  /** Given to a job that is put off, so that accounts take turns. */
+  readonly takePriority: TakePriority;
   /** By how many ms our clock differs from the database's; missing where nobody else has a clock. */
   readonly clockSkewMs?: () => Promise<number>;
   readonly checkDns: CheckDnsDeps;
@@ -85,12 +89,6 @@ const KEEP_LOG_LINES = 50;
 const delayed = new DelayedError();
 /** A customer sees an event this much later at most, and an idle database is asked twice a second. Our choice. */
 const RELAY_EVERY_MS = 500;
-/**
- * An attempt only waits for its receiver, 10 s at most, with a socket and some kilobytes; what it asks of the database
- * takes milliseconds. A project has at most 8 places (src/roles/webhooks.ts), so that 25 of them must have all of theirs
- * hang at once before a process has none left for the others. Our choice.
- */
-const DELIVERIES_AT_ONCE = 200;
 
 /**
  * Starts a worker for each queue, the reconciler's timer and the one that relays webhook deliveries. They take jobs
@@ -135,7 +133,7 @@ export function startWorkers(deps: WorkerDeps): RunningWorkers {
 }
 
 function startWorker<N extends QueueName>(
-  { backend, log, now }: WorkerDeps,
+  { backend, log, now, takePriority }: WorkerDeps,
   { attempts, stopping, cutOff }: Running,
   name: N,
   concurrency: number,
@@ -146,7 +144,7 @@ function startWorker<N extends QueueName>(
     async (job: Job, token) => {
       if (stopping.aborted) return putBack(job, token, now()); // it was on its way from the queue
       const settled = attempts(name, job, inSpanOf(name, run)).then((attempt) =>
-        cutOff.aborted ? undefined : settle(worker, job, token, attempt),
+        cutOff.aborted ? undefined : settle({ worker, job, token, takePriority }, attempt),
       );
       return unlessCutOff(cutOff, settled);
     },
@@ -210,11 +208,16 @@ async function beginSweeps({ reconcile: deps, log }: WorkerDeps, clock: ClockGua
   await ensureSweeps(deps).catch((err: unknown) => log.warn({ err }, 'sweeps begin later'));
 }
 
+/** A job that this process has, with what ends its attempt. */
+type Taken = Pick<WorkerDeps, 'takePriority'> & {
+  readonly worker: AnyWorker;
+  readonly job: Job;
+  readonly token: string | undefined;
+};
+
 /** Says how an attempt ended in BullMQ's words, and in the job's log. A job that is done leaves with its log. */
 async function settle(
-  worker: AnyWorker,
-  job: Job,
-  token: string | undefined,
+  { worker, job, token, takePriority }: Taken,
   { result, store }: Attempt,
 ): Promise<void> {
   const note = (words: string) =>
@@ -227,6 +230,10 @@ async function settle(
       throw new UnrecoverableError(result.reason);
     case 'again': {
       if (store !== undefined) await job.updateData(store);
+      if (result.owner !== undefined) {
+        const priority = await takePriority(result.owner, result.at);
+        if (isWorthChanging(job.priority, priority)) await job.changePriority({ priority });
+      }
       await Promise.all([
         note(`${result.note}; again at ${result.at.toISOString()}`),
         job.moveToDelayed(result.at.getTime(), token),

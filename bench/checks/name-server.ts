@@ -1,5 +1,9 @@
-/** The customers' name servers and the resolver that knows them, in a process of its own; says the port of all, and ends with its parent. */
+/**
+ * The customers' name servers and the resolver that knows them, in a process of its own; says the port of all, and ends with
+ * its parent. DNS_MS: how many ms each answer takes, as from servers that are so far away.
+ */
 import { startDnsServer } from '../../src/lab/dns-server.ts';
+import { numberFrom } from '../support/figures.ts';
 import { ZONES, zoneOf } from './settings.ts';
 
 const zones = Array.from({ length: ZONES }, (_, index) => {
@@ -10,10 +14,12 @@ const resolver = await startDnsServer({
   zones: Object.fromEntries(zones.map(({ name, lines }) => [name, lines])),
 });
 const { port } = resolver;
-await Promise.all(
+const servers = await Promise.all(
   zones.map(({ name, address, lines }) =>
     startDnsServer({ zones: { [name]: lines }, address, port }),
   ),
 );
+const ms = numberFrom('DNS_MS', 0);
+if (ms > 0) for (const one of [resolver, ...servers]) one.fail('.', '*', { kind: 'delay', ms });
 process.stdout.write(`${port}\n`);
 process.on('disconnect', () => process.exit(0));

@@ -11,7 +11,7 @@ const result = loadConfig({
   DATABASE_URL: setting('DATABASE_URL'),
   REDIS_URL: setting('REDIS_URL'),
   KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
-  API_KEY: 'a key that nobody uses',
+  API_KEY: 'a key that nobody uses in any of the benches',
   DNS_SERVERS: `127.0.0.1:${dnsPort}`,
   DNS_AUTHORITY_PORT: dnsPort,
   DNS_ALLOW_PRIVATE: 'true',

@@ -70,7 +70,7 @@ async function measureSignpost(world: World): Promise<ReadonlyMap<Customer, read
   const waits = new Map<Customer, number[]>(customers.map((customer) => [customer, []]));
   const lives: Promise<void>[] = [];
   for (const [place, customer] of customers.entries()) {
-    const projectId = await addProject(url, `shop-${place}`, world.deploy);
+    const projectId = await addProject(url, `shop-${place}`, { upstream: world.deploy });
     const project = `${url}/v1/projects/${projectId}`;
     for (let nth = 0; nth < DOMAINS; nth += 1) {
       const one = oneLife(world, project, `${'abc'[place]}${nth}`, customer);

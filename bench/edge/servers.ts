@@ -3,9 +3,14 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { pino } from 'pino';
+import { openVault } from '../../src/certificates/vault/open-vault.ts';
+import { openDatabase } from '../../src/db/engine/client.ts';
 import { migrate } from '../../src/db/engine/migrate.ts';
 import { startPostgres, startRedis } from '../../test/support/servers.ts';
+import { rememberCommits } from '../support/commits.ts';
 import { run, saidUntil, stop } from '../support/processes.ts';
+import { KEY_ENCRYPTION_KEY } from '../support/service.ts';
 
 export type Servers = Awaited<ReturnType<typeof openServers>>;
 
@@ -13,8 +18,8 @@ export async function openServers() {
   const folder = await mkdtemp(join(tmpdir(), 'signpost-bench-edge-'));
   const [redis, postgres] = await Promise.all([startRedis(), startPostgres({ durable: true })]);
   await rememberCommits(postgres);
+  await prepare(postgres.url);
   const pool = new pg.Pool({ connectionString: postgres.url });
-  await migrate(pool);
   const nameServer = run('./name-server.js', import.meta.url, { env: {} });
   const dnsPort = (await saidUntil(nameServer, /\n/)).trim();
   return {
@@ -34,14 +39,15 @@ export async function openServers() {
   };
 }
 
-/** From then on PostgreSQL can say when a row's last writer committed. */
-async function rememberCommits(postgres: Awaited<ReturnType<typeof startPostgres>>): Promise<void> {
-  const client = new pg.Client(postgres.url);
-  await client.connect();
-  await client.query('ALTER SYSTEM SET track_commit_timestamp = on');
-  await client.end();
-  await postgres.stop();
-  await postgres.restart();
+/** What an edge waits for: the tables, and the secrets that are derived once. */
+async function prepare(databaseUrl: string): Promise<void> {
+  const storage = { kind: 'postgres', databaseUrl } as const;
+  const database = await openDatabase(storage, pino({ level: 'silent' }));
+  await migrate(database.pool);
+  const keyEncryptionKeys = [KEY_ENCRYPTION_KEY] as const;
+  const { loadSecrets } = await openVault({ keyEncryptionKeys, storage }, database);
+  await loadSecrets();
+  await database.close();
 }
 
 /** The process that all of PostgreSQL's others come from. */

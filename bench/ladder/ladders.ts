@@ -2,7 +2,8 @@
 
 import { checkDepthOf } from '../../src/core/diagnosis/check-depth.ts';
 import { whenNext } from '../../src/core/life/check.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import { type Pacing, VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import { paceOf, watchIntervals } from '../../src/core/watch/interval.ts';
 import type { Draw } from './arrivals.ts';
 
 const SECOND = 1_000;
@@ -10,65 +11,115 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+/** A moment at which a change would be seen, and what has been done between the one before and it. */
+export type Step = {
+  /** Since the domain was added, in ms. */
+  readonly ageMs: number;
+  readonly checks: number;
+  readonly questions: number;
+};
+
 export type Ladder = {
   readonly name: string;
-  /** The age in milliseconds of the check after the `nth` one, which was at `ageMs`. The first, at 0, is everybody's. */
-  next(ageMs: number, nth: number, draw: Draw): number;
-  /** Nobody looks after that. */
-  readonly untilMs: number;
-  /** For one domain in whose DNS nothing changes: tells how many questions its check at each further age asks. */
-  startCounting(): (ageMs: number) => number;
+  /** What is done about one domain in whose DNS nothing changes, in time order. The check at adding is everybody's. */
+  steps(draw: Draw): Iterable<Step>;
+  /** What a step costs more that finds the change. */
+  readonly found: Pick<Step, 'checks' | 'questions'>;
 };
 
 /** Any moment; ages count from it. */
 const added = new Date('2026-01-01T00:00:00Z');
 
-/** The service's own: what it calls after every check that moved nothing, jitter and the end of the window included. */
-export const ours: Ladder = {
-  name: 'signpost',
-  next(ageMs, _, draw) {
-    const now = new Date(added.getTime() + ageMs);
-    const rules = { now, windowMs: VERIFY_WINDOW_MS, jitter: draw() };
-    const { nextCheckAt } = whenNext({ status: 'pending', pendingSince: added }, rules, false);
-    return (nextCheckAt?.getTime() ?? Number.POSITIVE_INFINITY) - added.getTime();
-  },
-  untilMs: VERIFY_WINDOW_MS,
-  startCounting() {
-    let checkedInFullAt = 0;
-    let delegationAt = 0;
-    return (ageMs) => {
-      const depth = depthAt(ageMs, checkedInFullAt);
-      const isForgotten = ageMs - delegationAt >= REMEMBERED_MS;
-      if (isForgotten) delegationAt = ageMs;
-      if (depth === 'full') checkedInFullAt = ageMs;
-      return questions[depth] + (isForgotten ? questions.delegation : 0);
-    };
-  },
-};
-
 /**
- * Of our looks at a name that does not exist, in a zone with two name servers and no other customer's domain. Counted at
+ * Of our checks of a name that does not exist, in a zone with two name servers and no other customer's domain. Counted at
  * name servers by test/dns/observe-light.test.ts; the addresses of the name servers are known from their other zones.
  */
-export const questions = { light: 1, compare: 2, full: 9, delegation: 1 } as const;
+export const questions = { watch: 1, light: 1, compare: 2, full: 11, delegation: 1 } as const;
 /** What a registry said of a delegation (src/dns/servers/zone.ts). */
 const REMEMBERED_MS = 10 * MINUTE;
 
-/** Nobody watches. */
-function depthAt(ageMs: number, checkedInFullAt: number) {
+/**
+ * The service's own, by what it calls after every check that moved nothing and after every question of the watch, jitter and the
+ * end of the window included. The watch has one question under way for the name at a time, whatever its checks do.
+ */
+export const ours: Ladder = {
+  name: 'signpost',
+  *steps(draw) {
+    let watchAt = watchInterval(0, draw);
+    for (const check of checks('beside_watch', draw)) {
+      for (; watchAt < check.ageMs; watchAt += watchInterval(watchAt, draw)) {
+        yield { ageMs: watchAt, checks: 0, questions: questions.watch };
+      }
+      yield check;
+    }
+  },
+  // The check that the watch brings forward sees a difference, and becomes a full one.
+  found: { checks: 1, questions: questions.full },
+};
+
+/** With DNS_WATCH=false. */
+export const oursUnwatched: Ladder = {
+  name: 'signpost without the watch',
+  steps: (draw) => checks('ordinary', draw),
+  found: { checks: 0, questions: 0 },
+};
+
+function* checks(pacing: Pacing, draw: Draw): Iterable<Step> {
+  let ageMs = 0;
+  let checkedInFullAt = 0;
+  let delegationAt = 0;
+  while (ageMs < VERIFY_WINDOW_MS) {
+    const rules = { now: at(ageMs), windowMs: VERIFY_WINDOW_MS, jitter: draw() };
+    const { nextCheckAt } = whenNext({ status: 'pending', pendingSince: added }, rules, pacing);
+    ageMs = (nextCheckAt ?? at(VERIFY_WINDOW_MS)).getTime() - added.getTime();
+    const depth = depthAt(ageMs, checkedInFullAt, pacing === 'beside_watch');
+    const isForgotten = ageMs - delegationAt >= REMEMBERED_MS;
+    if (isForgotten) delegationAt = ageMs;
+    if (depth === 'full') checkedInFullAt = ageMs;
+    const asked = questions[depth] + (isForgotten ? questions.delegation : 0);
+    yield { ageMs, checks: 1, questions: asked };
+  }
+}
+
+/** As src/dns/watch/watch.ts has it where no operator is crowded: ± 5 %. */
+function watchInterval(ageMs: number, draw: Draw): number {
+  const pace = paceOf({ status: 'pending', since: 0 }, ageMs);
+  return watchIntervals[pace] * (0.95 + 0.1 * draw());
+}
+
+function at(ageMs: number): Date {
+  return new Date(added.getTime() + ageMs);
+}
+
+/** Nobody has the page open. */
+function depthAt(ageMs: number, checkedInFullAt: number, isCovered: boolean) {
   const state = { status: 'pending', pendingSince: added } as const;
-  const observation = { at: new Date(added.getTime() + checkedInFullAt).toISOString() };
-  const earlier = { state, attempts: 1, observation, watchedUntil: null, findings: [] };
-  return checkDepthOf(earlier, new Date(added.getTime() + ageMs), VERIFY_WINDOW_MS);
+  const observation = { at: at(checkedInFullAt).toISOString() };
+  const now = at(ageMs);
+  const times = { watchedUntil: null, nextCheckAt: now };
+  const earlier = { state, attempts: 1, observation, findings: [], isCovered, ...times };
+  return checkDepthOf(earlier, now, VERIFY_WINDOW_MS);
 }
 
 /** Of a rival's check one question is counted, to a resolver: that is the least. What the resolver asks for it is not. */
-const rival = (name: string, untilMs: number, waitMs: (age: number, nth: number) => number) => ({
-  name,
-  next: (ageMs: number, nth: number) => ageMs + waitMs(ageMs, nth),
-  untilMs,
-  startCounting: () => () => 1,
-});
+function rival(
+  name: string,
+  untilMs: number,
+  waitMs: (age: number, nth: number, draw: Draw) => number,
+): Ladder {
+  return {
+    name,
+    *steps(draw) {
+      let ageMs = 0;
+      for (let nth = 0; ; nth++) {
+        ageMs += waitMs(ageMs, nth, draw);
+        if (ageMs > untilMs) return;
+        yield { ageMs, checks: 1, questions: 1 };
+      }
+    },
+    found: { checks: 0, questions: 0 },
+  };
+}
 
 /** Waits one after the other, and the last one again and again. */
 const listed = (waits: readonly number[]) => (_: number, nth: number) =>
@@ -100,10 +151,7 @@ export const rivals: readonly Ladder[] = [
   rival('stacker.news', 2 * DAY, (age) => (age < HOUR ? 30 * SECOND : 5 * MINUTE)),
   rival('vutuv', 30 * DAY, vutuvWait),
   // A cron job, so that the first check comes at any minute of the hour.
-  {
-    ...rival('dub', 30 * DAY, () => HOUR),
-    next: (age, nth, draw) => age + (nth === 0 ? draw() : 1) * HOUR,
-  },
+  rival('dub', 30 * DAY, (_, nth, draw) => (nth === 0 ? draw() : 1) * HOUR),
   rival('certmagic', 30 * DAY, listed(certmagicWaits)),
   rival('acme.sh', 20 * MINUTE, () => 10 * SECOND),
   rival('fixed 1 min', 2 * DAY, () => MINUTE),

@@ -2,7 +2,7 @@
  * `npm run sim:ladder`: how late our ladder and those of rivals notice that a domain's DNS is right, and how often they
  * ask for it. Every ladder meets the same domains (arrivals.ts).
  */
-import { type Ladder, ours, questions, rivals } from './ladders.ts';
+import { type Ladder, ours, oursUnwatched, questions, rivals } from './ladders.ts';
 import { compare, type Figures, simulate } from './simulate.ts';
 
 const own = simulate(ours);
@@ -14,6 +14,7 @@ const lines = [
   '| ladder | mean lag | median | p95 | missed | checks, found | checks, never | by checks | questions, found | questions, never | by questions |',
   '|---|---|---|---|---|---|---|---|---|---|---|',
   row(ours, own, () => '–'),
+  row(oursUnwatched, simulate(oursUnwatched), () => '–'),
   ...simulated.map(({ rival, figures }) => row(rival, figures, (by) => compare(own, figures, by))),
   '',
   `Questions of our checks (two name servers): ${words(questions)}. 1 of a rival's look, which is the least.`,

@@ -1,7 +1,7 @@
 /** What a ladder costs and how late it is. Pure: the same seed gives the same figures. */
 import { percentile } from '../support/figures.ts';
 import { arrivals, drawsFrom } from './arrivals.ts';
-import type { Ladder } from './ladders.ts';
+import type { Ladder, Step } from './ladders.ts';
 
 export type Figures = {
   /** From the moment at which the DNS was right to the check that finds it, in milliseconds. */
@@ -29,19 +29,19 @@ export function simulate(ladder: Ladder, seed = 1): Figures {
   const came = arrivals(DOMAINS, drawsFrom(seed));
   const draw = drawsFrom(seed + 1);
   const walks = Array.from({ length: WALKS }, () => walk(ladder, draw));
-  const never = walks.map((walked) => walked.filter(({ age }) => age <= WINDOW_MS));
-  const found = came.map((at, nth) => checkAfter(walks[nth % WALKS] ?? [], at));
+  const never = walks.map((steps) => steps.findLast(({ ageMs }) => ageMs <= WINDOW_MS));
+  const found = came.map((at, nth) => stepAfter(walks[nth % WALKS] ?? [], at));
   // Given up before it came: found when the 48 hours are over, which is the least that it costs.
-  const lags = found.map(({ age }, nth) => (age ?? WINDOW_MS) - (came[nth] ?? 0));
+  const lags = found.map(({ ageMs }, nth) => (ageMs ?? WINDOW_MS) - (came[nth] ?? 0));
   return {
     meanMs: mean(lags),
     medianMs: percentile(lags, 0.5),
     p95Ms: percentile(lags, 0.95),
-    missed: mean(found.map(({ age }) => (age === null ? 1 : 0))),
-    checks: mean(found.map(({ checks }) => checks)),
-    checksNever: mean(never.map((walked) => walked.length)),
-    questions: mean(found.map(({ questions }) => questions)),
-    questionsNever: mean(never.map((walked) => walked.at(-1)?.questions ?? 0)),
+    missed: mean(found.map(({ ageMs }) => (ageMs === null ? 1 : 0))),
+    checks: mean(found.map(({ checks }) => checks + ladder.found.checks)),
+    checksNever: mean(never.map((last) => last?.checks ?? 0)),
+    questions: mean(found.map(({ questions }) => questions + ladder.found.questions)),
+    questionsNever: mean(never.map((last) => last?.questions ?? 0)),
   };
 }
 
@@ -61,32 +61,24 @@ export function compare(
   return ours.meanMs < rival.meanMs && ours.p95Ms < rival.p95Ms ? 'beaten' : 'not beaten';
 }
 
-/** `questions`: of this look and all before it. */
-type Step = { readonly age: number; readonly questions: number };
-
-/** The looks at a domain that has not come: in 48 hours, and the first one after them. */
-function walk({ next, untilMs, startCounting }: Ladder, draw: () => number): readonly Step[] {
-  const count = startCounting();
-  const steps: Step[] = [];
-  let [age, questions] = [0, 0];
-  while (age < Math.min(WINDOW_MS, untilMs)) {
-    age = next(age, steps.length, draw);
-    if (age > untilMs) break;
-    questions += count(age);
-    steps.push({ age, questions });
+/** The steps at a domain that has not come, each with the sums of all before it: in 48 hours, and the first one after them. */
+function walk({ steps }: Ladder, draw: () => number): readonly Step[] {
+  const walked: Step[] = [];
+  let [checks, questions] = [0, 0];
+  for (const step of steps(draw)) {
+    checks += step.checks;
+    questions += step.questions;
+    walked.push({ ageMs: step.ageMs, checks, questions });
+    if (step.ageMs >= WINDOW_MS) break;
   }
-  return steps;
+  return walked;
 }
 
-/** The first check at or after `at`, and what there was by then; `age` is null where there is none. */
-function checkAfter(steps: readonly Step[], at: number) {
-  const place = steps.findIndex(({ age }) => age >= at);
-  const step = steps.at(place);
-  return {
-    age: place === -1 ? null : (step?.age ?? null),
-    checks: place === -1 ? steps.length : place + 1,
-    questions: step?.questions ?? 0,
-  };
+/** The first step at or after `at`, and what there was by then; `ageMs` is null where there is none. */
+function stepAfter(steps: readonly Step[], at: number) {
+  const step = steps.find(({ ageMs }) => ageMs >= at);
+  const last = steps.at(-1);
+  return step ?? { ageMs: null, checks: last?.checks ?? 0, questions: last?.questions ?? 0 };
 }
 
 function mean(values: readonly number[]): number {

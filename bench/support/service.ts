@@ -52,13 +52,13 @@ export async function startService(
   return { child, url: `http://127.0.0.1:${port}` };
 }
 
-/** The id of a new project with a successful deploy. */
+/** The id of a new project with a successful deploy; of the account without limits unless another one is given. */
 export async function addProject(
   url: string,
   name: string,
-  upstream = 'http://127.0.0.1:9',
+  { upstream = 'http://deploy.test', ...owner }: { upstream?: string; accountId?: string } = {},
 ): Promise<string> {
-  const { id } = await post(`${url}/v1/projects`, { name, slug: name, plan: 'pro' });
+  const { id } = await post(`${url}/v1/projects`, { name, slug: name, plan: 'pro', ...owner });
   await post(`${url}/v1/projects/${id}/deploys`, { status: 'succeeded', upstream });
   return String(id);
 }

@@ -15,7 +15,13 @@ const MAX_PROBLEM_LENGTH = 500;
  * printed; without them it was not the service that refused.
  */
 export type Answer =
-  | { readonly ok: true; readonly text: string; readonly body: unknown }
+  | {
+      readonly ok: true;
+      readonly text: string;
+      readonly body: unknown;
+      /** Of a list that goes on: where its next page is, for `everyPage`. */
+      readonly cursor?: string;
+    }
   | {
       readonly ok: false;
       readonly refusal: Outcome;
@@ -54,7 +60,8 @@ export type Connection =
 
 /**
  * Finds out whom to call, and with which key; sends nothing. `givenUrl` goes before SIGNPOST_URL, and that before
- * this machine at PORT (3000). Refuses what is no http or https URL or has credentials, a query or a fragment, and a
+ * this machine at PORT (3000). SIGNPOST_ACCOUNT is the account that the key acts for; without it, what the key reaches.
+ * Refuses what is no http or https URL or has credentials, a query or a fragment, and a
  * key that is missing or that no header could carry.
  */
 export function connect(givenUrl: string | undefined, env: Io['env']): Connection {
@@ -73,7 +80,15 @@ export function connect(givenUrl: string | undefined, env: Io['env']): Connectio
     const problem = key === '' ? 'is needed' : 'holds no key';
     return { ok: false, refusal: wrongUsage(`SIGNPOST_API_KEY (or API_KEY) ${problem}`) };
   }
-  return { ok: true, call: callOf(url, key), open: openOf(url, key) };
+  const account = env['SIGNPOST_ACCOUNT'] ?? '';
+  if (!/^[\x21-\x7e]*$/.test(account)) {
+    return { ok: false, refusal: wrongUsage('SIGNPOST_ACCOUNT holds no ID of an account') };
+  }
+  const identity = {
+    authorization: `Bearer ${key}`,
+    ...(account !== '' && { 'signpost-account': account }),
+  };
+  return { ok: true, call: callOf(url, identity), open: openOf(url, identity) };
 }
 
 /** The key to call with: SIGNPOST_API_KEY, or API_KEY where that is empty. An empty string where there is none. */
@@ -81,31 +96,60 @@ export function keyIn(env: Io['env']): string {
   return env['SIGNPOST_API_KEY'] || env['API_KEY'] || '';
 }
 
-function callOf(url: string, key: string): Call {
+/** Headers that say who calls, and for which account. */
+type Identity = Readonly<Record<string, string>>;
+
+function callOf(url: string, identity: Identity): Call {
   return async (method, path, json) => {
     try {
       const response = await fetch(`${url}${path}`, {
         method,
         headers: {
-          authorization: `Bearer ${key}`,
+          ...identity,
           ...(json !== undefined && { 'content-type': 'application/json' }),
         },
         ...(json !== undefined && { body: renderJson(json) }),
         redirect: 'error', // nobody else is to be shown the key
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
-      return answerOf(url, response.status, await response.text());
+      const answer = answerOf(url, response.status, await response.text());
+      const cursor = cursorIn(response.headers.get('link'));
+      return answer.ok && cursor !== null ? { ...answer, cursor } : answer;
     } catch (fault) {
       return { ok: false, refusal: failed(oneLine(notReached(url, fault))) };
     }
   };
 }
 
-function openOf(url: string, key: string): Open {
+/**
+ * Every page of a list, one request after the other: `body` has all of its items, `text` what came, or the same of several
+ * pages. The first refusal instead where one is refused: half a list would pass for the whole. Never rejects.
+ */
+export async function everyPage(call: Call, path: string): Promise<Answer> {
+  const items: unknown[] = [];
+  let next = path;
+  for (;;) {
+    const answer = await call('GET', next);
+    if (!answer.ok || !Array.isArray(answer.body)) return answer;
+    items.push(...answer.body);
+    if (answer.cursor === undefined) {
+      const text = next === path ? answer.text : renderJson(items);
+      return { ok: true, text, body: items };
+    }
+    next = `${path}${path.includes('?') ? '&' : '?'}cursor=${answer.cursor}`;
+  }
+}
+
+/** Of the link to the page that follows; null where there is none. */
+function cursorIn(link: string | null): string | null {
+  return /[?&]cursor=([\w-]+)[^>]*>; rel="next"/.exec(link ?? '')?.[1] ?? null;
+}
+
+function openOf(url: string, identity: Identity): Open {
   return async (path, headers, signal) => {
     try {
       const response = await fetch(`${url}${path}`, {
-        headers: { ...headers, authorization: `Bearer ${key}`, accept: 'text/event-stream' },
+        headers: { ...headers, ...identity, accept: 'text/event-stream' },
         redirect: 'error', // nobody else is to be shown the key
         signal,
       });

@@ -143,3 +143,20 @@ export function wantsColour(
 ): boolean {
   return isScreen && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
 }
+
+/** `2026-11-20T12:00:00Z`; a dash for null. */
+export function toSeconds(time: string | null): string {
+  return time?.replace(/\.\d+(?=Z$)/, '') ?? '-';
+}
+
+/** Rows in columns as wide as their widest cell, each with its line end; the first row has the headings. */
+export function tableOf(rows: readonly (readonly string[])[]): string {
+  const [headings = []] = rows;
+  const widths = headings.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return rows.map((row) => `${line(row)}\n`).join('');
+}

@@ -125,6 +125,16 @@ export type RecordShown = {
     /** In seconds. */
     readonly ttl: bigint;
   };
+  /** The TXT record beside it; null or missing: none is needed. */
+  readonly proofRecord?:
+    | {
+        readonly type: 'TXT';
+        readonly name: string;
+        readonly value: string;
+        readonly ttl: bigint;
+      }
+    | null
+    | undefined;
   /** Null: who runs the zone is unknown. */
   readonly provider: {
     readonly name: string;
@@ -136,16 +146,24 @@ export type RecordShown = {
 };
 
 /**
- * A table of the record, and below it what the provider calls it and where it is entered. Names and values are never
+ * A table of the record, the TXT record beside it where one is needed, and below them what the provider calls it and where it is entered. Names and values are never
  * cut, because people copy them: the table may be wider than the page.
  */
-export function recordLinesOf({ record, provider }: RecordShown, page: Page): readonly string[] {
-  const { type, name, value, ttl } = record;
-  const isApex = type === 'ALIAS';
-  const row = [isApex ? typeAt(provider) : type, spelt(name), plain(value), String(ttl)];
-  const rows = [['Type', 'Name', 'Value', 'TTL'], row].map((cells) =>
-    cells.map((text) => ({ text })),
-  );
+export function recordLinesOf(
+  { record, proofRecord, provider }: RecordShown,
+  page: Page,
+): readonly string[] {
+  const isApex = record.type === 'ALIAS';
+  const shown = { ...record, type: isApex ? typeAt(provider) : record.type };
+  const rows = [
+    ['Type', 'Name', 'Value', 'TTL'],
+    ...[shown, ...(proofRecord ? [proofRecord] : [])].map(({ type, name, value, ttl }) => [
+      type,
+      spelt(name),
+      plain(value),
+      String(ttl),
+    ]),
+  ].map((cells) => cells.map((text) => ({ text })));
   const other = isApex ? [otherNames(provider)] : [];
   const where = provider === null ? [] : [plain(provider.where)];
   return [

@@ -1,10 +1,13 @@
 /** The commands, their options and their help. What each one does is loaded when it runs: the demo brings the service. */
 import { readFileSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
-import { Command, Option } from '@commander-js/extra-typings';
+import { Command } from '@commander-js/extra-typings';
 import { projectRoot } from '../db/engine/migrate.ts';
+import { defineAccounts } from './accounts/command.ts';
+import { defineAudit } from './audit/command.ts';
 import { done, type Io, jsonOption, notes, type Program, type Run, urlOption } from './command.ts';
 import { defineDomains } from './domains/command.ts';
+import { defineKeys } from './keys/command.ts';
 import { columnsFor, createPaint, wantsColour } from './layout.ts';
 
 /**
@@ -41,6 +44,8 @@ export function createProgram(
   // The demo is a platform of its own: another one's .env is not for it.
   defineDemo(program, async (act) => settle(await act(io)));
   for (const define of [
+    defineAccounts,
+    defineAudit,
     defineDoctor,
     defineDomains,
     defineEdge,
@@ -110,6 +115,10 @@ function defineDoctor(program: Program, run: Run): void {
       '--target <host>',
       'what its record must point to; the check then runs here, without service or key',
     )
+    .option(
+      '--reach',
+      'also ask the addresses on ports 80 and 443, and the certificate authority whether it is well',
+    )
     .addOption(urlOption())
     .addOption(jsonOption('the answer of GET /v1/diagnosis/{hostname} on standard output'))
     .addHelpText(
@@ -134,6 +143,7 @@ function defineRotateKeys(program: Program, run: Run): void {
     .command('rotate-keys')
     .description('reseal what is stored with the first key of KEY_ENCRYPTION_KEY')
     .option('--check', 'change nothing, say what is sealed with which key')
+    .option('--edges', 'seal what edges open with the key that they are given, from now on')
     .addHelpText(
       'after',
       notes(
@@ -179,10 +189,26 @@ function defineZone(program: Program, run: Run): void {
 
 /** `edge` alone does nothing: whoever calls it is shown its commands. */
 function defineEdge(program: Program, run: Run): void {
-  program
+  const edge = program
     .command('edge')
     .usage('<command> [options]')
-    .description('print what a server in front of the edge needs')
+    .description('print what an edge, or a server in front of it, needs');
+
+  edge
+    .command('key')
+    .description(
+      'print the KEY_ENCRYPTION_KEY of edges, which opens what they serve and nothing else',
+    )
+    .addHelpText(
+      'after',
+      notes(
+        'It is made of KEY_ENCRYPTION_KEY, from the environment or .env; nothing is asked or stored. Give it to processes with ROLE=edge in the place of the whole one, once “rotate-keys --edges” has run where the installation is older than edge keys; docs/operations.md has the whole of it (“The key of edges”).',
+        'Exit 0: done. Exit 2: KEY_ENCRYPTION_KEY is missing or wrong.',
+      ),
+    )
+    .action(() => run(async (io) => (await import('./rotate-keys.ts')).printEdgeKey(io)));
+
+  edge
     .command('caddyfile')
     .description('print the configuration of a Caddy in front of the edge (EDGE=caddy)')
     .addHelpText(
@@ -194,82 +220,3 @@ function defineEdge(program: Program, run: Run): void {
     )
     .action(() => run(async (io) => (await import('./caddyfile.ts')).printCaddyfile(io)));
 }
-
-/** `keys` alone does nothing: whoever calls it is shown its commands. */
-function defineKeys(program: Program, run: Run): void {
-  const keys = program
-    .command('keys')
-    .usage('<command> [options]')
-    .description('list, create, rotate and revoke the API keys of a running service')
-    .addHelpText('after', whichKey);
-
-  keys
-    .command('list')
-    .description('show all keys, oldest first')
-    .addOption(urlOption())
-    .addOption(jsonOption())
-    .action((options) => run(async (io) => (await import('./keys.ts')).list(options, io)));
-
-  keys
-    .command('create')
-    .description('create a key and print its token')
-    .addHelpText(
-      'after',
-      notes(
-        'The token is all that goes to standard output, so that KEY=$(signpost keys create --name shop --scope pets:read,pets:write) holds it.',
-      ),
-    )
-    .requiredOption('--name <name>', 'what the key is for')
-    .addOption(scopeOption().makeOptionMandatory())
-    .option(
-      '--expires <when>',
-      'in 90d, 12h, 30m or 45s, or at a time such as 2027-01-01T00:00:00Z',
-    )
-    .addOption(urlOption())
-    .addOption(jsonOption())
-    .action((options) => run(async (io) => (await import('./keys.ts')).create(options, io)));
-
-  defineForOneKey(keys, run);
-}
-
-/** The commands that are about one key. */
-function defineForOneKey(keys: Program, run: Run): void {
-  keys
-    .command('rotate')
-    .description('replace a key and print the token of the new one; both work for a while')
-    .argument('<id>', whichId)
-    .option('--grace <how long>', '24h, 30m, 7d, or 0 to end the old key at once', '24h')
-    .addOption(urlOption())
-    .addOption(jsonOption())
-    .action((id, options) =>
-      run(async (io) => (await import('./keys.ts')).rotate(id, options, io)),
-    );
-
-  keys
-    .command('revoke')
-    .description('end a key, everywhere within 5 seconds')
-    .argument('<id>', whichId)
-    .addOption(urlOption())
-    .action((id, options) =>
-      run(async (io) => (await import('./keys.ts')).revoke(id, options, io)),
-    );
-}
-
-const scopes = ['pets:read', 'pets:write', 'domains:read', 'domains:write', 'ops:read', 'admin'];
-
-/** The service reads them; completion offers those of this version. */
-function scopeOption() {
-  return new Option('--scope <scope>', 'what the key may do; several with commas, or again')
-    .choices(scopes)
-    .argParser<string[]>((list, before = []) => [
-      ...before,
-      ...list.split(',').map((one) => one.trim()),
-    ]);
-}
-
-const whichId = 'as list shows it, or with signpost_ before it';
-
-const whichKey = notes(
-  'The key to call with, one with the scope admin, is taken from SIGNPOST_API_KEY or API_KEY: arguments show in lists of processes.',
-  'Exit 0: done. Exit 2: bad usage, a refused request, or the service is unreachable.',
-);

@@ -7,7 +7,10 @@ import { pino } from 'pino';
 import { derivedSecretNames } from '../certificates/vault/derived-secrets.ts';
 import { type OpenedVault, openVault } from '../certificates/vault/open-vault.ts';
 import { type Resealed, reseal, sealedWithOthers, sumOf } from '../certificates/vault/reseal.ts';
+import { createVault } from '../certificates/vault/vault.ts';
 import { type Config, loadConfig } from '../config/config.ts';
+import type { AuditOutcome } from '../core/operations/audit.ts';
+import { createAuditStore } from '../db/audit.ts';
 import { type Database, openDatabase } from '../db/engine/client.ts';
 import {
   createSealedStore,
@@ -24,13 +27,16 @@ const ROWS_A_LINE = 5_000;
 /** How many damaged rows are named. */
 const SHOWN_ROWS_MAX = 10;
 
+/** `edges`: what edges open is sealed with their key from now on. */
+export type RotateOptions = { readonly check?: boolean; readonly edges?: boolean };
+
 /**
  * Reseals all that is stored, or with `check` counts by which key it is sealed. The result goes to standard output,
  * progress to standard error; keys are never shown. May be stopped at any moment and run again. Never rejects for
  * what the storage does: that is `failed`.
  */
 export async function runRotateKeys(
-  { check: isCheck = false }: { readonly check?: boolean },
+  { check: isCheck = false, edges: split = false }: RotateOptions,
   io: Io,
 ): Promise<Outcome> {
   const settings = settingsFrom(io.env);
@@ -44,7 +50,7 @@ export async function runRotateKeys(
       if (!(await isUpToDate(database))) {
         return failed('the database is of an earlier version: start Signpost on it first');
       }
-      const opened = await openVault(settings.config, database);
+      const opened = await openVault(settings.config, database, { split });
       return isCheck ? check(opened, io) : await rotate(opened, database, io);
     });
   } catch (fault) {
@@ -64,7 +70,35 @@ async function withDatabase<T>(
   }
 }
 
-async function rotate(
+/** With an entry in the audit log, which is there before anything is sealed again and says afterwards how it ended. */
+async function rotate(opened: OpenedVault, database: Database, io: Io): Promise<Outcome> {
+  const log = createAuditStore(database.prisma);
+  const place = await log.record({ ...rotation, at: io.now() });
+  let outcome: AuditOutcome = 'failed';
+  try {
+    const ended = await resealAll(opened, database, io);
+    if (ended.kind === 'done') outcome = 'done';
+    return ended;
+  } finally {
+    await log.settle(place, outcome, null);
+  }
+}
+
+/** Of whoever has the database's address and the keys; there is no API key to name. */
+const rotation = {
+  operationId: 'rotateKeys',
+  object: { kind: 'installation', id: 'KEY_ENCRYPTION_KEY', accountId: null },
+  outcome: 'unknown',
+  code: null,
+  keyId: null,
+  sessionId: null,
+  byInstallation: true,
+  address: null,
+  userAgent: null,
+  requestId: null,
+} as const;
+
+async function resealAll(
   { vault, stored, loadSecrets }: OpenedVault,
   { pool }: Database,
   io: Io,
@@ -126,6 +160,17 @@ function check({ vault, stored }: OpenedVault, io: Io): Outcome {
   return isDone ? done : { kind: 'negative' };
 }
 
+/** Prints the edge keys of KEY_ENCRYPTION_KEY, as an edge is given them in the same variable. Asks nothing. */
+export async function printEdgeKey(io: Io): Promise<Outcome> {
+  const settings = settingsFrom(io.env);
+  if (!settings.ok) return settings.refusal;
+  const { keyEncryptionKeys } = settings.config;
+  if (keyEncryptionKeys === undefined) return wrongUsage('KEY_ENCRYPTION_KEY is needed');
+  const { edgeKeys } = createVault(...keyEncryptionKeys);
+  io.out(`${edgeKeys.map((key) => Buffer.from(key).toString('base64')).join(',')}\n`);
+  return done;
+}
+
 type Settings =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly refusal: Outcome };
@@ -145,7 +190,7 @@ function settingsFrom(env: Io['env']): Settings {
 
 async function isUpToDate({ pool }: Database): Promise<boolean> {
   const { rows } = await pool.query<{ known: boolean }>(
-    `SELECT to_regclass('derived_secret') IS NOT NULL AS known`,
+    `SELECT to_regclass('audit_entry') IS NOT NULL AS known`,
   );
   return rows[0]?.known === true;
 }

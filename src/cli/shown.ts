@@ -14,7 +14,7 @@ export const shownProject = z.object({ id: z.string(), name: z.string(), slug: z
 /** A project that `shownProject` has read. */
 export type ProjectShown = z.infer<typeof shownProject>;
 
-const { certificate } = domain.shape;
+const { certificate, proofRecord } = domain.shape;
 
 /**
  * A domain without its observation and HSTS, which no command shows. Codes of findings, a refusal's type and a browser's state
@@ -22,6 +22,8 @@ const { certificate } = domain.shape;
  */
 export const shownDomain = domain.omit({ observation: true, hsts: true }).extend({
   findings: z.array(shownFinding),
+  // A service of before has none, and one of a later version may have other reasons.
+  proofRecord: proofRecord.unwrap().extend({ reason: z.string() }).nullish(),
   certificate: certificate.extend({
     problem: z.nullable(z.object({ type: z.string(), detail: z.string() })),
     browser: z.object({ summary: z.string() }),

@@ -1,6 +1,8 @@
 /** The one reader of the environment. Everything is optional; a wrong value is named, all of them at once. */
 import { z } from 'zod';
 import type { Budget } from '../core/certificates/budget.ts';
+import { isLoopback } from '../core/names/reserved-addresses.ts';
+import { type AccountsConfig, accountsOf, accountVariables } from './accounts.ts';
 import {
   type ConfigProblem,
   combinationProblems,
@@ -60,6 +62,7 @@ export type Config = {
   /** Where the API and the dashboard listen. */
   readonly http: { readonly host: string; readonly port: number };
   readonly api: ApiConfig;
+  readonly accounts: AccountsConfig;
   readonly edge: EdgeConfig;
   readonly storage: Storage;
   /** An administrator's key to accept from the start. */
@@ -75,6 +78,8 @@ export type Config = {
     /** Whether servers and addresses count that are not public; laboratories alone. */
     readonly allowPrivate: boolean;
   };
+  /** Between checks workers ask one operator at most so many questions a second, all workers together; null: none. */
+  readonly watch: { readonly perSecond: number } | null;
   readonly certificates: {
     /** `external`: an edge of another make obtains and serves them, and workers check what it shows. */
     readonly source: 'own' | 'external';
@@ -89,6 +94,8 @@ export type Config = {
     readonly externalAccount: { readonly kid: string; readonly hmacKey: Uint8Array } | undefined;
     /** Of those that the directory offers; missing: the authority's default. */
     readonly profile: string | undefined;
+    /** Where the authority says how it is, as Status.io publishes it; missing: where its directory’s host is known to. */
+    readonly statusUrl: string | undefined;
     /** How every name is proved. */
     readonly challenge: 'http-01' | 'tls-alpn-01';
     /** Where the authority asks for http-01 and tls-alpn-01 challenges: 80 and 443 but for laboratories. */
@@ -105,8 +112,11 @@ export type Config = {
   readonly keyEncryptionKeys: KeyEncryptionKeys | undefined;
   /** Whether webhooks may lead to http URLs and private addresses; laboratories alone. */
   readonly webhooks: { readonly allowPrivate: boolean };
-  /** Where deploys may be although it is not public, or our own: addresses and networks. */
-  readonly upstreams: { readonly networks: readonly string[] };
+  /**
+   * `networks`: where deploys may be although it is not public, or our own: addresses and networks. `ports`: those that they
+   * may have although another service is known there.
+   */
+  readonly upstreams: { readonly networks: readonly string[]; readonly ports: readonly number[] };
   /** How long a pending domain has before it fails; a short one, of a laboratory, shortens most waits, too. */
   readonly verifyWindowMs: number;
   /** How long after its verification an operator is notified of a domain without a certificate. */
@@ -130,6 +140,7 @@ const variables = z.object({
   ROLE: z.enum(['all', 'api', 'worker', 'edge'], 'must be all, api, worker or edge').default('all'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
+  ...accountVariables,
   ...edgeVariables,
   DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
   REDIS_URL: url(['redis:', 'rediss:']).optional(),
@@ -147,6 +158,8 @@ const variables = z.object({
   DNS_AUTHORITATIVE: flag.default(true),
   DNS_AUTHORITY_PORT: port.default(53),
   DNS_ALLOW_PRIVATE: flag.default(false),
+  DNS_WATCH: flag.default(true),
+  DNS_WATCH_RATE: count('questions a second').default(100),
   CERTIFICATES: z.enum(['own', 'external'], 'must be own or external').default('own'),
   ACME_DIRECTORY_URL: url(['https:']).optional(),
   ACME_CA_FILE: z.string().optional(),
@@ -154,6 +167,7 @@ const variables = z.object({
   ACME_EAB_KID: z.string().optional(),
   ACME_EAB_HMAC_KEY: base64url.optional(),
   ACME_PROFILE: z.string().optional(),
+  ACME_STATUS_URL: url(['https:']).optional(),
   ACME_CHALLENGE: z
     .enum(['http-01', 'tls-alpn-01'], 'must be http-01 or tls-alpn-01')
     .default('http-01'),
@@ -165,6 +179,7 @@ const variables = z.object({
   KEY_ENCRYPTION_KEY: keyEncryptionKeys.optional(),
   WEBHOOK_ALLOW_PRIVATE: flag.default(false),
   UPSTREAM_NETWORKS: list(network).optional(),
+  UPSTREAM_PORTS: list(port).default([]),
   VERIFY_WINDOW: duration.default(48 * units.h),
   ESCALATE_AFTER: duration.default(30 * units.m),
   METRICS_PORT: port.optional(),
@@ -173,8 +188,17 @@ const variables = z.object({
 });
 type Variables = z.infer<typeof variables>;
 
-/** Embedded storage is a laptop's, and so are the deploys behind it. */
+/** A laptop's. */
 const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
+
+/**
+ * Deploys are on loopback where the storage is our own process and the API answers this machine alone. Elsewhere what listens
+ * there is the platform's, and who reports deploys may be anybody.
+ */
+function upstreamsOf(v: Variables): Config['upstreams'] {
+  const isLaptop = v.DATABASE_URL === undefined && isLoopback(v.HOST);
+  return { networks: v.UPSTREAM_NETWORKS ?? (isLaptop ? loopback : []), ports: v.UPSTREAM_PORTS };
+}
 
 /** Every variable that Signpost reads; .env.example lists the same ones (test/config.test.ts). */
 export const variableNames: readonly string[] = Object.keys(variables.shape);
@@ -201,6 +225,7 @@ function toConfig(v: Variables): Config {
   return {
     role: v.ROLE,
     http: { host: v.HOST, port: v.PORT },
+    accounts: accountsOf(v),
     edge: edgeOf(v),
     api: {
       baseUrl: v.BASE_URL,
@@ -218,6 +243,7 @@ function toConfig(v: Variables): Config {
       authorityPort: v.DNS_AUTHORITY_PORT,
       allowPrivate: v.DNS_ALLOW_PRIVATE,
     },
+    watch: v.DNS_WATCH ? { perSecond: v.DNS_WATCH_RATE } : null,
     certificates: { source: v.CERTIFICATES },
     acme: {
       directoryUrl: v.ACME_DIRECTORY_URL,
@@ -225,6 +251,7 @@ function toConfig(v: Variables): Config {
       contact: v.ACME_CONTACT,
       externalAccount: externalAccountOf(v),
       profile: v.ACME_PROFILE,
+      statusUrl: v.ACME_STATUS_URL,
       challenge: v.ACME_CHALLENGE,
       httpPort: v.ACME_HTTP_PORT,
       tlsPort: v.ACME_TLS_PORT,
@@ -237,7 +264,7 @@ function toConfig(v: Variables): Config {
     },
     keyEncryptionKeys: v.KEY_ENCRYPTION_KEY,
     webhooks: { allowPrivate: v.WEBHOOK_ALLOW_PRIVATE },
-    upstreams: { networks: v.UPSTREAM_NETWORKS ?? (v.DATABASE_URL ? [] : loopback) },
+    upstreams: upstreamsOf(v),
     verifyWindowMs: v.VERIFY_WINDOW,
     escalateAfterMs: v.ESCALATE_AFTER,
     metrics: { port: v.METRICS_PORT, token: v.METRICS_TOKEN },

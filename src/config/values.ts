@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { apiKeyProblem } from './api-key.ts';
+import { weaknessOf } from './key-strength.ts';
 
 /** Milliseconds, by the unit that ends a duration. */
 export const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -100,14 +101,11 @@ function keyBytes(text: string): Buffer | null {
   return /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
 }
 
-/** 16 characters or more that no request would be refused for (`apiKeyProblem`). */
-export const apiKey = z
-  .string()
-  .min(16, 'must have at least 16 characters')
-  .superRefine((text, context) => {
-    const problem = apiKeyProblem(text);
-    if (problem !== null) context.addIssue(problem);
-  });
+/** What no request would be refused for (`apiKeyProblem`), and nobody guesses (`weaknessOf`). No problem shows any part of it. */
+export const apiKey = z.string().superRefine((text, context) => {
+  const problem = apiKeyProblem(text) ?? weaknessOf(text);
+  if (problem !== null) context.addIssue(problem);
+});
 
 /** What a header can carry (RFC 6750, 2.1): 16 to 256 characters, and `=` behind them. */
 export const metricsToken = z

@@ -10,11 +10,23 @@ export const plans = ['free', 'pro', 'enterprise'] as const;
 /** One of `plans`. */
 export type Plan = (typeof plans)[number];
 
+/** A customer of the platform. */
+export type Account = {
+  readonly id: string;
+  readonly name: string;
+  /** What an operator allows it beside the configured limits, as JSON (src/core/accounts/limits.ts). */
+  readonly limits: unknown;
+  readonly createdAt: Date;
+  /** Null: it is open. The keys of a closed one are refused. */
+  readonly closedAt: Date | null;
+};
+
 /** A project, without its deploys, domains and redirects. */
 export type Project = {
   readonly id: string;
+  readonly accountId: string;
   readonly name: string;
-  /** No two projects share one. */
+  /** No two projects of an account share one. */
   readonly slug: string;
   readonly plan: Plan;
   /** When a deploy last succeeded; null: none has. */

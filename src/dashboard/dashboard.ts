@@ -3,12 +3,15 @@
  * answers and reads without a script; src/dashboard/browser/ makes it move.
  */
 import FindMyWay from 'find-my-way';
+import { isUnavailable } from '../db/engine/unavailable.ts';
 import type { Api, RawRequest } from '../http/pipeline/api.ts';
+import type { Audit } from '../http/pipeline/audit.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import { MAX_TARGET_LENGTH } from '../http/pipeline/router.ts';
 import type { QueueBoard } from '../ops/queue-dashboard.ts';
 import { loadAssets } from './assets.ts';
 import { createClient, isQueuesPath, QUEUES } from './client.ts';
+import { endedCookie, tokenIn } from './cookies.ts';
 import {
   type Frame,
   type Link,
@@ -18,16 +21,9 @@ import {
   type PageRoute,
   type Shown,
 } from './layout.ts';
-import { domainPages } from './pages/domain/page.ts';
-import { domainsPages } from './pages/domains.ts';
-import { actionPages } from './pages/ops/actions.ts';
-import { watchedPage } from './pages/ops/domain.ts';
-import { findPage } from './pages/ops/find.ts';
-import { overviewPage } from './pages/ops/overview.ts';
+import { barredPage, closedPage } from './pages/access.ts';
+import { allPages } from './pages/all.ts';
 import { problemPage } from './pages/problem.ts';
-import { projectPages } from './pages/projects.ts';
-import { settingsPages } from './pages/settings.ts';
-import { signInPages } from './pages/sign-in.ts';
 import { answerQueues } from './queues.ts';
 import {
   ASSETS,
@@ -38,29 +34,41 @@ import {
   type RequestLogDeps,
   redirect,
   shown,
+  signInPath,
+  wantsPage,
   withoutBody,
 } from './respond.ts';
-import { createSessions, isFromHere, readForm, type Session, type Sessions } from './session.ts';
+import { callerIn, chosenAccount, isFromHere, readForm, type Session } from './session.ts';
+import type { Sessions } from './sessions.ts';
 
 /** What the pages are made with. */
-export type DashboardDeps = RequestLogDeps & {
+export type DashboardDeps = DashboardParts & {
   /** Called within the process: all data of pages but the queues' comes from it. */
   readonly api: Pick<Api, 'handle'>;
-  /** 32 bytes, the same in every process: cookies are encrypted with it. */
-  readonly sessionSecret: Uint8Array;
-  /** What the public address has before the dashboard's paths: empty, or `/store`. */
-  readonly basePath: string;
-  /** What pages take for the present, and what sessions expire by. */
-  readonly now: () => Date;
-  /** Missing: there are no queues to show. */
-  readonly queueBoard?: QueueBoard;
 };
+
+/** The same without the API that they stand beside. */
+export type DashboardParts = RequestLogDeps &
+  Board & {
+    readonly sessions: Sessions;
+    /** Where a request comes from, behind proxies too, as sessions show it. */
+    readonly addressOf: (raw: Pick<RawRequest, 'headers' | 'remoteAddress'>) => string;
+    /** What the public address has before the dashboard's paths: empty, or `/store`. */
+    readonly basePath: string;
+    /** What pages take for the present. */
+    readonly now: () => Date;
+  };
+
+/** Missing: there are no queues to show. Where there are, the audit log says who changes them. */
+type Board =
+  | { readonly queueBoard?: never }
+  | { readonly queueBoard: QueueBoard; readonly audit: Audit };
 
 /**
  * The API with the dashboard beside it. What is no page is the API's to answer; its 404 becomes a page for a browser
  * that a person uses. Throws, when it is called, where the build has not been made.
  */
-export function withDashboard(api: Api, deps: Omit<DashboardDeps, 'api'>): Api {
+export function withDashboard(api: Api, deps: DashboardParts): Api {
   const dashboard = createDashboard({ ...deps, api });
   return {
     ...api,
@@ -93,53 +101,30 @@ export type Dashboard = {
   readonly notFound: (raw: RawRequest) => Promise<RawResponse>;
 };
 
-/** Of those who are signed in. */
-const pages: readonly PageRoute[] = [
-  ...projectPages(),
-  ...domainsPages(),
-  ...domainPages(),
-  ...settingsPages(),
-  ...opsPages(),
-];
-
 /**
  * Throws where the build has not been made. Whatever goes wrong in a page afterwards is logged and
  * answered with a page that says so.
  */
 export function createDashboard(deps: DashboardDeps): Dashboard {
-  const { basePath, now } = deps;
+  const { basePath, sessions } = deps;
   const assets = loadAssets();
-  const sessions = createSessions(deps.sessionSecret, now);
   const paths = FindMyWay({ maxParamLength: MAX_TARGET_LENGTH });
-  for (const page of [...signInPages(sessions), ...pages])
-    paths.on(page.method, page.path, () => {}, page);
+  for (const page of allPages(sessions)) paths.on(page.method, page.path, () => {}, page);
   const link: Link = (path) => basePath + path;
-  const queues = createQueues(deps, { assets, sessions, link });
+  const queues = createQueues(deps);
+  const guarded = createGuarded(deps, { assets, link });
 
-  async function answer(raw: RawRequest, page: PageRoute, found: Found): Promise<RawResponse> {
-    const session = await sessions.find(raw.headers['cookie']);
-    const frame = { assets, link, session, now: now() };
-    try {
-      const form = page.method === 'POST' ? await ownForm(raw, page, session) : noForm;
+  function answer(raw: RawRequest, page: PageRoute, found: Found): Promise<RawResponse> {
+    return guarded(raw, page.path, async (frame) => {
+      const form = page.method === 'POST' ? await ownForm(raw, page, frame.session) : noForm;
       if (typeof form === 'string') return shownAs(frame, problemPage(form, frame));
-      const apiWith = (apiKey: string) => createClient(deps.api, raw, apiKey);
-      const { headers } = raw;
-      return await handled(raw, page, { ...frame, ...found, headers, form, apiWith });
-    } catch (err) {
-      deps.log.error({ err, requestId: idOf(raw), page: page.path }, 'fault of a page');
-      return shownAs(frame, problemPage('fault', frame));
-    }
-  }
-
-  async function handled(raw: RawRequest, page: PageRoute, request: Asked): Promise<RawResponse> {
-    const { apiWith, session } = request;
-    if (page.isOpen) return render(request, await page.handle(request));
-    if (session === null) return redirect(link(signInPath(raw, basePath)));
-    const made = await page.handle({ ...request, session, api: apiWith(session.apiKey) });
-    // The key has ended since it was signed in with.
-    return isOver(made)
-      ? redirect(link(signInPath(raw, basePath, 'ended')), sessions.ended)
-      : render(request, made);
+      const apiWith = (apiKey: string) => createClient(deps.api, raw, { apiKey });
+      const { headers, remoteAddress } = raw;
+      const visitor = { userAgent: headers['user-agent'] ?? '', address: deps.addressOf(raw) };
+      const from = { headers, remoteAddress, requestId: idOf(raw) ?? '' };
+      const asked = { ...frame, ...found, headers, visitor, from, form, apiWith };
+      return handled(deps, raw, page, asked);
+    });
   }
 
   return {
@@ -149,7 +134,9 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
         return { label, answer: async (raw) => withoutBody(raw, await act(raw)) };
       };
       if (queues !== null && isQueuesPath(path)) {
-        return found(labelOf(QUEUES), (raw) => queues(raw, path, query));
+        return found(labelOf(QUEUES), (raw) =>
+          guarded(raw, QUEUES, (frame) => queues(raw, { path, query, frame })),
+        );
       }
       const method = asked === 'HEAD' ? 'GET' : asked;
       const asset = method === 'GET' ? assets.find(path) : undefined;
@@ -161,11 +148,52 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
       return found(labelOf(page.path), (raw) => answer(raw, page, { params, query }));
     },
     async notFound(raw) {
-      const session = await sessions.find(raw.headers['cookie']);
-      const frame = { assets, link, session, now: now() };
-      return withoutBody(raw, shownAs(frame, problemPage('not_found', frame)));
+      const page = async (frame: Frame) => shownAs(frame, problemPage('not_found', frame));
+      return withoutBody(raw, await guarded(raw, 'not found', page));
     },
   };
+}
+
+/** Calls with the frame of who is signed in. Never rejects. */
+type Guarded = (
+  raw: RawRequest,
+  path: string,
+  act: (frame: Frame) => Promise<RawResponse>,
+) => Promise<RawResponse>;
+
+/** What goes wrong, sessions that cannot be looked up among it, is logged and becomes a page that says so. */
+function createGuarded(
+  { log, now, sessions }: DashboardDeps,
+  shared: Pick<Frame, 'assets' | 'link'>,
+): Guarded {
+  return async (raw, path, act) => {
+    let frame: Frame = { ...shared, session: null, now: now() };
+    try {
+      frame = { ...frame, session: await sessions.find(tokenIn(raw.headers)) };
+      return await act(frame);
+    } catch (err) {
+      log.error({ err, requestId: idOf(raw), page: path }, 'fault of a page');
+      return shownAs(frame, problemPage(isUnavailable(err) ? 'unavailable' : 'fault', frame));
+    }
+  };
+}
+
+async function handled(
+  deps: DashboardDeps,
+  raw: RawRequest,
+  page: PageRoute,
+  request: Asked,
+): Promise<RawResponse> {
+  const { link, session } = request;
+  const { api, basePath, sessions } = deps;
+  if (page.isOpen) return render(request, await page.handle(request));
+  if (session === null) return redirect(link(signInPath(raw, basePath)));
+  const barred = barredBy(page, { link, session }, raw);
+  if (barred !== null) return shownAs(request, barred);
+  const own = createClient(api, raw, callerIn(session));
+  const made = await page.handle({ ...request, session, api: own });
+  // The key has ended since it was signed in with.
+  return isOver(made) ? over(deps, raw, session) : render(request, bound(sessions, session, made));
 }
 
 const noForm = new URLSearchParams();
@@ -178,41 +206,58 @@ async function ownForm(raw: RawRequest, page: PageRoute, session: Session | null
   return read.kind === 'form' && isFromHere(raw, asked, read.form) ? read.form : 'not_from_here';
 }
 
-type Shared = Pick<Frame, 'assets' | 'link'> & { readonly sessions: Sessions };
+/** The page in place of one that is not for this session; null where it is. */
+function barredBy(
+  { needs, path }: PageRoute & { isOpen?: false },
+  visitor: { readonly link: Link; readonly session: Session },
+  { method, target }: RawRequest,
+): Shown | null {
+  // The accounts are those of the installation, whichever of them is chosen.
+  const isAboutChosen = !path.startsWith('/accounts');
+  const isClosed = (chosenAccount(visitor.session)?.closedAt ?? null) !== null;
+  if (isClosed && isAboutChosen) return closedPage(visitor);
+  return needs === undefined
+    ? null
+    : barredPage(needs, visitor, method === 'GET' ? target : '/ops');
+}
+
+/** Ends the session whose key the API takes no more, and asks for another one. */
+async function over(
+  { basePath, sessions }: DashboardDeps,
+  raw: RawRequest,
+  session: Session,
+): Promise<RawResponse> {
+  await sessions.end(session);
+  return redirect(basePath + signInPath(raw, basePath, 'ended'), endedCookie(raw.headers));
+}
+
+/** A stream ends with the session that it was opened in. */
+function bound({ bind }: Sessions, session: Session, answer: PageAnswer): PageAnswer {
+  if (answer.kind !== 'raw' || answer.response.stream === undefined) return answer;
+  const { response } = answer;
+  return { ...answer, response: { ...response, stream: bind(session, answer.response.stream) } };
+}
+
+type QueuesAsked = {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly frame: Frame;
+};
 
 /** Null where there are no queues to show. The paths are bull-board's own, and so are its calls, which are no forms. */
-function createQueues(deps: DashboardDeps, { assets, sessions, link }: Shared) {
-  const { basePath, log, now, queueBoard: board } = deps;
-  if (board === undefined) return null;
-  return async (raw: RawRequest, path: string, query: URLSearchParams): Promise<RawResponse> => {
-    const session = await sessions.find(raw.headers['cookie']);
+function createQueues(deps: DashboardDeps) {
+  const { basePath, log } = deps;
+  if (deps.queueBoard === undefined) return null;
+  const { audit, queueBoard: board } = deps;
+  return async (raw: RawRequest, { path, query, frame }: QueuesAsked): Promise<RawResponse> => {
+    const { link, session } = frame;
     if (session === null) return redirect(link(signInPath(raw, basePath)));
-    const api = createClient(deps.api, raw, session.apiKey);
+    const api = createClient(deps.api, raw, { apiKey: session.apiKey, sessionId: session.id });
     const asked = { raw, path: path.slice(QUEUES.length), query, session, api };
-    const answered = await answerQueues({ board, link, log }, asked);
-    if (answered.kind === 'over') {
-      return redirect(link(signInPath(raw, basePath, 'ended')), sessions.ended);
-    }
-    const frame = { assets, link, session, now: now() };
+    const answered = await answerQueues({ audit, board, link, log }, asked);
+    if (answered.kind === 'over') return over(deps, raw, session);
     return answered.kind === 'sent' ? answered.response : shownAs(frame, answered.page);
   };
-}
-
-/** Whether a person has sent the browser there: a client of the API does not ask for HTML. */
-function wantsPage({ method, target, headers }: RawRequest): boolean {
-  const isRead = method === 'GET' || method === 'HEAD';
-  return isRead && !target.startsWith('/v1/') && headers['accept']?.includes('text/html') === true;
-}
-
-/**
- * The sign-in with the way back: to the page that was asked for, or on which the form was. `why`: the key has ended.
- */
-function signInPath({ method, target, headers }: RawRequest, basePath: string, why?: 'ended') {
-  const from = URL.canParse(headers['referer'] ?? '') ? new URL(headers['referer'] ?? '') : null;
-  const isOurs = from?.host === headers['host'] && from?.pathname.startsWith(basePath);
-  const page = isOurs && from ? from.pathname.slice(basePath.length) : '/projects';
-  const then = method === 'POST' ? page : target;
-  return `/?then=${encodeURIComponent(then)}${why === undefined ? '' : `&why=${why}`}`;
 }
 
 /** Whether the API no longer takes the session's key. */
@@ -247,14 +292,4 @@ function shownAs(frame: Frame, page: Shown): RawResponse {
 function parts(target: string): { path: string; query: URLSearchParams } {
   const [path = '', query = ''] = target.split(/\?(.*)/s);
   return { path, query: new URLSearchParams(query) };
-}
-
-/** The pages for operators. Each shows who lacks the scope `ops:read` what is missing. */
-export function opsPages(): readonly PageRoute[] {
-  return [
-    { method: 'GET', path: '/ops', handle: overviewPage },
-    { method: 'GET', path: '/ops/domains', handle: findPage },
-    { method: 'GET', path: '/ops/domains/:domainId', handle: (asked) => watchedPage(asked) },
-    ...actionPages(),
-  ];
 }

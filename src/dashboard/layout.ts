@@ -1,11 +1,13 @@
 /** What every page has: the frame, the way back, signing out. */
 
+import type { Origin } from '../http/pipeline/audit.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import type { Headers } from '../http/pipeline/route.ts';
 import { attribute, type Html, html, pageHead, pagePolicy } from '../net/html.ts';
 import type { Assets } from './assets.ts';
 import type { ApiClient } from './client.ts';
-import { offers, type Session } from './session.ts';
+import { chosenAccount, mayChooseAccount, offers, type Session } from './session.ts';
+import type { Visitor } from './session-acts.ts';
 
 /**
  * The Content-Security-Policy of everything but the queues: nothing from elsewhere, nothing in line, forms to us
@@ -43,8 +45,9 @@ ${assets.modules.map((path) => html`<link rel="modulepreload" href="${link(path)
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top">
 <p class="brand"><a href="${link('/')}">Signpost</a></p>
-${session === null ? null : navigation(link, session)}
+${session === null ? null : html`${whose(link, session)}${navigation(link, session)}`}
 </header>
+${session === null ? null : acting(link, session)}
 <main id="main" tabindex="-1" data-now="${now.toISOString()}"${live(link, events)}>
 <div class="above">${above.length === 0 ? null : crumbs(link, above)}${events === undefined ? null : liveness}</div>
 ${main}
@@ -64,10 +67,39 @@ function live(link: Link, events: Shown['events']): Html | null {
 /** Whether the page moves by itself; the script says. */
 const liveness = html`<p class="liveness" id="liveness" data-state="opening"><span aria-hidden="true" class="dot"></span> <span class="words">Watching</span></p>`;
 
+/** Whose things are shown; null where that is said by nothing: all of them, to who may not choose. */
+function whose(link: Link, session: Session): Html | null {
+  const { account } = session;
+  if (mayChooseAccount(session)) {
+    return html`<p class="whose"><a href="${link('/accounts')}"><span class="unseen">Choose an account, now: </span>${account?.name ?? 'All accounts'}</a></p>`;
+  }
+  return account === null ? null : html`<p class="whose">${account.name}</p>`;
+}
+
+/** Says above every page that it is about one account, to who could see all of them. */
+function acting(link: Link, session: Session): Html | null {
+  const account = chosenAccount(session);
+  if (account === undefined) return null;
+  return html`<aside class="acting" aria-label="Account"><p>You act for <strong>${account.name}</strong>.</p>
+${chooser(link, session, { accountId: null, path: '/projects' }, html`<button class="plain">Show all accounts</button>`)}</aside>`;
+}
+
+/** The form that chooses an account; null: all of them. It leads to `path`, one of ours. */
+export function chooser(
+  link: Link,
+  session: Session,
+  { accountId, path }: { readonly accountId: string | null; readonly path: string },
+  button: Html,
+): Html {
+  const fields = html`<input type="hidden" name="account" value="${accountId ?? ''}"><input type="hidden" name="then" value="${path}">${button}`;
+  return form(link('/accounts/choose'), session, fields);
+}
+
 function navigation(link: Link, session: Session): Html {
   return html`<nav class="main" aria-label="Signpost">
 ${offers(session, 'domains:read') ? html`<a href="${link('/projects')}">Projects</a>` : null}
 ${offers(session, 'ops:read') ? html`<a href="${link('/ops')}">Operations</a>` : null}
+<a href="${link('/sessions')}">Sessions</a>
 <a href="${link('/docs')}">API</a>
 ${form(link('/sign-out'), session, html`<button class="plain">Sign out</button>`)}
 </nav>`;
@@ -101,11 +133,18 @@ export type PageRequest = {
   readonly link: Link;
   /** When the page was asked for; all times on it are relative to this. */
   readonly now: Date;
-  /** The API for who brings this key. */
+  /** The API for who brings this key, for all that it reaches. */
   readonly apiWith: (apiKey: string) => ApiClient;
+  /** Who asks, as sessions show it. */
+  readonly visitor: Visitor;
+  /** The same as the audit log has it. */
+  readonly from: Origin;
 };
 
-/** The request of who is signed in. `api`: the API for the key of the session, which may have ended meanwhile. */
+/**
+ * The request of who is signed in. `api`: the API for the key of the session, which may have ended meanwhile, as it acts for
+ * the account that was chosen.
+ */
 export type SignedInRequest = PageRequest & {
   readonly session: Session;
   readonly api: ApiClient;
@@ -140,6 +179,15 @@ export type PageAnswer =
 export type Page = (request: SignedInRequest) => Promise<PageAnswer>;
 
 /**
+ * What a page needs to be of any use: a scope, or `operators`, a key of the installation that shows all accounts. Who has
+ * less is shown why. The API decides all the same.
+ */
+export type Needed = {
+  readonly scope?: 'domains:write' | 'ops:read' | 'admin';
+  readonly operators?: true;
+};
+
+/**
  * Where a page is, and who may ask for it. `path`: a pattern with `:name` for its parts. GET serves HEAD, too; POST
  * is called with a form that was found to come from here, and in no other case.
  */
@@ -148,6 +196,7 @@ export type PageRoute =
       readonly method: 'GET' | 'POST';
       readonly path: string;
       readonly isOpen?: false;
+      readonly needs?: Needed;
       readonly handle: Page;
     }
   /** For who is not signed in, too. */

@@ -1,15 +1,16 @@
 /** bull-board under /ops/queues: for keys that may see operations, to change nothing unless they are administrators'. */
 import { isUnavailable } from '../db/engine/unavailable.ts';
 import type { ApiLog, RawRequest } from '../http/pipeline/api.ts';
+import type { Audit } from '../http/pipeline/audit.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import { renderJson } from '../net/json.ts';
-import type { BoardFile, QueueBoard } from '../ops/queue-dashboard.ts';
+import type { AroundCall, BoardFile, QueueBoard } from '../ops/queue-dashboard.ts';
 import { isQueueUnavailable } from '../queue/backend.ts';
 import type { ApiClient, OwnKey } from './client.ts';
 import { QUEUES } from './client.ts';
 import type { Link, Shown } from './layout.ts';
-import { needsOperator } from './pages/ops/find.ts';
+import { barredPage, needsOperator } from './pages/access.ts';
 import { refusedPage } from './pages/problem.ts';
 import { headersOf, idOf } from './respond.ts';
 import { cameFrom, type Session } from './session.ts';
@@ -17,6 +18,8 @@ import { cameFrom, type Session } from './session.ts';
 /** The board, and what its answers are made with. */
 export type QueuesDeps = {
   readonly board: QueueBoard;
+  /** Says who changed a queue, before it is changed. */
+  readonly audit: Pick<Audit, 'around'>;
   readonly link: Link;
   readonly log: ApiLog;
 };
@@ -47,9 +50,9 @@ export type QueuesAnswer =
   | { readonly kind: 'refused'; readonly page: Shown };
 
 /**
- * Answers with the board's page, one of its files or a call. Files go to everybody with a session; all else needs
- * `ops:read`, and what changes a queue needs `admin` and must come from this site. Such changes are logged with the
- * key's id. A fault of the queue is answered with 503 or 500.
+ * Answers with the board's page, one of its files or a call. Files go to everybody with a session; all else needs a key of
+ * the installation that acts for no account, with `ops:read`, and what changes a queue needs `admin` and must come from this
+ * site. Such changes are in the audit log. A fault of the queue is answered with 503 or 500.
  */
 export async function answerQueues(deps: QueuesDeps, asked: QueuesRequest): Promise<QueuesAnswer> {
   const { path, raw, api } = asked;
@@ -61,9 +64,13 @@ export async function answerQueues(deps: QueuesDeps, asked: QueuesRequest): Prom
   if (!key.ok && key.status === 401) return { kind: 'over' };
   if (!key.ok)
     return { kind: 'refused', page: refusedPage(key.error, { link, session: asked.session }) };
-  const { scopes } = key.body;
+  const { scopes, accountId } = key.body;
+  const needs = { scope: 'ops:read', operators: true } as const;
+  const barred = barredPage(needs, { link, session: asked.session }, QUEUES);
+  if (barred !== null) return { kind: 'refused', page: barred };
+  // What the API says of the key counts, whatever the session remembers.
   const isAdmin = scopes.includes('admin');
-  if (!isAdmin && !scopes.includes('ops:read')) {
+  if (accountId !== null || (!isAdmin && !scopes.includes('ops:read'))) {
     return { kind: 'refused', page: needsOperator({ link, session: asked.session }) };
   }
   if (path.startsWith('/api/')) {
@@ -86,8 +93,8 @@ function sentFile(path: string, { text, contentType }: BoardFile): RawResponse {
 
 /** A call of the board's page. `mayChange`: whether the key is an administrator's. */
 async function call(
-  { board, log }: QueuesDeps,
-  { raw, path, query }: QueuesRequest,
+  { audit, board, log }: QueuesDeps,
+  { raw, path, query, session }: QueuesRequest,
   key: OwnKey,
   mayChange: boolean,
 ): Promise<RawResponse> {
@@ -100,11 +107,12 @@ async function call(
     return refused(403, 'Changing queues needs a key with the scope admin.');
   const body = changes ? await bodyOf(raw) : {};
   if (body === null) return refused(400, 'The body is not JSON, or too large.');
-  // Ids alone: what a queue and a job are called.
-  if (changes) log.info({ keyId: key.id, method, path }, 'a queue is changed from its dashboard');
   try {
     const asked = { method: method === 'HEAD' ? 'GET' : method, path, query, body, mayChange };
-    const answer = await board.call(asked);
+    const answer = await board.call(
+      asked,
+      changes ? audited(audit, { raw, session }, key) : undefined,
+    );
     if (answer === null) return refused(404, 'Not found.');
     return sent(answer.status, renderJson(answer.body ?? {}), json);
   } catch (err) {
@@ -112,6 +120,24 @@ async function call(
     log.error({ err, method, requestId }, 'fault of the queue dashboard');
     return broken(err, requestId);
   }
+}
+
+/** The entry is there before the queue is changed: no transaction has both. */
+function audited(
+  audit: QueuesDeps['audit'],
+  { raw, session }: Pick<QueuesRequest, 'raw' | 'session'>,
+  key: OwnKey,
+): AroundCall {
+  const { headers, remoteAddress } = raw;
+  const origin = { headers, remoteAddress, sessionId: session.id, requestId: idOf(raw) ?? '' };
+  const who = { keyId: key.id, accountId: key.accountId, byInstallation: key.accountId === null };
+  return ({ name, object }, run) => {
+    const subject = { kind: 'queue', id: object ?? 'all', accountId: null } as const;
+    const act = { operationId: `queues:${name}`, object: subject };
+    return audit.around({ who, origin, act }, run, ({ status }) =>
+      status < 400 ? { outcome: 'done', code: null } : { outcome: 'failed', code: String(status) },
+    );
+  };
 }
 
 /** 503 where a server behind us is away, since asking again helps then; else 500. */

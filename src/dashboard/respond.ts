@@ -129,3 +129,24 @@ export function logged(
     };
   });
 }
+
+/** Whether a person has sent the browser there: a client of the API does not ask for HTML. */
+export function wantsPage({ method, target, headers }: RawRequest): boolean {
+  const isRead = method === 'GET' || method === 'HEAD';
+  return isRead && !target.startsWith('/v1/') && headers['accept']?.includes('text/html') === true;
+}
+
+/**
+ * The sign-in with the way back: to the page that was asked for, or on which the form was. `why`: the key has ended.
+ */
+export function signInPath(
+  { method, target, headers }: RawRequest,
+  basePath: string,
+  why?: 'ended',
+) {
+  const from = URL.canParse(headers['referer'] ?? '') ? new URL(headers['referer'] ?? '') : null;
+  const isOurs = from?.host === headers['host'] && from?.pathname.startsWith(basePath);
+  const page = isOurs && from ? from.pathname.slice(basePath.length) : '/projects';
+  const then = method === 'POST' ? page : target;
+  return `/?then=${encodeURIComponent(then)}${why === undefined ? '' : `&why=${why}`}`;
+}

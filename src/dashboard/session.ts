@@ -1,91 +1,65 @@
-/** Who is signed in: an API key in a cookie that only we can read, so that no process keeps anything. */
-import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { EncryptJWT, jwtDecrypt } from 'jose';
+/** Who is signed in and what their pages offer; and whose forms are taken. */
+import { timingSafeEqual } from 'node:crypto';
+import type { Plan } from '../core/records.ts';
+import type { SessionAccount } from '../db/sessions.ts';
 import type { RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
-import type { Headers } from '../http/pipeline/route.ts';
+import type { Headers, Scope } from '../http/pipeline/route.ts';
 
 /**
- * Who is signed in, as the cookie says. That there is a session does not mean that its key still works: the API
+ * Who is signed in, as the session's row says. That there is a session does not mean that its key still works: the API
  * decides that at each call.
  */
 export type Session = {
+  readonly id: string;
   /** The key's token, which every call to the API is made with. It must not reach a page. */
   readonly apiKey: string;
-  /** A random token in every form of ours; another site cannot read it. */
+  readonly keyId: string;
+  /** What the key is for, in its maker's words. */
+  readonly keyName: string;
+  /**
+   * A token in every form of ours; another site cannot read it. It changes with the account that is chosen: a form that was
+   * shown for another one is not taken.
+   */
   readonly csrf: string;
-  /** What the key may do, as it is for as long as it lives: decides what is offered, never what is done. */
-  readonly scopes: readonly string[];
+  /**
+   * All that the key may do here, what `admin` implies among it: decides what is offered, never what is done. Where an
+   * account is shown, those that keys of accounts can have.
+   */
+  readonly scopes: readonly Scope[];
+  /** Those that the key may put a project on; decides what is offered, as `scopes` does. */
+  readonly plans: readonly Plan[];
+  /** Whether the key belongs to no account: it may choose one. */
+  readonly isInstallation: boolean;
+  /** Whether the key is for named projects of its account alone. */
+  readonly isRestricted: boolean;
+  /** The account whose things the pages show. Null: all of them. */
+  readonly account: SessionAccount | null;
+  readonly expiresAt: Date;
 };
 
-/**
- * Makes and reads the cookies of sessions. Nothing is kept: every process with the same secret reads the cookies of
- * all.
- */
-export type Sessions = {
-  /** Returns the Set-Cookie value of a new session of 12 hours, for a key that the API has accepted. */
-  readonly begin: (apiKey: string, scopes: readonly string[]) => Promise<string>;
-  /** The session of a Cookie header. Null: there is none, it has expired, or it is not ours. Never rejects. */
-  readonly find: (cookieHeader: string | undefined) => Promise<Session | null>;
-  /** The Set-Cookie value that makes a browser forget it. */
-  readonly ended: string;
-};
-
-/** Only over HTTPS or on this machine, for the whole host, from this host (RFC 6265bis, 4.1.3.2). */
-const COOKIE = '__Host-signpost';
-/** Lax, so that a link in a mail leads to the page and not to the sign-in; what changes something has the token. */
-const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax';
-/** In seconds. Our choice: a working day. */
-const LIFETIME_S = 12 * 3_600;
-
-/**
- * `secret` encrypts the cookies: 32 bytes, `session` of src/certificates/vault/derived-secrets.ts. With another one,
- * every session of before is over. `now` decides when a session expires.
- */
-export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
-  return {
-    async begin(apiKey, scopes) {
-      const issuedAt = Math.floor(now().getTime() / 1_000);
-      const token = await new EncryptJWT({
-        apiKey,
-        scopes,
-        csrf: randomBytes(16).toString('base64url'),
-      })
-        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
-        .setIssuedAt(issuedAt)
-        .setExpirationTime(issuedAt + LIFETIME_S)
-        .encrypt(secret);
-      return `${COOKIE}=${token}; ${ATTRIBUTES}; Max-Age=${LIFETIME_S}`;
-    },
-    async find(cookieHeader) {
-      const token = cookieValue(cookieHeader);
-      if (token === undefined) return null;
-      try {
-        const { payload } = await jwtDecrypt(token, secret, {
-          currentDate: now(),
-          keyManagementAlgorithms: ['dir'],
-          contentEncryptionAlgorithms: ['A256GCM'],
-        });
-        const { apiKey, csrf, scopes } = payload;
-        if (typeof apiKey !== 'string' || typeof csrf !== 'string') return null;
-        // Ours since it could be decrypted: a list, or missing in one of before.
-        return { apiKey, csrf, scopes: (scopes ?? []) as readonly string[] };
-      } catch {
-        return null; // over, made with another key, or no token at all: all the same to who has it
-      }
-    },
-    ended: `${COOKIE}=; ${ATTRIBUTES}; Max-Age=0`,
-  };
+/** Whether a page offers what needs this scope. It decides what is shown, never what is done. */
+export function offers({ scopes }: Pick<Session, 'scopes'>, scope: Scope): boolean {
+  return scopes.includes(scope);
 }
 
-/**
- * Whether a page offers what needs this scope; `admin` has every scope. It decides what is shown, never what is done.
- */
-export function offers(
-  { scopes }: Pick<Session, 'scopes'>,
-  scope: 'domains:read' | 'ops:read' | 'admin',
-): boolean {
-  return scopes.includes(scope) || scopes.includes('admin');
+/** The account that a key of the installation acts for; undefined: all of them, or the key has its own. */
+export function chosenAccount({
+  account,
+  isInstallation,
+}: Pick<Session, 'account' | 'isInstallation'>): SessionAccount | undefined {
+  return isInstallation ? (account ?? undefined) : undefined;
+}
+
+/** Who calls the API for what is in a session: its key, for the account that was chosen. */
+export function callerIn(session: Session) {
+  const { apiKey, id: sessionId } = session;
+  return { apiKey, sessionId, accountId: chosenAccount(session)?.id };
+}
+
+/** Whether the pages on all accounts are offered: to administrators of the installation. */
+export function mayChooseAccount(session: Pick<Session, 'scopes' | 'isInstallation'>): boolean {
+  return session.isInstallation && offers(session, 'admin');
 }
 
 /** The first page for who is signed in: that of the projects says itself what a key lacks that may see neither. */
@@ -100,12 +74,6 @@ export function firstPage(session: Pick<Session, 'scopes'>): '/projects' | '/ops
 export function isOwnForm({ csrf }: Session, given: string | null): boolean {
   const [own, other] = [Buffer.from(csrf), Buffer.from(given ?? '')];
   return own.length === other.length && timingSafeEqual(own, other);
-}
-
-function cookieValue(cookieHeader = ''): string | undefined {
-  const prefix = `${COOKIE}=`;
-  const pair = cookieHeader.split(';').find((one) => one.trim().startsWith(prefix));
-  return pair?.trim().slice(prefix.length);
 }
 
 /** What the body of a request is. `no_form`: it has another type, or broke off. */

@@ -1,12 +1,28 @@
 /** Bearer keys at rest: a digest, scopes and an end, never the key. */
 
+import type {
+  Access,
+  GrantedAccountId,
+  GrantedProjectId,
+  InstallationAccess,
+} from '../core/accounts/access.ts';
+import { createdAfter, firstPage, type PageQuery } from './engine/page.ts';
 import type { Tx } from './engine/transaction.ts';
 import type { ApiKey, Prisma, PrismaClient } from './generated/client.ts';
+import { storedScopes, withHeldScopes } from './key-scopes.ts';
 
 /** SHA-256 of the whole token (src/config/api-key.ts). */
 type Digest = Uint8Array<ArrayBuffer>;
-/** What authentication needs of a key. `expiresAt` and `revokedAt` are null where it does not end. */
-export type KeyRow = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;
+/**
+ * What authentication needs of a key. `expiresAt` and `revokedAt` are null where it does not end, `accountClosedAt` where its
+ * account is open, or it has none; `accountLimits` are those that are stored of that.
+ */
+export type KeyRow = Pick<
+  ApiKey,
+  'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt' | 'accountId' | 'projectIds'
+> & { readonly accountClosedAt: Date | null; readonly accountLimits: unknown };
+/** Whose a key is: an account's, or with its access the installation's. */
+export type KeyOwner = GrantedAccountId | InstallationAccess;
 /** A key to be stored. `expiresAt` missing or null: it does not expire. */
 export type NewKey = {
   readonly id: string;
@@ -15,6 +31,8 @@ export type NewKey = {
   readonly scopes: readonly string[];
   readonly createdAt: Date;
   readonly expiresAt?: Date | null;
+  /** Of the owner's, which must be an account: the key is for these projects alone. Missing or empty: for all. */
+  readonly projectIds?: readonly GrantedProjectId[];
 };
 
 /** Everything that may be shown of a key. */
@@ -27,26 +45,32 @@ export type ApiKeyStore = {
    * has no id. Whether it is that key is for the caller to compare. Expired and revoked keys are found too.
    */
   find(claim: { readonly id: string | null; readonly digest: Digest }): Promise<KeyRow | null>;
-  /** All of them, oldest first. */
-  list(): Promise<KeyDetails[]>;
-  /** Null where there is none. */
-  get(id: string): Promise<KeyDetails | null>;
+  /** What the access reaches, oldest first, a page of it. */
+  list(access: Access, page?: PageQuery): Promise<KeyDetails[]>;
+  /** Null where there is none, or the access does not reach it. */
+  get(access: Access, id: string): Promise<KeyDetails | null>;
+  /** The key that asks, whatever it reaches. */
+  self(id: string): Promise<KeyDetails | null>;
   /** Rejects where the id or the digest is taken. */
-  create(key: NewKey): Promise<KeyDetails>;
+  create(owner: KeyOwner, key: NewKey): Promise<KeyDetails>;
   /** Stores the key where there is none at all, not even a revoked one; true where it was stored. */
   createFirst(key: NewKey): Promise<boolean>;
   /** Stores the key in place of the one with its id. Where its digest is known, under whatever id, it changes nothing. */
   put(key: NewKey): Promise<void>;
   /** Gives a key a successor and an end, in one transaction. What is not `rotated` changed nothing. */
-  rotate(id: string, rotation: Rotation): Promise<RotationResult>;
-  /** Revokes a key, unless no live key could manage keys afterwards. Idempotent: a revoked one keeps its time. */
-  revoke(id: string, now: Date): Promise<RevokeResult>;
+  rotate(access: Access, id: string, rotation: Rotation): Promise<RotationResult>;
+  /**
+   * Deletes at most `limit` keys of accounts that ended before then, by themselves or with their account, and returns how many
+   * there were. The installation's stay: by its row an `API_KEY` that was revoked is known.
+   */
+  dropEnded(before: Date, limit: number): Promise<number>;
+  /** Revokes a key, unless no live key could manage all keys afterwards. Idempotent: a revoked one keeps its time. */
+  revoke(access: Access, id: string, now: Date): Promise<RevokeResult>;
 };
 
 /** An advisory lock for whoever decides by which other keys there are. Any number that no other lock of the service uses. */
 const LOCK = 7_367_001;
 
-const authenticated = { id: true, digest: true, scopes: true, expiresAt: true, revokedAt: true };
 const shown = {
   omit: { digest: true },
   include: {
@@ -67,16 +91,40 @@ export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
     });
   return {
     async find({ id, digest }) {
-      const select = authenticated;
-      if (id === null) return prisma.apiKey.findUnique({ where: { digest }, select });
       // One statement whether there is such an id or not, so that the time it takes does not reveal which ids exist.
-      const found = await prisma.apiKey.findMany({ where: { OR: [{ id }, { digest }] }, select });
-      return found.find((key) => key.id === id) ?? found[0] ?? null;
+      const found = await prisma.$queryRaw<KeyRow[]>`
+        SELECT key.id, digest, scopes, expires_at AS "expiresAt", revoked_at AS "revokedAt",
+          account_id::text AS "accountId", project_ids::text[] AS "projectIds",
+          account.closed_at AS "accountClosedAt", account.limits AS "accountLimits"
+        FROM api_key key LEFT JOIN account ON account.id = account_id
+        WHERE key.id = ${id} OR digest = ${digest}`;
+      const key = found.find((one) => one.id === id) ?? found[0];
+      return key === undefined ? null : withHeldScopes(key);
     },
-    list: () =>
-      prisma.apiKey.findMany({ ...shown, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] }),
-    get: (id) => prisma.apiKey.findUnique({ ...shown, where: { id } }),
-    create: (key) => prisma.apiKey.create({ ...shown, data: rowOf(key) }),
+    async list(access, { after, limit } = firstPage) {
+      const found = await prisma.apiKey.findMany({
+        ...shown,
+        where: { AND: [keysWithin(access), createdAfter(after)] },
+        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        take: limit,
+      });
+      return found.map(withHeldScopes);
+    },
+    async get(access, id) {
+      const where = { AND: [{ id }, keysWithin(access)] };
+      const found = await prisma.apiKey.findFirst({ ...shown, where });
+      return found && withHeldScopes(found);
+    },
+    async self(id) {
+      const found = await prisma.apiKey.findUnique({ ...shown, where: { id } });
+      return found && withHeldScopes(found);
+    },
+    async create(owner, key) {
+      const accountId = accountOf(owner);
+      const scopes = storedScopes(key.scopes, accountId);
+      const data = { ...rowOf(key), scopes, accountId };
+      return withHeldScopes(await prisma.apiKey.create({ ...shown, data }));
+    },
     createFirst: (key) =>
       locked(async (tx) => {
         if ((await tx.apiKey.count()) > 0) return false;
@@ -84,8 +132,14 @@ export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
         return true;
       }),
     put: (key) => locked((tx) => put(tx, key)),
-    rotate: (id, rotation) => locked((tx) => rotate(tx, id, rotation)),
-    revoke: (id, now) => locked((tx) => revoke(tx, id, now)),
+    rotate: (access, id, rotation) => locked((tx) => rotate(tx, access, id, rotation)),
+    dropEnded: (before, limit) =>
+      prisma.$executeRaw`
+        DELETE FROM api_key WHERE id IN (
+          SELECT key.id FROM api_key key JOIN account ON account.id = account_id
+          WHERE LEAST(revoked_at, expires_at, closed_at) < ${before.toISOString()}::timestamptz
+          LIMIT ${limit} FOR UPDATE OF key SKIP LOCKED)`,
+    revoke: (access, id, now) => locked((tx) => revoke(tx, access, id, now)),
   };
 }
 
@@ -97,8 +151,18 @@ async function put(tx: Prisma.TransactionClient, key: NewKey): Promise<void> {
   await tx.apiKey.create({ data: rowOf(key) });
 }
 
-function rowOf({ scopes, ...key }: NewKey) {
-  return { ...key, scopes: [...scopes] };
+function rowOf({ scopes, projectIds = [], ...key }: NewKey) {
+  return { ...key, scopes: [...scopes], projectIds: [...projectIds] };
+}
+
+function accountOf(owner: KeyOwner): string | null {
+  return typeof owner === 'string' ? owner : null;
+}
+
+/** What restricts a query to the keys that an access manages. One that is for some projects alone manages none. */
+export function keysWithin(access: Access): Prisma.ApiKeyWhereInput {
+  if (access.kind === 'installation') return {};
+  return access.projectIds === null ? { accountId: access.accountId } : { id: { in: [] } };
 }
 
 /** What a key is replaced with; times of the successor follow from the key's own. */
@@ -125,24 +189,30 @@ export function isLive(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: Date):
 }
 
 /**
- * Stores a successor with the same name and scopes and as long a life, and ends the key after the grace, or at its own end
+ * Stores a successor with the same name, scopes, account and projects and as long a life, and ends the key after the grace, or at its own end
  * where that is sooner. Run it inside a transaction that holds the lock above, as ApiKeyStore does.
  */
-export async function rotate(tx: Tx, id: string, rotation: Rotation): Promise<RotationResult> {
-  const key = await tx.apiKey.findUnique({ where: { id } });
+export async function rotate(
+  tx: Tx,
+  access: Access,
+  id: string,
+  rotation: Rotation,
+): Promise<RotationResult> {
+  const key = await tx.apiKey.findFirst({ where: { AND: [{ id }, keysWithin(access)] } });
   if (key === null) return { kind: 'not_found' };
   const refused = await whyNot(tx, key, rotation);
   if (refused !== null) return refused;
   const { successor, graceMs, now } = rotation;
   const graceEnd = new Date(now.getTime() + graceMs);
   const expiresAt = key.expiresAt !== null && key.expiresAt < graceEnd ? key.expiresAt : graceEnd;
-  const { name, scopes } = key;
+  const { name, scopes, accountId, projectIds } = key;
+  const same = { name, scopes, accountId, projectIds };
   const made = await tx.apiKey.create({
-    data: { ...successor, name, scopes, createdAt: now, expiresAt: sameLifeFrom(now, key) },
+    data: { ...successor, ...same, createdAt: now, expiresAt: sameLifeFrom(now, key) },
     omit: { digest: true },
   });
   await tx.apiKey.update({ where: { id }, data: { successorId: made.id, expiresAt } });
-  return { kind: 'rotated', successor: { ...made, deprecatedUses: [] } };
+  return { kind: 'rotated', successor: { ...withHeldScopes(made), deprecatedUses: [] } };
 }
 
 async function whyNot(
@@ -167,8 +237,8 @@ function sameLifeFrom(now: Date, { createdAt, expiresAt }: ApiKey): Date | null 
 }
 
 /** Revokes a key at `now`. Run it inside a transaction that holds the lock above, as ApiKeyStore does. */
-export async function revoke(tx: Tx, id: string, now: Date): Promise<RevokeResult> {
-  const key = await tx.apiKey.findUnique({ where: { id } });
+export async function revoke(tx: Tx, access: Access, id: string, now: Date): Promise<RevokeResult> {
+  const key = await tx.apiKey.findFirst({ where: { AND: [{ id }, keysWithin(access)] } });
   if (key === null) return 'not_found';
   if (key.revokedAt !== null) return 'revoked';
   if (isLive(key, now) && (await isLastAdmin(tx, key, now))) return 'last_admin';
@@ -176,13 +246,15 @@ export async function revoke(tx: Tx, id: string, now: Date): Promise<RevokeResul
   return 'revoked';
 }
 
-/** Whether no other key that is live may manage keys, and this one may. */
-async function isLastAdmin(tx: Tx, { id, scopes }: ApiKey, now: Date): Promise<boolean> {
-  if (!scopes.includes('admin')) return false;
+/** Whether no other key that is live may manage all keys, and this one may. An account's keys manage its own alone. */
+async function isLastAdmin(tx: Tx, key: ApiKey, now: Date): Promise<boolean> {
+  const { id, scopes, accountId } = key;
+  if (accountId !== null || !scopes.includes('admin')) return false;
   const others = await tx.apiKey.count({
     where: {
       id: { not: id },
       scopes: { has: 'admin' },
+      accountId: null,
       revokedAt: null,
       OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
     },
@@ -201,46 +273,4 @@ async function livePredecessor(tx: Tx, id: string, now: Date) {
     SELECT id, expires_at AS "expiresAt" FROM line
     WHERE revoked_at IS NULL AND expires_at > ${now} ORDER BY expires_at DESC LIMIT 1`;
   return live ?? null;
-}
-
-/** When a key was last used. */
-export type KeyUse = { readonly keyId: string; readonly usedAt: Date };
-/** Calls of a deprecated operation that are to be added: how many, and when the last of them was. */
-export type DeprecatedUses = KeyUse & { readonly operationId: string; readonly count: number };
-
-/** What is known of the use of keys. Each call is one statement: all of `uses` is saved, or none. */
-export type KeyUsageStore = {
-  /** Moves the last use of each key forward, never back. A key that does not exist is passed over. */
-  saveUses(uses: readonly KeyUse[]): Promise<void>;
-  /** Adds to the counts. A key that does not exist is passed over. Each key and operation at most once in `uses`. */
-  addDeprecated(uses: readonly DeprecatedUses[]): Promise<void>;
-};
-
-/** Several processes may save uses of the same keys at once: none is lost. */
-export function createKeyUsageStore(prisma: PrismaClient): KeyUsageStore {
-  return {
-    async saveUses(uses) {
-      // Locked in the order of their ids, so that two processes that save the same keys cannot deadlock.
-      await prisma.$executeRaw`
-        WITH use AS (
-          SELECT * FROM jsonb_to_recordset(${JSON.stringify(uses)}::jsonb)
-            AS use ("keyId" text, "usedAt" timestamptz(3))
-        ), locked AS (
-          SELECT id, "usedAt" FROM api_key JOIN use ON id = "keyId" ORDER BY id FOR NO KEY UPDATE OF api_key
-        )
-        UPDATE api_key SET last_used_at = "usedAt" FROM locked
-        WHERE api_key.id = locked.id AND (last_used_at IS NULL OR last_used_at < "usedAt")`;
-    },
-    async addDeprecated(uses) {
-      await prisma.$executeRaw`
-        INSERT INTO deprecated_use AS known (api_key_id, operation_id, count, last_used_at)
-        SELECT id, "operationId", use.count, "usedAt"
-        FROM jsonb_to_recordset(${JSON.stringify(uses)}::jsonb)
-          AS use ("keyId" text, "operationId" text, count bigint, "usedAt" timestamptz(3))
-          JOIN api_key ON id = "keyId"
-        ORDER BY id, "operationId"
-        ON CONFLICT (api_key_id, operation_id) DO UPDATE SET count = known.count + excluded.count,
-          last_used_at = GREATEST(known.last_used_at, excluded.last_used_at)`;
-    },
-  };
 }

@@ -1,4 +1,5 @@
 /** The timeline: what happened to a domain, written in the transaction that makes it so. */
+import type { GrantedDomainId, GrantedProjectId } from '../core/accounts/access.ts';
 import type { DomainEvent } from '../core/life/events.ts';
 import type { Database } from './engine/client.ts';
 import { createRunStatement } from './engine/statements.ts';
@@ -54,7 +55,7 @@ export function about(domainId: string, events: readonly DomainEvent[]): readonl
 /** The newest events of a domain first, at most `limit`. */
 export function loadTimeline(
   prisma: PrismaClient,
-  domainId: string,
+  domainId: GrantedDomainId,
   limit: number,
 ): Promise<EventRow[]> {
   return prisma.event.findMany({
@@ -67,9 +68,9 @@ export function loadTimeline(
 
 /** A page of a project's events, by their numbers. */
 export type EventRange = {
-  readonly projectId: string;
+  readonly projectId: GrantedProjectId;
   /** Null: of every domain. */
-  readonly domainId: string | null;
+  readonly domainId: GrantedDomainId | null;
   /** Exclusive. */
   readonly after: bigint;
   /** Inclusive. */
@@ -80,11 +81,13 @@ export type EventRange = {
 /** What streams read. Up to a number that `lastNumbers` returned every event is committed, and none is added later. */
 export type EventFeedStore = {
   /** The number of the newest event of each project, 0 where there is none yet. Unknown projects are left out. */
-  lastNumbers(projectIds: readonly string[]): Promise<ReadonlyMap<string, bigint>>;
+  lastNumbers(
+    projectIds: readonly GrantedProjectId[],
+  ): Promise<ReadonlyMap<GrantedProjectId, bigint>>;
   /** In the order of their numbers, `limit` at most. */
   page(range: EventRange): Promise<EventRow[]>;
   /** Also of a domain that was removed; null where the project never had it. */
-  findDomainId(projectId: string, hostname: string): Promise<string | null>;
+  findDomainId(projectId: GrantedProjectId, hostname: string): Promise<GrantedDomainId | null>;
 };
 
 const lastNumbers = {
@@ -98,7 +101,7 @@ export function createEventFeedStore(database: Pick<Database, 'prisma' | 'pool'>
   const run = createRunStatement(database);
   return {
     async lastNumbers(projectIds) {
-      const rows = await run<{ id: string; number: string }>(lastNumbers, [projectIds]);
+      const rows = await run<{ id: GrantedProjectId; number: string }>(lastNumbers, [projectIds]);
       return new Map(rows.map(({ id, number }) => [id, BigInt(number)]));
     },
     page: ({ projectId, domainId, after, upTo, limit }) =>
@@ -117,7 +120,7 @@ export function createEventFeedStore(database: Pick<Database, 'prisma' | 'pool'>
         where: { projectId, hostname },
         select: { id: true },
       });
-      return found?.id ?? null;
+      return found === null ? null : (found.id as GrantedDomainId);
     },
   };
 }

@@ -3,11 +3,16 @@
  * soonest, and what happened lately. Every list is limited, and so is what every statement reads.
  */
 
+import type {
+  GrantedDomainId,
+  GrantedProjectId,
+  InstallationAccess,
+} from '../core/accounts/access.ts';
 import type { DomainStatus } from '../core/life/lifecycle.ts';
 import type { Quarantine } from '../core/records.ts';
 import { DAY } from '../core/time.ts';
 import { schedule } from './domains/commit.ts';
-import { type DomainDetails, details } from './domains/domains.ts';
+import { type DomainDetails, detailsIn } from './domains/domains.ts';
 import type { Sweep } from './domains/sweeps.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 
@@ -181,8 +186,12 @@ export type FoundDomain = {
   readonly projectName: string;
 };
 
-/** A domain with all its details and the name of its project. */
-export type WatchedDomain = DomainDetails & { readonly project: { readonly name: string } };
+/** A domain with all its details and the name of its project, as only operators get it. */
+export type WatchedDomain = DomainDetails & {
+  readonly id: GrantedDomainId;
+  readonly projectId: GrantedProjectId;
+  readonly project: { readonly name: string };
+};
 
 /**
  * Finds domains, removed ones included, whose host name contains `part`, `limit` at most. An exact match comes first, then
@@ -190,6 +199,7 @@ export type WatchedDomain = DomainDetails & { readonly project: { readonly name:
  */
 export function searchDomains(
   prisma: PrismaClient,
+  _access: InstallationAccess,
   part: string,
   limit: number,
 ): Promise<FoundDomain[]> {
@@ -201,16 +211,28 @@ export function searchDomains(
     ORDER BY hostname = ${part} DESC, removed_at IS NULL DESC, hostname, domain.id LIMIT ${limit}`;
 }
 
-/** Finds a domain by its id, also a removed one, which is as it was; null where there is none. */
-export function findWatchedDomain(prisma: PrismaClient, id: string): Promise<WatchedDomain | null> {
-  return prisma.domain.findUnique({
-    where: { id },
-    include: { ...details, project: { select: { name: true } } },
-  });
+/**
+ * Finds a domain by its id, also a removed one, which is as it was; null where there is none. In steps, as it may be asked
+ * within a transaction.
+ */
+export async function findWatchedDomain(
+  prisma: PrismaClient,
+  _access: InstallationAccess,
+  id: string,
+): Promise<WatchedDomain | null> {
+  const include = { project: { select: { name: true } } } as const;
+  const found = await prisma.domain.findUnique({ where: { id }, include });
+  if (found === null) return null;
+  return {
+    ...found,
+    ...(await detailsIn(prisma, id)),
+    id: found.id as GrantedDomainId,
+    projectId: found.projectId as GrantedProjectId,
+  };
 }
 
 /** The notes of a domain's jobs that were set aside and have not succeeded since, also where their time is over. */
-export function loadNotes(prisma: PrismaClient, domainId: string): Promise<Quarantine[]> {
+export function loadNotes(prisma: PrismaClient, domainId: GrantedDomainId): Promise<Quarantine[]> {
   return prisma.quarantine.findMany({ where: { domainId }, orderBy: { queue: 'asc' } });
 }
 

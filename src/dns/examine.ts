@@ -44,7 +44,7 @@ export function createExamine({ observer, allowPrivate, ...deps }: ExamineDeps):
     const { apex } = splitAtZone(hostname);
     const observation = await observer.observe({ hostname, target, apex });
     const authorities = await deps.authorities();
-    const expected = { hostname, target, authorities, allowPrivate };
+    const expected = { hostname, target, authorities, allowPrivate, isClaim: false };
     const diagnosis = diagnoseForAny(observation, expected);
     const zone = zoneBelow(observation);
     const record = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });

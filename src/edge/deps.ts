@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import type { EdgeCertificate } from '../certificates/served/proof-certificate.ts';
 import type { TicketKeys } from '../certificates/vault/derived-secrets.ts';
 import type { EdgeRoute } from '../core/operations/edge-route.ts';
+import type { UpstreamReach } from '../net/upstream-reach.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { SigningKey } from './proxy/signature.ts';
-import type { UpstreamReach } from './proxy/upstream.ts';
 import type { RequestLimitRules } from './request-limit.ts';
 import type { VisitorRules } from './visitor-limits.ts';
 

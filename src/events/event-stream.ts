@@ -1,5 +1,6 @@
 /** One stream: every event of a project after a number, in order, without a gap and none twice, while it is read. */
 
+import type { GrantedDomainId, GrantedProjectId } from '../core/accounts/access.ts';
 import { explain, type Finding, severities } from '../core/diagnosis/findings.ts';
 import { isUnavailable } from '../db/engine/unavailable.ts';
 import type { EventFeedStore, EventRow } from '../db/events.ts';
@@ -20,9 +21,9 @@ export type EventStreamDeps = {
 
 /** What one client asked for. */
 export type StreamRequest = {
-  readonly projectId: string;
+  readonly projectId: GrantedProjectId;
   /** Null: events of every domain. */
-  readonly domainId: string | null;
+  readonly domainId: GrantedDomainId | null;
   /** Whether the checks of that domain are sent as well; without a domain it has no effect. */
   readonly checks: boolean;
   /** The number of the last event that the client has; null: it wants what comes from now on. */

@@ -2,12 +2,13 @@
  * The number of each project's newest event, for all streams of a process: one query of the database twice a second about
  * every project that somebody follows, and none while nobody does. Other processes' events are seen as soon as this one's.
  */
+import type { GrantedProjectId } from '../core/accounts/access.ts';
 import type { EventFeedStore } from '../db/events.ts';
 
 /** One for a process: it queries for all followers together. */
 export type Feed = {
   /** Follows a project. `newest`: the number of its newest event, read just now. */
-  follow(projectId: string, newest: bigint): Following;
+  follow(projectId: GrantedProjectId, newest: bigint): Following;
   /** Queries no more; what waits for a change settles by its own time or signal. */
   close(): void;
 };
@@ -26,7 +27,9 @@ export type Following = {
 
 /** `lastNumbers` may reject: the feed logs that once and tries again after the next pause. */
 export type FeedDeps = {
-  readonly lastNumbers: (projectIds: readonly string[]) => Promise<ReadonlyMap<string, bigint>>;
+  readonly lastNumbers: (
+    projectIds: readonly GrantedProjectId[],
+  ) => Promise<ReadonlyMap<GrantedProjectId, bigint>>;
   readonly log: Readonly<
     Record<'info' | 'warn', (fields: Readonly<Record<string, unknown>>, message: string) => void>
   >;
@@ -47,7 +50,7 @@ export const POLL_MS = 500; // our choice: an event shows within a second, and 1
 
 /** Begins with the first follower. Its timer does not outlast the last one. */
 export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Feed {
-  const projects = new Map<string, Project>();
+  const projects = new Map<GrantedProjectId, Project>();
   let isAway = false;
 
   async function poll(): Promise<void> {
@@ -66,7 +69,7 @@ export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Fe
 
   const polling = every(pollMs, poll, () => projects.size > 0);
 
-  function follow(projectId: string, newest: bigint): Following {
+  function follow(projectId: GrantedProjectId, newest: bigint): Following {
     const known = projects.get(projectId);
     const project = known ?? { newest, readAt: 0, waiting: new Set(), followers: 0 };
     projects.set(projectId, project);

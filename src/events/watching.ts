@@ -1,6 +1,6 @@
 /**
  * More frequent checks while somebody has a domain's page open: notes in the database until when it is watched, which makes
- * its ladder eager (src/core/life/check.ts), and wakes its next check. All watched domains share one statement.
+ * its ladder quick (src/core/life/check.ts), and wakes its next check. All watched domains share one statement.
  */
 import type { WatchedDomain, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 

@@ -1,6 +1,7 @@
 /** Responses as bytes, built on dns-packet; only names are written here, as it cannot write a dot inside a label. */
 import { type Answer, encode } from 'dns-packet';
 import { HEADER_OCTETS, type LabQuery } from './query.ts';
+import { encodeName } from './wire-name.ts';
 import type { LabRecord } from './zone.ts';
 import type { Reply } from './zone-tree.ts';
 
@@ -84,24 +85,4 @@ function plainRecord(record: LabRecord): Answer {
   if (record.type !== 'CNAME' || !record.data.includes('\\')) return record;
   const raw = { ...record, type: `UNKNOWN_${CNAME_CODE}`, data: encodeName(record.data) };
   return raw as unknown as Answer; // the library's types leave its unknown types out
-}
-
-/**
- * Returns a name of a zone file in wire form, without compression (RFC 1035, 5.1): `\DDD` is an octet, and `\.` a dot
- * inside a label. The empty name is the root. Lengths are not checked.
- */
-export function encodeName(name: string): Buffer {
-  const labels = name === '' ? [] : (name.match(/(?:\\\d{3}|\\.|[^.\\])+/gs) ?? []);
-  const parts = labels.map((label) => {
-    const octets = label
-      .match(/\\\d{3}|\\.|[^\\]/gsu)
-      ?.map((part) => (/^\\\d/.test(part) ? [Number(part.slice(1))] : bytesOf(part)));
-    const content = Buffer.from((octets ?? []).flat());
-    return Buffer.concat([Buffer.from([content.length]), content]);
-  });
-  return Buffer.concat([...parts, Buffer.from([0])]);
-}
-
-function bytesOf(part: string): number[] {
-  return [...Buffer.from(part.startsWith('\\') ? part.slice(1) : part)];
 }

@@ -148,7 +148,7 @@ function answer(
   let at = name;
   let found = searchZone(zone, at, type);
   while (found.kind === 'alias' && chain.length < CHAIN_MAX) {
-    chain.push(found.record);
+    chain.push(...aliasOf(found));
     at = found.target;
     const circle = chain.some((record) => record.name === at);
     if (circle || (at !== zone.name && !at.endsWith(`.${zone.name}`))) break;
@@ -167,10 +167,15 @@ function resolve(placed: ReadonlyMap<string, Placed>, name: string, type: string
     if (zone === undefined) return { ...empty, rcode: NXDOMAIN, answers: chain };
     const found = searchZone(zone, at, type);
     if (found.kind !== 'alias') return toReply(zone, found, chain);
-    chain.push(found.record);
+    chain.push(...aliasOf(found));
     at = found.target;
   }
   return { ...empty, rcode: SERVFAIL };
+}
+
+/** The alias, behind the DNAME record that it is made from (RFC 6672, 3.1). */
+function aliasOf({ dname, record }: Found & { readonly kind: 'alias' }): readonly LabRecord[] {
+  return dname === undefined ? [record] : [dname, record];
 }
 
 const addressTypes = ['A', 'AAAA'] as const;

@@ -1,6 +1,8 @@
 /** A laboratory's zone, declared in the words of a zone file (RFC 1035, 5.1): `docs CNAME p1.edge.test.` */
 import { isIPv6 } from 'node:net';
 import type { Answer, CaaData, OptAnswer } from 'dns-packet';
+import ipaddr from 'ipaddr.js';
+import { encodeName } from './wire-name.ts';
 
 /** A record as dns-packet has it. */
 export type LabRecord = Exclude<Answer, OptAnswer>;
@@ -74,6 +76,7 @@ type DataReader = (zone: string, data: readonly string[]) => LabRecord;
 const readers: { readonly [type: string]: DataReader } = {
   A: (_zone, [address = '']) => ({ type: 'A', name: '', data: address }),
   AAAA: (_zone, [address = '']) => ({ type: 'AAAA', name: '', data: address }),
+  DNAME: (zone, [target = '']) => ({ type: 'DNAME', name: '', data: absolute(zone, target) }),
   CNAME: (zone, [target = '']) => ({ type: 'CNAME', name: '', data: absolute(zone, target) }),
   NS: (zone, [target = '']) => ({ type: 'NS', name: '', data: absolute(zone, target) }),
   MX: (zone, [preference, exchange = '']) => ({
@@ -91,6 +94,14 @@ const readers: { readonly [type: string]: DataReader } = {
     };
   },
   TXT: (_zone, texts) => ({ type: 'TXT', name: '', data: texts.map(unquote) }),
+  HTTPS: (zone, [priority, target = '.', ...parameters]) => {
+    const name = target === '.' ? '' : absolute(zone, target);
+    const head = Buffer.alloc(2);
+    head.writeUInt16BE(Number(priority));
+    const data = Buffer.concat([head, encodeName(name), ...parameters.map(httpsParameter)]);
+    // The library's types leave its unknown types out; it writes their data as it is (RFC 3597).
+    return { type: 'UNKNOWN_65', name: '', data } as unknown as LabRecord;
+  },
   CAA: (_zone, [flags, tag = '', value = '']) => ({
     type: 'CAA',
     name: '',
@@ -98,6 +109,23 @@ const readers: { readonly [type: string]: DataReader } = {
     data: { flags: Number(flags), tag: tag as CaaData['tag'], value: unquote(value) },
   }),
 };
+
+/** By their names: the number, and how one of its values is written (RFC 9460, 14.3.2). */
+const httpsKeys: { readonly [name: string]: readonly [number, (value: string) => number[]] } = {
+  port: [3, (value) => [Number(value) >> 8, Number(value) & 0xff]],
+  ipv4hint: [4, (value) => ipaddr.parse(value).toByteArray()],
+  ipv6hint: [6, (value) => ipaddr.parse(value).toByteArray()],
+};
+
+/** `ipv4hint=192.0.2.1,192.0.2.2` */
+function httpsParameter(text: string): Buffer {
+  const [name = '', values = ''] = text.split('=');
+  const known = httpsKeys[name];
+  if (known === undefined) throw new Error(`no parameter of an HTTPS record: ${text}`);
+  const [key, write] = known;
+  const value = values.split(',').flatMap(write);
+  return Buffer.from([0, key, 0, value.length, ...value]);
+}
 
 function absolute(zone: string, name: string): string {
   if (name === '@') return zone;
@@ -115,7 +143,13 @@ function unquote(text: string): string {
 export type Found =
   | { readonly kind: 'records'; readonly records: readonly LabRecord[] }
   /** `target`: in lower case; it may be outside the zone. */
-  | { readonly kind: 'alias'; readonly record: LabRecord; readonly target: string }
+  | {
+      readonly kind: 'alias';
+      readonly record: LabRecord;
+      readonly target: string;
+      /** The DNAME record above the name that the alias is made from (RFC 6672, 3.2). */
+      readonly dname?: LabRecord;
+    }
   /** Another zone's servers know; these are their NS records. */
   | { readonly kind: 'delegated'; readonly servers: readonly LabRecord[] }
   /** The name exists, without records of the type. */
@@ -129,6 +163,8 @@ export type Found =
 export function searchZone(zone: Zone, name: string, type: string): Found {
   const cut = delegationAbove(zone, name);
   if (cut !== undefined) return { kind: 'delegated', servers: cut };
+  const redirected = dnameAbove(zone, name);
+  if (redirected !== undefined) return redirected;
   const node = zone.nodes.get(name);
   if (node !== undefined) return searchNode(node, name, type);
   const wildcard = zone.nodes.get(`*.${closestEncloser(zone, name)}`);
@@ -150,6 +186,18 @@ function delegationAbove(zone: Zone, name: string): readonly LabRecord[] | undef
   for (const owner of pathTo(zone, name).slice(1)) {
     const servers = zone.nodes.get(owner)?.get('NS');
     if (servers !== undefined) return servers;
+  }
+  return undefined;
+}
+
+/** A DNAME record redirects every name below it, also those that have records of their own (RFC 6672, 2.3). */
+function dnameAbove(zone: Zone, name: string): Found | undefined {
+  for (const owner of pathTo(zone, name).slice(0, -1)) {
+    const [dname] = zone.nodes.get(owner)?.get('DNAME') ?? [];
+    if (dname?.type !== 'DNAME') continue;
+    const target = `${name.slice(0, -owner.length)}${dname.data}`.toLowerCase();
+    const record: LabRecord = { type: 'CNAME', name, ttl: dname.ttl ?? 0, data: target };
+    return { kind: 'alias', record, target, dname };
   }
   return undefined;
 }

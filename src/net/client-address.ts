@@ -85,11 +85,6 @@ function remembering<Result extends string | boolean>(
   };
 }
 
-/** Whether nobody outside this machine reaches a listener at `host`, an address or a name. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\./.test(host);
-}
-
 /** RFC 1918 and RFC 4193, and what never leaves a machine or a link. */
 const nearby: ReadonlySet<string | null> = new Set([
   'loopback',

@@ -7,7 +7,7 @@ import { Resolver } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { SocketAddress } from '../config/config.ts';
-import { reservedRange } from '../core/names/reserved-addresses.ts';
+import { isThisMachine, reservedRange } from '../core/names/reserved-addresses.ts';
 
 /** What a receiver of webhooks may be. */
 export type ReceiverRules = {
@@ -31,6 +31,7 @@ export function isPublic(address: string): boolean {
 
 /** Whether an address is ours: one of `others` (src/net/own-addresses.ts), or one that this machine has at the moment. */
 export function isOwn(address: string, others: readonly string[]): boolean {
+  if (isThisMachine(address)) return true;
   const machine = Object.values(networkInterfaces()).flatMap((all = []) => all);
   const own = new BlockList();
   for (const one of [...others, ...machine.map((each) => each.address)]) {
@@ -78,7 +79,8 @@ export async function addressesOf(url: URL, lookup: Lookup): Promise<readonly Lo
   return lookup(host);
 }
 
-function isLocalhost(host: string): boolean {
+/** Whether a name is always this machine's (RFC 6761, 6.3). */
+export function isLocalhost(host: string): boolean {
   return /^(.+\.)?localhost\.?$/.test(host);
 }
 

@@ -15,6 +15,8 @@ export type KeyedCount = {
    * key's own before the total. Never waits.
    */
   admit(key: string, perKey?: number): (() => void) | 'key' | 'total';
+  /** How much of a key is under way. */
+  of(key: string): number;
 };
 
 /** A count of this process alone. A key of which nothing is under way takes no memory. */
@@ -30,6 +32,7 @@ export function createKeyedCount(limits: KeyedLimits): KeyedCount {
   }
 
   return {
+    of: (key) => underWay.get(key) ?? 0,
     admit(key, perKey = limits.perKey) {
       const before = underWay.get(key) ?? 0;
       if (before >= perKey) return 'key';

@@ -12,7 +12,7 @@ import type {
   UIConfig,
 } from '@bull-board/api/typings/app';
 import FindMyWay, { type HTTPMethod } from 'find-my-way';
-import { queueNames } from '../core/operations/jobs.ts';
+import { queueNames, rowIdIn } from '../core/operations/jobs.ts';
 import type { SeenQueues } from '../queue/queues.ts';
 import type { AnyQueue } from '../queue/seen-job.ts';
 
@@ -27,6 +27,14 @@ export type BoardCall = {
   readonly mayChange: boolean;
 };
 
+/** Which call it is, and what it is about. */
+export type BoardOperation = {
+  /** `PUT /api/queues/:queueName/:jobId/retry`: of the board's own list. */
+  readonly name: string;
+  /** A queue (`check-dns`), one of its jobs (`check-dns/<job>`), or null: all queues, or one that is none of ours. */
+  readonly object: string | null;
+};
+
 /** A file of the page with its Content-Type; all of them are text. */
 export type BoardFile = { readonly text: string; readonly contentType: string };
 
@@ -39,9 +47,20 @@ export type QueueBoard = {
   page(home: string, operations: string): string;
   /** A file of the page, by its path below the board's; undefined where there is none. */
   file(path: string): BoardFile | undefined;
-  /** Makes a call; null where there is no such one. Rejects while the queue's server is away. */
-  call(call: BoardCall): Promise<{ readonly status: number; readonly body: unknown } | null>;
+  /**
+   * Makes a call; null where there is no such one. Rejects while the queue's server is away. `around` is handed the call
+   * before it is made, and makes it.
+   */
+  call(call: BoardCall, around?: AroundCall): Promise<BoardAnswer | null>;
 };
+
+/** What a call of the board's page is answered with. */
+export type BoardAnswer = { readonly status: number; readonly body: unknown };
+/** Runs a call, as its caller wants it to be accompanied. */
+export type AroundCall = (
+  operation: BoardOperation,
+  run: () => Promise<BoardAnswer>,
+) => Promise<BoardAnswer>;
 
 /** What bull-board hands to the server that it runs in. */
 type Board = {
@@ -85,19 +104,30 @@ export function createQueueBoard(queues: Pick<SeenQueues, 'opened'>): QueueBoard
       const found = files.get(path);
       return found && { ...found, text: readFileSync(found.file, 'utf8') };
     },
-    async call({ method, path, query, body, mayChange }) {
+    async call({ method, path, query, body, mayChange }, around = (_, run) => run()) {
       const [toRead, toChange] = await boards();
       const board = mayChange ? toChange : toRead;
       const match = board?.routes.find(method as HTTPMethod, path); // any other finds nothing
       if (board === undefined || !match) return null;
-      const { handler } = match.store as AppControllerRoute; // what was given to `on`
+      const { handler, route } = match.store as AppControllerRoute; // what was given to `on`
       const { params } = match;
       const { queues: shown, uiConfig } = board;
       const asked = { queues: shown, uiConfig, params, query: valuesOf(query), body, headers: {} };
-      const answered = await handler(asked as Parameters<typeof handler>[0]);
-      return { status: answered.status ?? 200, body: answered.body };
+      const operation = { name: `${method} ${[route].flat()[0]}`, object: objectIn(params) };
+      return around(operation, async () => {
+        const answered = await handler(asked as Parameters<typeof handler>[0]);
+        return { status: answered.status ?? 200, body: answered.body };
+      });
     },
   };
+}
+
+/** Ids that queues of ours and their jobs can have; any other text is somebody's own. */
+function objectIn({ queueName, jobId = '' }: Readonly<Record<string, string | undefined>>) {
+  const queue = queueNames.find((name) => name === queueName);
+  if (queue === undefined) return null;
+  const isJob = rowIdIn(jobId) !== null || /^\d{1,19}$/.test(jobId) || jobId === 'sweep';
+  return isJob ? `${queue}/${jobId}` : queue;
 }
 
 const require = createRequire(import.meta.url);

@@ -74,6 +74,20 @@ export function openQueueBackend(
     : openPostgres(database, reportError);
 }
 
+/** For a process that has no jobs and asks no queue, an edge: opens nothing, and every queue of it throws. */
+export function noQueueBackend(): QueueBackend {
+  return {
+    queueOptions: { connection: {} },
+    workerOptions: { connection: {} },
+    factory() {
+      throw new Error('a process with the role edge has no queue');
+    },
+    probe: async () => true,
+    reportError() {},
+    close: async () => {},
+  };
+}
+
 async function openRedis(
   url: string,
   reportError: QueueBackend['reportError'],

@@ -1,16 +1,8 @@
 /** The producers' side of the queues: what is to happen when. Workers are made in workers/start.ts. */
 import { type Job, type JobType, Queue } from 'bullmq';
-import {
-  type AnyJob,
-  type DomainJob,
-  type DomainQueue,
-  domainQueues,
-  type JobOf,
-  jobId,
-  type QueueName,
-} from '../core/operations/jobs.ts';
-import type { QuarantineStore } from '../db/domains/quarantine.ts';
+import { type AnyJob, type JobOf, jobId, type QueueName } from '../core/operations/jobs.ts';
 import type { QueueBackend } from './backend.ts';
+import type { JobOwner, TakePriority } from './priorities.ts';
 import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
 
 /** A job that is to be added, with the time from which it may run. */
@@ -18,12 +10,16 @@ export type QueuedJob<N extends QueueName> = {
   readonly job: JobOf<N>;
   /** In the past: at once. */
   readonly runAt: Date;
+  /** With whose jobs it takes turns; missing: it runs before all that do. */
+  readonly owner?: JobOwner;
 };
 
 /** A job that must be in its queue, by the state of the database. */
 export type WantedJob = {
   readonly job: AnyJob;
   readonly runAt: Date;
+  /** With whose jobs it takes turns; missing: it runs before all that do. */
+  readonly owner?: JobOwner;
   /** It was set aside before: its next fault sets it aside again. */
   readonly probation?: true;
 };
@@ -85,8 +81,14 @@ const LIST = 10_000;
 /** A job that sleeps for longer than this after its `runAt` is not waiting, but has been scheduled by mistake. */
 const OVERSLEPT_MS = 20_000;
 
-/** Opens nothing yet: each queue connects when it is first used. */
-export function openQueues(backend: QueueBackend): SeenQueues {
+/**
+ * Opens nothing yet: each queue connects when it is first used. `takePriority`: what a job with an owner is given; missing:
+ * none has a priority, and jobs run in the order in which they fall due.
+ */
+export function openQueues(
+  backend: QueueBackend,
+  takePriority: TakePriority = async () => 0,
+): SeenQueues {
   const open = new Map<QueueName, AnyQueue>();
 
   /** A queue that answers. One whose first connection failed stays broken for ever, so it is thrown away. */
@@ -106,7 +108,7 @@ export function openQueues(backend: QueueBackend): SeenQueues {
   return {
     async enqueue(name, jobs) {
       const queue = await queueOf(name);
-      for (const batch of batches(jobs)) await add(queue, batch);
+      for (const batch of batches(jobs)) await add(queue, batch, takePriority);
     },
     async astray(name, jobs) {
       const queue = await queueOf(name);
@@ -117,7 +119,7 @@ export function openQueues(backend: QueueBackend): SeenQueues {
       }
       return astray;
     },
-    ensure: async (name, jobs) => ensure(await queueOf(name), jobs),
+    ensure: async (name, jobs) => ensure(await queueOf(name), jobs, takePriority),
     promote: async (name, job) => void (await promote(await queueOf(name), jobId(job))),
     async remove(name, job) {
       await (await queueOf(name)).remove(jobId(job));
@@ -141,13 +143,24 @@ function newQueue(backend: QueueBackend, name: QueueName): AnyQueue {
   return queue;
 }
 
-async function add(queue: AnyQueue, jobs: readonly WantedJob[]): Promise<void> {
+async function add(
+  queue: AnyQueue,
+  jobs: readonly WantedJob[],
+  takePriority: TakePriority,
+): Promise<void> {
+  const priorities = await Promise.all(
+    jobs.map(({ owner, runAt }) => (owner === undefined ? 0 : takePriority(owner, runAt))),
+  );
   const now = Date.now();
   await queue.addBulk(
-    jobs.map(({ job, runAt, probation }) => ({
+    jobs.map(({ job, runAt, probation }, index) => ({
       name: queue.name,
       data: probation === true ? { ...job, probation } : job,
-      opts: { jobId: jobId(job), delay: Math.max(0, runAt.getTime() - now) },
+      opts: {
+        jobId: jobId(job),
+        delay: Math.max(0, runAt.getTime() - now),
+        ...(priorities[index] && { priority: priorities[index] }),
+      },
     })),
   );
 }
@@ -194,12 +207,16 @@ async function removeIfIdle(queue: AnyQueue, id: string): Promise<boolean> {
   return (await queue.getJob(id)) !== undefined && (await queue.remove(id)) === 1;
 }
 
-async function ensure(queue: AnyQueue, jobs: readonly WantedJob[]): Promise<Ensured> {
+async function ensure(
+  queue: AnyQueue,
+  jobs: readonly WantedJob[],
+  takePriority: TakePriority,
+): Promise<Ensured> {
   let [added, woken] = [0, 0];
   for (const batch of batches(jobs)) {
     const found = await Promise.all(batch.map((wanted) => makeWay(queue, wanted)));
     const missing = batch.filter((_, index) => found[index] === 'missing');
-    if (missing.length > 0) await add(queue, missing);
+    if (missing.length > 0) await add(queue, missing, takePriority);
     added += missing.length;
     woken += found.filter((one) => one === 'woken').length;
   }
@@ -263,30 +280,4 @@ function batches<T>(items: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(items.length / BATCH) }, (_, index) =>
     items.slice(index * BATCH, (index + 1) * BATCH),
   );
-}
-
-/** Removes an epoch's jobs from every queue. A job that a worker has changes nothing any more: its epoch is over. */
-export async function forgetJobs(queues: Queues, job: DomainJob): Promise<void> {
-  for (const name of domainQueues) await queues.remove(name, job);
-}
-
-/** Resolves once the job is due. Rejects where the queue or the database is away; calling it again does no harm. */
-export type BringNow = (queue: DomainQueue, job: DomainJob) => Promise<void>;
-
-/**
- * Runs a job now: one that waits for its time is woken, one that is missing is added, and one that was set aside is
- * tried once more before its time; its next fault sets it aside again, for longer.
- */
-export function createBringNow(deps: {
-  readonly queues: Pick<Queues, 'ensure' | 'promote'>;
-  readonly quarantine: Pick<QuarantineStore, 'endAt'>;
-  now(): Date;
-}): BringNow {
-  return async (queue, job) => {
-    const runAt = deps.now();
-    // First, or the reconciler would remove the job as one that is set aside.
-    const wasSetAside = await deps.quarantine.endAt(queue, jobId(job), runAt);
-    await deps.queues.ensure(queue, [{ job, runAt, ...(wasSetAside && { probation: true }) }]);
-    await deps.queues.promote(queue, job);
-  };
 }

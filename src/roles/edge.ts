@@ -3,12 +3,12 @@
 import { createProofCertificates } from '../certificates/served/proof-certificate.ts';
 import { createTicketKeys } from '../certificates/vault/derived-secrets.ts';
 import { sealOf } from '../certificates/vault/keys.ts';
+import { isLoopback } from '../core/names/reserved-addresses.ts';
 import { listenForRouteNotifications } from '../db/domains/route-notifications.ts';
 import { createAwayProbe } from '../db/engine/unavailable.ts';
 import { createEdge, type Edge, type EdgePorts } from '../edge/edge.ts';
-import { upstreamReach } from '../edge/proxy/upstream.ts';
 import { keepCertificates } from '../edge/tls/secure-contexts.ts';
-import { isLoopback, trustedProxies } from '../net/client-address.ts';
+import { trustedProxies } from '../net/client-address.ts';
 import { descriptorLimit, shareDescriptors } from '../net/connections.ts';
 import type { Closing, Parts } from './parts.ts';
 
@@ -28,7 +28,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
     ...(metrics && { count: metrics.edge }),
     signingKey: parts.signingKey,
     loadUpstreamCa: lookups.loadUpstreamCa,
-    reach: upstreamReach(config, parts.ownAddresses),
+    reach: parts.upstreamReach,
     ...(config.edge.caddy && { caddy: config.edge.caddy }),
     visitors: {
       connections: Math.min(CONNECTIONS_MAX, descriptors.visitors),
@@ -62,6 +62,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
   }
   closings.push((deadlineMs) => edge.close(deadlineMs));
   const ports = await edge.listen({ host: config.http.host, ...config.edge });
+  for (const port of Object.values(ports)) if (port !== undefined) parts.ownPorts.add(port);
   const beating = { pool: parts.edgePool, openPool: database.openPool };
   // After the ports: until it listens, the edge finds changed routes by itself.
   const notifications = listenForRouteNotifications({

@@ -3,6 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { isLoopback } from '../core/names/reserved-addresses.ts';
 import { queueNames } from '../core/operations/jobs.ts';
 import type { Database } from '../db/engine/client.ts';
 import { readInstallation } from '../db/installation.ts';
@@ -13,7 +14,6 @@ import { render } from '../http/pipeline/render.ts';
 import { traceOf } from '../http/pipeline/trace.ts';
 import { metricsAnswer, readinessAnswer } from '../http/routes/health.ts';
 import { listen } from '../http/socket/server.ts';
-import { isLoopback } from '../net/client-address.ts';
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts';
 import type { Role } from '../ops/metrics/process.ts';
 import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';

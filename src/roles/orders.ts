@@ -21,13 +21,14 @@ import type { Observation } from '../core/diagnosis/observation.ts';
 import type { CheckRules } from '../core/life/check.ts';
 import { splitAtZone } from '../core/names/zone.ts';
 import { jobId } from '../core/operations/jobs.ts';
+import { isCovered } from '../core/watch/coverage.ts';
 import type { LoadedDomain } from '../db/domains/domain-row.ts';
 import { createQuarantineStore } from '../db/domains/quarantine.ts';
 import { createServedCertificateStore } from '../db/domains/served-certificates.ts';
 import { loadOpenEscalation, openEscalation } from '../db/issuance/escalations.ts';
 import type { Earlier } from '../dns/observe/observe.ts';
 import { inSpan } from '../net/tracing.ts';
-import { forgetJobs } from '../queue/queues.ts';
+import { forgetJobs } from '../queue/domain-jobs.ts';
 import type { Parts } from './parts.ts';
 
 /** Builds what issue-certificate, the renewals and the escalations are handed. Asks nobody. */
@@ -55,8 +56,8 @@ export function issueDeps(parts: Parts): IssueCertificateDeps {
     answeredAt: parts.health.answeredAt,
     ask: createAsk(parts.authorities, parts.health),
     rules: (at) => checkRules(config, at),
-    async enqueueFollowUps({ id, epoch }, { to, nextCheckAt, escalateAt }) {
-      await parts.wake({ id, epoch, status: to.status, nextCheckAt, escalateAt });
+    async enqueueFollowUps({ id, projectId, epoch }, { to, nextCheckAt, escalateAt }) {
+      await parts.wake({ id, projectId, epoch, status: to.status, nextCheckAt, escalateAt });
       // The way back to pending began an epoch (src/db/domains/transitions.ts); the jobs of the one before only wait to end.
       if (to.status === 'pending') await forgetJobs(queues, { domainId: id, epoch: epoch - 1 });
     },
@@ -150,8 +151,9 @@ export function observeDomain(
 
 /** Returns what was seen of a domain before; undefined where it has to be checked in full now. */
 export function earlierOf({ now, config }: Parts, domain: LoadedDomain): Earlier | undefined {
-  const depth = checkDepthOf(domain, now(), config.verifyWindowMs);
-  const { observation } = domain;
+  const { observation, findings } = domain;
+  const covers = isWatchOn(config) && observation !== null && isCovered(observation, findings);
+  const depth = checkDepthOf({ ...domain, isCovered: covers }, now(), config.verifyWindowMs);
   return depth === 'full' || observation === null ? undefined : { observation, depth };
 }
 
@@ -163,6 +165,11 @@ function checkTargetOf({
   readonly target: string;
 }) {
   return { hostname, target, apex: splitAtZone(hostname).apex };
+}
+
+/** Whether workers watch names between checks. */
+export function isWatchOn({ watch, dns }: Config): boolean {
+  return watch !== null && dns.authoritative;
 }
 
 /** Returns the rules of a check at `now`, with a jitter of 0 to 1 drawn for it. */

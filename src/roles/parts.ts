@@ -16,12 +16,15 @@ import {
   createSigningKeys,
   createTargets,
   type DerivedSecrets,
+  type ProofFor,
 } from '../certificates/vault/derived-secrets.ts';
 import type { Vault } from '../certificates/vault/vault.ts';
 import type { Config } from '../config/config.ts';
 import { publishedBudget } from '../core/certificates/budget.ts';
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
 import { followUps, type Waiting } from '../core/life/follow-ups.ts';
+import { createWithinLimits, type WithinLimits } from '../db/account-limits.ts';
+import { createAccountOf } from '../db/accounts.ts';
 import { createDeliveryStore, type DeliveryStore } from '../db/delivery/deliveries.ts';
 import { createWebhookStore, type WebhookStore } from '../db/delivery/webhooks.ts';
 import { type CheckStore, createCheckStore } from '../db/domains/checks.ts';
@@ -39,17 +42,16 @@ import { type AuthorityKeyStore, createAuthorityKeyStore } from '../db/issuance/
 import { type CertificateStore, createCertificateStore } from '../db/issuance/certificates.ts';
 import { createProjectStore, type ProjectStore } from '../db/projects.ts';
 import { createObserver, type Observer } from '../dns/observe/observe.ts';
+import { createReachability, type Reachability } from '../dns/servers/reachability.ts';
 import { createWire, type Wire } from '../dns/wire/wire.ts';
 import { composeOwnAddresses, type OwnAddresses } from '../net/own-addresses.ts';
+import { ownPorts } from '../net/own-ports.ts';
+import { type DeployReach, upstreamReach } from '../net/upstream-reach.ts';
 import type { Metrics } from '../ops/metrics/metrics.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import {
-  type BringNow,
-  createBringNow,
-  openQueues,
-  type Queues,
-  type SeenQueues,
-} from '../queue/queues.ts';
+import { type BringNow, createBringNow } from '../queue/domain-jobs.ts';
+import { createPriorities, type TakePriority } from '../queue/priorities.ts';
+import { openQueues, type Queues, type SeenQueues } from '../queue/queues.ts';
 
 /** The time of this process; tests have their own. */
 export type Clock = () => Date;
@@ -76,10 +78,16 @@ export type Parts = Opened & {
   readonly lookups: EdgeLookups & Probed;
   /** Each queue connects when it is first used. */
   readonly queues: SeenQueues;
+  /** The account that a project belongs to, for what the process does by itself. */
+  accountOf(projectId: string): Promise<string>;
+  /** Given to every job that is for a project, so that accounts take turns. */
+  readonly takePriority: TakePriority;
   readonly keys: AuthorityKeyStore;
   /** The local authority's root in PEM, once it has signed something. */
   rootCertificate(): Promise<string | null>;
   readonly observer: Observer;
+  /** What this process knows of port 53. */
+  readonly reachability: Reachability;
   /** The one that orders go to first, and the one that stands in for it. */
   readonly authorities: Authorities;
   readonly health: AuthorityHealth;
@@ -88,6 +96,8 @@ export type Parts = Opened & {
   /** The authorities in use as CAA records name them, in their order. */
   caaAuthorities(): Promise<readonly CaaAuthority[]>;
   readonly projects: ProjectStore;
+  /** Makes what counts for an account, within its limits. */
+  readonly withinLimits: WithinLimits;
   readonly domains: DomainStore;
   readonly checks: CheckStore;
   readonly certificates: CertificateStore;
@@ -97,12 +107,18 @@ export type Parts = Opened & {
   /** The host name that a domain's record must point to. */
   targetFor(projectId: string, hostname: string): string;
   readonly ownAddresses: OwnAddresses;
-  /** The text that proves an apex to be a project's. */
-  proofFor(projectId: string, hostname: string): string;
+  /** Where the platform listens. A port that the system chose is added once it is open. */
+  readonly ownPorts: Set<number>;
+  /** Where deploys may be. */
+  readonly upstreamReach: DeployReach;
+  /** The text that proves an apex to be a claim's. */
+  readonly proofFor: ProofFor;
   /** The key that signs the requests to a project's deploys. */
   signingKey(projectId: string, generation: number): Uint8Array;
   /** Makes sure that a waiting domain's jobs exist; may be called again. Rejects while the queue is away. */
-  wake(domain: Waiting & { readonly id: string; readonly epoch: number }): Promise<void>;
+  wake(
+    domain: Waiting & { readonly id: string; readonly projectId: string; readonly epoch: number },
+  ): Promise<void>;
   readonly bringNow: BringNow;
   /** Closes the queues and the sockets of the DNS that were opened here. */
   close(): Promise<void>;
@@ -113,10 +129,16 @@ export function compose(opened: Opened): Parts {
   const { config, database, backend, vault, secrets, log, now } = opened;
   const { prisma } = database;
   const wire = createWire();
-  const queues = openQueues(backend);
+  const accountOf = createAccountOf(prisma);
+  const takePriority = createPriorities({ accountOf, now });
+  const queues = openQueues(backend, takePriority);
   const { edgePool, probes, lookups } = composeLookups(opened);
-  const observer = composeObserver(opened, wire);
+  const dns = composeDns(opened, wire);
   const targetFor = createTargets(secrets.target, config.platform.domain);
+  const own = {
+    ownAddresses: composeOwnAddresses({ config, observer: dns.observer, targetFor, now }),
+    ownPorts: ownPorts(config),
+  };
   const keys = createAuthorityKeyStore(prisma);
   const isHeld = async (hostname: string) => (await lookups.findRoute(hostname)) !== null;
   const authorities = composeAuthorities({ config: config.acme, keys, vault, isHeld, now });
@@ -126,14 +148,17 @@ export function compose(opened: Opened): Parts {
     probes,
     lookups,
     queues,
+    accountOf,
+    takePriority,
     keys,
     rootCertificate: async () => (await keys.loadRoot())?.certificate ?? null,
-    observer,
+    ...dns,
     authorities,
     health: composeHealth(opened),
-    external: composeExternal(config, observer.lookupAddresses),
+    external: composeExternal(config, dns.observer.lookupAddresses),
     caaAuthorities: () => caaAuthorities(authorities, config.acme.challenge),
     projects: createProjectStore(prisma),
+    withinLimits: createWithinLimits(prisma, config.accounts.limits),
     domains: createDomainStore(prisma),
     checks: createCheckStore(database),
     certificates: createCertificateStore(prisma, config, budgetsOf(authorities, config.acme)),
@@ -141,7 +166,8 @@ export function compose(opened: Opened): Parts {
     webhooks: createWebhookStore(prisma),
     deliveries: createDeliveryStore(prisma),
     targetFor,
-    ownAddresses: composeOwnAddresses({ config, observer, targetFor, now }),
+    ...own,
+    upstreamReach: upstreamReach({ config, ...own }),
     proofFor: createProofs(secrets.proof),
     signingKey: createSigningKeys(secrets.signing),
     wake: createWake(queues),
@@ -195,19 +221,25 @@ function caaAuthorities(
   return Promise.all(authorities.map(named));
 }
 
-function composeObserver({ config, metrics }: Opened, wire: Wire) {
-  return createObserver({
+function composeDns({ config, metrics }: Opened, wire: Wire) {
+  const reachability = createReachability();
+  const observer = createObserver({
     wire,
+    reachability,
     config: config.dns,
     platformAddresses: config.platform.addresses,
     ...(metrics && { count: metrics.question }),
   });
+  return { observer, reachability };
 }
 
 function createWake(queues: Queues): Parts['wake'] {
   return async (domain) => {
     const job = { domainId: domain.id, epoch: domain.epoch };
-    for (const { queue, runAt } of followUps(domain)) await queues.enqueue(queue, [{ job, runAt }]);
+    const owner = domain.projectId;
+    for (const { queue, runAt } of followUps(domain)) {
+      await queues.enqueue(queue, [{ job, runAt, owner }]);
+    }
   };
 }
 

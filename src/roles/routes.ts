@@ -1,6 +1,10 @@
 /** Every route of the service, with what each of them calls. */
 
+import { newClaimNonce } from '../certificates/vault/derived-secrets.ts';
+import { countStored, nextAddition } from '../db/account-limits.ts';
+import { createAccountStore } from '../db/accounts.ts';
 import { createApiKeyStore } from '../db/api-keys.ts';
+import { createAuditStore } from '../db/audit.ts';
 import { createDomainSettingsStore } from '../db/domains/domain-settings.ts';
 import type { DomainDetails, EndedEpoch } from '../db/domains/domains.ts';
 import { createIsHeld, findAttachedTarget } from '../db/domains/domains.ts';
@@ -16,9 +20,19 @@ import {
   searchDomains,
 } from '../db/operations.ts';
 import { createPetStore } from '../db/pets.ts';
+import { createSessionStore } from '../db/sessions.ts';
 import { createExamine } from '../dns/examine.ts';
+import type { AccountRateLimiter } from '../http/limits/rate-limit.ts';
 import type { Route } from '../http/pipeline/route.ts';
-import { diagnosisRoutes, hostnameRoutes } from '../http/routes/diagnosis.ts';
+import { accountUsageRoutes } from '../http/routes/account-usage.ts';
+import { accountRoutes } from '../http/routes/accounts.ts';
+import { auditRoutes } from '../http/routes/audit.ts';
+import {
+  countDiagnoses,
+  type Diagnoses,
+  diagnosisRoutes,
+  hostnameRoutes,
+} from '../http/routes/diagnosis.ts';
 import { domainSettingsRoutes } from '../http/routes/domain-settings.ts';
 import { domainRoutes } from '../http/routes/domains.ts';
 import { escalationRoutes } from '../http/routes/escalations.ts';
@@ -30,15 +44,18 @@ import { openApiRoutes } from '../http/routes/openapi.ts';
 import { operationsRoutes } from '../http/routes/operations.ts';
 import { petRoutes } from '../http/routes/pets.ts';
 import { projectRoutes } from '../http/routes/projects.ts';
+import { sessionRoutes } from '../http/routes/sessions.ts';
+import { signingSecretRoutes } from '../http/routes/signing-secret.ts';
 import type { OpenStream } from '../http/routes/streams.ts';
 import type { VerifyDeps } from '../http/routes/verify-now.ts';
 import { webhookRoutes } from '../http/routes/webhooks.ts';
 import { createIsNeighbour, trustedProxies } from '../net/client-address.ts';
 import { createReadBudget, createReadOverview } from '../ops/overview.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
-import { forgetJobs } from '../queue/queues.ts';
+import { forgetJobs } from '../queue/domain-jobs.ts';
 import { createIsMetricsToken } from './listeners.ts';
 import type { Parts } from './parts.ts';
+import { composeExamineReach } from './reach.ts';
 
 /** What routes are made of. */
 export type RoutesDeps = {
@@ -48,7 +65,13 @@ export type RoutesDeps = {
   readonly dropTraffic: (hostname: string) => void;
   /** Has a key read from the database again at its next use. */
   readonly forgetKey: (keyId: string) => void;
+  /** The same of a session of the dashboard. */
+  readonly forgetSession: (sessionId: string) => void;
   readonly openStream: OpenStream;
+  /** How many streams an account has open in this process. */
+  readonly streamsOf: (accountId: string) => number;
+  /** What an account has taken of its requests a minute; null: nothing in this one. */
+  readonly requestsOf: AccountRateLimiter['used'];
 };
 
 /**
@@ -60,14 +83,10 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
   const { config, database, now, projects, webhooks, deliveries, vault } = parts;
   // Embedded storage runs one statement at a time.
   const concurrency = config.storage.kind === 'embedded' ? 1 : 2;
+  const diagnoses = countDiagnoses();
   const routes = [
     ...petRoutes({ pets: createPetStore(database, { concurrency }), now }),
-    ...projectRoutes({
-      projects,
-      platformDomain: config.platform.domain,
-      signingKey: parts.signingKey,
-      now,
-    }),
+    ...accountsRoutes(deps, diagnoses),
     ...publishingRoutes(deps),
     ...hostnameRoutes({ platformDomain: config.platform.domain }),
     ...eventRoutes({
@@ -83,22 +102,26 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
     }),
     ...diagnosisRoutes({
       platformDomain: config.platform.domain,
-      targetOf: (hostname) => findAttachedTarget(database.prisma, hostname),
+      targetOf: (access, hostname) => findAttachedTarget(database.prisma, access, hostname),
       examine: createExamine({
         observer: parts.observer,
         allowPrivate: config.dns.allowPrivate,
         authorities: parts.caaAuthorities,
       }),
+      examineReach: composeExamineReach(parts),
+      diagnoses,
+      now,
     }),
+    ...auditRoutes(createAuditStore(database.prisma)),
     ...webhookRoutes({
       projects,
       webhooks,
+      withinLimits: parts.withinLimits,
       deliveries,
       vault,
       allowPrivate: config.webhooks.allowPrivate,
       now,
     }),
-    ...keyRoutes({ keys: createApiKeyStore(database.prisma), forget: deps.forgetKey, now }),
     ...operatorsRoutes(parts),
     ...internalRoutes({
       platformDomain: config.platform.domain,
@@ -110,16 +133,59 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
   return [...routes, ...openApiRoutes(routes, config.api)];
 }
 
+/** Accounts, and what belongs to them: keys, their sessions, and projects. */
+function accountsRoutes(
+  { parts, forgetKey: forget, forgetSession, streamsOf, requestsOf }: RoutesDeps,
+  diagnoses: Diagnoses,
+): readonly Route[] {
+  const { config, database, now, projects, signingKey, withinLimits } = parts;
+  const accounts = createAccountStore(database.prisma);
+  const keys = createApiKeyStore(database.prisma);
+  const platformDomain = config.platform.domain;
+  const { limits } = config.accounts;
+  return [
+    ...accountRoutes({ accounts, limits, now }),
+    ...accountUsageRoutes({
+      accounts,
+      limits,
+      counts: (id, at) => countStored(database.prisma, id, at),
+      nextAddition: (id, most, at) => nextAddition(database.prisma, id, most, at),
+      streamsOf,
+      diagnosesOf: diagnoses.of,
+      requestsOf,
+      now,
+    }),
+    ...keyRoutes({ keys, accounts, projects, withinLimits, forget, now }),
+    ...sessionRoutes({
+      sessions: createSessionStore(database.prisma),
+      forget: forgetSession,
+      now,
+    }),
+    ...projectRoutes({
+      accounts,
+      projects,
+      withinLimits,
+      accountPlans: config.accounts.plans,
+      platformDomain,
+      upstreamProblem: (url) => parts.upstreamReach.urlProblem(url),
+      now,
+    }),
+    ...signingSecretRoutes({ projects, signingKey, now }),
+  ];
+}
+
 function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] {
-  const { config, domains, projects, targetFor } = parts;
+  const { config, domains, projects, targetFor, withinLimits } = parts;
   const { now, windowMs, wake, orderNow, forget } = verifyDeps(parts);
   const platformDomain = config.platform.domain;
   return domainRoutes({
     projects,
     domains,
+    withinLimits,
     platformDomain,
     windowMs,
     targetFor,
+    newClaimNonce,
     wake,
     orderNow,
     dropTraffic,
@@ -161,8 +227,8 @@ function operatorsRoutes(parts: Parts): readonly Route[] {
   });
   return [
     ...escalationRoutes({
-      list: (query) => listEscalations(prisma, query),
-      close: (id) => closeForOperator(prisma, id, now()).finally(overview.forget),
+      list: (access, query) => listEscalations(prisma, access, query),
+      close: (access, id) => closeForOperator(prisma, access, id, now()).finally(overview.forget),
     }),
     ...operationsRoutes({
       domains,
@@ -173,8 +239,8 @@ function operatorsRoutes(parts: Parts): readonly Route[] {
       now,
       overview,
       queues,
-      search: (part, limit) => searchDomains(prisma, part, limit),
-      find: (id) => findWatchedDomain(prisma, id),
+      search: (access, part, limit) => searchDomains(prisma, access, part, limit),
+      find: (access, id) => findWatchedDomain(prisma, access, id),
       notes: (id) => loadNotes(prisma, id),
       timeline: (id, limit) => loadTimeline(prisma, id, limit),
       runNow: (queue, job, requestId) =>

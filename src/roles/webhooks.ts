@@ -1,6 +1,6 @@
 /** Puts deliveries together: what the workers run, from the parts that the process has. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DeliverWebhookDeps } from '../../workers/deliver-webhook.ts';
+import { DELIVERIES_AT_ONCE, type DeliverWebhookDeps } from '../../workers/deliver-webhook.ts';
 import type { RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
 import type { Vault } from '../certificates/vault/vault.ts';
 import type { Config } from '../config/config.ts';
@@ -21,12 +21,15 @@ export type DeliveryParts = {
   readonly queues: Pick<Queues, 'enqueue'>;
   readonly vault: Vault;
   readonly ownAddresses: OwnAddresses;
+  /** The account that a project belongs to. */
+  accountOf(projectId: string): Promise<string>;
   now(): Date;
 };
 
 /**
  * A process has 200 attempts under way, so that it takes many slow receivers to delay the others. A webhook has no more
- * in the queue than its receiver has places. Our choice.
+ * in the queue than its receiver has places, and an account never has more of them than it leaves to the others: with 25
+ * projects whose receivers all hang it would have every one. Our choice.
  */
 const places = { host: 4, owner: 8 } as const;
 
@@ -39,10 +42,9 @@ export function deliverDeps(
   send: Send = senderOf(parts),
 ): DeliverWebhookDeps {
   const { config, deliveries, vault, now } = parts;
-  const lines = createLines();
   return {
     load: deliveries.load,
-    enterLines: (delivery) => enterBoth(lines, delivery),
+    enterLines: createEnterLines(parts),
     send: (delivery, at) => {
       const { webhook, event } = delivery;
       const body = bodyOf(event);
@@ -75,7 +77,7 @@ export function relayDeps(parts: DeliveryParts): RelayDeliveriesDeps {
     enqueue: (given, at) =>
       queues.enqueue(
         'deliver-webhook',
-        given.map(({ id }) => ({ job: { deliveryId: id }, runAt: at })),
+        given.map(({ id, owner }) => ({ job: { deliveryId: id }, runAt: at, owner })),
       ),
     takeTurn: waiting.takeTurn,
     inFlight: places.host,
@@ -105,17 +107,43 @@ function secretsOf(vault: Vault, { webhook }: LoadedDelivery, at: Date): readonl
   return sealed.map((one) => openSecret(vault, id, one));
 }
 
-function enterBoth(lines: Lines, { webhook }: LoadedDelivery): Leave | null {
-  const host = URL.canParse(webhook.url) ? hostOf(new URL(webhook.url)) : '';
-  const leaveHost = lines.enter(`host ${host}`, places.host);
-  if (leaveHost === null) return null;
-  const leaveOwner = lines.enter(`owner ${webhook.projectId}`, places.owner);
-  if (leaveOwner === null) {
-    leaveHost();
-    return null;
-  }
-  return () => {
-    leaveOwner();
-    leaveHost();
+/** What decides about the lines of a delivery. */
+type Lined = { readonly webhook: Pick<LoadedDelivery['webhook'], 'projectId' | 'url'> };
+
+/**
+ * Returns the call that takes the places of an attempt in this process, for which `deliverWebhook` says more. It rejects only
+ * where the account of a project is not known yet and the database is away.
+ */
+export function createEnterLines({
+  accountOf,
+}: Pick<DeliveryParts, 'accountOf'>): (delivery: Lined) => Promise<Leave | null> {
+  const lines = createLines(DELIVERIES_AT_ONCE);
+  return async ({ webhook }) => {
+    const { projectId } = webhook;
+    const account = projectId === null ? 'operators' : await accountOf(projectId);
+    return enterAll(lines, webhook, account);
   };
+}
+
+/** A place in each line, or in none. */
+function enterAll(lines: Lines, webhook: Lined['webhook'], account: string): Leave | null {
+  const host = URL.canParse(webhook.url) ? hostOf(new URL(webhook.url)) : '';
+  const entries = [
+    () => lines.enter(`host ${host}`, places.host),
+    () => lines.enter(`owner ${webhook.projectId}`, places.owner),
+    () => lines.enterShare(account),
+  ];
+  const leaves: Leave[] = [];
+  const leaveAll = () => {
+    for (const leave of leaves) leave();
+  };
+  for (const enter of entries) {
+    const leave = enter();
+    if (leave === null) {
+      leaveAll();
+      return null;
+    }
+    leaves.push(leave);
+  }
+  return leaveAll;
 }

@@ -14,10 +14,15 @@ import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts
 import { createRelay } from '../../workers/relay-deliveries.ts';
 import { type RenewCertificateDeps, renewCertificate } from '../../workers/renew-certificate.ts';
 import type { ReconcileDeps } from '../../workers/repair/compare-queue.ts';
+import { createFullChecks } from '../../workers/running/full-checks.ts';
 import { startWorkers, type WorkerDeps } from '../../workers/start.ts';
+import { createWarnHolder } from '../../workers/warn-holder.ts';
 import { askRenewal } from '../certificates/authorities/authority.ts';
 import { scaleOf } from '../core/life/ladder.ts';
 import type { SweepQueue } from '../core/operations/jobs.ts';
+import { isCovered } from '../core/watch/coverage.ts';
+import { createApiKeyStore } from '../db/api-keys.ts';
+import { createAuditStore } from '../db/audit.ts';
 import type { LoadedDomain } from '../db/domains/domain-row.ts';
 import { createQuarantineStore } from '../db/domains/quarantine.ts';
 import { createDueDomains } from '../db/domains/sweeps.ts';
@@ -25,10 +30,12 @@ import { createRepairStore } from '../db/domains/waiting.ts';
 import { clockSkewMs } from '../db/engine/client.ts';
 import { openRenewalEscalation, postponeRenewalEscalation } from '../db/issuance/escalations.ts';
 import { createRenewalStore } from '../db/issuance/renewals.ts';
+import { createSessionStore } from '../db/sessions.ts';
 import type { Earlier } from '../dns/observe/observe.ts';
 import { inSpan } from '../net/tracing.ts';
-import { earlierOf, escalateDeps, issueDeps, observeDomain } from './orders.ts';
+import { earlierOf, escalateDeps, issueDeps, isWatchOn, observeDomain } from './orders.ts';
 import type { Closing, Parts } from './parts.ts';
+import { startWatch } from './watch.ts';
 import { deliverDeps, relayDeps } from './webhooks.ts';
 
 /** However short a laboratory's window is: each turn costs the queue and the database some milliseconds. */
@@ -49,6 +56,7 @@ export function composeWorkers(parts: Parts): WorkerDeps {
   return {
     backend,
     log,
+    takePriority: parts.takePriority,
     ...(metrics && { count: metrics.job }),
     now,
     // The embedded one has no clock but ours.
@@ -80,20 +88,40 @@ export function composeWorkers(parts: Parts): WorkerDeps {
 export async function startWork(parts: Parts, closings: Closing[]): Promise<void> {
   const workers = startWorkers(composeWorkers(parts));
   closings.push((deadlineMs) => workers.close(deadlineMs));
+  const watching = startWatch(parts);
+  if (watching !== undefined) closings.push(() => watching.close());
 }
 
 function checkDeps(parts: Parts, issue: IssueCertificateDeps): CheckDnsDeps {
   const { save, resolveClaim, enqueueFollowUps, countCheck, diagnose, rules, now } = issue;
+  const fullChecks = createFullChecks({ utilization: createUtilization() });
   return {
     load: parts.checks.load,
-    observe: (domain) => observeDomain(parts, domain, earlierOf(parts, domain)),
+    async observe(domain) {
+      const earlier = earlierOf(parts, domain);
+      const observe = () => observeDomain(parts, domain, earlier);
+      if (earlier !== undefined) return observe();
+      return fullChecks(await parts.accountOf(domain.projectId), observe);
+    },
     diagnose,
     save,
     resolveClaim,
     enqueueFollowUps,
     ...(countCheck && { countCheck }),
+    ...(isWatchOn(parts.config) && { isCovered }),
     rules,
     now,
+  };
+}
+
+/** Returns the share of time, since the call before, in which the event loop of this process was busy. */
+function createUtilization(): () => number {
+  let before = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, before);
+    before = now;
+    return utilization;
   };
 }
 
@@ -106,6 +134,9 @@ function reconcileDeps(
     queues,
     quarantine: createQuarantineStore(database.prisma),
     repairs: createRepairStore(database.prisma),
+    sessions: createSessionStore(database.prisma),
+    audit: createAuditStore(database.prisma),
+    keys: createApiKeyStore(database.prisma),
     now,
     sweepEveryMs,
     pause: (ms) => wait(ms),
@@ -171,6 +202,10 @@ function recheckDeps(
     ...(countCheck && { countCheck }),
     recordServedCertificate: issue.recordServedCertificate,
     escalationAtEnd,
+    warnHolder: createWarnHolder({
+      proofFor: parts.proofFor,
+      lookupTexts: parts.observer.lookupTexts,
+    }),
     due: createDueDomains(parts.database.prisma, 'recheck-live'),
     onFault,
     // Beside the checks of pending domains, for which somebody waits. 100,000 live ones are 33 checks a second.

@@ -173,18 +173,36 @@ export type Leave = () => void;
 export type Lines = {
   /** Takes a place; null where all of `places` are taken. Never waits: a worker that did would be missing elsewhere. */
   enter(key: string, places: number): Leave | null;
+  /**
+   * Takes one of the places that all share; null where the key would then have more of them than are left. So one that is
+   * alone has half of them, of several that want all each has as many as stay free, and who had none finds one.
+   */
+  enterShare(key: string): Leave | null;
 };
 
-/** Keys without anything under way take no memory; altogether there may be as many as come. */
-export function createLines(): Lines {
-  const underWay = createKeyedCount({
-    total: Number.POSITIVE_INFINITY,
-    perKey: Number.POSITIVE_INFINITY,
-  });
+/** `shared`: the places that all share. Keys without anything under way take no memory. */
+export function createLines(shared: number): Lines {
+  const perKey = Number.POSITIVE_INFINITY;
+  const underWay = createKeyedCount({ total: perKey, perKey });
+  const shares = createKeyedCount({ total: shared, perKey });
+  let taken = 0;
   return {
-    enter(key, places) {
-      const admitted = underWay.admit(key, places);
-      return typeof admitted === 'function' ? admitted : null;
+    enter: (key, places) => leaveOf(underWay.admit(key, places)),
+    enterShare(key) {
+      // With this one the key has one more, and one fewer is left.
+      const leave = leaveOf(shares.admit(key, shared - taken - 1));
+      if (leave === null) return null;
+      taken += 1;
+      let hasLeft = false;
+      return () => {
+        if (!hasLeft) taken -= 1;
+        hasLeft = true;
+        leave();
+      };
     },
   };
+}
+
+function leaveOf(admitted: Leave | 'key' | 'total'): Leave | null {
+  return typeof admitted === 'function' ? admitted : null;
 }

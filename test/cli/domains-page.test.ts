@@ -42,6 +42,7 @@ describe('the page of a domain', () => {
         zone: evil,
         summary: { ...docsDomain.summary, line: `Wrong. ${evil}` },
         record: { ...docsDomain.record, name: evil, value: evil },
+        proofRecord: { type: 'TXT', name: evil, value: evil, ttl: 3600, reason: evil, why: evil },
         provider: { name: evil, apex: evil, where: evil },
         findings: [
           { ...finding, code: evil, summary: evil, found: evil, expected: evil, action: evil },
@@ -57,6 +58,24 @@ describe('the page of a domain', () => {
     );
     expect(text).not.toMatch(/(?!\n)\p{C}/u);
     expect(text).toContain('\\u{1b}[2J\\u{7}\\u{202e}');
+  });
+
+  it('has the TXT record below the ALIAS where both are needed, and why', () => {
+    const record = { type: 'ALIAS', name: '@', value: 'x.edge.test', ttl: 3600 };
+    const value = 'signpost-domain-verification=abc';
+    const why = 'example.com led here already when it was added.';
+    const proofRecord = { type: 'TXT', name: '_signpost', value, ttl: 3600, reason: 'new', why };
+    const text = page({ hostname: 'example.com', record, proofRecord, provider: null });
+    expect(text).toContain('The two DNS records to create in the zone example.com');
+    expect(text).toMatch(/ALIAS +@ +x\.edge\.test +3600\n +TXT +_signpost +\S+=abc +3600\n/);
+    expect(text).toContain(`  Both are needed. ${why}\n`);
+  });
+
+  it('is the same for the answer of a service that has no such record', () => {
+    const { proofRecord: _, ...before } = docsDomain;
+    const domain = shownDomain.parse(onWire(before));
+    expect(domain.proofRecord).toBeUndefined();
+    expect(page()).toContain('The DNS record to create in the zone example.com');
   });
 
   it('tells what the authority refused, and why an operator was called', () => {

@@ -154,7 +154,12 @@ describe('somebody who publishes a domain', () => {
     ]);
     const live = await domains('list', '--status', 'live,failed', '--project', docs, '--json');
     const api = await service.client.call('GET', `/v1/projects/${docs}/domains/docs.shop.test`);
-    expect(JSON.parse(live.stdout)).toEqual([api.body]);
+    const [shown, ...others] = JSON.parse(live.stdout);
+    expect([shown.hostname, shown.status, others]).toEqual(['docs.shop.test', 'live', []]);
+    // Its next check may have come between the two answers.
+    const any = expect.anything();
+    const later = { checks: any, observation: any, summary: any };
+    expect({ ...shown, ...later }).toEqual({ ...(api.body as object), ...later });
   });
 });
 

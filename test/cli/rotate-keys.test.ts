@@ -109,6 +109,24 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     expect(createVault(newKey).open(sealedKey, boundTo).toString()).toBe('an account key');
   });
 
+  it('leaves an entry in the audit log that names no key', async () => {
+    const entries = await database.prisma.auditEntry.findMany({
+      where: { operationId: 'rotateKeys' },
+      orderBy: { at: 'asc' },
+    });
+    expect(entries).toMatchObject([
+      {
+        outcome: 'done',
+        keyId: null,
+        accountId: null,
+        byInstallation: true,
+        objectKind: 'installation',
+        objectId: 'KEY_ENCRYPTION_KEY',
+      },
+    ]);
+    for (const key of [old, newer]) expect(JSON.stringify(entries)).not.toContain(key);
+  });
+
   it('derives nothing from the new key where the old one was in use', async () => {
     const secret = await database.prisma.derivedSecret.findUniqueOrThrow({
       where: { name: 'target' },
@@ -143,6 +161,8 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     await until('it is gone', async () => (await waiting('pid')) === 0);
     await holder.query('ROLLBACK');
     holder.release();
+    const unknown = { operationId: 'rotateKeys', outcome: 'unknown' } as const;
+    expect(await database.prisma.auditEntry.count({ where: unknown })).toBe(1);
     expect((await rotateKeys(`${third},${newer}`, '--check')).stdout).toBe(
       'sealed with the first key: 6 derived secrets and 1 account key\nsealed with another key: 1 certificate key\n',
     );

@@ -10,7 +10,16 @@ describe('signpost', () => {
   it.each([['help'], ['--help'], ['-h']])('%s shows the commands', async (word) => {
     const { code, stdout, stderr } = await signpost([word]);
     expect([code, stderr]).toEqual([0, '']);
-    for (const name of ['demo', 'doctor', 'domains', 'keys', 'rotate-keys', 'zone', 'completion'])
+    for (const name of [
+      'audit',
+      'demo',
+      'doctor',
+      'domains',
+      'keys',
+      'rotate-keys',
+      'zone',
+      'completion',
+    ])
       expect(stdout).toMatch(`\n  ${name} `);
   });
 
@@ -36,17 +45,24 @@ describe('signpost', () => {
 
   const options: readonly (readonly [command: string, names: readonly string[]])[] = [
     ['demo', []],
-    ['doctor', ['--target', '--url', '--json']],
+    [
+      'audit',
+      ['--key', '--project', '--operation', '--from', '--to', '--limit', '--url', '--json'],
+    ],
+    ['doctor', ['--target', '--reach', '--url', '--json']],
     ['domains list', ['--status', '--project', '--url', '--json']],
     ['domains show', ['--project', '--url', '--json']],
     ['domains verify', ['--project', '--url', '--json', '--wait', '--timeout']],
     ['domains add', ['--project', '--url', '--json']],
     ['domains remove', ['--project', '--url', '--json', '--orphans']],
     ['keys list', ['--url', '--json']],
-    ['keys create', ['--name', '--scope', '--expires', '--url', '--json']],
+    [
+      'keys create',
+      [...['--name', '--scope', '--account', '--project', '--expires', '--url', '--json']],
+    ],
     ['keys rotate', ['--grace', '--url', '--json']],
     ['keys revoke', ['--url']],
-    ['rotate-keys', ['--check']],
+    ['rotate-keys', ['--check', '--edges']],
     ['zone', ['--ttl', '--accounturi', '--validationmethods', '--json']],
   ];
   it.each(options)(
@@ -89,6 +105,7 @@ describe('signpost', () => {
     ['zone edge.example.net', "too many arguments for 'zone'. Expected 0 arguments but got 1."],
     ['keys destroy', "unknown command 'destroy'"],
     ['keys rovoke', "unknown command 'rovoke' (Did you mean revoke?)"],
+    ['audit --from yesterday', '--from yesterday: neither 7d nor a time'],
     ['keys list --colour', "unknown option '--colour'"],
     ['keys list everything', "too many arguments for 'list'. Expected 0 arguments but got 1."],
     ['keys list --jsno', "unknown option '--jsno' (Did you mean --json?)"],

@@ -5,7 +5,7 @@
 import { rowsOfRun } from '../support/run.ts';
 import type { DocumentedOperation } from './document.ts';
 import { operations } from './operations.ts';
-import { type Asking, adding, type Case, withKey } from './requests.ts';
+import { type Asking, adding, type Case, NO_ACCOUNT, withKey } from './requests.ts';
 
 /** What a service can be in, each with the requests that are sent to it. */
 export const circumstances = [
@@ -85,6 +85,18 @@ function general(operation: DocumentedOperation, success: Asking): readonly Row[
       true,
       withForeignKey(operation, success),
     ]),
+    ...when(isForOperators(operation), [
+      403,
+      'installation_only',
+      true,
+      (context) => adding(success(context), { authorization: `Bearer ${context.accountKey}` }),
+    ]),
+    ...when(takesAccount(operation), [
+      404,
+      'account_not_found',
+      true,
+      withHeaders(asked, { 'signpost-account': NO_ACCOUNT }),
+    ]),
     ...when(
       takesBody,
       [400, 'invalid_body', false, withBody(asked, { json: { colour: 'red' } })],
@@ -98,6 +110,24 @@ function general(operation: DocumentedOperation, success: Asking): readonly Row[
       [422, 'idempotency_key_reused', true, withHeaders(asked, usedKey(operation))],
     ),
   ];
+}
+
+/** Beside those of the tag Operations. */
+const changesAccounts: ReadonlySet<string> = new Set([
+  'createAccount',
+  'updateAccount',
+  'closeAccount',
+]);
+
+/** Whether it is for keys alone that are of no account. */
+function isForOperators({ tag, operationId }: DocumentedOperation): boolean {
+  return tag === 'Operations' || changesAccounts.has(operationId);
+}
+
+/** Whether a key of an account may call it, and so one of the installation that acts for an account. */
+function takesAccount(operation: DocumentedOperation): boolean {
+  const scopes = ['any', 'domains:read', 'domains:write', 'admin'];
+  return scopes.includes(operation.scope ?? '') && !isForOperators(operation);
 }
 
 /** Of the operations that need no key, which asks the database, too. */

@@ -23,7 +23,7 @@ export type Context = {
   readonly domainId: string;
   /** In no other context. */
   readonly escalationId: string;
-  /** The project's primary domain, and one that redirects to it. */
+  /** The project's primary domain, with HSTS, and one that redirects to it. */
   readonly hostnameInUse: string;
   readonly hostnameThatRedirects: string;
   readonly webhookId: string;
@@ -39,6 +39,16 @@ export type Context = {
   /** Of the key that has this one's place while both work. */
   readonly successorKeyId: string;
   readonly revokedKeyId: string;
+  /** With a domain, and a project for which alone `restrictedKey` is. */
+  readonly accountId: string;
+  readonly accountIdToClose: string;
+  /** A project of the account. */
+  readonly accountProjectId: string;
+  readonly restrictedKey: string;
+  /** With `admin`, of the account. */
+  readonly accountKey: string;
+  /** Of somebody who is signed in to the dashboard. */
+  readonly sessionId: string;
 };
 
 /** Makes everything again, so that what a run does to its context disturbs no other run. */
@@ -66,6 +76,9 @@ export async function makeContext(origin: string, key: string): Promise<Context>
   const redirects = [{ from: hostnameThatRedirects, to: hostnameInUse, status: 301 }];
   await call(origin, key, 'PUT', `/v1/projects/${project.id}/domain-settings`, {
     domains: { primary: hostnameInUse, redirects },
+  });
+  await call(origin, key, 'PUT', `/v1/projects/${project.id}/domains/${hostnameInUse}/hsts`, {
+    maxAge: 300,
   });
   const webhook = { url: 'https://hooks.example.com/', events: ['domain.live'] };
   async function makeWebhooks(path: string): Promise<readonly [string, string]> {
@@ -109,10 +122,46 @@ export async function makeContext(origin: string, key: string): Promise<Context>
     rotatedKeyId: rotated.id,
     successorKeyId: successor.id,
     revokedKeyId: revoked.id,
+    ...(await makeAccounts(post, unique)),
+    sessionId: await signIn(origin, key, (await makeKey('domains:read')).key),
   };
 }
 
 let contexts = 0;
+
+type Post = (path: string, body: object) => Promise<Made>;
+
+async function makeAccounts(post: Post, unique: string) {
+  const [account, toClose] = [
+    await post('/v1/accounts', { name: `Shop ${unique}` }),
+    await post('/v1/accounts', { name: `Closing ${unique}` }),
+  ];
+  const accountId = account.id;
+  const project = await post('/v1/projects', { name: 'P', slug: 'p', plan: 'pro', accountId });
+  await post(`/v1/projects/${project.id}/deploys`, aDeploy);
+  await post(`/v1/projects/${project.id}/domains`, { hostname: `of.account-${unique}.test` });
+  const ofAccount = { name: `of ${unique}`, accountId };
+  const scopes = ['domains:read', 'domains:write'];
+  const projectIds = [project.id];
+  return {
+    accountId,
+    accountIdToClose: toClose.id,
+    accountProjectId: project.id,
+    restrictedKey: (await post('/v1/keys', { ...ofAccount, scopes, projectIds })).key,
+    accountKey: (await post('/v1/keys', { ...ofAccount, scopes: ['admin'] })).key,
+  };
+}
+
+/** Signs in with `signedIn`, and gives the id of that session, which is the newest. */
+async function signIn(origin: string, key: string, signedIn: string): Promise<string> {
+  const body = new URLSearchParams({ key: signedIn });
+  await fetch(`${origin}/sign-in`, { method: 'POST', body, redirect: 'manual' });
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(`${origin}/v1/sessions`, { headers });
+  const sessions = (await response.json()) as readonly (Made & { keyId: string })[]; // the documented answer
+  const [, keyId] = signedIn.split('_');
+  return sessions.find((one) => one.keyId === keyId)?.id ?? '';
+}
 
 async function findDomain(origin: string, key: string, hostname: string): Promise<string> {
   const path = `/v1/operations/domains?hostname=${hostname}`;
@@ -121,7 +170,7 @@ async function findDomain(origin: string, key: string, hostname: string): Promis
   return found?.id ?? '';
 }
 
-export const aDeploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9/' };
+export const aDeploy = { status: 'succeeded', upstream: 'http://deploy.test/' };
 
 type Made = { readonly id: string; readonly key: string };
 

@@ -25,7 +25,9 @@ const TIMEOUT_MS = 300_000; // of a machine that is busy
 const notAsked = [
   'bad_request', // for what is no HTTP: the tools speak nothing else
   'malformed_json', // respect writes its bodies itself, and Prism parses them
-  'too_many_domains', // takes a hundred domains (test/http/domains.test.ts)
+  'too_many_domains', // takes an account with limits (test/http/accounts/limits.test.ts)
+  'account_limit', // takes an account with limits (test/http/accounts/limits.test.ts)
+  'account_busy', // takes two diagnoses that are under way (test/http/accounts/usage.test.ts)
   'too_many_webhooks', // takes ten (test/http/webhooks.test.ts)
   'too_many_streams', // takes twenty that are open (test/http/events.test.ts)
   'too_many_diagnoses', // takes ten that are under way (test/http/diagnosis.test.ts)

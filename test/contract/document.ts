@@ -16,6 +16,7 @@ export type DocumentedOperation = {
   readonly base: '/v1' | '';
   /** Null: it needs no key. */
   readonly scope: string | null;
+  readonly tag: string | undefined;
   readonly takesBody: boolean;
   /** Its success has no end, for which the tools would wait; test/http/events.test.ts reads it. */
   readonly isEndless: boolean;
@@ -37,13 +38,14 @@ export function operationsOf(text: string): readonly DocumentedOperation[] {
     verbs.flatMap((verb) => {
       const operation = item[verb];
       if (operation === undefined) return [];
-      const { operationId, 'x-required-scope': scope = null, requestBody } = operation;
+      const { operationId, tags, 'x-required-scope': scope = null, requestBody } = operation;
       return {
         operationId,
         method: verb.toUpperCase(),
         path,
         base: baseOf(item.servers),
         scope,
+        tag: tags[0],
         takesBody: requestBody !== undefined,
         isEndless: isStream(operation.responses['200']),
         answers: answersIn(operation, document),

@@ -40,7 +40,10 @@ export const edgeOperations: Readonly<Record<string, OperationAsks>> = {
     misfits: [[400, 'invalid_body', puts({ maxAge: -1 })]],
   },
   deleteDomainHsts: {
-    success: [204, ({ projectId, hostname }) => ({ params: { projectId, hostname } })],
+    success: [
+      204,
+      ({ projectId, hostnameInUse }) => ({ params: { projectId, hostname: hostnameInUse } }),
+    ],
     refusals: [
       [404, 'project_not_found', () => ({ params: { ...noProject, hostname: noDomain } })],
     ],

@@ -1,8 +1,10 @@
 /** What is asked of each operation: the request that it is there for, and those that it alone refuses. */
+import { accountOperations } from './account-operations.ts';
 import { aDeploy, type Context } from './context.ts';
 import { edgeOperations } from './edge-operations.ts';
+import { keyOperations } from './key-operations.ts';
 import { operatorOperations } from './operator-operations.ts';
-import { type Asking, adding } from './requests.ts';
+import { type Asking, adding, NO_PROJECT } from './requests.ts';
 import { serviceOperations } from './service-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
@@ -15,14 +17,12 @@ export type OperationAsks = {
 };
 
 const NO_PET = '999999999';
-const NO_PROJECT = '00000000-0000-4000-8000-000000000000';
 const noProject = { projectId: NO_PROJECT };
 const noDomain = 'nobody-added-this.shop.test';
 
 const ofPet: Asking = ({ petId }) => ({ params: { petId } });
 const ofProject: Asking = ({ projectId }) => ({ params: { projectId } });
 const ofDomain: Asking = ({ projectId, hostname }) => ({ params: { projectId, hostname } });
-const ofKey: Asking = ({ keyId }) => ({ params: { keyId } });
 
 const toNoProject =
   (json?: object, hostname?: string): Asking =>
@@ -31,7 +31,6 @@ const toNoProject =
     ...(json !== undefined && { json }),
   });
 const toNoDomain: Asking = ({ projectId }) => ({ params: { projectId, hostname: noDomain } });
-const toNoKey = { params: { keyId: 'nobodyHasIt1' } };
 
 const adds =
   (hostname: string): Asking =>
@@ -96,13 +95,40 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
     ],
     refusals: [
       [409, 'slug_taken', ({ unique }) => ({ json: { name: 'Docs', slug: `docs-${unique}` } })],
+      [
+        403,
+        'restricted_key',
+        ({ restrictedKey }) => ({
+          json: { name: 'Docs', slug: 'docs' },
+          headers: { authorization: `Bearer ${restrictedKey}` },
+        }),
+      ],
+      [
+        403,
+        'installation_only',
+        ({ accountKey }) => ({
+          json: { name: 'Docs', slug: 'docs', plan: 'enterprise' },
+          headers: { authorization: `Bearer ${accountKey}` },
+        }),
+      ],
     ],
     misfits: [[400, 'invalid_body', () => ({ json: { name: 'Docs', slug: 'No slug' } })]],
   },
   getProject: { success: [200, ofProject], refusals: [[404, 'project_not_found', toNoProject()]] },
   updateProject: {
     success: [200, ({ projectId }) => ({ params: { projectId }, json: { name: 'Documentation' } })],
-    refusals: [[404, 'project_not_found', toNoProject({ name: 'Documentation' })]],
+    refusals: [
+      [404, 'project_not_found', toNoProject({ name: 'Documentation' })],
+      [
+        403,
+        'installation_only',
+        ({ accountKey, accountProjectId }) => ({
+          params: { projectId: accountProjectId },
+          json: { plan: 'enterprise' },
+          headers: { authorization: `Bearer ${accountKey}` },
+        }),
+      ],
+    ],
   },
   createDeploy: {
     success: [201, ({ projectId }) => ({ params: { projectId }, json: aDeploy })],
@@ -246,54 +272,7 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
   ...edgeOperations,
   ...operatorOperations,
   ...webhookOperations,
-  listKeys: { success: [200, () => ({})] },
-  getOwnKey: { success: [200, () => ({})] },
-  createKey: {
-    success: [
-      201,
-      ({ unique }) => ({ json: { name: `a reader ${unique}`, scopes: ['pets:read'] } }),
-    ],
-  },
-  getKey: { success: [200, ofKey], refusals: [[404, 'key_not_found', () => toNoKey]] },
-  rotateKey: {
-    success: [
-      201,
-      ({ keyIdToRotate }) => ({
-        params: { keyId: keyIdToRotate },
-        json: { graceSeconds: 60 },
-      }),
-    ],
-    refusals: [
-      [404, 'key_not_found', () => ({ ...toNoKey, json: { graceSeconds: 60 } })],
-      [
-        409,
-        'key_ended',
-        ({ revokedKeyId }) => ({ params: { keyId: revokedKeyId }, json: { graceSeconds: 60 } }),
-      ],
-      [
-        409,
-        'key_rotated',
-        ({ rotatedKeyId }) => ({ params: { keyId: rotatedKeyId }, json: { graceSeconds: 60 } }),
-      ],
-      [
-        409,
-        'rotation_under_way',
-        ({ successorKeyId }) => ({ params: { keyId: successorKeyId }, json: { graceSeconds: 60 } }),
-      ],
-      [
-        409,
-        'last_admin_key',
-        () => ({ params: { keyId: 'configured' }, json: { graceSeconds: 0 } }),
-      ],
-    ],
-  },
-  revokeKey: {
-    success: [204, ({ keyIdToRevoke }) => ({ params: { keyId: keyIdToRevoke } })],
-    refusals: [
-      [404, 'key_not_found', () => toNoKey],
-      [409, 'last_admin_key', () => ({ params: { keyId: 'configured' } })],
-    ],
-  },
-
+  ...accountOperations,
+  ...keyOperations,
   ...serviceOperations,
 };

@@ -1,4 +1,4 @@
-/** Of the tag Operations: what operators look at, and what they set going again. */
+/** Of the tags Operations and Audit: what operators look at, and what they set going again. */
 import type { OperationAsks } from './operations.ts';
 import type { Asking } from './requests.ts';
 
@@ -10,6 +10,13 @@ const running =
   (context) => ({ ...of(context), json: { queue } });
 
 export const operatorOperations = {
+  listAudit: {
+    success: [200, ({ projectId }) => ({ query: { limit: '5', projectId } })],
+    misfits: [
+      [400, 'invalid_query', () => ({ query: { limit: '101' } })],
+      [400, 'invalid_query', () => ({ query: { from: 'yesterday' } })],
+    ],
+  },
   listEscalations: {
     success: [200, () => ({ query: { limit: '5', status: 'open' } })],
     misfits: [

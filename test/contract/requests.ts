@@ -2,6 +2,10 @@
 import type { Context } from './context.ts';
 import type { DocumentedOperation } from './document.ts';
 
+export const NO_PROJECT = '00000000-0000-4000-8000-000000000000';
+/** Of an account that there is not. */
+export const NO_ACCOUNT = '00000000-0000-4000-8000-00000000dead';
+
 /** The parts of a request that an operation leaves open; `json` and `text` are bodies. */
 export type Ask = {
   readonly params?: Readonly<Record<string, string>>;
@@ -30,10 +34,13 @@ export function titleOf({ operation, status, code }: Case): string {
   return [operation.operationId, status, ...(code === null ? [] : [code])].join(' ');
 }
 
-/** The same request with the caller's key, where the operation needs one. */
+/** The same request with the caller's key, where the operation needs one and the request has none of its own. */
 export function withKey(operation: DocumentedOperation, asking: Asking): Asking {
   if (operation.scope === null) return asking;
-  return (context) => adding(asking(context), { authorization: `Bearer ${context.key}` });
+  return (context) => {
+    const ask = asking(context);
+    return { ...ask, headers: { authorization: `Bearer ${context.key}`, ...ask.headers } };
+  };
 }
 
 /** The same request with more headers. */

@@ -1,4 +1,4 @@
-/** What is asked about a name alone, and of the tag Service: the rest of what needs no key. */
+/** What is asked about a name alone and about sessions, and of the tag Service: the rest of what needs no key. */
 import type { OperationAsks } from './operations.ts';
 import { heldHostname } from './services.ts';
 
@@ -7,7 +7,14 @@ const noDomain = asksFor('nobody-added-this.shop.test');
 
 const reads = (text: string) => () => ({ query: { text } });
 
+const ofNoSession = { params: { sessionId: '00000000-0000-4000-8000-000000000000' } };
+
 export const serviceOperations = {
+  listSessions: { success: [200, () => ({})] },
+  endSession: {
+    success: [204, ({ sessionId }) => ({ params: { sessionId } })],
+    refusals: [[404, 'session_not_found', () => ofNoSession]],
+  },
   readHostname: {
     success: [200, reads('https://Docs.Shop.test/')],
     refusals: [

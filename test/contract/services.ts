@@ -59,7 +59,7 @@ export async function startServices(): Promise<Services> {
   }
 }
 
-/** What the plain service looks at: zones on loopback, and nothing beyond. */
+/** What the plain service looks at: zones on loopback, and nothing beyond. One plan is the installation’s to give. */
 async function startLaboratory(closings: Closings): Promise<Readonly<Record<string, string>>> {
   const zones = { 'shop.test': [], 'edge.signpost.test': ['* A 127.0.0.1'] };
   const dns = await startDnsServer({ zones });
@@ -68,6 +68,7 @@ async function startLaboratory(closings: Closings): Promise<Readonly<Record<stri
     DNS_SERVERS: `${dns.address}:${dns.port}`,
     DNS_AUTHORITY_PORT: String(dns.port),
     DNS_ALLOW_PRIVATE: 'true',
+    ACCOUNT_PLANS: 'free,pro',
   };
 }
 

@@ -23,9 +23,10 @@ import { later, noon } from '../support/builders.ts';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const limits = Object.keys(authorityLimits) as AuthorityLimit[]; // it has no others
+const { project_orders: _notCounted, ...counted } = authorityLimits;
+const limits = Object.keys(counted) as AuthorityLimit[]; // it has no others
 
-const projectId = '00000000-0000-4000-8000-00000000000a';
+const docs = { hostname: 'docs.example.com', projectId: 'p', accountId: 'a' };
 const authority = 'https://acme-v02.api.letsencrypt.org/directory';
 const letsEncrypt = { authority, budget: 'letsencrypt' } as const;
 const other = { authority: 'https://ca.test/dir', budget: 'none' } as const;
@@ -34,7 +35,7 @@ describe('the limits of Let’s Encrypt', () => {
   /** As published, the refill rounded as it is there. */
   const published: readonly (readonly [AuthorityLimit, number, number, number])[] = [
     ['orders', 300, 36 * SECOND, SECOND],
-    ['project_orders', 75, 144 * SECOND, SECOND],
+    ['account_orders', 75, 144 * SECOND, SECOND],
     ['registrable_domain', 50, 202 * MINUTE, MINUTE],
     ['same_names', 5, 34 * HOUR, HOUR],
     ['failed_authorizations', 5, 12 * MINUTE, MINUTE],
@@ -82,7 +83,7 @@ describe('a token that is given back', () => {
 
 describe('what an order counts for', () => {
   const limitsOf = (kind: OrderKind, budget: typeof letsEncrypt | typeof other = letsEncrypt) =>
-    bucketsOf(budget, { hostname: 'docs.example.com', projectId, kind }).map(({ limit }) => limit);
+    bucketsOf(budget, { ...docs, kind }).map(({ limit }) => limit);
 
   it.each<readonly [OrderKind, readonly AuthorityLimit[]]>([
     ['first', limits],
@@ -117,7 +118,7 @@ describe('what an order counts for', () => {
       limits.filter((limit) => what({ limit, key: limit }));
     expect(those(takesAtOnce)).toEqual([
       'orders',
-      'project_orders',
+      'account_orders',
       'registrable_domain',
       'same_names',
     ]);
@@ -131,12 +132,11 @@ describe('whose bucket it is', () => {
     hostname: string,
     budget: typeof letsEncrypt = letsEncrypt,
   ) =>
-    bucketsOf(budget, { hostname, projectId, kind: 'first' }).find((one) => one.limit === limit)
-      ?.key;
+    bucketsOf(budget, { ...docs, hostname, kind: 'first' }).find((one) => one.limit === limit)?.key;
 
   it.each([
     ['orders', 'the account’s', 'docs.example.com', ''],
-    ['project_orders', 'the project’s', 'docs.example.com', ` ${projectId}`],
+    ['account_orders', 'the account’s', 'docs.example.com', ` ${docs.accountId}`],
     ['registrable_domain', 'the zone’s', 'docs.example.com', ' example.com'],
     ['registrable_domain', 'an apex’s own', 'example.com', ' example.com'],
     ['registrable_domain', 'below a suffix of two labels', 'a.shop.co.uk', ' shop.co.uk'],
@@ -153,19 +153,13 @@ describe('whose bucket it is', () => {
     for (const limit of limits) {
       const [here, there] = [letsEncrypt, elsewhere] as const;
       expect(keyOf(limit, 'docs.example.com', here)).not.toBe(
-        bucketsOf(there, { hostname: 'docs.example.com', projectId, kind: 'first' }).find(
-          (one) => one.limit === limit,
-        )?.key,
+        bucketsOf(there, { ...docs, kind: 'first' }).find((one) => one.limit === limit)?.key,
       );
     }
   });
 
   it('is read from its key', () => {
-    for (const bucket of bucketsOf(letsEncrypt, {
-      hostname: 'docs.example.com',
-      projectId,
-      kind: 'first',
-    })) {
+    for (const bucket of bucketsOf(letsEncrypt, { ...docs, kind: 'first' })) {
       expect(bucketOf(bucket.key)).toEqual(bucket);
     }
     expect(bucketOf('of_another_version https://ca.test/dir')).toBeNull();
@@ -173,11 +167,7 @@ describe('whose bucket it is', () => {
 });
 
 describe('an order waits', () => {
-  const buckets = bucketsOf(letsEncrypt, {
-    hostname: 'docs.example.com',
-    projectId,
-    kind: 'first',
-  });
+  const buckets = bucketsOf(letsEncrypt, { ...docs, kind: 'first' });
   const state = (...empty: readonly AuthorityLimit[]) =>
     new Map(
       buckets
@@ -186,18 +176,32 @@ describe('an order waits', () => {
     );
 
   it('for nothing where all of its buckets have a token', () => {
-    expect(budgetWait(buckets, new Map(), noon)).toBeNull();
+    expect(budgetWait(buckets, { fullAt: new Map(), now: noon, othersWait: false })).toBeNull();
   });
   it('for the last of those that have none, and says whose it is', () => {
-    expect(budgetWait(buckets, state('orders', 'registrable_domain'), noon)).toEqual({
+    expect(
+      budgetWait(buckets, {
+        fullAt: state('orders', 'registrable_domain'),
+        now: noon,
+        othersWait: false,
+      }),
+    ).toEqual({
       limit: 'registrable_domain',
       subject: 'example.com',
       until: later(noon, refillMs('registrable_domain')),
     });
-    expect(budgetWait(buckets, state('orders'), noon)).toMatchObject({ subject: '' });
+    expect(
+      budgetWait(buckets, { fullAt: state('orders'), now: noon, othersWait: false }),
+    ).toMatchObject({ subject: '' });
   });
   it('until then, and no longer', () => {
-    expect(budgetWait(buckets, state('orders'), later(noon, 36 * SECOND))).toBeNull();
+    expect(
+      budgetWait(buckets, {
+        fullAt: state('orders'),
+        now: later(noon, 36 * SECOND),
+        othersWait: false,
+      }),
+    ).toBeNull();
   });
 });
 

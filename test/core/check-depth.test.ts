@@ -10,16 +10,27 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const noon = Date.parse('2026-01-01T12:00:00Z');
 
-type Times = { readonly checkedAt: number; readonly now: number; readonly watchedUntil?: number };
+type Times = {
+  readonly checkedAt: number;
+  readonly now: number;
+  readonly watchedUntil?: number;
+  /** When the check was planned; missing: now. */
+  readonly plannedAt?: number;
+};
 
 /** Of a domain that is pending since noon; all times in milliseconds since then. */
-function pending({ checkedAt, now, watchedUntil }: Times, more: Partial<EarlierCheck> = {}) {
+function pending(
+  { checkedAt, now, watchedUntil, plannedAt = now }: Times,
+  more: Partial<EarlierCheck> = {},
+) {
   const domain: EarlierCheck = {
     state: { status: 'pending', pendingSince: new Date(noon) },
     attempts: 3,
     findings: [{ code: 'record_missing' }],
     observation: { at: new Date(noon + checkedAt).toISOString() },
     watchedUntil: watchedUntil === undefined ? null : new Date(noon + watchedUntil),
+    nextCheckAt: new Date(noon + plannedAt),
+    isCovered: false,
     ...more,
   };
   return checkDepthOf(domain, new Date(noon + now), 48 * HOUR);
@@ -50,6 +61,13 @@ describe('how closely a pending domain is checked', () => {
       { checkedAt: HOUR, now: HOUR + 15 * MINUTE, watchedUntil: HOUR + 15 * MINUTE },
       'light',
     ],
+    ['a little before its time', { checkedAt: 0, now: 13_000, plannedAt: 15_000 }, 'light'],
+    ['brought forward', { checkedAt: 0, now: 60_000, plannedAt: 120_000 }, 'compare'],
+    [
+      'brought forward, 15 minutes after a full check',
+      { checkedAt: HOUR, now: HOUR + 15 * MINUTE, plannedAt: 2 * HOUR },
+      'full',
+    ],
     ['when the clock was set back', { checkedAt: HOUR, now: HOUR - 1 }, 'full'],
   ])('%s', (_, times, depth) => {
     expect(pending(times)).toBe(depth);
@@ -63,6 +81,15 @@ describe('how closely a pending domain is checked', () => {
       expect(pending({ checkedAt: HOUR, now: HOUR + 15 * MINUTE }, { findings })).toBe('full');
     },
   );
+
+  it.each<[string, Times, CheckDepth]>([
+    ['in its turn, a moment after a full check', { checkedAt: 0, now: 15_000 }, 'full'],
+    ['in its turn, late', { checkedAt: 40 * HOUR, now: 42 * HOUR }, 'full'],
+    ['brought forward', { checkedAt: HOUR, now: HOUR + MINUTE, plannedAt: 2 * HOUR }, 'compare'],
+    ['with its page open', { checkedAt: 0, now: 5_000, watchedUntil: MINUTE }, 'compare'],
+  ])('beside the watch, %s', (_, times, depth) => {
+    expect(pending(times, { isCovered: true })).toBe(depth);
+  });
 
   it('is in full after verify, and where no check or none with a time is known', () => {
     const times = { checkedAt: 0, now: 1_000 };

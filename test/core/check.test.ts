@@ -33,7 +33,13 @@ const verified: DomainState = { status: 'verified', verifiedAt: noon };
 /** A first miss was seen a quarter of an hour ago: one more makes it drifted. */
 const live: DomainState = { status: 'live', missedAt: later(noon, -15 * 60_000) };
 
-const unwatched = { findings: [], certificateEndsAt: null, escalateAt: null, watchedUntil: null };
+const unwatched = {
+  findings: [],
+  arrival: 'awaited',
+  certificateEndsAt: null,
+  escalateAt: null,
+  watchedUntil: null,
+} as const;
 
 const rules = {
   now: noon,

@@ -42,6 +42,7 @@ const times = {
 const domainIn = (status: DomainStatus): DecidedDomain => ({
   state: states[status],
   findings: [missing],
+  arrival: 'awaited',
   certificateEndsAt: null,
   watchedUntil: null,
   ...times,

@@ -202,6 +202,24 @@ describe('an accepted name', () => {
     }
     expect(parseHostname('docs.example.com', '')).toMatchObject({ ok: true });
   });
+
+  it.each([
+    ['edge.signpost.test', 'signpost.test', 'platform_hostname'],
+    ['edge.signpost.test', 'Signpost.Test.', 'platform_hostname'],
+    ['a.b.signpost.co.uk', 'b.signpost.co.uk', 'platform_hostname'],
+    ['a.b.signpost.co.uk', 'signpost.co.uk', 'platform_hostname'],
+    ['a.b.signpost.co.uk', 'co.uk', 'public_suffix'],
+    ['edge.signpost.test', 'test', 'public_suffix'],
+    ['edge.shop.github.io', 'shop.github.io', 'platform_hostname'],
+    ['edge.shop.github.io', 'github.io', 'platform_hostname'],
+    ['edge.signpost.test', 'docs.signpost.test', 'docs.signpost.test'],
+    ['edge.signpost.test', 'post.test', 'post.test'],
+    ['edge.signpost.test', 'xsignpost.test', 'xsignpost.test'],
+    ['edge.signpost.test', 'test.signpost.edge.com', 'test.signpost.edge.com'],
+  ])('is not above the platform’s: with %s, %s is %s', (platform, typed, outcome) => {
+    const result = parseHostname(typed, platform);
+    expect(result.ok ? result.hostname.ascii : result.code).toBe(outcome);
+  });
 });
 
 describe('whatever is typed', () => {

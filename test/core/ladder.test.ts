@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type Eagerness,
   type LadderInput,
   nextWaitMs,
+  type Pacing,
   recheckAt,
   VERIFY_WINDOW_MS,
   windowEnd,
@@ -21,7 +21,7 @@ function waitAt(ageMs: number, rest: Partial<LadderInput> = {}): number {
     pendingSince: since,
     now,
     windowMs: VERIFY_WINDOW_MS,
-    eager: false,
+    pacing: 'ordinary',
     jitter: 0.5,
     ...rest,
   });
@@ -45,7 +45,7 @@ describe('the wait before the next check', () => {
 
   it('is five seconds while somebody watches, at any age', () => {
     for (const age of [0, HOUR, 47 * HOUR])
-      expect(waitAt(age, { eager: 'watched' })).toBe(5 * SECOND);
+      expect(waitAt(age, { pacing: 'page_open' })).toBe(5 * SECOND);
   });
 
   it.each([
@@ -56,8 +56,18 @@ describe('the wait before the next check', () => {
     ['after a day, as on the ladder', 24 * HOUR, 5 * MINUTE],
     ['when the clock was set back', -HOUR, 5 * SECOND],
   ])('where some of the servers have the record: %s', (_, age, wait) => {
-    expect(waitAt(age, { eager: 'on_its_way' })).toBe(wait);
+    expect(waitAt(age, { pacing: 'on_its_way' })).toBe(wait);
     expect(waitAt(age)).toBeGreaterThanOrEqual(wait);
+  });
+
+  it.each([
+    ['at once', 0, 15 * SECOND],
+    ['after a quarter of an hour', 15 * MINUTE, 15 * MINUTE],
+    ['after two hours', 2 * HOUR, 2 * HOUR],
+    ['after a day', 24 * HOUR, 2 * HOUR],
+    ['when the clock was set back', -HOUR, 15 * SECOND],
+  ])('beside the watch: %s', (_, age, wait) => {
+    expect(waitAt(age, { pacing: 'beside_watch' })).toBe(wait);
   });
 
   it.each([
@@ -85,6 +95,12 @@ describe('the checks of a whole window', () => {
     let checks = 0;
     for (let at = 0; at <= age; at += waitAt(at)) checks += 1;
     expect(checks).toBe(total);
+  });
+
+  it('are 33 beside the watch', () => {
+    let checks = 0;
+    for (let at = 0; at < 48 * HOUR; at += waitAt(at, { pacing: 'beside_watch' })) checks += 1;
+    expect(checks).toBe(33);
   });
 
   it('end when the window does', () => {
@@ -182,19 +198,20 @@ describe('the next look at a domain that waits for nothing', () => {
   });
 });
 
-it('never waits less than a quarter of a second, nor more than 5.5 minutes, and always whole milliseconds', () => {
+it('never waits less than a quarter of a second, nor longer than its pacing says, and always whole milliseconds', () => {
   const input = fc.record({
     age: fc.integer({ min: -HOUR, max: 100 * 24 * HOUR }),
     windowMs: fc.integer({ min: 1, max: 100 * 24 * HOUR }),
-    eager: fc.constantFrom<Eagerness>(false, 'watched', 'on_its_way'),
+    pacing: fc.constantFrom<Pacing>('ordinary', 'page_open', 'on_its_way', 'beside_watch'),
     jitter: fc.double({ min: 0, max: 1, noNaN: true }),
   });
   fc.assert(
     fc.property(input, ({ age, ...rest }) => {
       const wait = waitAt(age, rest);
+      const longest = rest.pacing === 'beside_watch' ? 2 * HOUR : 5 * MINUTE;
       expect(wait).toBe(Math.round(wait));
       expect(wait).toBeGreaterThanOrEqual(250);
-      expect(wait).toBeLessThanOrEqual(5.5 * MINUTE);
+      expect(wait).toBeLessThanOrEqual(1.1 * longest);
     }),
   );
 });

@@ -4,11 +4,17 @@ import {
   createProofs,
   createTargets,
   deriveSecrets,
+  newClaimNonce,
 } from '../../src/certificates/vault/derived-secrets.ts';
 import { createVault } from '../../src/certificates/vault/vault.ts';
 import { explain } from '../../src/core/diagnosis/findings.ts';
 import type { Answer } from '../../src/core/diagnosis/observation.ts';
-import { checkProof, type ProofSeen, proofRecordFor } from '../../src/core/names/proof.ts';
+import {
+  checkProof,
+  foreignProofs,
+  type ProofSeen,
+  proofRecordFor,
+} from '../../src/core/names/proof.ts';
 
 const values = {
   claimant: 'signpost-domain-verification=mine',
@@ -73,6 +79,44 @@ describe('the TXT records at an apex that another project holds', () => {
   });
 });
 
+describe('proofs that are left at an apex', () => {
+  const rows: readonly [string, readonly Answer<string>[], readonly string[] | null][] = [
+    ['none', [none], []],
+    ['the holder’s own', [txt(holder), txt(` "${holder}" `)], []],
+    ['another claim’s, at one server', [txt(holder), txt(holder, claimant)], [claimant]],
+    ['what is no proof', [txt('v=spf1 -all')], []],
+    ['no answer', [{ kind: 'timeout' }, { kind: 'refused' }], null],
+  ];
+  it.each(rows)('%s', (_title, answers, left) => {
+    expect(foreignProofs(answers, holder)).toEqual(left);
+  });
+});
+
+describe('a name that nobody else has', () => {
+  it('is proven by the claim’s own record alone', () => {
+    const alone = { claimant, holder: null };
+    expect(checkProof([txt(claimant, holder)], alone).seen).toBe('proven');
+    expect(checkProof([txt(holder)], alone).seen).toBe('missing');
+  });
+});
+
+describe('the words for an apex whose addresses prove nothing', () => {
+  const record = proofRecordFor({ hostname: 'example.com', value: claimant });
+  const proof = { record, seen: 'missing', found: [] } as const;
+  it.each([
+    ['already_here', 'led here already when it was added'],
+    ['held_before', 'for another project'],
+    ['lapsed', 'certificate had expired'],
+  ] as const)('%s', (reason, why) => {
+    const words = explain({ code: 'proof_required', hostname: 'example.com', reason, proof });
+    expect(words).toMatchObject({ actor: 'customer', severity: 'blocks' });
+    expect(words.summary).toContain(why);
+    expect(words.expected).toBe(`TXT _signpost.example.com → ${claimant}`);
+    expect(words.action).toContain('create a TXT record with the name “_signpost”');
+    expect(words.action).not.toContain('project');
+  });
+});
+
 describe('the words for a name that another project holds', () => {
   const record = proofRecordFor({ hostname: 'example.com', value: claimant });
   const wordsOf = (seen: ProofSeen, ...found: readonly string[]) => {
@@ -116,22 +160,37 @@ describe('the record that is asked for', () => {
     expect(proofRecordFor({ hostname, zone, value: 'v' })).toEqual(record);
   });
 
-  it('has the same value for the same project and name, and another one for any other', () => {
-    const value = proofFor('p', 'example.com');
+  const claim = { projectId: 'p', hostname: 'example.com', claimNonce: 'n' };
+
+  it('has the same value for the same claim, and another one for any other', () => {
+    const value = proofFor(claim);
     expect(value).toMatch(/^signpost-domain-verification=[a-z2-7]{32}$/);
-    expect(createProofs(secrets.proof)('p', 'example.com')).toBe(value);
+    expect(createProofs(secrets.proof)(claim)).toBe(value);
     const others = [
-      proofFor('q', 'example.com'),
-      proofFor('p', 'example.org'),
-      createProofs(secretsOf(new Uint8Array(32).fill(1)).proof)('p', 'example.com'),
+      proofFor({ ...claim, projectId: 'q' }),
+      proofFor({ ...claim, hostname: 'example.org' }),
+      proofFor({ ...claim, claimNonce: 'm' }),
+      proofFor({ ...claim, claimNonce: null }),
+      createProofs(secretsOf(new Uint8Array(32).fill(1)).proof)(claim),
     ];
-    expect(new Set([value, ...others]).size).toBe(4);
+    expect(new Set([value, ...others]).size).toBe(6);
+  });
+
+  it('has the value of before for a claim of before there were nonces', () => {
+    const value = 'signpost-domain-verification=x7xdzfksroudjzn6brouy37sirnitz4m';
+    expect(proofFor({ ...claim, claimNonce: null })).toBe(value);
+  });
+
+  it('is made of a nonce that is never given twice', () => {
+    const nonces = Array.from({ length: 1_000 }, newClaimNonce);
+    expect(new Set(nonces).size).toBe(1_000);
+    expect(nonces[0]).toMatch(/^[\w-]{22}$/);
   });
 
   it('says nothing that the target says', () => {
     const [label = ''] = createTargets(secrets.target, 'edge.test')('p', 'example.com').split('.');
     expect(label).toMatch(/^[a-z2-7]{16}$/);
-    expect(proofFor('p', 'example.com')).not.toContain(label);
+    expect(proofFor({ ...claim, claimNonce: null })).not.toContain(label);
   });
 
   it('leaves the targets as they have always been', () => {

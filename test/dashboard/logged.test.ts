@@ -58,7 +58,8 @@ describe('a page', () => {
     const broken = withDashboard(
       { handle: () => Promise.reject(new Error('broken')), reject: pages.api.reject },
       {
-        sessionSecret: new Uint8Array(32),
+        sessions: pages.sessions,
+        addressOf: () => '',
         basePath: '',
         now: () => new Date(),
         isSecret: () => false,
@@ -121,6 +122,7 @@ describe('the queues', () => {
     answerQueues(
       {
         board: board(fault),
+        audit: { around: () => Promise.reject(new Error('nothing was to change')) },
         link: (path) => path,
         log: { error: () => {}, info: () => {}, debug: () => {} },
       },
@@ -134,12 +136,26 @@ describe('the queues', () => {
         },
         path: '/api/queues',
         query: new URLSearchParams(),
-        session: { apiKey: 'any', csrf: '', scopes: ['ops:read'] },
+        session: {
+          id: '',
+          apiKey: 'any',
+          keyId: 'any',
+          keyName: '',
+          csrf: '',
+          scopes: ['ops:read'],
+          plans: [],
+          isInstallation: true,
+          isRestricted: false,
+          account: null,
+          expiresAt: new Date(),
+        },
         api: {
           call: async <T>() => {
-            const body = { scopes: ['ops:read'] } as T;
+            const body = { scopes: ['ops:read'], accountId: null } as T;
             return { ok: true, status: 200, body, etag: undefined };
           },
+          page: () => Promise.reject(new Error('not asked for')),
+          all: () => Promise.reject(new Error('not asked for')),
           pass: () => Promise.reject(new Error('not asked for')),
         },
       },

@@ -25,7 +25,7 @@ async function aProject(missing: 'nothing' | 'plan' | 'deploy' = 'nothing'): Pro
   const made = await pages.show('POST /projects', { form });
   const path = (made.headers['location'] ?? '').replace(/\/domains$/, '');
   if (missing === 'nothing') {
-    await pages.show(`POST ${path}/deploys`, { form: { upstream: 'http://127.0.0.1:9' } });
+    await pages.show(`POST ${path}/deploys`, { form: { upstream: 'http://deploy.test' } });
   }
   return path;
 }
@@ -66,7 +66,7 @@ describe('what is missing', () => {
     const refused = await pages.show(`POST ${project}/deploys`, { form: { upstream: 'ftp://x' } });
     expect(refused).toMatchObject({ status: 400, text: has('must be an http or https URL') });
     expect(refused.text).toContain('value="ftp://x"');
-    await pages.show(`POST ${project}/deploys`, { form: { upstream: 'http://127.0.0.1:9/' } });
+    await pages.show(`POST ${project}/deploys`, { form: { upstream: 'http://deploy.test/' } });
     expect((await pages.show(`GET ${project}/domains`)).text).toContain('name="hostname"');
   });
 
@@ -277,9 +277,8 @@ it('every page stays below 100 KB, whatever is in it', async () => {
   const assets = [...first.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
   let shared = 0;
   for (const path of assets) shared += (await pages.show(`GET ${path}`)).text.length;
-  for (const path of ['/domains', '/domains?page=12', '/settings', '/domains/nobody.test']) {
+  for (const path of ['/domains', '/domains?part=label', '/settings', '/domains/nobody.test']) {
     const { text } = await pages.show(`GET ${project}${path}`);
     expect(Buffer.byteLength(text) + shared, path).toBeLessThan(100_000);
   }
-  expect((await pages.show(`GET ${project}/domains?page=12`)).text).toContain('Page 12 of 12');
 });

@@ -31,7 +31,7 @@ describe.each(storagesOfRun())('settings changed at once on $name', ({ name, ava
     const made = { name: 'Shop', slug: `at-once-${count}`, plan: 'pro' };
     const { id } = (await call('POST', '/projects', made)).body as { id: string };
     project = `/projects/${id}`;
-    await call('POST', '/deploys', { status: 'succeeded', upstream: 'http://127.0.0.1:9' });
+    await call('POST', '/deploys', { status: 'succeeded', upstream: 'http://deploy.test' });
     await pages.prisma.domain.createMany({
       data: [www, 'shop.test', ...names].map((hostname, n) => ({
         id: `${id.slice(0, -2)}${String(n).padStart(2, '0')}`,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
+import { installation } from '../../src/core/accounts/access.ts';
 import { type ApiKeyStore, createApiKeyStore, isLive } from '../../src/db/api-keys.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { databases, openTestDatabase, type TestDatabase } from '../http/support.ts';
@@ -26,25 +27,34 @@ describe.each(databases)('keys on %s', (storage) => {
   async function make(id: string, { scopes = ['pets:read'], expiresAt }: Made = {}): Promise<void> {
     const digest = digestOf(`the key ${id}`);
     const end = expiresAt === undefined ? {} : { expiresAt };
-    await keys.create({ id, name: `of ${id}`, digest, scopes, createdAt: noon, ...end });
+    await keys.create(installation, {
+      id,
+      name: `of ${id}`,
+      digest,
+      scopes,
+      createdAt: noon,
+      ...end,
+    });
   }
 
   const admin = { scopes: ['admin'] } as const;
   const aSuccessor = (id = mintKey().id) => ({ id, digest: digestOf(`the key ${id}`) });
   const rotate = (id: string, to: string, { graceMs = DAY, now = noon } = {}) =>
-    keys.rotate(id, { successor: aSuccessor(to), graceMs, now });
+    keys.rotate(installation, id, { successor: aSuccessor(to), graceMs, now });
   const live = async (now: Date) =>
-    (await keys.list()).filter((key) => isLive(key, now)).map(({ id }) => id);
+    (await keys.list(installation)).filter((key) => isLive(key, now)).map(({ id }) => id);
 
   it('are listed oldest first, with everything but their digests', async () => {
     await make('b');
     await make('a', { expiresAt: later(noon, DAY) });
     await prisma.apiKey.update({ where: { id: 'b' }, data: { createdAt: later(noon, -1) } });
-    const shown = await keys.list();
+    const shown = await keys.list(installation);
     expect(shown.map(({ id }) => id)).toEqual(['b', 'a']);
     expect(shown[1]).toEqual({
       id: 'a',
       name: 'of a',
+      accountId: null,
+      projectIds: [],
       scopes: ['pets:read'],
       createdAt: noon,
       expiresAt: later(noon, DAY),
@@ -53,8 +63,8 @@ describe.each(databases)('keys on %s', (storage) => {
       successorId: null,
       deprecatedUses: [],
     });
-    expect(await keys.get('a')).toEqual(shown[1]);
-    expect(await keys.get('c')).toBeNull();
+    expect(await keys.get(installation, 'a')).toEqual(shown[1]);
+    expect(await keys.get(installation, 'c')).toBeNull();
   });
 
   it('are found by their id, and by their digest where that is all there is', async () => {
@@ -80,10 +90,13 @@ describe.each(databases)('keys on %s', (storage) => {
     const use = { operationId: 'getPet', count: 3n, lastUsedAt: noon };
     await prisma.deprecatedUse.create({ data: { apiKeyId: 'c', ...use } });
     await put('the first');
-    expect(await keys.get('c')).toMatchObject({ successorId: 'd', deprecatedUses: [use] });
+    expect(await keys.get(installation, 'c')).toMatchObject({
+      successorId: 'd',
+      deprecatedUses: [use],
+    });
     await put('the second');
     const nothing = { expiresAt: null, successorId: null, revokedAt: null, deprecatedUses: [] };
-    expect(await keys.get('c')).toMatchObject({ name: 'the second', ...nothing });
+    expect(await keys.get(installation, 'c')).toMatchObject({ name: 'the second', ...nothing });
   });
 
   describe('that are rotated', () => {
@@ -93,7 +106,10 @@ describe.each(databases)('keys on %s', (storage) => {
         kind: 'rotated',
         successor: { id: 'b', name: 'of a', scopes: ['pets:read'], createdAt: noon },
       });
-      expect(await keys.get('a')).toMatchObject({ successorId: 'b', expiresAt: later(noon, DAY) });
+      expect(await keys.get(installation, 'a')).toMatchObject({
+        successorId: 'b',
+        expiresAt: later(noon, DAY),
+      });
       expect(await live(later(noon, DAY - 1))).toEqual(['a', 'b']);
       expect(await live(later(noon, DAY))).toEqual(['b']);
     });
@@ -112,14 +128,14 @@ describe.each(databases)('keys on %s', (storage) => {
     it.each(ends)('%s', async (_what, own, graceMs, old) => {
       await make('a', own === null ? {} : { expiresAt: later(noon, own) });
       await rotate('a', 'b', { graceMs });
-      expect((await keys.get('a'))?.expiresAt).toEqual(later(noon, old));
+      expect((await keys.get(installation, 'a'))?.expiresAt).toEqual(later(noon, old));
     });
 
     it('give their successors as long a life as they had', async () => {
       await make('a', { expiresAt: later(noon, 90 * DAY) });
       const now = later(noon, 80 * DAY);
       await rotate('a', 'b', { now });
-      expect((await keys.get('b'))?.expiresAt).toEqual(later(now, 90 * DAY));
+      expect((await keys.get(installation, 'b'))?.expiresAt).toEqual(later(now, 90 * DAY));
     });
 
     it('are not rotated again, nor are those that have ended', async () => {
@@ -127,12 +143,12 @@ describe.each(databases)('keys on %s', (storage) => {
       await rotate('a', 'b');
       await make('c', { expiresAt: noon });
       await make('d');
-      await keys.revoke('d', noon);
+      await keys.revoke(installation, 'd', noon);
       expect(await rotate('a', 'x')).toEqual({ kind: 'has_successor' });
       expect(await rotate('c', 'x')).toEqual({ kind: 'ended' });
       expect(await rotate('d', 'x')).toEqual({ kind: 'ended' });
       expect(await rotate('nobody', 'x')).toEqual({ kind: 'not_found' });
-      expect(await keys.get('x')).toBeNull();
+      expect(await keys.get(installation, 'x')).toBeNull();
     });
 
     it('are never three of one line at once', async () => {
@@ -143,7 +159,7 @@ describe.each(databases)('keys on %s', (storage) => {
       expect(await rotate('b', 'c', { graceMs: 0 })).toMatchObject({ kind: 'rotated' });
       expect(await rotate('c', 'd')).toEqual(refused); // b, between them, has ended
       expect(await live(noon)).toEqual(['a', 'c']);
-      await keys.revoke('a', noon);
+      await keys.revoke(installation, 'a', noon);
       expect(await rotate('c', 'd')).toMatchObject({ kind: 'rotated' });
       expect(await live(noon)).toEqual(['c', 'd']);
     });
@@ -159,23 +175,23 @@ describe.each(databases)('keys on %s', (storage) => {
   describe('that are revoked', () => {
     it('end, and stay as they ended', async () => {
       await make('a');
-      expect(await keys.revoke('a', noon)).toBe('revoked');
-      expect(await keys.revoke('a', later(noon, MINUTE))).toBe('revoked');
-      expect((await keys.get('a'))?.revokedAt).toEqual(noon);
-      expect(await keys.revoke('b', noon)).toBe('not_found');
+      expect(await keys.revoke(installation, 'a', noon)).toBe('revoked');
+      expect(await keys.revoke(installation, 'a', later(noon, MINUTE))).toBe('revoked');
+      expect((await keys.get(installation, 'a'))?.revokedAt).toEqual(noon);
+      expect(await keys.revoke(installation, 'b', noon)).toBe('not_found');
     });
 
     it('are not the last one that may manage keys', async () => {
       await make('a', admin);
       await make('b');
       await make('revoked', admin);
-      await keys.revoke('revoked', noon);
+      await keys.revoke(installation, 'revoked', noon);
       await make('ended', { ...admin, expiresAt: noon });
-      expect(await keys.revoke('a', noon)).toBe('last_admin');
-      expect(await keys.revoke('ended', noon)).toBe('revoked');
+      expect(await keys.revoke(installation, 'a', noon)).toBe('last_admin');
+      expect(await keys.revoke(installation, 'ended', noon)).toBe('revoked');
       expect(await rotate('a', 'c', { graceMs: 0 })).toEqual({ kind: 'last_admin' });
       expect(await rotate('a', 'c')).toMatchObject({ kind: 'rotated' });
-      expect(await keys.revoke('a', noon)).toBe('revoked');
+      expect(await keys.revoke(installation, 'a', noon)).toBe('revoked');
       expect(await live(noon)).toEqual(['b', 'c']);
     });
 
@@ -183,7 +199,7 @@ describe.each(databases)('keys on %s', (storage) => {
       const ids = ['a', 'b', 'c', 'd'];
       for (const id of ids) await make(id, admin);
       await Promise.all([
-        ...ids.map((id) => keys.revoke(id, noon)),
+        ...ids.map((id) => keys.revoke(installation, id, noon)),
         rotate('a', 'x', { graceMs: 0 }),
       ]);
       expect(await live(noon)).toHaveLength(1);

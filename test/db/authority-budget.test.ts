@@ -22,7 +22,7 @@ const issued = { chain: 'PEM', issuer: 'CA', issuedAt: noon, expiresAt: later(no
 const first = 'https://first.test/dir';
 const second = 'https://second.test/dir';
 /** What a first order takes. */
-const ofOne = { orders: 1, project_orders: 1, registrable_domain: 1, same_names: 1 };
+const ofOne = { orders: 1, account_orders: 1, registrable_domain: 1, same_names: 1 };
 const budgets: AuthorityBudgets = [
   { directoryUrl: first, budget: 'letsencrypt' },
   { directoryUrl: second, budget: 'letsencrypt' },
@@ -94,7 +94,7 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
       // Who got none has taken nothing of the account's either.
       expect(await missing()).toEqual({
         orders: 3,
-        project_orders: 1,
+        account_orders: 1,
         registrable_domain: 50,
         same_names: 1,
       });
@@ -128,7 +128,7 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
     const domain = await db.verified(`docs.${aZone()}`);
     const order = await orderFor(domain);
     await Promise.all([refuse(domain, order, noon), refuse(domain, order, noon)]);
-    expect(await missing()).toEqual({ orders: 1, project_orders: 1, failed_authorizations: 1 });
+    expect(await missing()).toEqual({ orders: 1, account_orders: 1, failed_authorizations: 1 });
   });
 
   it.skipIf(!available)('keeps what an order took that the authority has lost', async () => {

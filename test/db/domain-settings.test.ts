@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
-import { createProjectStore } from '../../src/db/projects.ts';
+import { aStoredProject, granted } from '../support/access.ts';
 import { noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
@@ -20,11 +20,12 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
   async function aProject(...hostnames: readonly string[]) {
     const { prisma } = stored.database;
     const [settings, domains] = [createDomainSettingsStore(prisma), createDomainStore(prisma)];
-    const slug = `p-${randomUUID()}`;
-    const project = await createProjectStore(prisma).create({ name: 'P', slug, plan: 'pro' });
-    const projectId = project?.id ?? '';
+    const { id: projectId, slug } = await aStoredProject(prisma);
     for (const hostname of hostnames) {
-      await domains.add({ projectId, hostname, target: `${slug}.edge.test` }, noon);
+      await domains.add(
+        { projectId, hostname, target: `${slug}.edge.test`, claimNonce: 'n' },
+        noon,
+      );
     }
     const removedEvents = async () => {
       const where = { projectId, type: 'domain.removed' };
@@ -42,7 +43,7 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
     async () => {
       const { settings, projectId } = await aProject('a.example');
       expect(await settings.load(projectId)).toEqual(nothing);
-      expect(await settings.load(randomUUID())).toEqual(nothing);
+      expect(await settings.load(granted.project(randomUUID()))).toEqual(nothing);
     },
   );
 

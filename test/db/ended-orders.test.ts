@@ -4,7 +4,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bucketOf, refillMs } from '../../src/core/certificates/budget.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import type { Certificate } from '../../src/core/records.ts';
-import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { AuthorityBudgets } from '../../src/db/issuance/authority-budget.ts';
 import {
   type CertificateStore,
@@ -13,6 +12,7 @@ import {
 import { isWait } from '../../src/db/issuance/orders.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
+import type { StoredDomain } from '../support/stored-domains.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
 const MINUTE = 60_000;
@@ -40,7 +40,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
   });
   afterAll(() => db?.close());
 
-  async function orderFor(domain: LoadedDomain, at = noon): Promise<Certificate> {
+  async function orderFor(domain: StoredDomain, at = noon): Promise<Certificate> {
     const order = await openAt(store, domain, at);
     if (order === null) throw new Error('the domain gets no order');
     return order;
@@ -59,9 +59,9 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     });
     return Object.fromEntries(used);
   }
-  const remove = ({ projectId, hostname }: LoadedDomain) =>
+  const remove = ({ projectId, hostname }: StoredDomain) =>
     db.domains.remove(projectId, hostname, noon);
-  async function moveTo(domain: LoadedDomain, authority: string, instead: string, at: Date) {
+  async function moveTo(domain: StoredDomain, authority: string, instead: string, at: Date) {
     const wanted = { id: randomUUID(), sealedKey: new Uint8Array(4), authority, instead };
     const opened = await store.openOrder(domain, wanted, at);
     if (opened === null || isWait(opened)) throw new Error('no order was opened');
@@ -70,7 +70,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
 
   describe.skipIf(!available)('that is ended with its domain', () => {
     const certificates = { registrable_domain: 1, same_names: 1 };
-    const orders = { orders: 1, project_orders: 1 };
+    const orders = { orders: 1, account_orders: 1 };
     it('gives certificates back that nobody was asked for', async () => {
       const { domain } = await anOrder();
       await remove(domain);
@@ -182,28 +182,11 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     });
   });
 
-  it.skipIf(!available)('of one project leaves the others their share', async () => {
-    const { domain, order } = await anOrder();
-    const key = `project_orders ${first} ${domain.projectId}`;
-    const fullAt = later(noon, 75 * refillMs('project_orders'));
-    await db.database.prisma.authorityBudget.update({ where: { key }, data: { fullAt } });
-    const problem = { type: 'rate_limited', detail: 'no' };
-    await store.refuse(domain, order.id, { problem, nextAttemptAt: noon }, noon);
-    const until = later(noon, refillMs('project_orders'));
-    const wanted = { id: randomUUID(), sealedKey: new Uint8Array(4), authority: first };
-    expect(await store.openOrder(domain, wanted, noon)).toEqual({
-      limit: 'project_orders',
-      subject: domain.projectId,
-      until,
-    });
-    expect((await anOrder()).order.status).toBe('ordering');
-  });
-
   it.skipIf(!available)('that moves one way waits for none that moves the other', async () => {
     const zone = `${randomUUID()}.example`;
     const there = await Promise.all([0, 1, 2, 3].map((nth) => db.verified(`a${nth}.${zone}`)));
     const back = await Promise.all([0, 1, 2, 3].map((nth) => db.verified(`b${nth}.${zone}`)));
-    const moves: [LoadedDomain, string, string][] = [];
+    const moves: [StoredDomain, string, string][] = [];
     for (const domain of there) moves.push([domain, second, (await orderFor(domain)).id]);
     for (const domain of back) {
       const order = await moveTo(domain, second, (await orderFor(domain)).id, noon);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installation } from '../../src/core/accounts/access.ts';
 import type { EscalationCause } from '../../src/core/certificates/escalation.ts';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
 import { decideCheck } from '../../src/core/life/check.ts';
@@ -140,13 +141,13 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
       await open(domain, aCase(cause), later(noon, index * HOUR));
     }
     const query = { status: null, after: null, limit: 2 } as const;
-    const first = await listEscalations(prisma, query);
+    const first = await listEscalations(prisma, installation, query);
     expect(first.map(({ cause }) => cause)).toEqual(['authority_refused', 'dns_unknown']);
     expect(first[0]?.domain).toEqual({ projectId: domain.projectId, hostname: domain.hostname });
-    const rest = await listEscalations(prisma, { ...query, after: first[1] ?? null });
+    const rest = await listEscalations(prisma, installation, { ...query, after: first[1] ?? null });
     expect(rest.map(({ cause }) => cause)).toEqual(['caa_unknown']);
     const causesOf = async (status: 'open' | 'closed') =>
-      (await listEscalations(prisma, { ...query, status })).map(({ cause }) => cause);
+      (await listEscalations(prisma, installation, { ...query, status })).map(({ cause }) => cause);
     expect(await causesOf('open')).toEqual(['authority_refused']);
     expect(await causesOf('closed')).toEqual(['dns_unknown', 'caa_unknown']);
   });
@@ -159,7 +160,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
     }
     const seen: string[] = [];
     for (let after = null as { openedAt: Date; id: string } | null; ; ) {
-      const page = await listEscalations(prisma, { status: 'open', after, limit: 2 });
+      const page = await listEscalations(prisma, installation, { status: 'open', after, limit: 2 });
       seen.push(...page.map(({ id }) => id));
       after = page.at(-1) ?? null;
       if (after === null) break;

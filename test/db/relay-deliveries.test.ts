@@ -1,13 +1,15 @@
 /** What the relay gives to the queue, gives again and forgets, in real databases. */
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { installation } from '../../src/core/accounts/access.ts';
 import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
-import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createQuarantineStore } from '../../src/db/domains/quarantine.ts';
 import { createWaitingStore } from '../../src/db/domains/waiting.ts';
 import { about, recordEvents } from '../../src/db/events.ts';
 import { createRelay, type RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
 import { later, noon } from '../support/builders.ts';
 import { databases } from '../support/storage.ts';
+import type { StoredDomain } from '../support/stored-domains.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
 
 /** What takes seconds takes longer on a machine that does much else meanwhile. */
@@ -19,7 +21,7 @@ const arrived: Verdict = { kind: 'delivered', httpStatus: 204 };
 
 describe.each(databases)('the relay on $name', ({ name, available }) => {
   let db: StoredDeliveries;
-  let domain: LoadedDomain;
+  let domain: StoredDomain;
 
   beforeAll(async () => {
     if (available) db = await openStoredDeliveries(name);
@@ -70,6 +72,53 @@ describe.each(databases)('the relay on $name', ({ name, available }) => {
     expect(await run()).toBe(1);
     expect(queued.at(-1)).toBe(backlog[10]);
   });
+
+  it.skipIf(!available)('gives accounts their turns, however many webhooks one has', async () => {
+    const [large, small] = [randomUUID(), randomUUID()];
+    // 50 projects with 10 webhooks each, all told of 20 events.
+    for (let nth = 0; nth < 50; nth += 1) {
+      const { id, projectId } = await db.domainOf(large);
+      for (let webhook = 0; webhook < 10; webhook += 1) await db.makeWebhook(projectId);
+      const recorded = about(id, Array(20).fill({ type: 'domain.reverify_requested' }));
+      await db.prisma.$transaction((tx) => recordEvents(tx, recorded, noon));
+    }
+    expect(await db.prisma.webhookDelivery.count({ where: { status: 'pending' } })).toBe(10_000);
+    const few = await db.domainOf(small);
+    const { id } = await db.makeWebhook(few.projectId);
+    const recorded = about(few.id, Array(3).fill({ type: 'domain.reverify_requested' }));
+    await db.prisma.$transaction((tx) => recordEvents(tx, recorded, later(noon, 1)));
+    const batches: (readonly string[])[] = [];
+    const { run } = relay({
+      inFlight: 4,
+      now: () => later(noon, 1),
+      enqueue: async (given) => void batches.push(given.map((one) => one.id)),
+    });
+    await run();
+    const [first = []] = batches;
+    expect(first).toHaveLength(500);
+    const places = (await idsOf(id)).map((one) => first.indexOf(one));
+    for (const [nth, place] of places.entries()) {
+      expect(place).toBeGreaterThanOrEqual(0);
+      expect(place).toBeLessThan(2 * (nth + 1)); // every other one
+    }
+  });
+
+  it.skipIf(!available)(
+    'says whose each delivery is, also of one that it gives again',
+    async () => {
+      await aWebhook();
+      await db.makeWebhook(installation);
+      await happen(1);
+      const owners = [domain.projectId, null].sort();
+      const giving: (string | null)[] = [];
+      const enqueue: RelayDeliveriesDeps['enqueue'] = async (given) =>
+        void giving.push(...given.map(({ owner }) => owner));
+      await relay({ enqueue }).run();
+      expect(giving.splice(0).sort()).toEqual(owners);
+      await relay({ enqueue, now: () => later(noon, 2 * MINUTE + 1) }).run();
+      expect(giving.sort()).toEqual(owners);
+    },
+  );
 
   it.skipIf(!available)('gives nothing twice, however many relays there are', async () => {
     const { id } = await aWebhook();
@@ -126,7 +175,7 @@ describe.each(databases)('the relay on $name', ({ name, available }) => {
   );
 
   it.skipIf(!available)('forgets what ended 30 days ago, all of it, and no more', async () => {
-    const { id, projectId } = await aWebhook();
+    const { id, owner } = await aWebhook();
     await happen(1);
     await happen(1, later(noon, DAY));
     await happen(1);
@@ -140,7 +189,7 @@ describe.each(databases)('the relay on $name', ({ name, available }) => {
     const aMonthLater = { now: () => later(noon, 30 * DAY + 1) };
     await relay(aMonthLater).run();
     expect(await idsOf(id)).toEqual([young, waits]);
-    await db.webhooks.remove(projectId, id, noon);
+    await db.webhooks.remove(owner, id, noon);
     await db.prisma.turn.deleteMany();
     await relay(aMonthLater).run();
     expect(await idsOf(id)).toEqual([young]);

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
-import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { about, recordEvents } from '../../src/db/events.ts';
 import { messageIdOf } from '../../src/webhooks/message.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
+import type { StoredDomain } from '../support/stored-domains.ts';
 import { until } from '../support/world.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
 
@@ -23,7 +23,7 @@ const muchLater = later(noon, 60_000);
 
 describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
   let db: StoredDeliveries;
-  let domain: LoadedDomain;
+  let domain: StoredDomain;
   let webhook: Awaited<ReturnType<StoredDeliveries['makeWebhook']>>;
 
   beforeAll(async () => {
@@ -194,7 +194,7 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
   it.skipIf(!available)('leaves nothing behind of what was switched off untried', async () => {
     await happen(10);
     const turn = (enabled: boolean) =>
-      db.webhooks.update(webhook.projectId, webhook.id, { enabled }, noon);
+      db.webhooks.update(webhook.owner, webhook.id, { enabled }, noon);
     for (let nth = 0; nth < 3; nth += 1) {
       await turn(false);
       expect(await waiting()).toEqual([]);

@@ -140,7 +140,7 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     const { projectId } = await live('to.acme.test');
     const from = 'from.acme.test';
     const target = 'x.edge.test';
-    await db.domains.add({ projectId, hostname: from, target }, noon);
+    await db.domains.add({ projectId, hostname: from, target, claimNonce: 'n' }, noon);
     const settings = createDomainSettingsStore(db.database.prisma);
     const redirects = [{ from, to: 'to.acme.test', status: 302 }] as const;
     const set = (primary: string | null) => () =>
@@ -150,7 +150,7 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
       `project ${projectId}`,
       `changed ${from}`,
     ]);
-    const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9' } as const;
+    const deploy = { status: 'succeeded', upstream: 'http://deploy.test' } as const;
     const deployed = () =>
       createProjectStore(db.database.prisma).addDeploy(projectId, deploy, noon);
     expect(await notificationsOf(deployed)).toEqual([`project ${projectId}`]);

@@ -1,6 +1,7 @@
 /** What sweeps take: each due domain once, the longest due first, and again when its lease ends. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
+import { granted } from '../support/access.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { lease, MINUTE, openDueDomains, type StoredDueDomains } from './due-domains.ts';
@@ -60,7 +61,12 @@ describe.each(available)('what is due on $name', ({ name }) => {
       const id = await db.domainWith({ status, recheckAt: later(noon, 50 * MINUTE) });
       const { projectId, hostname } = await prisma.domain.findUniqueOrThrow({ where: { id } });
       const domains = createDomainStore(prisma);
-      const answer = await domains.requestVerify(projectId, hostname, noon, 48 * 60 * MINUTE);
+      const answer = await domains.requestVerify(
+        granted.project(projectId),
+        hostname,
+        noon,
+        48 * 60 * MINUTE,
+      );
       expect(answer).toMatchObject({ domain: { status, epoch: 1 }, ended: null });
       expect(await rechecks(noon)).toEqual([id]);
     }

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { GrantedProjectId } from '../../src/core/accounts/access.ts';
+import { installation } from '../../src/core/accounts/access.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { gather } from '../../src/db/engine/statements.ts';
 import { inTransaction, transact } from '../../src/db/engine/transaction.ts';
 import { PrismaClient } from '../../src/db/generated/client.ts';
 import { createProjectStore, type NewProject, type ProjectStore } from '../../src/db/projects.ts';
+import { defaultAccount, granted } from '../support/access.ts';
 import { noon } from '../support/builders.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
@@ -30,11 +33,11 @@ describe.each(databases)(
     });
 
     const inOne = <T>(work: () => Promise<T>) => transact(database.prisma, work);
-    const slugs = async () => (await projects.list()).map(({ slug }) => slug).sort();
+    const slugs = async () => (await projects.list(installation)).map(({ slug }) => slug).sort();
 
-    async function create(slug: string): Promise<string> {
-      const project = await projects.create(aProject(slug));
-      return project?.id ?? 'taken';
+    async function create(slug: string): Promise<GrantedProjectId> {
+      const project = await projects.create(defaultAccount, aProject(slug));
+      return project?.id ?? granted.project('taken');
     }
 
     it.skipIf(!available)('keeps what all of them did when it ends well', async () => {
@@ -50,7 +53,7 @@ describe.each(databases)(
       });
       expect(inTransaction()).toBe(false);
       expect(await slugs()).toEqual([...before, 'kept-1', 'kept-2'].sort());
-      expect(await projects.find(id)).toMatchObject({ deployedAt: noon });
+      expect(await projects.find(installation, id)).toMatchObject({ deployedAt: noon });
     });
 
     it.skipIf(!available)('leaves nothing of any of them when it fails', async () => {
@@ -115,7 +118,7 @@ describe.each(databases)(
         ]);
         expect(counts).toEqual([0, [{ one: 1 }]]);
       });
-      expect(await projects.find(id)).toBeNull();
+      expect(await projects.find(installation, id)).toBeNull();
     });
 
     it.skipIf(!available)('gives an error to what goes on after its end', async () => {
@@ -183,13 +186,13 @@ describe.each(databases)(
         const elsewhere = createProjectStore(second.prisma);
         const failing = inOne(async () => {
           await create('here');
-          await transact(second.prisma, () => elsewhere.create(aProject('there')));
+          await transact(second.prisma, () => elsewhere.create(defaultAccount, aProject('there')));
           await create('here-too');
           throw new Error('on purpose');
         });
         await expect(failing).rejects.toThrow('on purpose');
         expect(await slugs()).not.toContain('here');
-        expect((await elsewhere.list()).map(({ slug }) => slug)).toEqual(['there']);
+        expect((await elsewhere.list(installation)).map(({ slug }) => slug)).toEqual(['there']);
       } finally {
         await second.close();
         await other.close();

@@ -5,9 +5,19 @@ import { moveDomain } from '../../src/db/domains/transitions.ts';
 import { evidenceOf, openEscalation } from '../../src/db/issuance/escalations.ts';
 import { aChange, anObservation, later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
-import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+import {
+  openStoredDomains,
+  type StoredDomain,
+  type StoredDomains,
+} from '../support/stored-domains.ts';
 
 const HOUR = 3_600_000;
+const rivalIn = ({ projectId, hostname, claimNonce }: LoadedDomain, isHolder: boolean) => ({
+  projectId,
+  hostname,
+  claimNonce,
+  isHolder,
+});
 
 describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) => {
   let stored: StoredDomains;
@@ -30,7 +40,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
   });
 
   it.skipIf(!available)('many looks at once are all saved, each its own', async () => {
-    const domains: LoadedDomain[] = [];
+    const domains: StoredDomain[] = [];
     for (let index = 0; index < 50; index += 1) {
       domains.push(await stored.pending(`many-${index}.example.com`));
     }
@@ -88,14 +98,16 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
   it.skipIf(!available)('an apex stays with the project that holds it', async () => {
     const holder = await stored.verified('apex-example.com');
     const other = await stored.pending('apex-example.com');
-    const holderProjectId = holder.projectId;
-    const held = { kind: 'held_elsewhere', holderProjectId };
+    const against = rivalIn(holder, true);
+    const held = { kind: 'proof_needed', reason: 'contested', rival: against };
     expect(await stored.check(other, right)).toEqual(held);
-    // A proof that was judged against somebody else's record says nothing.
-    expect(await stored.check(other, right, noon, other.projectId)).toEqual(held);
+    // A proof that was decided against somebody else's record says nothing, nor one against an earlier claim of theirs.
+    for (const others of [null, rivalIn(other, true), { ...against, claimNonce: 'earlier' }]) {
+      expect(await stored.check(other, right, noon, { against: others })).toEqual(held);
+    }
     expect((await stored.load(holder.id)).state.status).toBe('verified');
     expect((await stored.load(other.id)).state.status).toBe('pending');
-    expect(await stored.check(other, right, noon, holderProjectId)).toMatchObject({
+    expect(await stored.check(other, right, noon, { against })).toMatchObject({
       kind: 'saved',
       lost: { id: holder.id, epoch: 2, change: { to: { status: 'pending', pendingSince: noon } } },
     });
@@ -114,16 +126,17 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     const outcome = aChange({ kind: 'moved', to });
     const move = { domain: other, observation, outcome, at: noon };
     expect(await moveDomain(stored.database.prisma, move)).toMatchObject({
-      kind: 'held_elsewhere',
+      kind: 'proof_needed',
     });
   });
 
   it.skipIf(!available)('an apex that two have pending is nobody’s by its addresses', async () => {
     const first = await stored.pending('contested-example.com');
     const second = await stored.pending('contested-example.com');
-    const inTheWay = ({ projectId }: LoadedDomain) => ({
-      kind: 'held_elsewhere',
-      holderProjectId: projectId,
+    const inTheWay = (rival: StoredDomain) => ({
+      kind: 'proof_needed',
+      reason: 'contested',
+      rival: rivalIn(rival, false),
     });
     expect(await stored.check(second, right)).toEqual(inTheWay(first));
     expect(await stored.check(first, right)).toEqual(inTheWay(second));
@@ -139,17 +152,15 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
       await stored.pending(hostname),
       await stored.pending(hostname),
     ];
-    const [holder, third] = all as [LoadedDomain, LoadedDomain];
+    const [holder, third] = all as [StoredDomain, StoredDomain];
     const inTheWay = await stored.check(holder, right);
-    if (inTheWay.kind !== 'held_elsewhere') throw new Error(inTheWay.kind);
-    const { holderProjectId } = inTheWay;
-    expect(await stored.check(holder, right, noon, holderProjectId)).toMatchObject({
-      kind: 'saved',
-    });
-    const held = { kind: 'held_elsewhere', holderProjectId: holder.projectId };
+    if (inTheWay.kind !== 'proof_needed') throw new Error(inTheWay.kind);
+    const proven = { against: inTheWay.rival };
+    expect(await stored.check(holder, right, noon, proven)).toMatchObject({ kind: 'saved' });
+    const held = { kind: 'proof_needed', reason: 'contested', rival: rivalIn(holder, true) };
     expect(await stored.check(third, right)).toEqual(held);
     // What was proven against a claim says nothing against the holder.
-    expect(await stored.check(third, right, noon, all[2]?.projectId)).toEqual(held);
+    expect(await stored.check(third, right, noon, proven)).toEqual(held);
   });
 
   it.skipIf(!available)('a claim that is not verified yet reserves nothing', async () => {
@@ -157,7 +168,9 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
       await stored.pending('free-example.com'),
       await stored.pending('free-example.com'),
     ];
-    const saved = await stored.check(second, right, noon, first.projectId);
+    const saved = await stored.check(second, right, noon, {
+      against: rivalIn(first, false),
+    });
     expect(saved).toMatchObject({ kind: 'saved' });
     expect(saved).not.toHaveProperty('lost');
     expect((await stored.load(second.id)).state.status).toBe('verified');

@@ -3,7 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDomainStore, type DomainStore } from '../../src/db/domains/domains.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
-import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+import {
+  openStoredDomains,
+  type StoredDomain,
+  type StoredDomains,
+} from '../support/stored-domains.ts';
 
 const HOUR = 3_600_000;
 const at = later(noon, HOUR);
@@ -19,7 +23,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
   });
   afterAll(() => stored?.close());
 
-  const verify = ({ projectId, hostname }: { projectId: string; hostname: string }) =>
+  const verify = ({ projectId, hostname }: StoredDomain) =>
     domains.requestVerify(projectId, hostname, at, 48 * HOUR);
   const columnsOf = (id: string) =>
     stored.database.prisma.domain.findUniqueOrThrow({ where: { id } });
@@ -44,7 +48,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
     const owner = await stored.verified('apex-of-two.com');
     const other = await stored.pending('apex-of-two.com');
     await verify(owner);
-    expect(await stored.check(other, right)).toMatchObject({ kind: 'held_elsewhere' });
+    expect(await stored.check(other, right)).toMatchObject({ kind: 'proof_needed' });
     expect((await stored.load(owner.id)).state.status).toBe('verified');
   });
 
@@ -67,7 +71,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
       missedAt: null,
     });
     expect((await stored.events(owner)).at(-1)).toBe('certificate.ended');
-    expect(await stored.check(other, right)).toMatchObject({ kind: 'held_elsewhere' });
+    expect(await stored.check(other, right)).toMatchObject({ kind: 'proof_needed' });
   });
 
   it.skipIf(!available)('a check under way at a verified domain counts no more', async () => {

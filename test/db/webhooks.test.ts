@@ -1,12 +1,14 @@
 /** Deliveries in real databases: made with their event, saved once, ended with their webhook. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { installation } from '../../src/core/accounts/access.ts';
 import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome } from '../../src/db/delivery/deliveries.ts';
-import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { about, recordEvents } from '../../src/db/events.ts';
+import { granted } from '../support/access.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
+import type { StoredDomain } from '../support/stored-domains.ts';
 import { until } from '../support/world.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
 
@@ -24,7 +26,7 @@ const events = {
 
 describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => {
   let db: StoredDeliveries;
-  let domain: LoadedDomain;
+  let domain: StoredDomain;
 
   beforeAll(async () => {
     if (available) db = await openStoredDeliveries(name);
@@ -34,8 +36,8 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     if (available) domain = await db.anotherDomain();
   });
 
-  const aWebhook = (eventTypes: readonly string[] = [], owner = true) =>
-    db.makeWebhook(owner ? domain.projectId : null, eventTypes);
+  const aWebhook = (eventTypes: readonly string[] = [], isOfProject = true) =>
+    db.makeWebhook(isOfProject ? domain.projectId : installation, eventTypes);
   const happen = (type: 'domain.live' | 'domain.added', at = noon) =>
     db.prisma.$transaction((tx) => recordEvents(tx, about(domain.id, [events[type]]), at));
   async function load(webhookId: string) {
@@ -49,7 +51,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     const added = await aWebhook(['domain.added']);
     const operator = await aWebhook([], false);
     const off = await aWebhook();
-    await db.webhooks.update(off.projectId, off.id, { enabled: false }, noon);
+    await db.webhooks.update(off.owner, off.id, { enabled: false }, noon);
     await happen('domain.live');
     const counts = [all, live, added, operator, off].map(async ({ id }) => {
       const rows = await db.rowsOf(id);
@@ -87,7 +89,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
   });
 
   it.skipIf(!available)('end with a webhook that is given up, all of them', async () => {
-    const { id, projectId } = await aWebhook();
+    const { id, owner } = await aWebhook();
     await happen('domain.live');
     await happen('domain.live');
     expect(await db.deliveries.save(await load(id), gone, noon)).toBe(true);
@@ -95,18 +97,18 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
       { status: 'failed', lastError: 'gone' },
       { status: 'failed', lastError: 'webhook_disabled' },
     ]);
-    expect(await db.webhooks.find(projectId, id)).toMatchObject({
+    expect(await db.webhooks.find(owner, id)).toMatchObject({
       disabledReason: 'gone',
       disabledAt: noon,
     });
   });
 
   it.skipIf(!available)('tell since when a webhook fails: since one arrived last', async () => {
-    const { id, projectId } = await aWebhook();
+    const { id, owner } = await aWebhook();
     const at = [0, 1, 2, 3, 4].map((day) => later(noon, day * DAY));
     for (const time of at) await happen('domain.live', time);
     const rows = await db.rowsOf(id);
-    const since = async () => (await db.webhooks.find(projectId, id))?.failingSince;
+    const since = async () => (await db.webhooks.find(owner, id))?.failingSince;
     async function comesTo(index: number, outcome: DeliveryOutcome) {
       const delivery = await db.loadDelivery(rows[index]?.id ?? '');
       await db.deliveries.save(delivery, outcome, at[index] ?? noon);
@@ -118,32 +120,32 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     expect(await comesTo(2, { ...missed, kind: 'again', at: noon })).toEqual(at[2]);
     expect(await comesTo(3, failed)).toEqual(at[2]);
     // Another receiver, and a time when it was off, begin again; so does what ends without an attempt.
-    await db.webhooks.update(projectId, id, { url: 'https://new.example.com/' }, noon);
+    await db.webhooks.update(owner, id, { url: 'https://new.example.com/' }, noon);
     expect(await since()).toBeNull();
     expect(await comesTo(4, { kind: 'ended', problem: 'webhook_disabled' })).toBeNull();
   });
 
   it.skipIf(!available)('do not count the days when a webhook was off', async () => {
-    const { id, projectId } = await aWebhook();
+    const { id, owner } = await aWebhook();
     await happen('domain.live');
     await db.deliveries.save(await load(id), { ...missed, kind: 'again', at: noon }, noon);
-    await db.webhooks.update(projectId, id, { enabled: false }, noon);
-    await db.webhooks.update(projectId, id, { enabled: true }, later(noon, 20 * DAY));
-    expect(await db.webhooks.find(projectId, id)).toMatchObject({ failingSince: null });
+    await db.webhooks.update(owner, id, { enabled: false }, noon);
+    await db.webhooks.update(owner, id, { enabled: true }, later(noon, 20 * DAY));
+    expect(await db.webhooks.find(owner, id)).toMatchObject({ failingSince: null });
   });
 
   // Embedded storage runs one transaction after the other.
   it.skipIf(!available || name === 'embedded')(
     'begin without failures at a URL that two change at once',
     async () => {
-      const { id, projectId } = await aWebhook();
-      const { url } = (await db.webhooks.find(projectId, id)) ?? { url: '' };
+      const { id, owner } = await aWebhook();
+      const { url } = (await db.webhooks.find(owner, id)) ?? { url: '' };
       const other = await db.database.pool.connect();
       try {
         await other.query('BEGIN');
         const failing = `UPDATE webhook SET url = 'https://new.example.com/', failing_since = now() WHERE id = $1`;
         await other.query(failing, [id]);
-        const back = db.webhooks.update(projectId, id, { url }, noon);
+        const back = db.webhooks.update(owner, id, { url }, noon);
         await until('it waits for the other', async () => {
           const waiting = `SELECT 1 FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock'`;
@@ -158,24 +160,24 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
   );
 
   it.skipIf(!available)('to a URL of before switch nothing off, whatever it answers', async () => {
-    const { id, projectId } = await aWebhook();
+    const { id, owner } = await aWebhook();
     await happen('domain.live');
     await happen('domain.live');
     const delivery = await load(id);
-    await db.webhooks.update(projectId, id, { url: 'https://new.example.com/' }, noon);
+    await db.webhooks.update(owner, id, { url: 'https://new.example.com/' }, noon);
     expect(await db.deliveries.save(delivery, gone, noon)).toBe(true);
-    expect(await db.webhooks.find(projectId, id)).toMatchObject({ disabledAt: null });
+    expect(await db.webhooks.find(owner, id)).toMatchObject({ disabledAt: null });
     expect(await db.rowsOf(id)).toMatchObject([{ status: 'failed' }, { status: 'pending' }]);
   });
 
   it.skipIf(!available)('are ended by nobody but their owner', async () => {
-    const { id, projectId } = await aWebhook();
+    const { id, owner } = await aWebhook();
     await happen('domain.live');
-    for (const stranger of [null, randomUUID()]) {
+    for (const stranger of [installation, granted.project(randomUUID())]) {
       expect(await db.webhooks.update(stranger, id, { enabled: false }, noon)).toBeNull();
       await db.webhooks.remove(stranger, id, noon);
     }
-    expect(await db.webhooks.find(projectId, id)).toMatchObject({ disabledAt: null });
+    expect(await db.webhooks.find(owner, id)).toMatchObject({ disabledAt: null });
     expect(await db.rowsOf(id)).toMatchObject([{ status: 'pending' }]);
   });
 });

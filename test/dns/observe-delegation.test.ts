@@ -64,7 +64,8 @@ describe('a registered domain', () => {
       'old.shop.test answers',
       'new.shop.test answers',
     ]);
-    expect(asked(child).filter((one) => one === 'docs.shop.test A')).toHaveLength(3);
+    // Of two servers the last one is asked for MX, which shows the alias as well.
+    expect(asked(child).filter((one) => /^docs.shop.test (A|MX)$/.test(one))).toHaveLength(3);
     // Glue came along with the delegation, so nobody was asked for the addresses of those servers.
     expect(asked(recursive).filter((one) => / A rd$/.test(one))).toEqual([
       'ns1.test A rd',

@@ -7,11 +7,11 @@ import { checkTarget, hostname, openZone, right, target, unhealthy } from './two
 afterEach(closeAll);
 
 describe('a full check at a healthy subdomain with two name servers', () => {
-  it('costs fourteen questions where nothing is known', async () => {
+  it('costs fifteen questions where nothing is known', async () => {
     const { observer, count } = await openZone([right]);
     const { cost } = await observer.observe(checkTarget);
-    expect(count()).toHaveLength(14);
-    expect(cost.questions).toBe(14);
+    expect(count()).toHaveLength(15);
+    expect(cost.questions).toBe(15);
   });
 
   it('costs seven, there and back fourteen packets, where the zone and its servers are known', async () => {
@@ -25,11 +25,13 @@ describe('a full check at a healthy subdomain with two name servers', () => {
         .sort(),
     ).toEqual([
       '*.shop.test A',
-      '*.shop.test A',
-      'docs.shop.test A',
       'docs.shop.test A',
       'docs.shop.test A rd',
+      // It shows the alias as well as A does, and the mail that a few servers let stand beside it.
+      'docs.shop.test MX',
       'p1.edge.test CAA rd',
+      // Of each server: they may differ. A denial brings the serial number along.
+      'shop.test CAA',
       'shop.test CAA',
     ]);
     expect(cost.questions).toBe(7);
@@ -39,9 +41,50 @@ describe('a full check at a healthy subdomain with two name servers', () => {
     const { observer, count, forget } = await openZone([right, '@ CAA 0 issue "ca.example"']);
     await observer.observe(checkTarget);
     forget();
-    await observer.observe(checkTarget);
+    const { servers } = await observer.observe(checkTarget);
     expect(count()).toHaveLength(7);
+    expect(servers.map(({ soa }) => soa?.serial)).toEqual([1, undefined]);
   });
+});
+
+/** docs/decisions/0009-a-check-and-its-price.md has them. */
+const full: readonly (readonly [what: string, name: string, lines: string[], questions: number])[] =
+  [
+    ['nothing', hostname, [], 10],
+    ['a CNAME that leads nowhere', hostname, ['docs CNAME other.test.'], 11],
+    ['a text', hostname, ['docs TXT "x"'], 15],
+    ['an old address', hostname, ['docs A 192.0.2.1'], 17],
+    ['our address at an apex', 'shop.test', ['@ A 192.0.2.10'], 11],
+    ['a foreign address at an apex', 'shop.test', ['@ A 192.0.2.99'], 12],
+    ['an apex that leads here', 'www.shop.test', ['@ A 192.0.2.10'], 12],
+  ];
+
+it.each(full)(
+  'a full check that finds %s costs so many questions: %s',
+  async (_what, name, lines, questions) => {
+    const { observer, count, forget } = await openZone(lines);
+    const check = { hostname: name, target, apex: name === 'shop.test' };
+    const { cost } = await observer.observe(check);
+    expect(cost.questions).toBeLessThanOrEqual(26);
+    forget();
+    await observer.observe(check);
+    expect(count()).toHaveLength(questions);
+  },
+);
+
+it('a full check of an apex with both of our addresses costs as much: CAA brings the serial number', async () => {
+  const addresses = ['A 192.0.2.10', 'AAAA 2001:db8::10'];
+  const { observer, count, forget } = await openZone(
+    addresses.map((one) => `@ ${one}`),
+    addresses.map((one) => `p1 ${one}`),
+  );
+  const apex = { hostname: 'shop.test', target, apex: true };
+  await observer.observe(apex);
+  forget();
+  const { world, servers } = await observer.observe(apex);
+  expect(world).toHaveLength(1);
+  expect(servers.map(({ soa }) => soa?.serial)).toEqual([1, 1]);
+  expect(count()).toHaveLength(11);
 });
 
 describe('an earlier look that was not right', () => {
@@ -62,7 +105,6 @@ describe('an earlier look that was not right', () => {
     ['another address', ['docs A 192.0.2.1'], ['docs A 192.0.2.1'], ['docs A 192.0.2.2']],
     ['a CNAME beside the address', ['docs A 192.0.2.1'], [], [right]],
     ['one more address', ['docs A 192.0.2.1'], [], ['docs A 192.0.2.2']],
-    ['an AAAA record', ['docs A 192.0.2.1'], [], ['docs AAAA 2001:db8::1']],
     ['only the name appears', [], [], ['docs TXT "x"']],
     [
       'the zone’s serial number has changed',
@@ -89,6 +131,29 @@ describe('an earlier look that was not right', () => {
       nearby: null,
     });
   });
+
+  it.each([
+    ['an MX record is gone', ['docs MX 10 mx'], []],
+    ['a TXT record is gone', ['docs TXT "old"'], []],
+    ['an AAAA record is gone', ['docs AAAA 2001:db8::7'], []],
+    ['an AAAA record has come', [], ['docs AAAA 2001:db8::7']],
+  ])(
+    'is made again soon where %s, though the serial number never moves',
+    async (_what, remove, add) => {
+      const { observer, edit } = await openZone(['docs A 192.0.2.1', 'docs TXT "x"', ...remove]);
+      const previous = await observer.observe(checkTarget);
+      expect(await observer.observe(checkTarget, comparedWith(previous))).toBe(previous);
+      edit(remove, add);
+      // One of three types is drawn each time: that none of a hundred is the one has a chance of 10^-18.
+      for (let nth = 0; nth < 100; nth += 1) {
+        const seen = await observer.observe(checkTarget, comparedWith(previous));
+        if (seen === previous) continue;
+        expect(seen.servers.map(({ soa }) => soa?.serial)).toEqual([1, 1]);
+        return;
+      }
+      throw new Error('the change was never seen');
+    },
+  );
 
   it('is made again where one of two servers shows something else', async () => {
     const { observer, both } = await openZone([]);
@@ -174,6 +239,22 @@ describe('an earlier look that was not right', () => {
     expect(await observer.observe(checkTarget, comparedWith(previous))).not.toBe(previous);
   });
 
+  it('with other CAA sets at each server holds until one of them changes', async () => {
+    const { observer, both, count, forget } = await openZone([right, '@ CAA 0 issue "a.example"']);
+    both[1]?.edit('shop.test', { add: ['@ CAA 0 issue "b.example"'] });
+    const previous = await observer.observe(checkTarget);
+    expect(previous.caa?.at(-1)?.servers).toHaveLength(2);
+    forget();
+    expect(await observer.observe(checkTarget, comparedWith(previous))).toBe(previous);
+    expect(count()).toHaveLength(4);
+    forget();
+    const light = { observation: previous, depth: 'light' } as const;
+    expect(await observer.observe(checkTarget, light)).toBe(previous);
+    expect(count()).toHaveLength(3);
+    both[1]?.edit('shop.test', { remove: ['@ CAA 0 issue "b.example"'] });
+    expect(await observer.observe(checkTarget, comparedWith(previous))).not.toBe(previous);
+  });
+
   it('is made again where the CAA set is published elsewhere', async () => {
     const set = 'CAA 0 issue "ca.example"';
     const { observer, edit } = await openZone([right, '@ CNAME a', `a ${set}`, `b ${set}`]);
@@ -190,7 +271,15 @@ describe('an earlier look that was not right', () => {
     dns.forget();
     expect(await observer.observe(checkTarget, comparedWith(previous))).toBe(previous);
     const types = asked(dns).map((one) => one.split(' ')[1]);
-    expect(types.sort()).toEqual(['A', 'A', 'A', 'A', 'AAAA']);
+    // One of the four may be asked for MX or TXT in place of A.
+    expect(types.sort()).toEqual([
+      'A',
+      'A',
+      'A',
+      expect.stringMatching(/^AA?A?A?$/),
+      expect.stringMatching(/^(AAAA|MX|TXT)$/),
+    ]);
+    expect(types).toContain('AAAA');
   });
 });
 

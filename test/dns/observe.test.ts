@@ -122,7 +122,8 @@ describe.each(['authoritative', 'recursive'] as const)('by the %s view', (view) 
     ['notimp', 'servfail', 'servfail'],
     ['refused', 'refused', 'refused'],
     ['garbage', 'servfail', 'malformed'],
-    ['wrong_id', 'timeout', 'timeout'],
+    // Over TCP nobody else can have sent it.
+    ['wrong_id', 'servfail', 'malformed'],
     ['timeout', 'timeout', 'timeout'],
   ] as const)('a server with the fault %s could not tell: %s (%s)', async (fault, kind, state) => {
     const { dns, observer } = await openLaboratory(
@@ -218,6 +219,6 @@ describe('the apex of a domain', () => {
   ])('is not right, so no resolver is asked about it, when %s', async (_why, zone) => {
     const { dns, observer } = await openLaboratory({ ...zones, 'shop.test': zone });
     expect(await observer.observe(apex)).toMatchObject({ world: [] });
-    expect(asked(dns).filter((one) => /^shop\.test \S+ rd$/.test(one))).toEqual([]);
+    expect(asked(dns).filter((one) => /^shop\.test (?!SOA)\S+ rd$/.test(one))).toEqual([]);
   });
 });

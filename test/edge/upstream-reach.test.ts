@@ -2,21 +2,18 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTargets } from '../../src/certificates/vault/derived-secrets.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { type UpstreamReach, upstreamReach } from '../../src/edge/proxy/upstream.ts';
 import { composeOwnAddresses } from '../../src/net/own-addresses.ts';
+import { ownPorts } from '../../src/net/own-ports.ts';
+import { type UpstreamReach, upstreamReach } from '../../src/net/upstream-reach.ts';
 import { asked, closeAll, openLaboratory } from '../dns/laboratory.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type EdgeFixture, replyTo, startDeploy, startEdgeFixture } from './support/fixture.ts';
+import { dns, ours, reachOf } from './support/reach.ts';
 import { webSocketRequest } from './support/websocket.ts';
 
 const hostname = 'docs.acme.test';
 const closings = closeAfterEach();
 let edge: EdgeFixture;
-
-const ours = '8.8.4.4';
-const dns = { servers: [], authoritative: true, authorityPort: 53, allowPrivate: true };
-const reachOf = (...networks: string[]) =>
-  upstreamReach({ dns, upstreams: { networks } }, async () => [ours, '2600:1234::1']);
 
 /** Each name's addresses, by how often it was looked up; a name that is not listed has none. */
 function namesAt(names: Readonly<Record<string, readonly string[][]>>) {
@@ -42,40 +39,6 @@ async function start(reach: UpstreamReach): Promise<{ port: string; visits: () =
   return { port: new URL(deploy.url).port, visits: () => visits };
 }
 
-describe('Where a deploy may be', () => {
-  it.each([
-    ['a public address', '8.8.8.8', true],
-    ['a public IPv6 address', '2606:4700::1', true],
-    ['this machine', '127.0.0.1', false],
-    ['this machine, by IPv6', '::1', false],
-    ['this machine, in disguise', '::ffff:7f00:1', false],
-    ['a private network', '10.20.0.5', false],
-    ['another private network', 'fd00::5', false],
-    ['a cloud’s metadata', '169.254.169.254', false],
-    ['a cloud’s metadata, by IPv6', 'fd00:ec2::254', false],
-    ['a provider’s own network', '100.64.0.1', false],
-    ['Azure’s virtual address', '168.63.129.16', false],
-    ['no address at all', '0.0.0.0', false],
-    ['an address of the platform', ours, false],
-    ['an IPv6 address of the platform', '2600:1234::1', false],
-  ])('%s: %s is %s', async (_what, address, allowed) => {
-    expect((await reachOf().decide())(address)).toBe(allowed);
-  });
-
-  it('is also what the operator names, and no more than that', async () => {
-    const isAllowed = await reachOf('10.20.0.0/16', '127.0.0.1', 'fd12::/16').decide();
-    const asked = [
-      '10.20.0.5',
-      '127.0.0.1',
-      'fd12::5',
-      '10.21.0.5',
-      '127.0.0.2',
-      '169.254.169.254',
-    ];
-    expect(asked.map(isAllowed)).toEqual([true, true, true, false, false, false]);
-  });
-});
-
 describe('A deploy that is out of reach', () => {
   it.each([
     '127.0.0.1',
@@ -92,7 +55,7 @@ describe('A deploy that is out of reach', () => {
     await edge.publish(hostname, `http://${host}:${port}`);
     const { status, body } = await edge.https({ hostname });
     expect(status).toBe(502);
-    expect(body).toContain('has an address that is not open to the public');
+    expect(body).toContain('is at an address or a port that deploys may not have');
     expect((await replyTo(webSocketRequest(edge, hostname).request)).status).toBe(502);
     expect(visits()).toBe(0);
   });
@@ -107,7 +70,7 @@ describe('A deploy that is out of reach', () => {
     await edge.publish(hostname, `http://deploy.test:${port}`);
     const { status, body } = await edge.https({ hostname });
     expect([status, visits()]).toEqual([502, 0]);
-    expect(body).toContain('has an address that is not open to the public');
+    expect(body).toContain('is at an address or a port that deploys may not have');
   });
 
   it('is told to the operator, with the variable that would allow it', async () => {
@@ -133,13 +96,15 @@ describe('A deploy at the platform’s own public address', () => {
     const targetFor = createTargets(new Uint8Array(32), 'edge.test');
     const now = () => new Date();
     const own = composeOwnAddresses({ config: read.config, observer, targetFor, now });
-    await start(upstreamReach(read.config, own));
+    await start(
+      upstreamReach({ config: read.config, ownAddresses: own, ownPorts: ownPorts(read.config) }),
+    );
     return lab;
   }
   const visit = async (upstream: string) => {
     await edge.publish(hostname, upstream);
     const { status, body } = await edge.https({ hostname });
-    return [status, body.includes('has an address that is not open to the public')];
+    return [status, body.includes('is at an address or a port that deploys may not have')];
   };
   afterEach(closeAll);
 
@@ -172,11 +137,16 @@ describe('The look-up of our own addresses', () => {
   it('is waited for by the first visitors, and by nobody while a later one is under way', async () => {
     const lookups: ((addresses: readonly string[]) => void)[] = [];
     let now = 0;
-    const { decide } = upstreamReach(
-      { dns, upstreams: { networks: [] } },
-      () => new Promise((resolve) => lookups.push(resolve)),
-      () => now,
-    );
+    const reach = upstreamReach({
+      config: { dns, upstreams: { networks: [], ports: [] } },
+      ownAddresses: () => new Promise((resolve) => lookups.push(resolve)),
+      ownPorts: new Set(),
+      now: () => now,
+    });
+    const decide = async () => {
+      const problemAt = await reach.decide();
+      return (address: string) => problemAt(address, 80) === null;
+    };
     const first = decide();
     lookups.shift()?.(['9.9.9.9']);
     expect((await first)('9.9.9.9')).toBe(false);

@@ -1,6 +1,5 @@
 /** Checks as a watched page is told of them: each once, without a number, and what they changed. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createWatchedDomainStore } from '../../src/db/domains/watched-domains.ts';
 import { createEventFeedStore } from '../../src/db/events.ts';
 import { type CheckFeed, createCheckFeed } from '../../src/events/check-feed.ts';
@@ -8,7 +7,11 @@ import { eventStream } from '../../src/events/event-stream.ts';
 import { createFeed } from '../../src/events/feed.ts';
 import { later, missing, noon, unknown } from '../support/builders.ts';
 import { readEvents } from '../support/sse.ts';
-import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+import {
+  openStoredDomains,
+  type StoredDomain,
+  type StoredDomains,
+} from '../support/stored-domains.ts';
 
 let stored: StoredDomains;
 let checkFeed: CheckFeed;
@@ -41,7 +44,7 @@ function start() {
   asked = 0;
 }
 
-function read({ id, projectId }: LoadedDomain) {
+function read({ id, projectId }: StoredDomain) {
   const { lastNumbers, page } = createEventFeedStore(stored.database);
   const feed = createFeed({ lastNumbers, log, pollMs: 2 });
   over.signal.addEventListener('abort', feed.close);

@@ -1,8 +1,11 @@
 /** What asks for news: once for all, only while somebody follows, and never back in time by mistake. */
 import { afterEach, describe, expect, it } from 'vitest';
+import type { GrantedProjectId } from '../../src/core/accounts/access.ts';
 import { createFeed, type Feed } from '../../src/events/feed.ts';
+import { granted } from '../support/access.ts';
 
 const LONG_MS = 60_000;
+const [a, b] = [granted.project('a'), granted.project('b')];
 const never = new AbortController().signal;
 
 /** A database that answers each question when it is told to. */
@@ -14,11 +17,14 @@ function asked() {
   }[] = [];
   let wake = () => {};
   return {
-    lastNumbers: (ids: readonly string[]) =>
-      new Promise<ReadonlyMap<string, bigint>>((resolve, reject) => {
+    lastNumbers: (ids: readonly GrantedProjectId[]) =>
+      new Promise<ReadonlyMap<GrantedProjectId, bigint>>((resolve, reject) => {
         questions.push({
           ids,
-          answer: (numbers) => resolve(new Map(Object.entries(numbers))),
+          answer: (numbers) =>
+            resolve(
+              new Map(Object.entries(numbers).map(([id, number]) => [granted.project(id), number])),
+            ),
           fail: reject,
         });
         wake();
@@ -51,24 +57,27 @@ describe('a feed', () => {
   it('asks one question for all projects that are followed, and wakes who waits', async () => {
     const database = asked();
     feed = createFeed({ ...database, log, pollMs: 1 });
-    const [a, b, again] = [feed.follow('a', 1n), feed.follow('b', 5n), feed.follow('a', 1n)];
-    const changes = Promise.all([a.change(1n, LONG_MS, never), again.change(1n, LONG_MS, never)]);
+    const [first, other, again] = [feed.follow(a, 1n), feed.follow(b, 5n), feed.follow(a, 1n)];
+    const changes = Promise.all([
+      first.change(1n, LONG_MS, never),
+      again.change(1n, LONG_MS, never),
+    ]);
     const { ids, answer } = await database.question();
     expect([...ids].sort()).toEqual(['a', 'b']);
     answer({ a: 3n, b: 5n });
     await changes;
-    expect([a.newest(), again.newest(), b.newest()]).toEqual([3n, 3n, 5n]);
+    expect([first.newest(), again.newest(), other.newest()]).toEqual([3n, 3n, 5n]);
   });
 
   it('asks nothing while nobody follows', async () => {
     const database = asked();
     feed = createFeed({ ...database, log, pollMs: 1 });
-    const first = feed.follow('a', 1n);
+    const first = feed.follow(a, 1n);
     first.end();
     first.end();
     await turns();
     expect(database.waiting).toEqual([]);
-    const second = feed.follow('a', 1n);
+    const second = feed.follow(a, 1n);
     const { answer } = await database.question();
     second.end();
     answer({ a: 2n });
@@ -79,9 +88,9 @@ describe('a feed', () => {
   it('does not go back for an answer that was asked for before what is known', async () => {
     const database = asked();
     feed = createFeed({ ...database, log, pollMs: 1 });
-    const early = feed.follow('a', 1n);
+    const early = feed.follow(a, 1n);
     const late = await database.question();
-    const opened = feed.follow('a', 4n);
+    const opened = feed.follow(a, 4n);
     late.answer({ a: 3n });
     await turns();
     expect([early.newest(), opened.newest()]).toEqual([4n, 4n]);
@@ -94,7 +103,7 @@ describe('a feed', () => {
   it('goes on after an outage, which it tells once', async () => {
     const database = asked();
     feed = createFeed({ ...database, log, pollMs: 1 });
-    const following = feed.follow('a', 1n);
+    const following = feed.follow(a, 1n);
     for (const _ of [1, 2]) (await database.question()).fail(new Error('away'));
     const change = following.change(1n, LONG_MS, never);
     (await database.question()).answer({ a: 2n });
@@ -108,7 +117,7 @@ describe('a feed', () => {
 
   it('lets nobody wait who has news, whose time is over or who is called away', async () => {
     feed = createFeed({ ...asked(), log, pollMs: LONG_MS });
-    const following = feed.follow('a', 1n);
+    const following = feed.follow(a, 1n);
     await following.change(0n, LONG_MS, never);
     await following.change(1n, 1, never);
     await following.change(1n, LONG_MS, AbortSignal.abort());

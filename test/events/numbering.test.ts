@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { Database } from '../../src/db/engine/client.ts';
 import { createEventFeedStore, recordEvents } from '../../src/db/events.ts';
 import { eventStream } from '../../src/events/event-stream.ts';
@@ -11,7 +10,11 @@ import { createFeed } from '../../src/events/feed.ts';
 import { noon } from '../support/builders.ts';
 import { readEvents } from '../support/sse.ts';
 import { storages } from '../support/storage.ts';
-import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+import {
+  openStoredDomains,
+  type StoredDomain,
+  type StoredDomains,
+} from '../support/stored-domains.ts';
 
 const PROJECTS = 3;
 const quiet = { info: () => {}, warn: () => {} };
@@ -29,7 +32,7 @@ const undone = new Error('undone');
 /** Runs one transaction; gives back of which projects it has told something. */
 async function write(
   { prisma }: Database,
-  domains: readonly LoadedDomain[],
+  domains: readonly StoredDomain[],
   { written, turns, isUndone }: Writer,
 ): Promise<readonly number[]> {
   const events = written.map(
@@ -58,7 +61,7 @@ async function write(
 }
 
 /** Streams of all projects, from their first event on. */
-function openStreams(database: Database, domains: readonly LoadedDomain[]) {
+function openStreams(database: Database, domains: readonly StoredDomain[]) {
   const { lastNumbers, page } = createEventFeedStore(database);
   const feed = createFeed({ lastNumbers, log: quiet, pollMs: 2 });
   const checkFeed = { follow: () => expect.fail('nobody asked for checks') };
@@ -94,8 +97,8 @@ describe.each(postgres)('events on $name', ({ name, available }) => {
     afterAll(() => stored?.close());
 
     /** Each project has one event when it begins: its domain was added. */
-    async function projectsOfOneDomain(): Promise<readonly LoadedDomain[]> {
-      const domains: LoadedDomain[] = [];
+    async function projectsOfOneDomain(): Promise<readonly StoredDomain[]> {
+      const domains: StoredDomain[] = [];
       for (let n = 0; n < PROJECTS; n += 1) {
         domains.push(await stored.pending(`d${n}-${randomUUID()}.test`));
       }

@@ -1,8 +1,15 @@
 import { expect, it } from 'vitest';
 import type { EventRange, EventRow } from '../../src/db/events.ts';
 import { sharePages } from '../../src/events/feed.ts';
+import { granted } from '../support/access.ts';
 
-const range: EventRange = { projectId: 'p', domainId: null, after: 1n, upTo: 3n, limit: 100 };
+const range: EventRange = {
+  projectId: granted.project('p'),
+  domainId: null,
+  after: 1n,
+  upTo: 3n,
+  limit: 100,
+};
 
 it('streams that want the same page while it is read share the reading', async () => {
   const asked: EventRange[] = [];
@@ -11,7 +18,12 @@ it('streams that want the same page while it is read share the reading', async (
     asked.push(one);
     return rows;
   });
-  const others = [{ projectId: 'q' }, { domainId: 'd' }, { after: 2n }, { upTo: 4n }];
+  const others = [
+    { projectId: granted.project('q') },
+    { domainId: granted.domain('d') },
+    { after: 2n },
+    { upTo: 4n },
+  ];
   const all = [range, range, range, ...others.map((other) => ({ ...range, ...other }))];
   await Promise.all(all.map(page));
   expect(asked).toHaveLength(5);

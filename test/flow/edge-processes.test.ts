@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect, type TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { granted } from '../support/access.ts';
 import { age } from '../support/aged-certificate.ts';
 import { type Beside, startBeside } from '../support/beside.ts';
 import type { Shown } from '../support/client.ts';
@@ -163,7 +164,7 @@ describe.skipIf(without)('At two edges in processes of their own', { timeout: 18
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'`,
     );
     expect(rowCount).toBeGreaterThan(1);
-    await parts.domains.remove(projectId, hostname, new Date());
+    await parts.domains.remove(granted.project(projectId), hostname, new Date());
     await Promise.all(closed);
     await expectGone(hostname);
   });

@@ -1,11 +1,14 @@
 /** A life that needs a person's help, or would: 30 minutes verified without a certificate, under the test's own clock. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newClaimNonce } from '../../src/certificates/vault/derived-secrets.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { closeForOperator, listEscalations } from '../../src/db/issuance/escalations.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { domainRoutes } from '../../src/http/routes/domains.ts';
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';
 import { callApi, startTestApi, type TestApi } from '../http/support.ts';
+import { withinOwnLimits } from '../support/access.ts';
 import { later, noon, right } from '../support/builders.ts';
 import {
   certificateOf,
@@ -29,15 +32,17 @@ beforeAll(async () => {
   const never = () => Promise.reject(new Error('nobody presses verify here'));
   api = await startTestApi((_, now) => [
     ...escalationRoutes({
-      list: (query) => listEscalations(prisma, query),
-      close: (id) => closeForOperator(prisma, id, now()),
+      list: (access, query) => listEscalations(prisma, access, query),
+      close: (access, id) => closeForOperator(prisma, access, id, now()),
     }),
     ...domainRoutes({
       projects: createProjectStore(prisma),
       domains: createDomainStore(prisma),
+      withinLimits: withinOwnLimits(prisma),
       platformDomain: 'edge.test',
       windowMs: 48 * HOUR,
       targetFor: () => 'x.edge.test',
+      newClaimNonce,
       wake: never,
       orderNow: never,
       forget: never,

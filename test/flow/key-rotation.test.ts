@@ -7,7 +7,6 @@ import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runRotateKeys } from '../../src/cli/rotate-keys.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { createSessions } from '../../src/dashboard/session.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { capturedIo } from '../cli/io.ts';
 import { type Client, createClient, type Shown } from '../support/client.ts';
@@ -116,8 +115,10 @@ async function prepare(): Promise<void> {
   await goesLive('docs');
   const answer = await client.call('POST', `${projectPath()}/webhooks`, { url: receiver.url });
   webhook = answer.body as typeof webhook; // our own API's documented shape
-  const sessions = createSessions(first.parts.secrets.session, () => new Date());
-  cookie = (await sessions.begin(world.apiKey, ['admin'])).split(';')[0] ?? '';
+  const body = new URLSearchParams({ key: world.apiKey });
+  const signIn = { method: 'POST', body, redirect: 'manual' } as const;
+  const signedIn = await fetch(`${world.apiUrl}/sign-in`, signIn);
+  cookie = (signedIn.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
   expect(await page('/projects')).toBe(200);
 }
 

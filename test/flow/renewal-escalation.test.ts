@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Escalation } from '../../src/core/records.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { escalationInWords } from '../../src/http/routes/escalation-view.ts';
+import { granted } from '../support/access.ts';
 import { missing, right } from '../support/builders.ts';
 import { certificateOf, DAY, type FakeTime, HOUR, MINUTE } from '../support/fake-time.ts';
 import { forbidden, isAway, refuses, startLiveLife, typesOf } from '../support/live-domain.ts';
@@ -201,7 +202,8 @@ describe('a case of a served domain', { timeout: 300_000 }, () => {
       { cause: 'caa_blocks', closedAt: null },
     ]);
     const { projectId, hostname } = await life.row();
-    await createDomainStore(stored.database.prisma).remove(projectId, hostname, life.now());
+    const domains = createDomainStore(stored.database.prisma);
+    await domains.remove(granted.project(projectId), hostname, life.now());
     expect((await casesOf(life)).map(({ closedAt }) => closedAt)).not.toContain(null);
     const at = life.now();
     await life.pass(30 * DAY, EVERY);

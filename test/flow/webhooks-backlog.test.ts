@@ -52,12 +52,18 @@ for (const { name, available } of storagesOfRun('postgres')) {
       const now = new Date();
       const waiting = { webhookId: crowded, eventId, createdAt: now, nextAttemptAt: now };
       await prisma.webhookDelivery.createMany({ data: Array(CROWD).fill(waiting) });
+      const delivered = async (many: number) =>
+        (await prisma.webhookDelivery.count({
+          where: { webhookId: free, status: 'delivered' },
+        })) === many;
       await until('the crowd is served', async () => slow.received.length >= PLACES);
       for (const nth of [1, 2, 3]) {
         await client.call('POST', `${path}/${free}/replay`, { event: 1 });
-        await until('the quick one', async () => quick.received.length === nth);
+        // By the rows: a replay of what has arrived and is not saved yet is that same delivery, and arrives once.
+        await until(`the quick one's message ${nth}`, () => delivered(nth));
         expect(slow.received.length).toBeLessThan(CROWD / 2);
       }
+      expect(quick.received.length).toBeGreaterThanOrEqual(3);
       const before = slow.received.length;
       await until('the crowd goes on', async () => slow.received.length > before + 8);
       expect(

@@ -1,6 +1,7 @@
 /** Whole lives under a clock that the test advances: 48 hours, 30 days, a year. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
+import { granted } from '../support/access.ts';
 import { later, missing, right } from '../support/builders.ts';
 import { certificateOf, DAY, HOUR, MINUTE, startLife } from '../support/fake-time.ts';
 import { forbidden, isAway, refuses, startLiveLife, typesOf } from '../support/live-domain.ts';
@@ -44,7 +45,7 @@ describe('a domain whose record never comes', { timeout: 300_000 }, () => {
 
     const { projectId, hostname } = await life.row();
     const domains = createDomainStore(stored.database.prisma);
-    await domains.requestVerify(projectId, hostname, life.now(), 48 * HOUR);
+    await domains.requestVerify(granted.project(projectId), hostname, life.now(), 48 * HOUR);
     life.dns(right);
     await life.pass(MINUTE);
     expect((await typesOf(life)).slice(3)).toEqual([

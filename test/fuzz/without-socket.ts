@@ -13,6 +13,7 @@ import { createRouter, type Router } from '../../src/http/pipeline/router.ts';
 import { routesOf } from '../../src/roles/routes.ts';
 import { startSignpost } from '../../src/start.ts';
 import { storageOf } from '../process/support.ts';
+import { nothingCounted } from '../support/access.ts';
 import { bodyFields, fields } from './fields.ts';
 import { formProblem, isPage } from './form.ts';
 import { type Known, makeKnown } from './known.ts';
@@ -39,7 +40,9 @@ export async function startSocketlessApi(): Promise<SocketlessApi> {
   const unused = {
     readiness: notAsked,
     dropTraffic: () => {},
+    ...nothingCounted,
     forgetKey: () => {},
+    forgetSession: () => {},
     openStream: notAsked,
   };
   const find = createRouter(routesOf({ parts, ...unused }));

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_AUTHORITY } from '../../src/certificates/authorities/local.ts';
 import { explainProblem } from '../../src/core/certificates/problem-words.ts';
-import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import {
   type CertificateStore,
@@ -12,7 +11,11 @@ import { createRenewalStore } from '../../src/db/issuance/renewals.ts';
 import { domainView } from '../../src/http/routes/domain-view.ts';
 import { openAt } from '../db/stored-orders.ts';
 import { later, noon } from '../support/builders.ts';
-import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+import {
+  openStoredDomains,
+  type StoredDomain,
+  type StoredDomains,
+} from '../support/stored-domains.ts';
 
 const DAY = 86_400_000;
 const days = (count: number) => later(noon, count * DAY);
@@ -34,7 +37,7 @@ describe('the certificate of a live domain', () => {
   });
   afterAll(() => stored?.close());
 
-  async function order(domain: LoadedDomain, at: Date): Promise<string> {
+  async function order(domain: StoredDomain, at: Date): Promise<string> {
     return (await openAt(certificates, domain, at))?.id ?? '';
   }
   async function renew(id: string, day: number): Promise<void> {
@@ -42,7 +45,7 @@ describe('the certificate of a live domain', () => {
     const next = await order(domain, days(day));
     await certificates.store(domain, next, certificateOf(day), days(day));
   }
-  async function shown({ projectId, hostname }: LoadedDomain, day: number) {
+  async function shown({ projectId, hostname }: StoredDomain, day: number) {
     const found = await createDomainStore(stored.database.prisma).find(projectId, hostname);
     if (found === null) throw new Error('no such domain');
     return domainView(found, 2 * DAY, days(day)).certificate;

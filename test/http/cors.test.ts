@@ -17,9 +17,11 @@ describe('pages of other origins', () => {
     ['two origins', `${shop}, ${shop}`],
   ];
   test.each(strangers)('%s may not read an answer', (_what, origin) => {
-    expect(cors.answerHeaders({ origin })).toEqual({ vary: 'Authorization, Origin' });
+    expect(cors.answerHeaders({ origin })).toEqual({
+      vary: 'Authorization, Signpost-Account, Origin',
+    });
     const preflight = cors.preflightHeaders({ origin, ...wish }, 'GET');
-    expect(preflight).toEqual({ vary: 'Authorization, Origin' });
+    expect(preflight).toEqual({ vary: 'Authorization, Signpost-Account, Origin' });
   });
 
   test('a listed one may, and sees the headers that matter; cookies are never asked for', () => {

@@ -6,7 +6,7 @@ import { recordFor } from '../../src/core/names/instructions.ts';
 import { findAttachedTarget } from '../../src/db/domains/domains.ts';
 import type { DomainStatus } from '../../src/db/generated/enums.ts';
 import type { Asked, Examined } from '../../src/dns/examine.ts';
-import { diagnosisRoutes } from '../../src/http/routes/diagnosis.ts';
+import { countDiagnoses, diagnosisRoutes } from '../../src/http/routes/diagnosis.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
@@ -17,10 +17,13 @@ let test: TestApi;
 let key: string;
 
 beforeAll(async () => {
-  test = await startTestApi((prisma) =>
+  test = await startTestApi((prisma, now) =>
     diagnosisRoutes({
       platformDomain: 'edge.signpost.test',
-      targetOf: (hostname) => findAttachedTarget(prisma, hostname),
+      targetOf: (access, hostname) => findAttachedTarget(prisma, access, hostname),
+      examineReach: async () => ({ addresses: [], authorities: [] }),
+      diagnoses: countDiagnoses(),
+      now,
       examine: async (question) => {
         asked.push(question);
         await door;
@@ -114,6 +117,15 @@ const get = (hostname: string, query = `?target=${target}`) =>
   callApi(test.api, `GET /v1/diagnosis/${encodeURIComponent(hostname)}${query}`, { key });
 
 describe('a diagnosis', () => {
+  it('asks the addresses where that is wanted', async () => {
+    const asking = (reach: string) => get('docs.shop.test', `?target=${target}&reach=${reach}`);
+    expect((await asking('false')).body).not.toHaveProperty('reach');
+    expect((await asking('true')).body).toMatchObject({
+      reach: { addresses: [], authorities: [] },
+    });
+    expect((await asking('1')).body).toMatchObject({ code: 'invalid_query' });
+  });
+
   it('has the verdict, the record, the findings in words and everything that was seen', async () => {
     const { status, body } = await get('docs.shop.test');
     expect(status).toBe(200);

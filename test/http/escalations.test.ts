@@ -11,11 +11,11 @@ import {
   listEscalations,
   openEscalation,
 } from '../../src/db/issuance/escalations.ts';
-import { createProjectStore } from '../../src/db/projects.ts';
 import { cursorAfterEscalation, placeOfCursor } from '../../src/http/pipeline/cursor.ts';
 import { domainView } from '../../src/http/routes/domain-view.ts';
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';
 import { docsEscalation } from '../../src/http/schemas/escalations.ts';
+import { aStoredProject } from '../support/access.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
@@ -26,8 +26,8 @@ let key: string;
 beforeAll(async () => {
   api = await startTestApi((prisma) =>
     escalationRoutes({
-      list: (query) => listEscalations(prisma, query),
-      close: (id) => closeForOperator(prisma, id, later(noon, HOUR)),
+      list: (access, query) => listEscalations(prisma, access, query),
+      close: (access, id) => closeForOperator(prisma, access, id, later(noon, HOUR)),
     }),
   );
   key = await api.keyWith('ops:read');
@@ -44,15 +44,13 @@ async function aCase(
   openedAt = noon,
 ) {
   count += 1;
-  const project = await createProjectStore(api.prisma).create({
-    name: 'Docs',
-    slug: `docs-${count}`,
-    plan: 'pro',
-  });
+  const { id: projectId } = await aStoredProject(api.prisma, { slug: `docs-${count}` });
   const hostname = `docs-${count}.example.com`;
-  const projectId = project?.id ?? '';
   const store = createDomainStore(api.prisma);
-  const added = await store.add({ projectId, hostname, target: `x${count}.edge.test` }, noon);
+  const added = await store.add(
+    { projectId, hostname, target: `x${count}.edge.test`, claimNonce: 'n' },
+    noon,
+  );
   const domain = { id: added?.id ?? '', epoch: 1 };
   await api.prisma.domain.update({
     where: { id: domain.id },

@@ -1,5 +1,6 @@
 /** The stream of a project's events over HTTP, without a socket: what it begins with, what it has, and when it ends. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import type { GrantedProjectId } from '../../src/core/accounts/access.ts';
 import { createApiKeyStore } from '../../src/db/api-keys.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { createEventFeedStore, type EventRange, recordEvents } from '../../src/db/events.ts';
@@ -12,6 +13,7 @@ import {
   createOpenStream,
   createSlots,
 } from '../../src/http/routes/streams.ts';
+import { aStoredProject, noLimits } from '../support/access.ts';
 import { noon } from '../support/builders.ts';
 import { type Reading, readEvents } from '../support/sse.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
@@ -33,17 +35,16 @@ beforeAll(async () => {
       <A extends readonly unknown[], R>(act: (...args: A) => Promise<R>) =>
       (...args: A) =>
         away === null ? act(...args) : Promise.reject(away);
-    const lastNumbers = unlessAway((ids: readonly string[]) => store().lastNumbers(ids));
+    const lastNumbers = unlessAway((ids: readonly GrantedProjectId[]) => store().lastNumbers(ids));
     feed = createFeed({ lastNumbers, log: { info: () => {}, warn: () => {} }, pollMs: 5 });
     const findKey = createApiKeyStore(prisma).find;
-    const isStillAuthorized = createIsStillAuthorized(
-      createAuthenticate({ findKey, now: () => t.clock.now }),
-    );
+    const authenticate = createAuthenticate({ findKey, limits: noLimits, now: () => t.clock.now });
     return eventRoutes({
       projects: createProjectStore(prisma),
       findDomainId: (...of) => store().findDomainId(...of),
       platformDomain: 'edge.signpost.test',
       openStream: createOpenStream({
+        now: () => t.clock.now,
         feed,
         checkFeed: { follow: () => expect.fail('nobody asked for checks') },
         lastNumbers,
@@ -56,20 +57,18 @@ beforeAll(async () => {
             return () => void watched.splice(watched.indexOf(id), 1);
           },
         },
-        isStillAuthorized,
+        isStillAuthorized: createIsStillAuthorized({ authenticate, actFor: async (key) => key }),
         log: { error: (fields, message) => void t.errors.push({ fields, message }) },
       }),
     });
   });
   key = await t.keyWith('domains:read');
-  const project = await createProjectStore(t.prisma).create({ name: 'P', slug: 'p', plan: 'pro' });
-  const projectId = project?.id ?? '';
+  const { id: projectId } = await aStoredProject(t.prisma);
   path = `/v1/projects/${projectId}/events`;
   const added = [];
   for (const hostname of ['a.shop.test', 'b.shop.test']) {
-    added.push(
-      await createDomainStore(t.prisma).add({ projectId, hostname, target: hostname }, noon),
-    );
+    const domain = { projectId, hostname, target: hostname, claimNonce: 'n' };
+    added.push(await createDomainStore(t.prisma).add(domain, noon));
   }
   domains = added.map((domain) => ({ id: domain?.id ?? '', hostname: domain?.hostname ?? '' }));
 });
@@ -281,7 +280,8 @@ describe('a stream that goes on', () => {
   it('is one of as many as a key may have, and a process', async () => {
     const three = [await read(), await read(), await read()];
     const fourth = await callApi(t.api, `GET ${path}`, { key });
-    expect(fourth).toMatchObject({ status: 429, body: errorBody(429, 'too_many_streams') });
+    const full = expect.stringContaining('3 of 3 streams open in this process; close one, or try');
+    expect(fourth.body).toEqual(errorBody(429, 'too_many_streams', full));
     expect(fourth.headers['retry-after']).toBe('30');
     const other = await t.keyWith('domains:read');
     await read(undefined, '', other);

@@ -1,5 +1,6 @@
 /** What an answer says of its exchange: entity tags, other origins, traces, and the line in the log. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { installation } from '../../src/core/accounts/access.ts';
 import { createPetStore } from '../../src/db/pets.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
 import { callApi, composeApi, startTestApi, type TestApi } from './support.ts';
@@ -94,7 +95,7 @@ describe('a page of another origin', () => {
   test('that is not listed may not', async () => {
     const { headers } = await get({ origin: 'https://evil.example' });
     expect(headers).not.toHaveProperty('access-control-allow-origin');
-    expect(headers['vary']).toBe('Authorization, Origin');
+    expect(headers['vary']).toBe('Authorization, Signpost-Account, Origin');
   });
 });
 
@@ -146,7 +147,10 @@ describe('behind a base address with a path', () => {
     const now = () => clock.now;
     const api = composeApi({
       routes: petRoutes({ pets: createPetStore({ prisma, pool }), now }),
-      authenticate: async () => ({ kind: 'ok', key: { id: 'k', scopes: ['admin'] } }),
+      authenticate: async () => ({
+        kind: 'ok',
+        key: { id: 'k', scopes: ['admin'], access: installation },
+      }),
       usage: { used: () => {}, deprecated: () => {} },
       log: { error: () => {}, info: () => {}, debug: () => {} },
       basePath: '/store',

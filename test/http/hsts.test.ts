@@ -35,7 +35,7 @@ beforeEach(async () => {
   const project = { name: 'Docs', slug: `hsts-${count}`, plan: 'pro' };
   const { id } = (await call('POST /v1/projects', project)).body as { id: string };
   path = `/v1/projects/${id}`;
-  await call(`POST ${path}/deploys`, { status: 'succeeded', upstream: 'http://127.0.0.1:9' });
+  await call(`POST ${path}/deploys`, { status: 'succeeded', upstream: 'http://deploy.test' });
   await call(`POST ${path}/domains`, { hostname });
 });
 

@@ -1,58 +1,37 @@
 /** Every route of the service against keys of every scope: none is open that should be closed, none closed that should be open. */
-import { randomBytes } from 'node:crypto';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
-import { loadConfig } from '../../src/config/config.ts';
+import { installation } from '../../src/core/accounts/access.ts';
 import { createApiKeyStore } from '../../src/db/api-keys.ts';
 import type { Api } from '../../src/http/pipeline/api.ts';
 import { type Route, type Scope, scopes } from '../../src/http/pipeline/route.ts';
 import { params } from '../../src/http/pipeline/validate.ts';
-import { routesOf } from '../../src/roles/routes.ts';
-import { type Signpost, startSignpost } from '../../src/start.ts';
-import { type FreshStorage, freshStorage } from '../support/storage.ts';
 import { callApi, errorBody } from './support.ts';
+import { startWholeApi, type WholeApi } from './whole-api.ts';
 
-let fresh: FreshStorage;
-let signpost: Signpost;
+let whole: WholeApi;
 let api: Api;
 let routes: readonly Route[];
 const keys = new Map<Scope, string>();
 
 beforeAll(async () => {
-  fresh = await freshStorage();
-  const { storage } = fresh;
-  const result = loadConfig({
-    ...(storage.kind === 'embedded'
-      ? { DATA_DIR: storage.dataDir, EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' }
-      : { DATABASE_URL: storage.databaseUrl, ROLE: 'api' }),
-    PORT: '0',
-    KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-  });
-  if (!result.ok) throw new Error(JSON.stringify(result.problems));
-  signpost = await startSignpost(result.config, pino({ level: 'silent' }));
-  if (signpost.api === null) throw new Error('this process has no API');
-  api = signpost.api;
-  const notAsked = () => Promise.reject(new Error('these routes are not asked'));
-  routes = routesOf({
-    parts: signpost.parts,
-    dropTraffic: () => {},
-    forgetKey: () => {},
-    readiness: notAsked,
-    openStream: notAsked,
-  });
-  const store = createApiKeyStore(signpost.parts.database.prisma);
+  whole = await startWholeApi();
+  ({ api, routes } = whole);
+  const store = createApiKeyStore(whole.signpost.parts.database.prisma);
   for (const scope of scopes) {
     const { id, token } = mintKey();
     const digest = digestOf(token);
-    await store.create({ id, name: scope, digest, scopes: [scope], createdAt: new Date() });
+    await store.create(installation, {
+      id,
+      name: scope,
+      digest,
+      scopes: [scope],
+      createdAt: new Date(),
+    });
     keys.set(scope, token);
   }
 });
-afterAll(async () => {
-  await signpost.close(5_000);
-  await fresh.close();
-});
+afterAll(() => whole?.close());
 
 /** A request for the route: its parameters filled with examples, its body empty. */
 function call(route: Route, key: string | undefined) {

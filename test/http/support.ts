@@ -2,22 +2,29 @@
 
 import { pino } from 'pino';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
-import { createApiKeyStore, createKeyUsageStore } from '../../src/db/api-keys.ts';
+import { installation } from '../../src/core/accounts/access.ts';
+import { createAccountStore } from '../../src/db/accounts.ts';
+import { createApiKeyStore } from '../../src/db/api-keys.ts';
+import { createAuditStore } from '../../src/db/audit.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { createTransact } from '../../src/db/engine/transaction.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { createIdempotentAnswerStore } from '../../src/db/idempotent-answers.ts';
+import { createKeyUsageStore } from '../../src/db/key-usage.ts';
 import { createPetStore } from '../../src/db/pets.ts';
+import { createActFor } from '../../src/http/keys/act-for.ts';
 import { createAuthenticate, createIsSecret } from '../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../src/http/keys/key-usage.ts';
-import { createRateLimiter } from '../../src/http/limits/rate-limit.ts';
+import { createAccountRateLimiter, createRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import { type Api, type ApiDeps, type ApiLog, createApi } from '../../src/http/pipeline/api.ts';
+import { type Audit, createAudit } from '../../src/http/pipeline/audit.ts';
 import { createCors } from '../../src/http/pipeline/cors.ts';
 import { createIdempotency } from '../../src/http/pipeline/idempotency.ts';
 import type { Headers, Route, Scope } from '../../src/http/pipeline/route.ts';
 import { createRouter } from '../../src/http/pipeline/router.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
 import { parseJson, renderJson } from '../../src/net/json.ts';
+import { noLimits } from '../support/access.ts';
 import { expectDocumented } from '../support/contract.ts';
 import { databasesOfRun, freshStorage, type StorageName } from '../support/storage.ts';
 import { isPlain } from './plain-route.ts';
@@ -83,7 +90,7 @@ export async function startTestApi(
     info: (fields, message) => void lines.push({ fields, message }),
     debug: () => {},
   };
-  const authenticate = createAuthenticate({ findKey: keys.find, now });
+  const authenticate = createAuthenticate({ findKey: keys.find, limits: noLimits, now });
   const extra = typeof more === 'function' ? more(prisma, now) : more;
   const routes = [...petRoutes({ pets: createPetStore(database), now }), ...extra];
   const usage = createKeyUsage({
@@ -105,7 +112,7 @@ export async function startTestApi(
     keyWith: async (...scopes) => {
       const { id, token } = mintKey();
       const digest = digestOf(token);
-      await keys.create({ id, name: 'test', digest, scopes, createdAt: clock.now });
+      await keys.create(installation, { id, name: 'test', digest, scopes, createdAt: clock.now });
       return token;
     },
   };
@@ -119,18 +126,43 @@ type Composed = Pick<ApiDeps, 'routes' | 'authenticate' | 'usage' | 'log'> & {
 
 /** The pipeline as src/roles/api.ts composes it, with limits that nobody reaches. */
 export function composeApi({ prisma, now, basePath = '', ...deps }: Composed): Api {
+  const accounts = createAccountStore(prisma);
   return createApi({
     ...deps,
-    limits: { perKey: limiter('key', now), perAddress: limiter('address', now) },
+    actFor: createActFor({
+      findAccount: (id) => accounts.find(installation, id),
+      limits: noLimits,
+      now,
+    }),
+    limits: {
+      perKey: limiter('key', now),
+      perAccount: createAccountRateLimiter(
+        { name: 'account', quota: 1_000_000, windowSeconds: 60 },
+        now,
+      ),
+      perAddress: limiter('address', now),
+    },
     addressOf: (address) => address ?? '',
     idempotency: createIdempotency({
       transact: createTransact(prisma),
       answers: createIdempotentAnswerStore(prisma),
       now,
     }),
+    audit: composeAudit(prisma, now),
     cors: createCors(['https://shop.example']),
     isSecret: createIsSecret(undefined),
     basePath,
+  });
+}
+
+/** The audit log over this database. */
+export function composeAudit(prisma: PrismaClient, now: () => Date): Audit {
+  return createAudit({
+    store: createAuditStore(prisma),
+    transact: createTransact(prisma),
+    addressOf: (address) => address ?? '',
+    isSecret: createIsSecret(undefined),
+    now,
   });
 }
 

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { installation } from '../../src/core/accounts/access.ts';
 import { joinTransactions } from '../../src/db/engine/transaction.ts';
 import { isUnavailable } from '../../src/db/engine/unavailable.ts';
 import { PrismaClient } from '../../src/db/generated/client.ts';
@@ -25,7 +26,10 @@ function apiOver(pool: pg.Pool) {
   const now = () => new Date();
   return composeApi({
     routes: petRoutes({ pets: createPetStore({ prisma, pool }), now }),
-    authenticate: async () => ({ kind: 'ok', key: { id: 'k', scopes: ['admin'] } }),
+    authenticate: async () => ({
+      kind: 'ok',
+      key: { id: 'k', scopes: ['admin'], access: installation },
+    }),
     usage: { used: () => {}, deprecated: () => {} },
     log: { error: () => {}, info: () => {}, debug: () => {} },
     prisma,

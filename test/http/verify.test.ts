@@ -1,25 +1,31 @@
 /** POST …/verify over HTTP: what is woken, and what is left as it is. */
+
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newClaimNonce } from '../../src/certificates/vault/derived-secrets.ts';
+import type { GrantedProjectId } from '../../src/core/accounts/access.ts';
 import { followUps } from '../../src/core/life/follow-ups.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { domainRoutes } from '../../src/http/routes/domains.ts';
+import { aStoredProject, withinOwnLimits } from '../support/access.ts';
 import { callApi, startTestApi, type TestApi } from './support.ts';
 
 const HOUR_MS = 3_600_000;
 const woken: string[] = [];
 let api: TestApi;
 let key: string;
-let projectId: string;
+let projectId: GrantedProjectId;
 
 beforeAll(async () => {
   api = await startTestApi((prisma, now) =>
     domainRoutes({
       projects: createProjectStore(prisma),
       domains: createDomainStore(prisma),
+      withinLimits: withinOwnLimits(prisma),
       platformDomain: 'edge.test',
       windowMs: 48 * HOUR_MS,
       targetFor: () => 'x.edge.test',
+      newClaimNonce,
       wake: async (domain) => void woken.push(...followUps(domain).map(({ queue }) => queue)),
       orderNow: async () => void woken.push('order now'),
       forget: async () => void woken.push('forget'),
@@ -28,15 +34,17 @@ beforeAll(async () => {
     }),
   );
   key = await api.keyWith('domains:read', 'domains:write');
-  const project = { name: 'Docs', slug: 'docs', plan: 'pro' } as const;
-  projectId = (await createProjectStore(api.prisma).create(project))?.id ?? '';
+  projectId = (await aStoredProject(api.prisma)).id;
 });
 afterAll(() => api.close());
 
 it('takes a verified domain’s order up at once, and leaves its name to it', async () => {
   const hostname = 'docs.example.com';
   const verifiedAt = api.clock.now;
-  await createDomainStore(api.prisma).add({ projectId, hostname, target: 'x' }, verifiedAt);
+  await createDomainStore(api.prisma).add(
+    { projectId, hostname, target: 'x', claimNonce: 'n' },
+    verifiedAt,
+  );
   const verified = { status: 'verified', verifiedAt, nextCheckAt: new Date(8e12) } as const;
   await api.prisma.domain.updateMany({ where: { hostname }, data: verified });
   api.clock.now = new Date(verifiedAt.getTime() + HOUR_MS);

@@ -2,11 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { createVault } from '../../src/certificates/vault/vault.ts';
+import type { GrantedProjectId } from '../../src/core/accounts/access.ts';
 import { createDeliveryStore } from '../../src/db/delivery/deliveries.ts';
 import { createWebhookStore } from '../../src/db/delivery/webhooks.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { webhookRoutes } from '../../src/http/routes/webhooks.ts';
+import { aStoredProject, withinOwnLimits } from '../support/access.ts';
 import { noon } from '../support/builders.ts';
 import { callApi, startTestApi, type TestApi } from './support.ts';
 
@@ -19,13 +21,14 @@ export function webhookApi() {
   let api: TestApi;
   let key: string;
   let admin: string;
-  let projectId: string;
+  let projectId: GrantedProjectId;
 
   beforeAll(async () => {
     api = await startTestApi((prisma, now) =>
       webhookRoutes({
         projects: createProjectStore(prisma),
         webhooks: createWebhookStore(prisma),
+        withinLimits: withinOwnLimits(prisma),
         deliveries: createDeliveryStore(prisma),
         vault,
         allowPrivate: false,
@@ -57,15 +60,16 @@ export function webhookApi() {
     },
     /** Another project from here on. */
     async nextProject() {
-      const slug = `p-${randomBytes(6).toString('hex')}`;
-      const made = await createProjectStore(api.prisma).create({ name: 'P', slug, plan: 'pro' });
-      projectId = made?.id ?? '';
+      projectId = (await aStoredProject(api.prisma)).id;
     },
     /** Adds a domain for each name, which is an event each. */
     async reportOf(...hostnames: readonly string[]) {
       const domains = createDomainStore(api.prisma);
       for (const hostname of hostnames) {
-        await domains.add({ projectId, hostname, target: 'x.edge.test' }, api.clock.now);
+        await domains.add(
+          { projectId, hostname, target: 'x.edge.test', claimNonce: 'n' },
+          api.clock.now,
+        );
       }
     },
     call: (line: string, json?: unknown, headers = {}) =>

@@ -73,7 +73,7 @@ describe('a new webhook', () => {
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     expect(statuses.sort()).toEqual([...Array(10).fill(201), 409, 409]);
     expect((await call(`POST ${fixture.base}`, { url })).body).toEqual(
-      errorBody(409, 'too_many_webhooks'),
+      errorBody(409, 'too_many_webhooks', expect.stringContaining(' 10 of 10 webhooks; ')),
     );
     await fixture.nextProject();
     await make();

@@ -1,7 +1,7 @@
 /** What a laboratory's zones may hold, and where they are served. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { type LabDnsOptions, type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
-import { encodeName } from '../../src/lab/encode.ts';
+import { encodeName } from '../../src/lab/wire-name.ts';
 import { openClient, type Query } from './client.ts';
 
 const open: (() => unknown)[] = [];

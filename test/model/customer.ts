@@ -61,14 +61,17 @@ export function publish({ places, shown }: History, at: number, next: Shown): vo
   shown.set(places[at]?.hostname ?? '', next);
 }
 
-/** What most customers do: add the domain, create the record they are shown, and wait. */
+/** What most customers do: add the domain, create the record they are shown once it has been checked, and wait. */
 export async function settle(
   history: History,
   [of, at]: readonly [number, number],
   proves: boolean,
 ): Promise<void> {
   await customer(history, 'add', [of, at], false);
+  await pass(history, SECOND, 2);
   publish(history, at, { ...nothingShown, record: of, proofs: proves ? [of] : [] });
+  // The next check is on the ladder.
+  await pass(history, 20 * SECOND, 2);
   // Right at the first check, and its order follows at once.
   await pass(history, 2 * SECOND, 6);
 }

@@ -18,6 +18,8 @@ export type Entry = {
   /** Counts what was saved of it in this life. */
   checks: number;
   status: Status;
+  /** What its addresses say of an apex in this claim: they were awaited, or prove nothing; null: not checked yet. */
+  arrival: 'awaited' | 'worthless' | null;
   /** Since when it is in this state. */
   since: number;
   missedAt: number | null;
@@ -53,6 +55,7 @@ export function newEntry(project: number, place: { hostname: string; apex: boole
     life: 0,
     checks: 0,
     status: 'pending',
+    arrival: null,
     since: 0,
     missedAt: null,
     verifiedAt: 0,

@@ -18,7 +18,13 @@ export type Authority =
   | { readonly kind: 'is_silent' };
 
 /** `heldBy`: who was in the way when the check was first saved; another may have lost the name meanwhile. */
-type ModelCheck = { readonly entry: Entry; seen: Shown; counted: boolean; heldBy: Entry | null };
+type ModelCheck = {
+  readonly entry: Entry;
+  seen: Shown;
+  counted: boolean;
+  heldBy: Entry | null;
+  hadHolder: boolean;
+};
 
 /** What a run of a job did, as the world around it saw. */
 export type Witness = {
@@ -113,7 +119,7 @@ export async function begin(lane: Lane): Promise<History> {
   lane.setOutside({
     onAnswer: (what, args, answer) => noteAnswer(history, what, args, answer),
     observe: (asked) => observe(history, asked.target),
-    lookupTexts: async (name) => [lookupTexts(history, name)],
+    lookupTexts: async (name) => [await lookupTexts(history, name)],
     advance: (order, steps) => advance(history, order, steps),
   });
   return history;
@@ -138,7 +144,7 @@ async function observe(history: History, target: string) {
   const entry = entryOf(history, target);
   const seen = shownAt(history, entry.hostname);
   const witness = witnesses.getStore();
-  witness?.checks.push({ entry, seen, counted: false, heldBy: null });
+  witness?.checks.push({ entry, seen, counted: false, heldBy: null, hadHolder: false });
   if (witness !== undefined && !witness.fences.has(entry)) {
     witness.fences.set(entry, model.fence(entry));
   }
@@ -151,14 +157,21 @@ async function observe(history: History, target: string) {
   return observed(entry, seen, points, new Date(lane.now()));
 }
 
-/** The proofs at a name, as they stand when they are looked up: the check before may have been earlier. */
-function lookupTexts(history: History, name: string): Answer<string> {
+/**
+ * The proofs at a name, as they stand when they are looked up: the check before may have been earlier. They are of the claims
+ * that there are: a customer replaces the record of an earlier one.
+ */
+async function lookupTexts(history: History, name: string): Promise<Answer<string>> {
   const { lane, projects, witnesses } = history;
   const hostname = name.replace(/^_signpost\./, '');
   const { proofs } = shownAt(history, hostname);
   const check = witnesses.getStore()?.checks.findLast(({ entry }) => entry.hostname === hostname);
   if (check !== undefined) check.seen = { ...check.seen, proofs };
-  return records(proofs.map((of) => lane.parts.proofFor(projects[of] ?? '', hostname)));
+  const claims = await lane.parts.database.prisma.domain.findMany({ where: { hostname } });
+  const ofProject = (of: number) => claims.find(({ projectId }) => projectId === projects[of]);
+  return records(
+    proofs.flatMap((of) => ofProject(of) ?? []).map((claim) => lane.parts.proofFor(claim)),
+  );
 }
 
 /** An authority that takes an order in two steps, as the real ones do, and then says what it was told to say. */

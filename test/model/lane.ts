@@ -8,6 +8,7 @@ import type { CertificateAuthority } from '../../src/certificates/authorities/au
 import { deriveSecrets } from '../../src/certificates/vault/derived-secrets.ts';
 import { createVault } from '../../src/certificates/vault/vault.ts';
 import { loadConfig, type Storage } from '../../src/config/config.ts';
+import { installation } from '../../src/core/accounts/access.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import type { Observer } from '../../src/dns/observe/observe.ts';
 import type { ApiResponse } from '../../src/http/pipeline/errors.ts';
@@ -17,6 +18,7 @@ import { compose, type Parts } from '../../src/roles/parts.ts';
 import { type RoutesDeps, routesOf } from '../../src/roles/routes.ts';
 import { composeWorkers } from '../../src/roles/worker.ts';
 import type { WorkerDeps } from '../../workers/start.ts';
+import { nothingCounted } from '../support/access.ts';
 import { freshStorage, type StorageName } from '../support/storage.ts';
 import { type AlarmClock, createAlarmClock } from './alarm-clock.ts';
 import { guardAll } from './mortal.ts';
@@ -170,7 +172,7 @@ export async function openLane(options: LaneOptions): Promise<Lane> {
         body,
         query: {},
         headers: {},
-        key: null,
+        key: { id: 'model', scopes: ['admin'], access: installation },
         requestId: 'model',
       });
       if (prepared === undefined) throw new Error(`no such operation: ${operationId}`);
@@ -196,7 +198,7 @@ export async function openLane(options: LaneOptions): Promise<Lane> {
   return lane;
 }
 
-/** No history has a webhook or a poison job: what the reconciler asks about those is answered without the database. */
+/** No history has a webhook, a poison job or a session: what the reconciler asks about those is answered without the database. */
 function askLess({ waiting }: Parts, { reconcile }: WorkerDeps): void {
   const { count, overdue } = waiting;
   const isNone = (queue: string) => queue === 'deliver-webhook';
@@ -206,6 +208,7 @@ function askLess({ waiting }: Parts, { reconcile }: WorkerDeps): void {
       isNone(asked[0]) ? [] : overdue(...asked),
   });
   Object.assign(reconcile.quarantine, { dropBefore: async () => undefined });
+  Object.assign(reconcile.sessions, { dropExpired: async () => undefined });
 }
 
 const ofCertificates = ['loadWork', 'openOrder', 'store', 'reuse', 'refuse', 'setBack'] as const;
@@ -238,7 +241,9 @@ function routesDeps(parts: Parts): RoutesDeps {
   return {
     parts,
     dropTraffic: () => undefined,
+    ...nothingCounted,
     forgetKey: () => undefined,
+    forgetSession: () => undefined,
     readiness: notAsked,
     openStream: notAsked,
   };

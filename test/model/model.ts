@@ -2,6 +2,8 @@
  * The life of a domain as docs/lifecycle.md tells it, small and by itself: it shares nothing with src/core. It is told what
  * customers did, what a check saw and what the authority said, and says what must be true afterwards.
  */
+
+import { type Checked, isProven, mayHave, place } from './claim.ts';
 import {
   type Certificate,
   type Entry,
@@ -13,7 +15,6 @@ import {
   type Status,
   usable,
 } from './entry.ts';
-import type { Shown } from './shown.ts';
 import { verdictOf } from './verdict.ts';
 
 const WINDOW = 48 * HOUR;
@@ -56,8 +57,8 @@ export function createModel(
     add: (entry: Entry, at: number) => add(rules, entry, at),
     remove: (entry: Entry) => remove(rules, entry),
     verify: (entry: Entry, at: number) => verify(rules, entry, at),
-    checked: (entry: Entry, { seen, heldBy }: Checked, at: number, fence: Fence) =>
-      checked(rules, entry, { seen, heldBy, at, fence }),
+    checked: (entry: Entry, { seen, heldBy, hadHolder }: Checked, at: number, fence: Fence) =>
+      checked(rules, entry, { seen, heldBy, hadHolder, at, fence }),
     openedOrder: (entry: Entry, at: number, fence: Fence) => openedOrder(entry, at, fence),
     issued: (entry: Entry, certificate: Certificate, fence: Fence, at: number) =>
       issued(rules, entry, certificate, fence, at),
@@ -76,6 +77,7 @@ type Rules = {
 function add({ record }: Rules, entry: Entry, at: number): boolean {
   if (entry.attached) return false;
   entry.attached = true;
+  entry.arrival = null;
   newLife(entry, at);
   record(entry, 'domain.added');
   return true;
@@ -120,8 +122,6 @@ function closeCase({ record }: Pick<Rules, 'record'>, entry: Entry): void {
   record(entry, 'escalation.closed');
 }
 
-/** `heldBy`: who held the name, or had it pending, too, when it was asked whose it is. */
-type Checked = { readonly seen: Shown; readonly heldBy: Entry | null };
 type Saw = Checked & { readonly at: number; readonly fence: Fence };
 
 /** Answers whether the check counted. */
@@ -136,6 +136,7 @@ function checked(rules: Rules, entry: Entry, saw: Saw): boolean {
 
 function step(rules: Rules, entry: Entry, saw: Saw): void {
   const { seen, at } = saw;
+  place(entry, seen);
   const verdict = verdictOf(entry, seen);
   const { status } = entry;
   if (status === 'pending' || status === 'failed') onItsWay(rules, entry, verdict, saw);
@@ -167,7 +168,10 @@ function certificateEnded(rules: Rules, entry: Entry, at: number): void {
   if (entry.status === 'live') {
     Object.assign(entry, { status: 'verified', since: at, verifiedAt: at, missedAt: null });
     rules.record(entry, 'certificate.ended');
-  } else if (entry.status === 'drifted') failed(rules, entry, at);
+  } else if (entry.status === 'drifted') {
+    failed(rules, entry, at);
+    entry.arrival = 'worthless';
+  }
 }
 
 function verified({ record }: Rules, entry: Entry, at: number): void {
@@ -200,22 +204,19 @@ function rivals(entries: readonly Entry[], { project, hostname, apex }: Entry): 
  * Whoever holds the name loses it to whom the DNS names. Addresses at an apex name nobody; its TXT record does, also
  * among those who have it pending.
  */
-function takeName(rules: Rules, entry: Entry, { seen, heldBy, at }: Saw): boolean {
-  if (heldBy !== null && entry.apex && !isProven(entry, heldBy, seen)) return false;
+function takeName(rules: Rules, entry: Entry, { seen, heldBy, hadHolder, at }: Saw): boolean {
+  if (entry.apex && !mayHave(entry, { seen, heldBy, hadHolder })) return false;
   const holder = rules.entries.find(
     (one) => one !== entry && one.hostname === entry.hostname && holds(one),
   );
   if (holder === undefined) return heldBy !== null || rivals(rules.entries, entry).length === 0;
   if (entry.apex && !isProven(entry, holder, seen)) return false;
   newLife(holder, at);
+  holder.arrival = 'worthless';
   endOrder(holder);
   rules.record(holder, 'domain.claimed_elsewhere');
   closeCase(rules, holder);
   return true;
-}
-
-function isProven(entry: Entry, holder: Entry, { proofs }: Shown): boolean {
-  return proofs.includes(entry.project) && !proofs.includes(holder.project);
 }
 
 /** For the first certificate, or for the next one of a domain that is live. */

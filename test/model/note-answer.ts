@@ -1,7 +1,7 @@
 /** What the stores answered a worker, told to the model: it judges by itself what came of it. */
 
 import type { MoveResult } from '../../src/db/domains/transitions.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, holds } from './entry.ts';
 import type { History, Witness } from './history.ts';
 import type { StoreCall } from './lane.ts';
 import { causeOf } from './verdict.ts';
@@ -57,8 +57,8 @@ function hasSaved(history: History, witness: Witness, saved: Named, answer: Move
   const { kind } = answer;
   const entry = entryOf(history, saved);
   const check = witness.checks.findLast((one) => one.entry === entry);
-  if (answer.kind === 'held_elsewhere' && check !== undefined) {
-    check.heldBy = rivalOf(history, entry, answer.holderProjectId);
+  if (answer.kind === 'proof_needed' && check !== undefined) {
+    Object.assign(check, inTheWay(history, entry, answer.rival));
   }
   if (kind !== 'saved') return;
   const fence = witness.fences.get(entry);
@@ -73,6 +73,12 @@ function hasSaved(history: History, witness: Witness, saved: Named, answer: Move
   // Nobody's certificate ends without one.
   const ended = before === 'live' && entry.status === 'verified';
   if (check.counted && ended) model.escalated(entry, cause);
+}
+
+/** Who was in the way when the check was saved, and whether it had the name. */
+function inTheWay(history: History, entry: Entry, rival: { readonly projectId: string } | null) {
+  const heldBy = rival && rivalOf(history, entry, rival.projectId);
+  return { heldBy, hadHolder: heldBy !== null && holds(heldBy) };
 }
 
 /** The service says who is in the way; the model says who may be. */

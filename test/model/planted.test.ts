@@ -52,12 +52,23 @@ const plants: readonly Planted<'sabotage'>[] = [
     1,
     saving((_parts, save) => async (check) => {
       const saved = await save(check);
-      return saved.kind === 'held_elsewhere'
-        ? save({ ...check, provenAgainst: saved.holderProjectId })
+      return saved.kind === 'proof_needed'
+        ? save({ ...check, proven: { against: saved.rival } })
         : saved;
     }),
     // Without it two projects take the name from each other at every check.
     /is \{|has the events|never ends/,
+  ],
+  [
+    'addresses that were left behind are proof enough',
+    1,
+    saving((_parts, save) => async (check) => {
+      const saved = await save(check);
+      return saved.kind === 'proof_needed' && saved.reason === 'already_here'
+        ? save({ ...check, proven: { against: null } })
+        : saved;
+    }),
+    /is \{|has the events|was not saved/,
   ],
   [
     'a second miss is ignored',

@@ -1,5 +1,5 @@
 /** A start that cannot succeed ends at once, and says in one place what has to be changed. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -133,6 +133,18 @@ describe('a folder that cannot be used', () => {
     expect(line).toMatch(/^Signpost cannot start: .*\n$/);
     expect(line).toContain(`DATA_DIR ${DATA_DIR} cannot be used`);
     expect(await readdir(folder)).toEqual(['file']);
+  });
+
+  it('because others may read it and have files there: nothing of theirs is touched', async () => {
+    const DATA_DIR = join(folder, 'shared');
+    await mkdir(DATA_DIR);
+    await chmod(DATA_DIR, 0o1777);
+    await writeFile(join(DATA_DIR, 'of somebody else'), 'kept');
+    expect(await refusal({ DATA_DIR })).toBe(
+      `Signpost cannot start: DATA_DIR ${DATA_DIR} is open to other users and has more in it than Signpost’s files: give it a folder of its own, or chmod 700\n`,
+    );
+    expect((await stat(DATA_DIR)).mode & 0o7777).toBe(0o1777);
+    expect(await readdir(DATA_DIR)).toEqual(['of somebody else']);
   });
 
   it('because another process has it: one line names that one, which goes on and frees it', async () => {

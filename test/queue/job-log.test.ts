@@ -1,21 +1,16 @@
 /** A job's log, which an operator reads when a domain is stuck: a line for each attempt, with when and why. */
 
-import { randomBytes } from 'node:crypto';
 import { type IQueueBackend, Job, Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deriveSecrets } from '../../src/certificates/vault/derived-secrets.ts';
-import { createVault } from '../../src/certificates/vault/vault.ts';
-import { loadConfig } from '../../src/config/config.ts';
-import { openDatabase } from '../../src/db/engine/client.ts';
-import { type NoConnection, openQueueBackend } from '../../src/queue/backend.ts';
-import { compose, type Parts } from '../../src/roles/parts.ts';
+import type { NoConnection } from '../../src/queue/backend.ts';
+import type { Parts } from '../../src/roles/parts.ts';
 import { composeWorkers } from '../../src/roles/worker.ts';
 import { startWorkers } from '../../workers/start.ts';
 import { later } from '../support/builders.ts';
+import { type ComposedParts, composedParts } from '../support/composed-parts.ts';
 import { endlessChecks, enqueueChecks, longAgo as noon } from '../support/endless-checks.ts';
-import { type FreshStorage, freshStorage, storagesOfRun } from '../support/storage.ts';
+import { storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 type AnyQueue = Queue<unknown, void, string, unknown, void, string, IQueueBackend, NoConnection>;
@@ -37,30 +32,19 @@ const timeOf = (line: string) => Date.parse(line.slice(0, line.indexOf(' ')));
 describe.each(storagesOfRun('postgres', 'postgres_redis'))(
   'on $name, the log of a domain’s job',
   ({ name, available }) => {
-    let fresh: FreshStorage;
+    let composedOn: ComposedParts;
     let parts: Parts;
     let queue: AnyQueue;
 
     beforeAll(async () => {
       if (!available) return;
-      fresh = await freshStorage(name);
-      const result = loadConfig({});
-      if (!result.ok) throw new Error(JSON.stringify(result.problems));
-      const config = { ...result.config, storage: fresh.storage };
-      const log = pino({ level: 'silent' });
-      const database = await openDatabase(fresh.storage, log);
-      const backend = await openQueueBackend(fresh.storage, database, log);
-      const vault = createVault(randomBytes(32));
-      const sealing = { vault, secrets: deriveSecrets(vault) };
-      parts = compose({ config, database, backend, ...sealing, log, now: () => new Date() });
-      queue = new Queue('check-dns', backend.queueOptions, backend.factory);
+      composedOn = await composedParts(name);
+      ({ parts } = composedOn);
+      queue = new Queue('check-dns', parts.backend.queueOptions, parts.backend.factory);
     });
     afterAll(async () => {
       await queue?.close();
-      await parts?.close();
-      await parts?.backend.close();
-      await parts?.database.close();
-      await fresh?.close();
+      await composedOn?.close();
     });
 
     /** Its log when it has been put off so many times, and these lines were in it before. */
@@ -110,8 +94,9 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
 
     /** On Redis as docs/operations.md tells an operator to read it. */
     async function linesOf(id: string): Promise<readonly string[]> {
-      if (fresh.redis === null) return (await queue.getJobLogs(id)).logs;
-      const redis = new Redis(fresh.redis.url);
+      const { storage } = parts.config;
+      if (storage.kind !== 'postgres_redis') return (await queue.getJobLogs(id)).logs;
+      const redis = new Redis(storage.redisUrl);
       try {
         return await redis.lrange(`signpost:check-dns:${id}:logs`, 0, -1);
       } finally {

@@ -93,8 +93,8 @@ describe.skipIf(!onRedis?.available)('workers that are stopped', () => {
     const before = checks();
     await close(10 * HOUR); // the test would run out of time first
     expect(checks()).toBe(before);
-    const { active, delayed, waiting: waits, failed } = await counts();
-    expect({ active, failed, idle: delayed + waits }).toEqual({
+    const { active, delayed, waiting: waits, prioritized, failed } = await counts();
+    expect({ active, failed, idle: delayed + waits + prioritized }).toEqual({
       active: 0,
       failed: 0,
       idle: DOMAINS,

@@ -6,7 +6,7 @@ import type { Prisma } from '../../src/db/generated/client.ts';
 import { composeWorkers } from '../../src/roles/worker.ts';
 import { recheckLive } from '../../workers/recheck-live.ts';
 import { startWorkers, type WorkerDeps } from '../../workers/start.ts';
-import { anObservation, missing, right } from '../support/builders.ts';
+import { anObservation, missing, onlyFindings, right } from '../support/builders.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { startService } from '../support/service.ts';
 import { freshStorage, storages } from '../support/storage.ts';
@@ -147,6 +147,7 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
       observeInFull: observing.run,
       diagnose: async () => right,
       escalationAtEnd: async () => undefined,
+      warnHolder: onlyFindings,
       onFault: (fault: unknown) => parts.log.error(fault),
       atOnce: 4,
     };

@@ -5,6 +5,7 @@ import type { Observation, ServerView } from '../../src/core/diagnosis/observati
 import type { Change } from '../../src/core/life/change.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { AuthorityRefusal } from '../../src/db/issuance/issue-work.ts';
+import type { WarnHolder } from '../../workers/warn-holder.ts';
 
 export const noon = new Date('2026-11-20T12:00:00.000Z');
 
@@ -18,6 +19,9 @@ export function aDomain(parts: Partial<LoadedDomain> = {}): LoadedDomain {
     projectId: '00000000-0000-4000-8000-00000000000a',
     hostname: 'docs.shop.test',
     target: 'x.edge.test',
+    claimNonce: 'nonce',
+    arrival: 'awaited',
+    others: null,
     epoch: 1,
     version: 0,
     attempts: 0,
@@ -42,6 +46,7 @@ export function aChange(parts: Partial<Change> = {}): Change {
     epoch: 'same',
     attempts: 'counted',
     findings: [],
+    arrival: 'awaited',
     events: [],
     nextCheckAt: noon,
     recheckAt: null,
@@ -99,11 +104,13 @@ export function anObservation(view: Partial<ServerView> = {}): Observation {
 export const right: DiagnosisForAny = {
   verdict: 'right',
   findings: [],
+  addresses: 'here',
   provider: null,
   forbidden: [],
 };
 export const missing: DiagnosisForAny = {
   verdict: 'wrong',
+  addresses: 'elsewhere',
   provider: null,
   forbidden: [],
   findings: [
@@ -112,6 +119,7 @@ export const missing: DiagnosisForAny = {
 };
 export const unknown: DiagnosisForAny = {
   verdict: 'unknown',
+  addresses: 'unknown',
   provider: null,
   forbidden: [],
   findings: [
@@ -122,3 +130,6 @@ export const unknown: DiagnosisForAny = {
     },
   ],
 };
+
+/** Of a domain that nobody else ever had: a check of it has its own findings only. */
+export const onlyFindings: WarnHolder = async (_domain, _observation, findings) => findings;

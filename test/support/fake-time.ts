@@ -34,7 +34,7 @@ import { issueCertificate, type Unavailable } from '../../workers/issue-certific
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
 import { renewCertificate } from '../../workers/renew-certificate.ts';
 import type { JobResult } from '../../workers/running/job.ts';
-import { anObservation, later, missing, noon } from './builders.ts';
+import { anObservation, later, missing, noon, onlyFindings } from './builders.ts';
 import type { StoredDomains } from './stored-domains.ts';
 
 export const MINUTE = 60_000;
@@ -212,6 +212,7 @@ function composeWorkers({ database }: StoredDomains, world: World) {
   const settled = {
     ...shared,
     observeInFull: shared.observe,
+    warnHolder: onlyFindings,
     escalationAtEnd: (...asked: Parameters<RecheckLiveDeps['escalationAtEnd']>) =>
       escalationAtEnd(cases, ...asked),
   };

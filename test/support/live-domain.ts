@@ -10,6 +10,7 @@ import type { StoredDomains } from './stored-domains.ts';
 /** What looks find where CAA records name another authority. */
 export const forbidden: Diagnosis = {
   verdict: 'wrong',
+  addresses: 'here',
   provider: null,
   findings: [
     {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type IQueueBackend, Queue } from 'bullmq';
 import type { NoConnection } from '../../src/queue/backend.ts';
 import type { Parts } from '../../src/roles/parts.ts';
+import { defaultAccount } from './access.ts';
 import type { World } from './world.ts';
 
 export type OneOfMany = { readonly id: string; readonly hostname: string; readonly record: string };
@@ -15,7 +16,7 @@ export async function addMany(
   prefix = 'd',
 ): Promise<readonly OneOfMany[]> {
   const slug = `many-${randomUUID().slice(0, 8)}`;
-  const project = await parts.projects.create({ name: 'Many', slug, plan: 'pro' });
+  const project = await parts.projects.create(defaultAccount, { name: 'Many', slug, plan: 'pro' });
   if (project === null) throw new Error('the slug is taken');
   const domains: OneOfMany[] = [];
   // One after the other: each takes a transaction, and a service has ten connections.
@@ -23,7 +24,10 @@ export async function addMany(
     const label = `${prefix}${number}`;
     const hostname = `${label}.${world.zone}`;
     const target = parts.targetFor(project.id, hostname);
-    const added = await parts.domains.add({ projectId: project.id, hostname, target }, new Date());
+    const added = await parts.domains.add(
+      { projectId: project.id, hostname, target, claimNonce: hostname },
+      new Date(),
+    );
     if (added === null) throw new Error('added twice');
     await parts.wake(added);
     domains.push({ id: added.id, hostname, record: `${label} CNAME ${target}.` });
@@ -39,7 +43,7 @@ export async function storedChecks({ backend: { queueOptions, factory } }: Parts
     factory,
   );
   try {
-    return await queue.getJobs(['waiting', 'delayed', 'active'], 0, -1);
+    return await queue.getJobs(['waiting', 'prioritized', 'delayed', 'active'], 0, -1);
   } finally {
     await queue.close();
   }

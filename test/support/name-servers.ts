@@ -44,14 +44,15 @@ const ASK_EVERY_MS = 20;
 /** How long each question waits: a server that is there may have to wait for the machine. */
 const ANSWER_MS = 150;
 
-/** Starts an NSD that serves the zones. Throws where it is not installed, or ends. */
+/** Starts an NSD that serves the zones, at `others` as well. Throws where it is not installed, or ends. */
 export async function startNsd(
   at: SocketAddress,
   zones: readonly ServedZone[],
+  others: readonly string[] = [],
 ): Promise<Authority> {
   const config = [
     'server:',
-    `  ip-address: ${at.address}@${at.port}`,
+    ...[at.address, ...others].map((address) => `  ip-address: ${address}@${at.port}`),
     '  server-count: 1',
     '  username: ""',
     '  chroot: ""',
@@ -143,7 +144,8 @@ export async function startUnbound(options: UnboundOptions): Promise<Resolver> {
   return { at, close: running.close };
 }
 
-async function startAuthority(
+/** Starts a program with these files and its zones' beside them; resolves when it answers from each zone. */
+export async function startAuthority(
   program: ProgramName,
   args: readonly string[],
   config: Readonly<Record<string, string>>,
@@ -172,7 +174,7 @@ type Running = {
 };
 
 /** Starts a program in a folder of its own with these files in it. It ends with this process, whatever happens. */
-async function run(
+export async function run(
   name: ProgramName,
   args: readonly string[],
   files: Readonly<Record<string, string>>,
@@ -223,7 +225,7 @@ function collectOutput(child: ChildProcess): readonly string[] {
   for (const output of [child.stdout, child.stderr]) {
     if (output === null) continue;
     createInterface(output).on('line', (line) => {
-      if (printed.length < 100) printed.push(line);
+      if (printed.push(line) > 100) printed.shift();
     });
   }
   return printed;
@@ -242,7 +244,7 @@ async function allAnswer(at: SocketAddress, zones: readonly ServedZone[]): Promi
 }
 
 /** Whether the server gives the awaited answer now; takes a moment where it does not. */
-async function hasAnswer(
+export async function hasAnswer(
   at: SocketAddress,
   name: string,
   type: 'A' | 'SOA',
@@ -262,10 +264,12 @@ function filesOf(zones: readonly ServedZone[]): Record<string, string> {
   );
 }
 
-function fileOf(zone: string): string {
+/** The file of a zone in the folder of its server. */
+export function fileOf(zone: string): string {
   return `${zone === '.' ? 'root' : zone}.zone`;
 }
 
-function lines(list: readonly string[]): string {
+/** A text file of these lines. */
+export function lines(list: readonly string[]): string {
   return `${list.join('\n')}\n`;
 }

@@ -10,7 +10,8 @@ import { startSignpost } from '../../dist/src/start.js';
 import { startWorkers } from '../../dist/workers/start.js';
 
 const { DEADLY_DOMAIN, FAULTY_DOMAIN, ...env } = process.env;
-const result = loadConfig({ ...env, ROLE: 'edge' });
+// An API's process has no workers of its own; nobody asks it anything.
+const result = loadConfig({ ...env, ROLE: 'api', PORT: '0' });
 if (!result.ok) throw new Error(JSON.stringify(result.problems));
 const { parts } = await startSignpost(result.config, pino({ level: 'silent' }));
 const { checks } = parts;

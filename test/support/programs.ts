@@ -6,6 +6,7 @@ export type ProgramName =
   | 'redis-server'
   | 'postgres'
   | 'initdb'
+  | 'psql'
   | 'pebble'
   | 'caddy'
   | 'h2load'
@@ -17,6 +18,9 @@ export type ProgramName =
   | 'nsd'
   | 'named'
   | 'unbound'
+  | 'knotd'
+  | 'pdns_server'
+  | 'dnsdist'
   | 'dnssec-keygen'
   | 'dnssec-signzone'
   | 'dnssec-dsfromkey'
@@ -28,6 +32,7 @@ const debianPackages: { readonly [N in ProgramName]: string } = {
   'redis-server': 'redis-server',
   postgres: 'postgresql',
   initdb: 'postgresql',
+  psql: 'postgresql-client',
   pebble: 'pebble',
   caddy: 'caddy',
   h2load: 'nghttp2-client',
@@ -39,6 +44,9 @@ const debianPackages: { readonly [N in ProgramName]: string } = {
   nsd: 'nsd',
   named: 'bind9',
   unbound: 'unbound',
+  knotd: 'knot',
+  pdns_server: 'pdns-server pdns-backend-bind',
+  dnsdist: 'dnsdist',
   'dnssec-keygen': 'bind9-utils',
   'dnssec-signzone': 'bind9-utils',
   'dnssec-dsfromkey': 'bind9-utils',

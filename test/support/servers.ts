@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
+import { wellKnownPorts } from '../../src/core/operations/upstream-ports.ts';
 import { endWithThisProcess } from './children.ts';
 import { copyInto, prepared } from './prepared.ts';
 import { findProgram, missing, type ProgramName } from './programs.ts';
@@ -135,11 +136,11 @@ const share = Number(process.env['VITEST_POOL_ID'] ?? 0) % SHARES;
 const PORTS = { from: 10_000 + share * SHARE, count: SHARE } as const;
 const given = new Set<number>();
 
-/** A port that is free on every loopback address, over UDP and TCP; never the same one twice. */
+/** A port that is free on every loopback address, over UDP and TCP, and that a deploy may have; never the same one twice. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = PORTS.from + Math.floor(Math.random() * PORTS.count);
-    if (given.has(port) || !(await isFree(port))) continue;
+    if (given.has(port) || wellKnownPorts.has(port) || !(await isFree(port))) continue;
     given.add(port);
     return port;
   }

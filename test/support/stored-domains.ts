@@ -1,31 +1,40 @@
 /** Domains in a real database, brought to the state that a test begins with. */
-import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
+import type { GrantedDomainId, GrantedProjectId } from '../../src/core/accounts/access.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import { decideCheck } from '../../src/core/life/check.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
+import type { Proven } from '../../src/db/domains/transitions.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
-import { createProjectStore } from '../../src/db/projects.ts';
+import { aStoredProject, granted } from './access.ts';
 import { anObservation, noon, right } from './builders.ts';
 import { freshStorage, type StorageName } from './storage.ts';
 
 const HOUR = 3_600_000;
 
+/** As a worker loads it, with ids that the stores of people's requests take. */
+export type StoredDomain = LoadedDomain & {
+  readonly id: GrantedDomainId;
+  readonly projectId: GrantedProjectId;
+};
+
 export type StoredDomains = {
   readonly database: Database;
-  /** A pending domain of a project of its own. */
-  pending(hostname: string): Promise<LoadedDomain>;
+  /** A pending domain of a project of its own, whose first check has seen no address of ours. */
+  pending(hostname: string): Promise<StoredDomain>;
   /** The same, its DNS right. */
-  verified(hostname: string): Promise<LoadedDomain>;
-  load(id: string): Promise<LoadedDomain>;
+  verified(hostname: string): Promise<StoredDomain>;
+  load(id: string): Promise<StoredDomain>;
   /** Saves a check at it, as a worker that loaded it like this would. */
   check(
     domain: LoadedDomain,
     diagnosis: Diagnosis,
     at?: Date,
-    provenAgainst?: string,
+    proven?: Proven,
+    observation?: Observation,
   ): ReturnType<ReturnType<typeof createCheckStore>['save']>;
   /** The types of its events, oldest first. */
   events(domain: LoadedDomain): Promise<string[]>;
@@ -38,26 +47,31 @@ export async function openStoredDomains(name?: StorageName): Promise<StoredDomai
   const { prisma } = database;
   const checks = createCheckStore(database);
 
-  async function load(id: string): Promise<LoadedDomain> {
+  async function load(id: string): Promise<StoredDomain> {
     const domain = await checks.load(id);
     if (domain === undefined) throw new Error('no such domain');
-    return domain;
+    return {
+      ...domain,
+      id: granted.domain(domain.id),
+      projectId: granted.project(domain.projectId),
+    };
   }
 
-  async function pending(hostname: string): Promise<LoadedDomain> {
-    const slug = `p-${randomUUID()}`;
-    const project = await createProjectStore(prisma).create({ name: 'P', slug, plan: 'pro' });
-    const projectId = project?.id ?? '';
-    const domain = { projectId, hostname, target: `${slug}.edge.test` };
-    const added = await createDomainStore(prisma).add(domain, noon);
-    return load(added?.id ?? '');
+  async function pending(hostname: string): Promise<StoredDomain> {
+    const { id: projectId, slug } = await aStoredProject(prisma);
+    const claim = { target: `${slug}.edge.test`, claimNonce: `nonce of ${slug}` };
+    const added = await createDomainStore(prisma).add({ projectId, hostname, ...claim }, noon);
+    const id = added?.id ?? '';
+    await prisma.domain.update({ where: { id }, data: { arrival: 'awaited' } });
+    return load(id);
   }
 
   const check: StoredDomains['check'] = (
     domain,
-    { verdict, findings },
+    { verdict, findings, addresses },
     at = noon,
-    provenAgainst,
+    proven,
+    observation = anObservation(),
   ) => {
     const rules = {
       now: at,
@@ -65,14 +79,13 @@ export async function openStoredDomains(name?: StorageName): Promise<StoredDomai
       escalateAfterMs: HOUR,
       jitter: 0.5,
     };
-    const outcome = decideCheck(domain, { verdict, findings }, rules);
-    const observation = anObservation();
+    const outcome = decideCheck(domain, { verdict, findings, addresses }, rules);
     return checks.save({
       domain,
       observation,
       outcome,
       at,
-      ...(provenAgainst !== undefined && { provenAgainst }),
+      ...(proven && { proven }),
     });
   };
 

@@ -61,6 +61,7 @@ async function world(env: Readonly<Record<string, string>> = {}) {
     config: read.config,
     deliveries: deliveries as DeliveryParts['deliveries'], // the parts that an attempt may not touch
     vault,
+    accountOf: unused,
     ownAddresses: composeOwnAddresses({
       config: read.config,
       observer,

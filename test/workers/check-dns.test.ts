@@ -5,7 +5,7 @@ import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { MoveResult } from '../../src/db/domains/transitions.ts';
 import type { NextWork } from '../../workers/check-dns.ts';
 import { type CheckDnsDeps, checkDns } from '../../workers/check-dns.ts';
-import type { Claim } from '../../workers/resolve-claim.ts';
+import type { Resolved } from '../../workers/resolve-claim.ts';
 import {
   aChange,
   aDomain,
@@ -19,13 +19,15 @@ import {
 
 const HOUR = 3_600_000;
 const job = { domainId: aDomain().id, epoch: 1 };
+/** By the ladder, in turn with its account's. */
+const again = { kind: 'again', at: later(noon, 15_000), owner: aDomain().projectId };
 
 type Situation = {
   readonly domain?: LoadedDomain | undefined;
   readonly result?: Diagnosis;
   readonly saved?: readonly MoveResult[];
   readonly now?: Date;
-  readonly claim?: Claim;
+  readonly claim?: Resolved;
 };
 
 /** The job's world as plain values; what it saved and which follow-ups it asked for are written down. */
@@ -80,7 +82,7 @@ describe('a check of a pending domain', () => {
     const domain = aDomain({ observation, findings: missing.findings, attempts: 3 });
     const { deps, saves } = world({ domain, result: right });
     const outcome = await checkDns({ ...deps, observe: async () => observation }, job);
-    expect(outcome).toEqual({ kind: 'again', at: later(noon, 15_000), note: 'record_missing' });
+    expect(outcome).toEqual({ ...again, note: 'record_missing' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', events: [] });
   });
 
@@ -95,7 +97,7 @@ describe('a check of a pending domain', () => {
   it('keeps what is wrong and checks again on the ladder', async () => {
     const { deps, saves } = world({ result: missing });
     const at = later(noon, 15_000);
-    expect(await checkDns(deps, job)).toEqual({ kind: 'again', at, note: 'record_missing' });
+    expect(await checkDns(deps, job)).toEqual({ ...again, note: 'record_missing' });
     expect(saves[0]?.outcome).toMatchObject({
       kind: 'stayed',
       findings: missing.findings,
@@ -137,32 +139,53 @@ describe('a check of a pending domain', () => {
     expect(followed).toEqual([]);
   });
 
-  const held = { kind: 'held_elsewhere', holderProjectId: 'another' } as const;
+  it('places a claim that no check has placed yet even where its DNS has not changed', async () => {
+    const observation = anObservation();
+    const domain = aDomain({ observation, arrival: null, attempts: 3 });
+    const { deps, saves } = world({ domain, result: missing });
+    await checkDns({ ...deps, observe: async () => observation }, job);
+    expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', arrival: 'awaited' });
+  });
+
+  const rivalOf = (projectId: string) =>
+    ({ projectId, hostname: 'docs.shop.test', claimNonce: 'theirs', isHolder: true }) as const;
+  const heldBy = (projectId: string) =>
+    ({ kind: 'proof_needed', reason: 'contested', rival: rivalOf(projectId) }) as const;
+  const held = heldBy('another');
 
   it('says so where another project holds the apex, and keeps waiting', async () => {
     const finding = { code: 'held_elsewhere', hostname: 'docs.shop.test' } as const;
-    const claim = { kind: 'held', result: { verdict: 'wrong', findings: [finding] } } as const;
+    const answer = { verdict: 'wrong', findings: [finding], addresses: 'held' } as const;
+    const claim = { kind: 'held', result: answer } as const;
     const { deps, saves } = world({ result: right, saved: [held], claim });
     expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', note: 'held_elsewhere' });
-    expect(saves[1]?.outcome).toMatchObject({ kind: 'stayed', findings: [finding] });
-    expect(saves[1]).not.toHaveProperty('provenAgainst');
+    expect(saves[1]?.outcome).toMatchObject({
+      kind: 'stayed',
+      findings: [finding],
+      arrival: 'held_before',
+    });
+    expect(saves[1]).not.toHaveProperty('proven');
   });
 
   it('takes the name where its TXT record is there, and has the other project’s domain looked at', async () => {
-    const lost = { id: 'theirs', epoch: 4, change: aChange({ kind: 'moved', epoch: 'next' }) };
+    const change = aChange({ kind: 'moved', epoch: 'next' });
+    const lost = { id: 'theirs', projectId: 'another', epoch: 4, change };
     const saved = [held, { kind: 'saved', epoch: 1, lost } as const];
     const { deps, saves, followed, followedIds } = world({ saved, claim: { kind: 'proven' } });
     expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
-    expect(saves[1]).toMatchObject({ provenAgainst: 'another', outcome: { kind: 'moved' } });
+    expect(saves[1]).toMatchObject({
+      proven: { against: rivalOf('another') },
+      outcome: { kind: 'moved' },
+    });
     expect(followedIds).toEqual(['theirs', job.domainId]);
     expect(followed[0]).toBe(lost.change);
   });
 
   it('asks again where the name has meanwhile gone to a third project', async () => {
-    const third = { ...held, holderProjectId: 'a third' };
+    const third = heldBy('a third');
     const { deps, saves } = world({ saved: [held, third], claim: { kind: 'proven' } });
     expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
-    expect(saves.map(({ provenAgainst }) => provenAgainst)).toEqual([
+    expect(saves.map(({ proven }) => proven?.against?.projectId)).toEqual([
       undefined,
       'another',
       'a third',

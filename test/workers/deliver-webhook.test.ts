@@ -50,7 +50,7 @@ function world(delivery: LoadedDelivery | null, parts: Partial<DeliverWebhookDep
   const calls: string[] = [];
   const deps: DeliverWebhookDeps = {
     load: async () => delivery,
-    enterLines: () => {
+    enterLines: async () => {
       calls.push('in');
       return () => void calls.push('out');
     },
@@ -125,7 +125,7 @@ describe('a delivery', () => {
   });
 
   it('to somebody who has no place for it is put back at once, and costs no attempt', async () => {
-    const { run, saved, calls } = world(aDelivery(), { enterLines: () => null });
+    const { run, saved, calls } = world(aDelivery(), { enterLines: async () => null });
     expect(await run()).toEqual({ kind: 'done' });
     expect(saved).toEqual([]);
     expect(calls).toEqual([`back until ${later(noon, 1_250).toISOString()}`]);

@@ -123,6 +123,7 @@ function storeOf(work: IssueWork, did: string[], { limited, lost = false }: Situ
   const planned: Date[] = [];
   const certificates: CertificateStore = {
     loadWork: async () => work,
+    findLimits: async () => null,
     openOrder: async (_domain, { id }) => {
       if (limited !== undefined) return limited;
       did.push('open order');

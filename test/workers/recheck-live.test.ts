@@ -1,6 +1,7 @@
 /** What a batch's look does, with the light check in all its senses: unchanged is not the same as could not tell. */
 import { describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import type { DomainState } from '../../src/core/life/lifecycle.ts';
 import type { CheckSave } from '../../src/db/domains/checks.ts';
@@ -33,6 +34,8 @@ type Situation = {
   readonly stored?: Diagnosis;
   readonly saved?: readonly MoveResult[];
   readonly endsAt?: Date | null;
+  /** What others do about the name. */
+  readonly warnings?: readonly Finding[];
 };
 
 const escalationAtEnd: NewEscalation = {
@@ -42,7 +45,8 @@ const escalationAtEnd: NewEscalation = {
   evidence: evidenceOf({}),
 };
 
-function world({ state, checks, stored = right, saved = [], endsAt = null }: Situation) {
+function world({ state, checks, stored = right, saved = [], ...rest }: Situation) {
+  const { endsAt = null, warnings = [] } = rest;
   const findings = stored.findings;
   const domain = aDomain({ state, observation: before, findings, certificateEndsAt: endsAt });
   const left = [...checks];
@@ -81,6 +85,7 @@ function world({ state, checks, stored = right, saved = [], endsAt = null }: Sit
     }),
     enqueueFollowUps: async (_domain, outcome) => void followed.push(outcome),
     escalationAtEnd: async () => escalationAtEnd,
+    warnHolder: async (_domain, _observation, findings) => [...findings, ...warnings],
     recordServedCertificate: async ({ hostname }) =>
       void visited.push(`${hostname} after ${saves.length} saves`),
     onFault: (fault) => {
@@ -186,7 +191,7 @@ describe('a check by a batch', () => {
     const { deps, saves, followed } = world({
       state: failed,
       checks: [right],
-      saved: [{ kind: 'held_elsewhere', holderProjectId: 'another' }],
+      saved: [{ kind: 'proof_needed', reason: 'lapsed', rival: null }],
     });
     await recheckLive(deps, running);
     expect(saves[1]?.outcome).toMatchObject({
@@ -194,6 +199,17 @@ describe('a check by a batch', () => {
       findings: [{ code: 'held_elsewhere' }],
     });
     expect(followed).toEqual([]);
+  });
+
+  it('says what others do about a name, and moves nothing for it', async () => {
+    const warnings = [{ code: 'claim_by_another', hostname: 'docs.shop.test' }] as const;
+    const { deps, saves } = world({ state: well, checks: ['unchanged'], warnings });
+    await recheckLive(deps, running);
+    expect(saves[0]?.outcome).toMatchObject({
+      to: well,
+      findings: warnings,
+      events: [{ type: 'domain.findings_changed', appeared: warnings, cleared: [] }],
+    });
   });
 
   it('leaves it at that where somebody else saved first', async () => {

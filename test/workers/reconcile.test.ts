@@ -9,7 +9,7 @@ import { later, noon } from '../support/builders.ts';
 const EVERY_MS = 20_000;
 const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const waits = (n: number, runAt = later(noon, 60_000)): WaitingJob => {
-  return { key: id(n), job: { domainId: id(n), epoch: 1 }, runAt };
+  return { key: id(n), job: { domainId: id(n), epoch: 1 }, runAt, owner: 'shop' };
 };
 const idOf = ({ job }: WaitingJob) => jobId(job);
 const nothing = { missing_job: 0, overdue_job: 0, orphaned_job: 0, missing_sweep: 0 };
@@ -55,6 +55,7 @@ function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }
       pauses.push(ms);
       rest.meanwhile?.(rows, queues);
     },
+    sessions: { dropExpired: async () => {} },
     waiting: {
       count: async (queue, now) => rowsOf(queue).filter((job) => !isAside(job, now)).length,
       overdue: async (queue, dueBefore, now) =>
@@ -85,14 +86,14 @@ function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }
         if (isSweepQueue(name)) runAts.push(...wanted.map(({ runAt }) => runAt));
         return { added: missing.length, woken };
       },
-      async removeIdle(name, ids) {
-        return ids.filter((one) => idsIn(name).delete(one)).length;
-      },
+      removeIdle: async (name, ids) => ids.filter((one) => idsIn(name).delete(one)).length,
     },
     quarantine: {
       untils: async (_, ids) => new Map([...aside].filter(([one]) => ids.includes(one))),
       dropBefore: async () => {},
     },
+    audit: { prune: async () => 0 },
+    keys: { dropEnded: async () => 0 },
     repairs: {
       async count(kind, repaired) {
         if (repaired > 0) counted.set(kind, (counted.get(kind) ?? 0) + repaired);
@@ -120,7 +121,7 @@ describe('the reconciler', () => {
   });
 
   it('gives every row its job again, and each sweep, when the queue has been emptied', async () => {
-    const delivery = { key: id(9), job: { deliveryId: id(9) }, runAt: later(noon, 60_000) };
+    const delivery = { ...waits(9), job: { deliveryId: id(9) } };
     const { deps, counted, jobsIn } = world({
       rows: {
         'check-dns': [waits(1), waits(2), waits(3)],

@@ -128,6 +128,7 @@ describe('a renewal that is due', () => {
     const findings = [{ code, ...about }] as const;
     const diagnosis: DiagnosisForAny = {
       verdict: 'wrong',
+      addresses: 'elsewhere',
       provider: null,
       findings,
       forbidden: [0],

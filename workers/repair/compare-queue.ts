@@ -4,6 +4,8 @@
  * second one some seconds later still finds wrong is repaired.
  */
 import { jobId, type QueueName, rowIdIn, type SweepQueue } from '../../src/core/operations/jobs.ts';
+import type { ApiKeyStore } from '../../src/db/api-keys.ts';
+import type { AuditStore } from '../../src/db/audit.ts';
 import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
 import type {
   RepairStore,
@@ -11,6 +13,7 @@ import type {
   WaitingQueue,
   WaitingStore,
 } from '../../src/db/domains/waiting.ts';
+import type { SessionStore } from '../../src/db/sessions.ts';
 import type { Queues, WantedJob } from '../../src/queue/queues.ts';
 
 const PAGE = 1_000;
@@ -113,6 +116,9 @@ export type ReconcileDeps = {
   readonly queues: Pick<Queues, 'astray' | 'ensure' | 'removeIdle' | 'aliveIds' | 'counts'>;
   readonly quarantine: Pick<QuarantineStore, 'untils' | 'dropBefore'>;
   readonly repairs: RepairStore;
+  readonly sessions: Pick<SessionStore, 'dropExpired'>;
+  readonly audit: Pick<AuditStore, 'prune'>;
+  readonly keys: Pick<ApiKeyStore, 'dropEnded'>;
   /** How many ms after a sweep the next one begins. */
   readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
   now(): Date;
@@ -133,9 +139,9 @@ export async function withoutSetAside(
     queue,
     jobs.map(({ job }) => jobId(job)),
   );
-  return jobs.flatMap(({ job, runAt }) => {
+  return jobs.flatMap(({ job, runAt, owner }) => {
     const until = untils.get(jobId(job));
-    if (until === undefined) return [{ job, runAt }];
-    return until > now() ? [] : [{ job, runAt, probation: true }];
+    if (until === undefined) return [{ job, runAt, owner }];
+    return until > now() ? [] : [{ job, runAt, owner, probation: true }];
   });
 }

@@ -90,8 +90,11 @@ function why({ issues }: z.ZodError): string {
 /** How an attempt of a job ended, where it met no fault. */
 export type JobResult =
   | { readonly kind: 'done' }
-  /** The same job again at that time: waiting for a customer is never a failed job. */
-  | { readonly kind: 'again'; readonly at: Date; readonly note: string }
+  /**
+   * The same job again at that time: waiting for a customer is never a failed job. `owner`: the project with whose account's
+   * jobs it then takes turns; missing: it keeps its priority.
+   */
+  | { readonly kind: 'again'; readonly at: Date; readonly note: string; readonly owner?: string }
   /** Over for good, with the reason. */
   | { readonly kind: 'over'; readonly reason: string };
 

@@ -3,7 +3,10 @@
  * once, and from then on stored, sealed like everything else (docs/decisions/0018-key-rotation.md).
  */
 
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { PROOF_PREFIX } from '../../core/names/proof.ts';
+import type { Claim } from '../../db/domains/domain-row.ts';
+import { NotPrepared } from '../../db/engine/prepared.ts';
 import type { DerivedSecretStore } from '../../db/issuance/authority-keys.ts';
 import type { Vault } from './vault.ts';
 
@@ -21,6 +24,9 @@ const purposes = {
 export type DerivedSecretName = keyof typeof purposes;
 /** Every secret by its name, of 32 bytes each. */
 export type DerivedSecrets = Readonly<Record<DerivedSecretName, Uint8Array>>;
+
+/** What an edge works with; it neither has nor derives the others. */
+const namesOfEdges: readonly DerivedSecretName[] = ['target', 'probe', 'signing', 'tickets'];
 
 /** All names, in a fixed order. */
 export const derivedSecretNames = Object.keys(purposes) as readonly DerivedSecretName[];
@@ -58,6 +64,23 @@ export async function loadDerivedSecrets(
   });
 }
 
+/**
+ * Resolves with the secrets that an edge works with, as they are stored; in the place of each other there are no bytes, by
+ * which nothing can be made. Rejects with NotPrepared where one is not stored yet. Throws the vault's faults.
+ */
+export async function loadEdgeSecrets(
+  store: Pick<DerivedSecretStore, 'load'>,
+  vault: Pick<Vault, 'open'>,
+): Promise<DerivedSecrets> {
+  const stored = await store.load();
+  return eachName((name) => {
+    if (!namesOfEdges.includes(name)) return new Uint8Array();
+    const found = stored.find((one) => one.name === name);
+    if (found === undefined) throw new NotPrepared(`the derived secret ${name} is not stored yet`);
+    return vault.open(found.sealedValue, boundTo(name));
+  });
+}
+
 function eachName(secretOf: (name: DerivedSecretName) => Uint8Array): DerivedSecrets {
   return {
     target: secretOf('target'),
@@ -88,13 +111,22 @@ export function createTargets(secret: Uint8Array, platformDomain: string) {
 
 /**
  * Returns the function that makes the value of the TXT record which proves whose an apex is (core/names/proof.ts):
- * `signpost-domain-verification=<32 base32 characters>`, the same for the same pair for ever. Its secret, `proof`, is
- * its own, so that the target, which every visitor's resolver sees, gives nothing of it away.
+ * `signpost-domain-verification=<32 base32 characters>`, the same for a claim for as long as it lasts, and another one for
+ * every other claim. Its secret, `proof`, is its own, so that the target, which every visitor's resolver sees, gives nothing
+ * of it away.
  */
-export function createProofs(secret: Uint8Array) {
+export function createProofs(secret: Uint8Array): ProofFor {
   const characters = keyedHash(secret);
-  return (projectId: string, hostname: string): string =>
-    `signpost-domain-verification=${characters(projectId, hostname)}`;
+  return ({ projectId, hostname, claimNonce }) =>
+    `${PROOF_PREFIX}${characters(projectId, hostname, ...(claimNonce === null ? [] : [claimNonce]))}`;
+}
+
+/** The value of a claim's TXT record. */
+export type ProofFor = (claim: Claim) => string;
+
+/** Returns a new nonce for a claim: 128 random bits in base64url. */
+export function newClaimNonce(): string {
+  return randomBytes(16).toString('base64url');
 }
 
 /**
@@ -106,10 +138,11 @@ export function createSigningKeys(secret: Uint8Array) {
     createHmac('sha256', secret).update(`${projectId}/${generation}`).digest();
 }
 
-/** 32 base32 characters of a project and a host name. */
+/** 32 base32 characters of a project, a host name and what else there is, none of which has a slash. */
 function keyedHash(key: Uint8Array) {
-  return (projectId: string, hostname: string): string => {
-    const hash = createHmac('sha256', key).update(`${projectId}/${hostname}`).digest();
+  return (...parts: readonly string[]): string => {
+    if (key.length === 0) throw new Error('an edge has no secret to make this with');
+    const hash = createHmac('sha256', key).update(parts.join('/')).digest();
     return Array.from(hash, (byte) => alphabet[byte & 31]).join('');
   };
 }

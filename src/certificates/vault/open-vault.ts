@@ -1,15 +1,22 @@
 /** Opens the vault over the keys of the environment, where they fit what is stored. */
 
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import type { KeyEncryptionKeys } from '../../config/values.ts';
 import type { Database } from '../../db/engine/client.ts';
+import { openDataDir } from '../../db/engine/embedded/data-dir.ts';
 import { createDerivedSecretStore } from '../../db/issuance/authority-keys.ts';
-import { createSealedStore, inWords, type SealedCount } from '../../db/issuance/sealed-columns.ts';
-import { type DerivedSecrets, loadDerivedSecrets } from './derived-secrets.ts';
-import { createVault, type Vault } from './vault.ts';
+import {
+  createSealedStore,
+  inWords,
+  type SealedColumn,
+  type SealedCount,
+  sealedColumns,
+} from '../../db/issuance/sealed-columns.ts';
+import { type DerivedSecrets, loadDerivedSecrets, loadEdgeSecrets } from './derived-secrets.ts';
+import { createSplitVault, createVault, type Vault } from './vault.ts';
 
 /** A vault that opens everything that is stored. */
 export type OpenedVault = {
@@ -22,17 +29,27 @@ export type OpenedVault = {
 
 /**
  * Opens the vault. Throws where something stored was sealed with none of the keys: better not to start than to fail
- * later, at its order or its handshake. Makes a key on embedded storage that has none.
+ * later, at its order or its handshake. Makes a key on embedded storage that has none. `split`: what edges open is sealed with
+ * their key from now on, whatever it was sealed with before.
  */
 export async function openVault(
-  config: Pick<Config, 'keyEncryptionKeys' | 'storage'>,
+  config: Pick<Config, 'keyEncryptionKeys' | 'storage'> & Partial<Pick<Config, 'role'>>,
   { prisma, pool }: Pick<Database, 'prisma' | 'pool'>,
+  { split = false }: { readonly split?: boolean } = {},
 ): Promise<OpenedVault> {
-  const vault = createVault(...(await loadKeyEncryptionKeys(config)));
-  const stored = await createSealedStore(pool).count();
+  const isEdge = config.role === 'edge';
+  const keys = await loadKeyEncryptionKeys(config);
+  const isRead = ({ isOfEdges }: SealedColumn) => !isEdge || isOfEdges;
+  const stored = await createSealedStore(pool).count(sealedColumns.filter(isRead));
+  const whole = createVault(...keys);
+  // From the start of an installation, or since `rotate-keys --edges`: processes of an earlier version open nothing of it.
+  const isSplit = stored.length === 0 || stored.some(({ header }) => whole.isOfEdges(header));
+  const vault = split || isSplit ? createSplitVault(...keys) : whole;
   refuseForeignKeys(vault, stored);
   const like = sealedByOther(vault, stored);
-  const loadSecrets = () => loadDerivedSecrets(createDerivedSecretStore(prisma), vault, like);
+  const store = createDerivedSecretStore(prisma);
+  const loadSecrets = () =>
+    isEdge ? loadEdgeSecrets(store, vault) : loadDerivedSecrets(store, vault, like);
   return { vault, stored, loadSecrets };
 }
 
@@ -50,7 +67,8 @@ function refuseForeignKeys(vault: Vault, stored: readonly SealedCount[]): void {
  * somebody upgrades and changes the key together.
  */
 function sealedByOther(vault: Vault, stored: readonly SealedCount[]): Uint8Array | null {
-  const isByFirst = ({ header }: SealedCount) => Buffer.from(header).equals(vault.header);
+  const own = [vault.header, vault.edgeHeader];
+  const isByFirst = ({ header }: SealedCount) => own.some((one) => Buffer.from(header).equals(one));
   return stored.some(isByFirst) ? null : (stored[0]?.header ?? null);
 }
 
@@ -69,7 +87,7 @@ export async function loadKeyEncryptionKeys({
   // src/config/config.ts requires the variable on any other storage.
   if (storage.kind !== 'embedded') throw new Error('KEY_ENCRYPTION_KEY is missing');
   if (storage.dataDir.startsWith('memory://')) return [randomBytes(32)];
-  await mkdir(storage.dataDir, { recursive: true });
+  await openDataDir(storage.dataDir);
   const path = join(storage.dataDir, FILE);
   // `wx`: never over one that exists, which would make every stored key unreadable.
   await writeFile(path, randomBytes(32).toString('base64'), { flag: 'wx', mode: 0o600 }).catch(

@@ -5,6 +5,9 @@
  *
  * Both layers are AES-256-GCM (NIST SP 800-38D) over random 96-bit nonces. The KEK id tells which of several keys to
  * take: the first one seals, all of them open (docs/decisions/0018-key-rotation.md).
+ *
+ * Each KEK has an edge key below it, which is derived from it (HKDF, RFC 5869) and is a KEK itself: what edges open is sealed with
+ * that one, so that an edge is given nothing by which the rest could be opened.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { sealedItem } from '../../core/records.ts';
@@ -29,8 +32,18 @@ export type Vault = {
   readonly open: (sealed: Uint8Array, boundTo: string) => Buffer<ArrayBuffer>;
   /** Whether an item was sealed with one of the KEKs, by its first 9 bytes; the rest need not be given. */
   readonly knows: (sealed: Uint8Array) => boolean;
-  /** What every item begins with that is sealed now: version and KEK id. */
+  /** What every item begins with that is sealed with the first KEK: version and KEK id. */
   readonly header: Uint8Array<ArrayBuffer>;
+  /** The same of the first KEK's edge key. */
+  readonly edgeHeader: Uint8Array<ArrayBuffer>;
+  /** Whether an item was sealed with the key that `seal` would take now. */
+  readonly isCurrent: (sealed: Uint8Array, boundTo: string) => boolean;
+  /** Whether what edges open is sealed with the edge key; else with the KEK, as everything is. */
+  readonly isSplit: boolean;
+  /** Whether an item was sealed with an edge key of ours, by its first 9 bytes. */
+  readonly isOfEdges: (sealed: Uint8Array) => boolean;
+  /** The edge keys, in the order of the KEKs: what an edge is given as its KEKs. */
+  readonly edgeKeys: readonly Uint8Array[];
   /**
    * Returns 32 bytes for one purpose (HKDF, RFC 5869, 3.2), of the KEK that sealed `like`; of the first one where it is
    * null. The same arguments always give the same bytes. Throws `vault_key_unknown`.
@@ -40,18 +53,41 @@ export type Vault = {
 
 type Key = { readonly bytes: Buffer; readonly header: Buffer<ArrayBuffer> };
 
+/** The rows whose items edges open, as `boundTo` names them: private keys, and the derived secrets that an edge works with. */
+const ofEdges = /^(?:certificate\/.*|derived_secret\/(?:target|probe|signing|tickets))$/;
+
 /**
  * A vault over KEKs of 32 bytes, which are copied: the first one seals, each opens what it sealed. Another length throws a
  * RangeError.
  */
 export function createVault(first: Uint8Array, ...others: readonly Uint8Array[]): Vault {
-  const current = keyOf(first);
-  const keys = [current, ...others.map(keyOf)];
-  const keyFor = (sealed: Uint8Array) =>
-    keys.find(({ header }) => header.equals(sealed.subarray(0, HEADER_BYTES)));
+  return vaultOf([first, ...others], false);
+}
+
+/** The same, which seals what edges open with the edge key of the first KEK. */
+export function createSplitVault(first: Uint8Array, ...others: readonly Uint8Array[]): Vault {
+  return vaultOf([first, ...others], true);
+}
+
+function vaultOf(keks: readonly [Uint8Array, ...Uint8Array[]], isSplit: boolean): Vault {
+  const [first, ...others] = keks;
+  const whole = keyOf(first);
+  const keys = [whole, ...others.map(keyOf)];
+  const edgeKeyOfFirst = edgeKeyOf(whole);
+  const edgeKeys = [edgeKeyOfFirst, ...keys.slice(1).map(edgeKeyOf)];
+  const isOf = (sealed: Uint8Array) => {
+    const header = sealed.subarray(0, HEADER_BYTES);
+    return (key: Key) => key.header.equals(header);
+  };
+  const sealing = (boundTo: string) => (isSplit && ofEdges.test(boundTo) ? edgeKeyOfFirst : whole);
+  const keyFor = (sealed: Uint8Array) => [...keys, ...edgeKeys].find(isOf(sealed));
+  /** Of what was sealed with an edge key, too. */
+  const kekFor = (sealed: Uint8Array) =>
+    keys.find((key, nth) => [key, ...edgeKeys.slice(nth, nth + 1)].some(isOf(sealed)));
 
   return {
     seal(plaintext, boundTo) {
+      const current = sealing(boundTo);
       const dataKey = randomBytes(KEY_BYTES);
       try {
         const bound = additionalData(current.header, boundTo);
@@ -80,9 +116,14 @@ export function createVault(first: Uint8Array, ...others: readonly Uint8Array[])
     },
 
     knows: (sealed) => keyFor(sealed) !== undefined,
-    header: Uint8Array.from(current.header),
+    isCurrent: (sealed, boundTo) => isOf(sealed)(sealing(boundTo)),
+    header: Uint8Array.from(whole.header),
+    edgeHeader: Uint8Array.from(edgeKeyOfFirst.header),
+    isSplit,
+    isOfEdges: (sealed) => edgeKeys.some(isOf(sealed)),
+    edgeKeys: edgeKeys.map(({ bytes }) => Uint8Array.from(bytes)),
     derive(purpose, like) {
-      const { bytes } = like === null ? current : (keyFor(like) ?? unknownKey());
+      const { bytes } = like === null ? whole : (kekFor(like) ?? unknownKey());
       return Buffer.from(hkdfSync('sha256', bytes, '', purpose, KEY_BYTES));
     },
   };
@@ -92,6 +133,11 @@ function keyOf(kek: Uint8Array): Key {
   if (kek.length !== KEY_BYTES) throw new RangeError('the key encryption key must have 32 bytes');
   const bytes = Buffer.from(kek);
   return { bytes, header: Buffer.concat([Buffer.of(VERSION), kekIdOf(bytes)]) };
+}
+
+/** Its purpose is part of the format: another text would be another key. */
+function edgeKeyOf({ bytes }: Key): Key {
+  return keyOf(Buffer.from(hkdfSync('sha256', bytes, '', 'signpost edge key', KEY_BYTES)));
 }
 
 /** A hash prefix of a random key gives nothing of it away. */

@@ -15,13 +15,20 @@ import { createPaint, wantsColour } from '../layout.ts';
 import { validHostname } from '../lines.ts';
 import { withProgress } from '../progress.ts';
 import { readReport } from '../shown.ts';
+import { reachFromHere } from './reach.ts';
 import { renderReport } from './render.ts';
 
 /**
  * What is to be checked. With `target` and without `url` the check runs on this machine, otherwise the service does
  * it.
  */
-type Asked = { readonly hostname: string; readonly target?: string; readonly url?: string };
+type Asked = {
+  readonly hostname: string;
+  readonly target?: string;
+  readonly url?: string;
+  /** Whether the addresses are asked, too. */
+  readonly reach?: boolean;
+};
 
 /**
  * Checks a host name once and prints what was seen, as a page or as the API's JSON. The outcome is the verdict's:
@@ -60,17 +67,17 @@ const outcomes: { readonly [V in Verdict]: Outcome } = {
 };
 
 /** Which of the two ways is taken. Without a target only the service can tell what the record must point to. */
-async function check({ hostname, target, url }: Asked, io: Io): Promise<LocalCheck> {
+async function check({ hostname, target, url, reach = false }: Asked, io: Io): Promise<LocalCheck> {
   if (target !== undefined && url === undefined) {
-    return checkFromHere({ hostname, target }, io.env);
+    return checkFromHere({ hostname, target, reach }, io.env);
   }
   if (keyIn(io.env) === '') {
     return { ok: false, refusal: wrongUsage(url === undefined ? bothWays : urlNeedsKey) };
   }
   const connection = connect(url, io.env);
   if (!connection.ok) return connection;
-  const query = target === undefined ? '' : `?target=${encodeURIComponent(target)}`;
-  const path = `/v1/diagnosis/${encodeURIComponent(hostname)}${query}`;
+  const query = new URLSearchParams({ ...(target && { target }), ...(reach && { reach: 'true' }) });
+  const path = `/v1/diagnosis/${encodeURIComponent(hostname)}${query.size > 0 ? `?${query}` : ''}`;
   const answer = await connection.call('GET', path);
   if (answer.ok) return { ok: true, json: answer.text, accountUntold: false };
   return { ok: false, refusal: inOurWords(answer, { hostname, ...(target && { target }) }) };
@@ -103,17 +110,18 @@ type LocalCheck =
   | { readonly ok: false; readonly refusal: Outcome };
 
 /** What a check depends on; whatever else the environment holds is not read, be it right or wrong. */
-const relevant = /^(?:DNS_|PLATFORM_|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
+const relevant =
+  /^(?:DNS_|PLATFORM_|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$|ACME_(?:STATUS_URL|CHALLENGE|HTTP_PORT|TLS_PORT)$)/;
 
 /**
  * The diagnosis as the API would answer it. Our account at the authority is not known here, so a CAA record that names
  * an account passes with a warning.
  */
 async function checkFromHere(
-  typed: { readonly hostname: string; readonly target: string },
+  typed: { readonly hostname: string; readonly target: string; readonly reach: boolean },
   env: Io['env'],
 ): Promise<LocalCheck> {
-  const loaded = loadConfig(Object.fromEntries(Object.entries(env).filter(isRelevant)));
+  const loaded = loadConfig(relevantOf(env));
   if (!loaded.ok) return refused(loaded.problems.map(inWords).join('; '));
   const { dns, platform, acme } = loaded.config;
   const parsed = parseExamined(typed.hostname, platform.domain);
@@ -126,17 +134,23 @@ async function checkFromHere(
   const wire = createWire();
   // The wire's sockets would keep the process alive.
   try {
+    const observer = createObserver({ wire, config: dns, platformAddresses: platform.addresses });
     const examine = createExamine({
-      observer: createObserver({ wire, config: dns, platformAddresses: platform.addresses }),
+      observer,
       authorities: async () =>
         [acme.issuerDomains, ...(acme.fallback ? [acme.fallback.issuerDomains] : [])].map(
           (issuerDomains) => ({ issuerDomains, accountUri: null, method: acme.challenge }),
         ),
       allowPrivate: dns.allowPrivate,
     });
-    const examined = await examine({ hostname: parsed.hostname.ascii, target: named.target });
+    const hostname = parsed.hostname.ascii;
+    const [examined, reach] = await Promise.all([
+      examine({ hostname, target: named.target }),
+      typed.reach ? reachFromHere({ acme, dns, observer }, hostname) : undefined,
+    ]);
     const accountUntold = examined.diagnosis.findings.some(isAccountUntold);
-    return { ok: true, json: renderJson(reportOf(examined)), accountUntold };
+    const report = { ...reportOf(examined), ...(reach && { reach }) };
+    return { ok: true, json: renderJson(report), accountUntold };
   } finally {
     wire.close();
   }
@@ -146,8 +160,12 @@ function isAccountUntold(finding: Finding): boolean {
   return finding.code === 'caa_warns' && finding.reasons.includes('account_untold');
 }
 
-function isRelevant([name]: readonly [string, unknown]): boolean {
-  return relevant.test(name);
+/** Roots to trust belong to a directory: without one they would be refused. */
+function relevantOf(env: Io['env']): Io['env'] {
+  const isRelevant = (name: string) =>
+    relevant.test(name) ||
+    (name.endsWith('_CA_FILE') && env[name.replace('CA_FILE', 'DIRECTORY_URL')] !== undefined);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isRelevant(name)));
 }
 
 function inWords({ variable, problem }: ConfigProblem): string {

@@ -15,6 +15,7 @@ import {
 } from '../layout.ts';
 import { findingSections, marks, recordAsWritten, recordLinesOf } from '../lines.ts';
 import type { Report, Seen } from '../shown.ts';
+import { addressLines, authorityLines } from './reach.ts';
 import { isAtServers, serverLines, worldLines } from './servers.ts';
 
 /** `columns`: of the terminal. `accountUntold`: see finding-lines.ts; false where nothing is said. */
@@ -43,6 +44,8 @@ export function renderReport(
     ...seenSections(report, page),
     titled('Delegation', delegationLines(report, page), page),
     titled('Who may issue certificates (CAA)', caaLines(report, page), page),
+    titled('What the addresses answer', addressLines(report, page), page),
+    titled('Certificate authority', authorityLines(report, page), page),
     [paint('dim', costLine(report))],
   ];
   return sectioned(sections);
@@ -157,6 +160,12 @@ function delegationLines(
   if (kind === 'unregistered') {
     return line('zone', `${plain(zone)} is not registered, says the registry of ${plain(parent)}`);
   }
+  if (kind === 'undelegated') {
+    return line(
+      'zone',
+      `${plain(zone)} has no name servers, says the registry of ${plain(parent)}`,
+    );
+  }
   const above = `${plain(zone)}, delegated by ${named(parent)} for ${durationInWords(ttlSeconds)}`;
   const same = atZone !== null && atZone.join(' ') === atParent.join(' ');
   return [
@@ -172,8 +181,13 @@ function delegationLines(
 function caaLines({ observation: { caa } }: Report, page: Page): readonly string[] {
   if (caa === null) return [];
   const labelWidth = Math.min(34, 2 + Math.max(0, ...caa.map(({ name }) => lengthOf(plain(name)))));
-  return caa.flatMap(({ name, answer }) => {
-    const texts = recordsIn(answer);
+  return caa.flatMap(({ name, answer, servers = [] }) => {
+    const texts =
+      servers.length === 0
+        ? recordsIn(answer)
+        : servers.flatMap((one) =>
+            recordsIn(one.answer).map((text) => `${plain(one.server)}: ${text}`),
+          );
     return texts.flatMap((text, index) =>
       labelled(index === 0 ? plain(name) : '', text, { indent: 2, labelWidth }, page),
     );

@@ -187,6 +187,7 @@ export const stateWords: { readonly [S in ServerState]: string } = {
   malformed: 'garbled',
   timeout: 'silent',
   no_address: 'no address',
+  alias_name: 'an alias',
   reserved_address: 'unreachable',
   not_asked: 'not asked',
 };

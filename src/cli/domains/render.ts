@@ -43,17 +43,24 @@ export function renderDomain(
   const context = { recordAbove: recordAsWritten(domain.record), accountUntold: false };
   return sectioned([
     summaryLines(domain, project, page),
-    titled(recordTitle(domain), recordLinesOf(domain, page), page),
+    titled(recordTitle(domain), [...recordLinesOf(domain, page), ...whyTwo(domain, page)], page),
     ...findingSections(domain.findings, context, page),
     titled('Certificate', certificateLines(domain, page), page),
     titled('Last events', eventLines(events, page), page),
   ]);
 }
 
-function recordTitle({ status, zone }: DomainShown): string {
+function recordTitle({ status, zone, proofRecord }: DomainShown): string {
   const isThere = status === 'live' || status === 'verified';
   const where = `in the zone ${plain(zone)}`;
+  if (proofRecord) return `The two DNS records to create ${where}`;
   return isThere ? `The DNS record ${where}; it has to stay` : `The DNS record to create ${where}`;
+}
+
+function whyTwo({ proofRecord }: DomainShown, { columns }: Page): readonly string[] {
+  if (!proofRecord) return [];
+  const why = `Both are needed. ${plainSentence(proofRecord.why)}`;
+  return wrapped(why, columns - 2).map((line) => `  ${line}`);
 }
 
 /**

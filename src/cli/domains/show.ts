@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { renderJson } from '../../net/json.ts';
-import { type Call, connect } from '../client.ts';
+import { type Call, connect, everyPage } from '../client.ts';
 import { done, type Io, type Outcome } from '../command.ts';
 import { createPaint, cut, plain, plainSentence, table, wantsColour } from '../layout.ts';
 import { spelt } from '../lines.ts';
@@ -59,7 +59,7 @@ async function listed(call: Call, name: string | undefined): Promise<All> {
   if (!found.ok) return found;
   const domains: Listed[] = [];
   for (const project of found.projects) {
-    const answer = await call('GET', `/v1/projects/${encodeURIComponent(project.id)}/domains`);
+    const answer = await everyPage(call, `/v1/projects/${encodeURIComponent(project.id)}/domains`);
     const bodies = understood(answer, z.array(z.unknown()));
     const read = understood(answer, z.array(shownDomain));
     if (!bodies.ok) return bodies;

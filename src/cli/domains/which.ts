@@ -1,7 +1,7 @@
 /** The domain that a command is about: its name in any spelling, and the project that it is attached to. */
 import { z } from 'zod';
 import { printable, shortList } from '../../core/names/printable.ts';
-import type { Call } from '../client.ts';
+import { type Call, everyPage } from '../client.ts';
 import { failed, type Outcome, wrongUsage } from '../command.ts';
 import { plain } from '../layout.ts';
 import { validHostname } from '../lines.ts';
@@ -89,7 +89,7 @@ export type Projects = { readonly ok: true; readonly projects: readonly ProjectS
 
 /** Every project, the oldest first. `query`: with its question mark, to have only some. Never rejects. */
 export async function projectsIn(call: Call, query = ''): Promise<Projects> {
-  const answer = understood(await call('GET', `/v1/projects${query}`), z.array(shownProject));
+  const answer = understood(await everyPage(call, `/v1/projects${query}`), z.array(shownProject));
   return answer.ok ? { ok: true, projects: answer.value } : answer;
 }
 

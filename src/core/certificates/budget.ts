@@ -4,7 +4,9 @@
  */
 
 import { getDomain } from 'tldts';
+import { DEFAULT_ACCOUNT_ID } from '../accounts/access.ts';
 import { DAY, HOUR } from '../time.ts';
+import { shareAt } from './fair-share.ts';
 import type { RenewalWindow } from './plan.ts';
 
 /**
@@ -15,7 +17,9 @@ import type { RenewalWindow } from './plan.ts';
 export const authorityLimits = {
   /** New orders of our account. */
   orders: { tokens: 300, windowMs: 3 * HOUR },
-  /** A project's share of them, a quarter, so that no project uses up everybody's. Our choice. */
+  /** An account's share of them while others wait, a quarter. Our choice. */
+  account_orders: { tokens: 75, windowMs: 3 * HOUR },
+  /** A project's share of them: counted no more, and read where it was stored. */
   project_orders: { tokens: 75, windowMs: 3 * HOUR },
   /** Certificates for a registrable domain and all names below it. */
   registrable_domain: { tokens: 50, windowMs: 7 * DAY },
@@ -56,7 +60,7 @@ export type Bucket = {
 /** An order may not be placed yet. */
 export type BudgetWait = {
   readonly limit: AuthorityLimit;
-  /** Whose limit: a host name, a registrable domain or a project's id; empty for our account. */
+  /** Whose limit: a host name, a registrable domain or an id as `sharerOf` gives it; empty for our account at the authority. */
   readonly subject: string;
   readonly until: Date;
 };
@@ -67,7 +71,7 @@ const countedFor: Readonly<Record<Budget, Readonly<Record<OrderKind, readonly Au
       first: [
         'failed_authorizations',
         'orders',
-        'project_orders',
+        'account_orders',
         'registrable_domain',
         'same_names',
       ],
@@ -82,7 +86,16 @@ const countedFor: Readonly<Record<Budget, Readonly<Record<OrderKind, readonly Au
   };
 
 /** Whom an order is for. */
-export type OrderOwner = { readonly hostname: string; readonly projectId: string };
+export type OrderOwner = {
+  readonly hostname: string;
+  readonly projectId: string;
+  readonly accountId: string;
+};
+
+/** Who shares with others: an account; of the one that everything without an account goes to, each project by itself. */
+export function sharerOf({ accountId, projectId }: Omit<OrderOwner, 'hostname'>): string {
+  return accountId === DEFAULT_ACCOUNT_ID ? projectId : accountId;
+}
 
 /** The limits that an order for this name meets; `authority`: its directory, whose limits are its own. */
 export function bucketsOf(
@@ -115,9 +128,9 @@ function isLimit(text: string): text is AuthorityLimit {
 }
 
 /** Let's Encrypt counts by the whole Public Suffix List: below a suffix of its private section everybody has their own. */
-function subjectOf(limit: AuthorityLimit, { hostname, projectId }: OrderOwner): string {
+function subjectOf(limit: AuthorityLimit, { hostname, ...owner }: OrderOwner): string {
   if (limit === 'orders') return '';
-  if (limit === 'project_orders') return projectId;
+  if (limit === 'account_orders') return sharerOf(owner);
   if (limit !== 'registrable_domain') return hostname;
   return getDomain(hostname, { allowPrivateDomains: true, extractHostname: false }) ?? hostname;
 }
@@ -153,13 +166,15 @@ export function tokenAt(limit: AuthorityLimit, fullAt: Date): Date {
 /** Returns how many whole tokens are there now: 0 up to the limit. `fullAt`: when the bucket is full again. */
 export function tokensLeft(limit: AuthorityLimit, fullAt: Date, now: Date): number {
   const { tokens } = authorityLimits[limit];
-  const missing = Math.max(0, fullAt.getTime() - now.getTime()) / refillMs(limit);
-  return Math.max(0, tokens - Math.ceil(missing));
+  const missing = Math.ceil(Math.max(0, fullAt.getTime() - now.getTime()) / refillMs(limit));
+  return Math.max(0, tokens - missing);
 }
 
-/** The bucket after one token was taken from it, whether it was there or not: what has happened has happened. */
+/** The bucket after one token was taken, whether it was there or not. An account owes the others its whole share at most. */
 export function afterTaking(limit: AuthorityLimit, fullAt: Date, now: Date): Date {
-  return new Date(Math.max(fullAt.getTime(), now.getTime()) + refillMs(limit));
+  const taken = Math.max(fullAt.getTime(), now.getTime()) + refillMs(limit);
+  if (limit !== 'account_orders') return new Date(taken);
+  return new Date(Math.min(taken, now.getTime() + authorityLimits[limit].windowMs));
 }
 
 /**
@@ -203,20 +218,44 @@ export function isGivenBack({ limit }: Bucket): boolean {
   return limit === 'registrable_domain' || limit === 'same_names';
 }
 
-/** Returns the longest wait; null where each bucket has a token now. `fullAt`: by key; a missing one is full. */
-export function budgetWait(
-  buckets: readonly Bucket[],
-  fullAt: ReadonlyMap<string, Date>,
-  now: Date,
-): BudgetWait | null {
+/** What is known where tokens are asked for. */
+export type BudgetState = {
+  /** By key; a bucket that is missing is full. */
+  readonly fullAt: ReadonlyMap<string, Date>;
+  readonly now: Date;
+  /** Whether other accounts wait for orders at the same authority. */
+  readonly othersWait: boolean;
+};
+
+/** Returns the longest wait; null where each bucket has a token now. */
+export function budgetWait(buckets: readonly Bucket[], state: BudgetState): BudgetWait | null {
+  const { fullAt, now } = state;
   let last: BudgetWait | null = null;
   for (const { key, limit } of buckets) {
-    const until = tokenAt(limit, fullAt.get(key) ?? now);
+    const until =
+      limit === 'account_orders'
+        ? turnAt(key, buckets, state)
+        : tokenAt(limit, fullAt.get(key) ?? now);
     if (until <= (last?.until ?? now)) continue;
     last = { limit, subject: partsOfKey({ key, limit }).subject, until };
   }
   return last;
 }
+
+/** While nobody else waits, an account takes what there is. */
+function turnAt(key: string, buckets: readonly Bucket[], state: BudgetState): Date {
+  const { fullAt, now, othersWait } = state;
+  if (!othersWait) return now;
+  const orders = buckets.find(({ limit }) => limit === 'orders');
+  const left = tokensLeft('orders', (orders && fullAt.get(orders.key)) ?? now, now);
+  const full = fullAt.get(key) ?? now;
+  const used = authorityLimits.account_orders.tokens - tokensLeft('account_orders', full, now);
+  return shareAt({ left, used, fullAt: full, refillMs: refillMs('account_orders'), now });
+}
+
+/** Whether it waits for what all share. */
+export const isShared = ({ limit }: Pick<BudgetWait, 'limit'>): boolean =>
+  limit === 'orders' || limit === 'account_orders';
 
 /** The limit that keeps an order back from every authority in use; null where one of them takes it, or none is known. */
 export function soonestWait(waits: readonly (BudgetWait | null)[]): BudgetWait | null {
@@ -232,6 +271,7 @@ const sentences: {
   readonly [L in AuthorityLimit]: (subject: string) => readonly [string, string];
 } = {
   project_orders: () => ['new orders', 'for the domains of one project'],
+  account_orders: () => ['new orders', 'for the domains of one account while others wait'],
   orders: () => ['new orders', 'for all domains of this installation together'],
   registrable_domain: (domain) => ['certificates', `for ${domain} and all names below it`],
   same_names: (hostname) => ['certificates', `for ${hostname}`],

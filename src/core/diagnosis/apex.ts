@@ -1,6 +1,7 @@
 /** Findings about an apex, where no CNAME may stand: it is compared by the addresses that it has. */
 import { recordFor } from '../names/instructions.ts';
 import type { FamilyOf } from './finding.ts';
+import { type Hint, hinted, hintsIn, ownZoneHint } from './hints.ts';
 import {
   addressesInTheWay,
   choicesIn,
@@ -8,11 +9,11 @@ import {
   unique,
   wrongAliases,
 } from './input.ts';
-import { recordsOf } from './observation.ts';
+import { type HttpsRecord, recordsOf } from './observation.ts';
 import { type Provider, providerNamed } from './providers.ts';
 import { isProxiedHere } from './proxies.ts';
-import { ownAddresses } from './server-pointing.ts';
-import { addressRecords, foreignName, recordIn, type Wanted } from './words.ts';
+import { isSameName, ownAddresses } from './server-pointing.ts';
+import { addressRecords, foreignName, inZone, lines, recordIn, type Wanted } from './words.ts';
 
 /** What can be wrong at the top of a zone. */
 export type ApexFinding =
@@ -22,6 +23,7 @@ export type ApexFinding =
       readonly found: string;
       readonly provider?: string;
       readonly ourAddresses?: readonly string[];
+      readonly hints?: readonly Hint[];
     })
   /** `addresses`: some of ours, and nothing foreign; `missing`: the others of ours. */
   | (Wanted & {
@@ -40,7 +42,10 @@ export type ApexFinding =
       readonly provider?: string;
       /** What could stand there instead, where the provider has no ALIAS. */
       readonly ourAddresses?: readonly string[];
-    });
+      readonly hints?: readonly Hint[];
+    })
+  /** `records`: those that lead elsewhere, as a zone file has them. */
+  | (Wanted & { readonly code: 'https_elsewhere'; readonly records: readonly string[] });
 
 /** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const apex: FamilyOf<ApexFinding> = {
@@ -49,6 +54,7 @@ export const apex: FamilyOf<ApexFinding> = {
     severity: 'blocks',
     actor: 'customer',
     order: 80,
+    hints: hintsIn,
     check: cnameAtApex,
     explain: (finding) => {
       const { hostname } = finding;
@@ -92,11 +98,25 @@ export const apex: FamilyOf<ApexFinding> = {
       };
     },
   },
+  https_elsewhere: {
+    meaning: 'An HTTPS record of the apex sends browsers elsewhere',
+    severity: 'warns',
+    actor: 'customer',
+    order: 205,
+    check: httpsElsewhere,
+    explain: ({ hostname, target, records }) => ({
+      summary: `An HTTPS record of ${hostname} sends browsers that read it elsewhere, whatever its addresses say.`,
+      expected: `No HTTPS record at ${hostname}, or one without hints and with the addresses of ${target}.`,
+      found: lines(records.map(foreignName), '; '),
+      action: `At your DNS provider, delete the HTTPS record (type 65) of ${hostname}. Where the provider makes it for its own proxy or CDN, switch that off for ${hostname}.`,
+    }),
+  },
   apex_elsewhere: {
     meaning: 'The apex shows foreign addresses',
     severity: 'blocks',
     actor: 'customer',
     order: 100,
+    hints: hintsIn,
     check: apexElsewhere,
     explain: (finding) => {
       const { hostname, addresses } = finding;
@@ -116,7 +136,8 @@ function cnameAtApex(
 ): (ApexFinding & { readonly code: 'cname_at_apex' }) | undefined {
   const [found] = wrongAliases(input);
   if (found === undefined || !input.apex) return undefined;
-  return { code: 'cname_at_apex', ...input.wanted, found, ...choicesIn(input) };
+  const hints = hinted(ownZoneHint(input));
+  return { code: 'cname_at_apex', ...input.wanted, found, ...choicesIn(input), ...hints };
 }
 
 /**
@@ -161,6 +182,7 @@ function apexElsewhere(
     ...input.wanted,
     addresses: found.addresses,
     ...choicesIn(input),
+    ...hinted(ownZoneHint(input)),
   };
 }
 
@@ -182,6 +204,33 @@ function apexPartial(
   const missing = input.observation.targetAddresses.filter((own) => wanted(own) && !isShown(own));
   if (missing.length === 0) return undefined;
   return { code: 'apex_partial', ...input.wanted, addresses, missing: unique(missing) };
+}
+
+/** RFC 9460: an alias (priority 0), another host, another port, or an address that is not ours. */
+function httpsElsewhere(
+  input: DiagnosisInput,
+): (ApexFinding & { readonly code: 'https_elsewhere' }) | undefined {
+  const { hostname, target } = input.expected;
+  const isHere = (name: string) =>
+    name === '.' || [hostname, target].some((one) => isSameName(one, name));
+  const known = input.observation.targetAddresses.length > 0;
+  const records = recordsOf(input.observation.nearby.https ?? null).filter(
+    ({ target: to, port, hints }) =>
+      !isHere(to) || (port ?? 443) !== 443 || (known && hints.some((hint) => !input.isOwn(hint))),
+  );
+  if (!input.apex || records.length === 0) return undefined;
+  return { code: 'https_elsewhere', ...input.wanted, records: unique(records.map(httpsText)) };
+}
+
+/** `HTTPS 1 . ipv4hint=192.0.2.1`, without the parameters that do not decide where it leads. */
+function httpsText({ priority, target, port, hints }: HttpsRecord): string {
+  const ofFamily = (six: boolean) => hints.filter((hint) => hint.includes(':') === six).join(',');
+  const parameters = [
+    ['port', port === null ? '' : String(port)],
+    ['ipv4hint', ofFamily(false)],
+    ['ipv6hint', ofFamily(true)],
+  ].flatMap(([name, value]) => (value === '' ? [] : `${name}=${value}`));
+  return ['HTTPS', String(priority), target, ...parameters].join(' ');
 }
 
 type Family = { readonly ours: readonly string[]; readonly others: readonly string[] };
@@ -217,8 +266,8 @@ export function createAtApex(finding: AtApex): string {
 function recordAt({ name: at, apex }: Provider, finding: Wanted): string {
   const { name, value, ttl } = recordFor(finding);
   return apex === 'CNAME flattening'
-    ? `CNAME ${name} → ${value}, TTL ${ttl}, which ${at} turns into addresses automatically (CNAME flattening)`
-    : `${apex} ${name} → ${value}, TTL ${ttl}`;
+    ? `CNAME ${name} → ${value}, TTL ${ttl}${inZone(finding)}, which ${at} turns into addresses automatically (CNAME flattening)`
+    : `${apex} ${name} → ${value}, TTL ${ttl}${inZone(finding)}`;
 }
 
 function choices({ hostname, target, ourAddresses = [] }: AtApex): string {

@@ -11,7 +11,12 @@ import { addressRecords, foreign, listed, recordIn, type Wanted } from './words.
 /** What stands beside the record, or in front of it. */
 export type BesideFinding =
   /** `exchanges`: `10 mx.example.net`. A CNAME here would end the mail of this name (RFC 1034, 3.6.2). */
-  | (Wanted & { readonly code: 'mail_at_name'; readonly exchanges: readonly string[] })
+  | (Wanted & {
+      readonly code: 'mail_at_name';
+      readonly exchanges: readonly string[];
+      /** The CNAME is there already, beside them. */
+      readonly beside?: true;
+    })
   /** `wildcard`: `*.example.com` */
   | (Wanted & { readonly code: 'wildcard_answers'; readonly wildcard: string })
   | (Wanted & {
@@ -31,6 +36,7 @@ export const beside: FamilyOf<BesideFinding> = {
     check: mailAtName,
     explain: (finding) => {
       const { hostname } = finding;
+      if (finding.beside) return besideRecord(finding);
       return {
         summary: `${hostname} receives mail, and a CNAME record would end that: it tolerates no other record beside it.`,
         expected: `No MX records at ${hostname}, beside: ${recordIn(finding)}`,
@@ -84,9 +90,21 @@ export const beside: FamilyOf<BesideFinding> = {
 function mailAtName(
   input: DiagnosisInput,
 ): (BesideFinding & { readonly code: 'mail_at_name' }) | undefined {
-  if (input.pointing === 'right' || input.unregistered) return undefined;
+  if (input.hasNoZone) return undefined;
   const { exchanges } = mailIn(input);
-  return exchanges === undefined ? undefined : { code: 'mail_at_name', ...input.wanted, exchanges };
+  if (exchanges === undefined) return undefined;
+  const beside = input.pointing === 'right' ? ({ beside: true } as const) : {};
+  return { code: 'mail_at_name', ...input.wanted, exchanges, ...beside };
+}
+
+/** Some servers let both stand. Who has asked for anything else there finds no MX records (RFC 1034, 3.6.2; 2181, 10.1). */
+function besideRecord({ hostname, exchanges }: BesideFinding & { readonly code: 'mail_at_name' }) {
+  return {
+    summary: `${hostname} has MX records beside its CNAME record, so its mail is lost as soon as a mail server has seen the CNAME first.`,
+    expected: `The CNAME record of ${hostname} alone.`,
+    found: `MX ${listed(exchanges)}`,
+    action: `At your DNS provider, delete the MX records of ${hostname} if nobody uses mail addresses that end in @${hostname}. If somebody does, move the mail to another name first.`,
+  };
 }
 
 /** Returns the MX records that a CNAME would end, sorted; none at an apex, where they may stay beside an ALIAS. */

@@ -34,12 +34,20 @@ export type EarlierCheck = {
   readonly observation: Pick<Observation, 'at'> | null;
   /** Somebody has its page open until then, about; null: nobody has had. */
   readonly watchedUntil: Date | null;
+  /** When the next check was to run; null: none was planned. */
+  readonly nextCheckAt: Date | null;
+  /** The watch sees whatever could make it right, between checks that are far apart (src/core/watch/coverage.ts). */
+  readonly isCovered: boolean;
 };
+
+/** Jobs may run a little before their time. A check that comes sooner than that was brought forward. Our choice. */
+const EARLY_MS = 2_000;
 
 /**
  * Decides how closely to check. Somebody who has the page open sees every change at every server. Where nobody has, only the
- * moment counts at which the record is right, and full checks are due at twice the age each: 15 minutes, 30, an hour, two;
- * and when the window ends, because the findings of that check are what its customer is left with. Pure.
+ * moment counts at which the record is right. Beside the watch the checks on the ladder are full ones: they see the rest.
+ * Elsewhere full checks are due at twice the age each: 15 minutes, 30, an hour, two; and when the window ends, because the
+ * findings of that check are what its customer is left with. Pure.
  */
 export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number): CheckDepth {
   const { state, attempts, observation } = domain;
@@ -49,13 +57,20 @@ export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number):
   if (state.status !== 'pending') return age < FULL_CHECK_MS ? 'compare' : 'full';
   const { pendingSince } = state;
   if (attempts === 0 || now >= windowEnd(pendingSince, windowMs)) return 'full';
-  if (!mayBeLight(domain, now)) return age < FULL_CHECK_MS ? 'compare' : 'full';
+  if (isToCompare(domain, now)) return age < FULL_CHECK_MS ? 'compare' : 'full';
   const waitedThen = at - pendingSince.getTime();
-  return age < Math.max(FULL_CHECK_MS, waitedThen) ? 'light' : 'full';
+  return domain.isCovered || age >= Math.max(FULL_CHECK_MS, waitedThen) ? 'full' : 'light';
 }
 
-/** Whether asking one server is enough: nobody watches, and no finding is beyond what that server shows. */
-function mayBeLight({ watchedUntil, findings }: EarlierCheck, now: Date): boolean {
-  const isWatched = watchedUntil !== null && watchedUntil > now;
-  return !isWatched && !findings.some(({ code }) => beyondLightChecks.includes(code));
+/** Whether asking one server is not enough. */
+function isToCompare(domain: EarlierCheck, now: Date): boolean {
+  const { watchedUntil, findings } = domain;
+  const isPageOpen = watchedUntil !== null && watchedUntil > now;
+  const isBeyondLight = findings.some(({ code }) => beyondLightChecks.includes(code));
+  return isPageOpen || isBeyondLight || isBroughtForward(domain, now);
+}
+
+/** One of the servers has shown something new: which of them, the check finds out. */
+function isBroughtForward({ nextCheckAt }: EarlierCheck, now: Date): boolean {
+  return nextCheckAt !== null && now.getTime() < nextCheckAt.getTime() - EARLY_MS;
 }

@@ -1,6 +1,7 @@
 /** Findings about who answers for the zone: its registration, its delegation, and servers that differ. */
 import type { FamilyOf } from './finding.ts';
 import { byText, type DiagnosisInput, unique } from './input.ts';
+import type { ParkingKind } from './parking.ts';
 import { areOfSeveralProviders } from './providers.ts';
 import { isOther } from './server-pointing.ts';
 import { showing } from './shows.ts';
@@ -14,6 +15,22 @@ export type DelegationFinding =
       readonly domain: string;
       /** The zone that should delegate it, such as `com`. */
       readonly registry: string;
+    }
+  /** The registry knows the domain, and lists no name servers for it. */
+  | {
+      readonly code: 'no_name_servers';
+      readonly hostname: string;
+      readonly domain: string;
+      readonly registry: string;
+    }
+  /** Its name servers are those of a parking page, or of a registrar's notice; `by`: whose, null: not known. */
+  | {
+      readonly code: 'domain_parked';
+      readonly hostname: string;
+      readonly domain: string;
+      readonly kind: ParkingKind;
+      readonly by: string | null;
+      readonly servers: readonly string[];
     }
   /** `right`: the servers that have the record; `others`: those that do not, with what they show instead. */
   | (Wanted & {
@@ -48,7 +65,43 @@ export const delegation: FamilyOf<DelegationFinding> = {
             : `${domain} does not exist at its registry, so ${hostname} cannot exist.`,
         expected: `${domain} at its registry.`,
         found: `The registry of .${foreign(finding.registry)} says that ${domain} does not exist (NXDOMAIN).`,
-        action: `Check the spelling. If it is right, register ${domain}, or renew it at your registrar if it has expired or is on hold. A new domain shows up within minutes to hours.`,
+        action: `Check the spelling. If it is right, register ${domain}. If it is yours already, see at your registrar why the registry does not have it: expired, on hold, or without name servers. A new domain shows up within minutes to hours.`,
+      };
+    },
+  },
+  no_name_servers: {
+    meaning: 'The domain is registered, but has no name servers',
+    severity: 'blocks',
+    actor: 'customer',
+    order: 11,
+    check: noNameServers,
+    explain: ({ hostname, ...finding }) => {
+      const [domain, registry] = [foreign(finding.domain), foreign(finding.registry)];
+      return {
+        summary: `${domain} is registered, but has no name servers, so nobody can look up ${hostname}.`,
+        expected: `Name servers for ${domain} at your registrar.`,
+        found: `The registry of .${registry} knows ${domain}, and lists no name servers for it.`,
+        action: `At your registrar, enter the name servers of the provider where you want to edit the records of ${domain}. They show up within minutes to hours.`,
+      };
+    },
+  },
+  domain_parked: {
+    meaning: "The domain has the name servers of a parking page, or of a registrar's notice",
+    severity: 'blocks',
+    actor: 'customer',
+    order: 12,
+    check: domainParked,
+    explain: (finding) => {
+      const { hostname, kind, servers } = finding;
+      const [domain, by] = [
+        foreign(finding.domain),
+        finding.by === null ? '' : ` of ${foreign(finding.by)}`,
+      ];
+      return {
+        summary: `${domain} ${parkedWords[kind].state}: it has name servers${by} that hold no records of yours, so ${hostname} cannot point here.`,
+        expected: `Name servers for ${domain} at which you can edit its records.`,
+        found: `Name servers at your registrar: ${listed(servers)}`,
+        action: parkedWords[kind].action(domain),
       };
     },
   },
@@ -106,6 +159,49 @@ function domainUnregistered({
   if (delegation?.kind !== 'unregistered') return undefined;
   const { zone: domain, parent: registry } = delegation;
   return { code: 'domain_unregistered', hostname: expected.hostname, domain, registry };
+}
+
+/** What the name servers say of the domain, and what to do. */
+const parkedWords: {
+  readonly [K in ParkingKind]: {
+    readonly state: string;
+    readonly action: (domain: string) => string;
+  };
+} = {
+  parked: {
+    state: 'is parked',
+    action: (domain) =>
+      `At your registrar, enter the name servers of the provider where you want to edit the records of ${domain}, in place of these. Then create the record there.`,
+  },
+  expired: {
+    state: 'seems to have expired',
+    action: (domain) =>
+      `Renew ${domain} at your registrar. It puts your own name servers back, mostly within hours; then we check again automatically.`,
+  },
+  unverified: {
+    state: 'is suspended',
+    action: (domain) =>
+      `Confirm your contact data for ${domain} at your registrar: it sends an email with a link, and keeps the domain suspended until you follow it.`,
+  },
+};
+
+/** The registry has the domain, but whoever holds it has entered no name servers, or they were taken away. */
+function noNameServers({
+  observation: { delegation },
+  expected: { hostname },
+  hasNoZone,
+}: DiagnosisInput): (DelegationFinding & { readonly code: 'no_name_servers' }) | undefined {
+  if (delegation?.kind !== 'undelegated' || !hasNoZone) return undefined;
+  const { zone: domain, parent: registry } = delegation;
+  return { code: 'no_name_servers', hostname, domain, registry };
+}
+
+function domainParked({
+  parking,
+  zone: domain,
+  expected: { hostname },
+}: DiagnosisInput): (DelegationFinding & { readonly code: 'domain_parked' }) | undefined {
+  return parking && { code: 'domain_parked', hostname, domain, ...parking };
 }
 
 /** Some servers of the zone have the record already, or still. */

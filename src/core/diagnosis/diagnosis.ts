@@ -1,8 +1,9 @@
 /** What an observation means: the verdict that moves a domain, and everything worth saying about it. */
 import type { Verdict } from '../life/lifecycle.ts';
+import type { AddressesSeen } from '../names/claim.ts';
 import type { CaaAuthority } from './caa/caa-set.ts';
 import { compareSeverity, type Finding, type FindingOf, rules, severities } from './findings.ts';
-import { type DiagnosisInput, type Expected, gather } from './input.ts';
+import { addressesSeen, type DiagnosisInput, type Expected, gather } from './input.ts';
 import type { Observation } from './observation.ts';
 import type { Provider } from './providers.ts';
 
@@ -11,11 +12,13 @@ export type { Expected } from './input.ts';
 
 /**
  * `findings[0]` is the headline: the first one that blocks, where any does. A verdict other than `right` always has one, so
- * that every wait has a reason to show. `provider`: who runs the zone's servers, where we know them.
+ * that every wait has a reason to show. `provider`: who runs the zone's servers, where we know them. `addresses`: whether
+ * any of them shows an address of ours at the name, the others' answers aside.
  */
 export type Diagnosis = {
   readonly verdict: Verdict;
   readonly findings: readonly Finding[];
+  readonly addresses: AddressesSeen;
   readonly provider: Provider | null;
 };
 
@@ -29,7 +32,13 @@ export function diagnose(observation: Observation, expected: Expected): Diagnosi
     })
     .sort((a, b) => compareSeverity(a.severity, b.severity) || a.order - b.order)
     .map(({ finding }) => finding);
-  return { verdict: verdictOf(input, findings), findings, provider: input.provider };
+  const { provider } = input;
+  return {
+    verdict: verdictOf(input, findings),
+    findings,
+    addresses: addressesSeen(input),
+    provider,
+  };
 }
 
 /**

@@ -4,11 +4,13 @@ import { type BesideFinding, beside } from './beside.ts';
 import { type CaaFinding, caaFindings } from './caa/caa-findings.ts';
 import { type ClaimFinding, claims } from './claims.ts';
 import { type DelegationFinding, delegation } from './delegation.ts';
+import { type DnssecFinding, dnssec } from './dnssec.ts';
 import type { Actor, FamilyOf, FindingRule, Severity } from './finding.ts';
 import type { ExplainedHint } from './hints.ts';
 import { type PointingFinding, pointing } from './pointing.ts';
 import { type ReservedFinding, reserved } from './reserved.ts';
 import { type ServerFinding, servers } from './servers.ts';
+import { type UnknownFinding, unknown } from './unknown.ts';
 import type { Words } from './words.ts';
 import { type WorldFinding, world } from './world.ts';
 
@@ -22,7 +24,9 @@ export type Finding =
   | BesideFinding
   | ApexFinding
   | ServerFinding
+  | UnknownFinding
   | ReservedFinding
+  | DnssecFinding
   | WorldFinding
   | CaaFinding
   | ClaimFinding;
@@ -38,7 +42,9 @@ const families: FamilyOf<Finding> = {
   ...beside,
   ...apex,
   ...servers,
+  ...unknown,
   ...reserved,
+  ...dnssec,
   ...world,
   ...caaFindings,
   ...claims,
@@ -56,6 +62,17 @@ const codes = (Object.keys(families) as FindingCode[]).sort(
 /** Compares for sorting: negative where the first is graver, 0 where they are the same. */
 export function compareSeverity(one: Severity, other: Severity): number {
   return severityOrder.indexOf(one) - severityOrder.indexOf(other);
+}
+
+/** Adds findings that no observation makes behind those that are as grave; `findings` are in their order already. */
+export function withMore(
+  findings: readonly Finding[],
+  more: readonly Finding[],
+): readonly Finding[] {
+  if (more.length === 0) return findings;
+  return [...findings, ...more].sort((one, other) =>
+    compareSeverity(severities[one.code], severities[other.code]),
+  );
 }
 
 /** Returns the rule of a code. Generic, so that the compiler sees that a finding and its rule go together. */

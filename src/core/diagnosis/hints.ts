@@ -3,10 +3,11 @@ import { recordFor } from '../names/instructions.ts';
 import { printable } from '../names/printable.ts';
 import { splitAtZone } from '../names/zone.ts';
 import type { CaaHint } from './caa/caa-set.ts';
-import { byText, type DiagnosisInput, unique } from './input.ts';
+import { byText, type DiagnosisInput, handedOver, unique } from './input.ts';
 import { type NearbyName, recordsOf } from './observation.ts';
 import { isSameName } from './server-pointing.ts';
-import { foreign, foreignName, lines, type Wanted } from './words.ts';
+import { slipOfOne, type TargetSlip, targetSlip } from './target-slips.ts';
+import { foreign, foreignName, lines, takeBack, type Wanted } from './words.ts';
 
 /** The likely slip behind a finding. */
 export type Hint =
@@ -22,8 +23,18 @@ export type Hint =
   | { readonly code: 'txt_instead_of_cname'; readonly text: string }
   /** What shows at the name is that of a wildcard, `*.example.com`. */
   | { readonly code: 'wildcard_masks'; readonly wildcard: string }
+  /** The wildcard leads here, but not for this name: it exists otherwise, so no wildcard reaches it. */
+  | { readonly code: 'wildcard_stops'; readonly wildcard: string }
+  /** The alias is made from a DNAME record above the name, which redirects every name below `owner` to `target`. */
+  | { readonly code: 'dname_above'; readonly owner: string; readonly to: string }
+  /** The domain above leads here already, which does not cover its `www`. */
+  | { readonly code: 'apex_leads_here'; readonly apex: string }
+  /** NS records in `parent` make the host name a zone of its own, where no CNAME may stand. */
+  | { readonly code: 'own_zone'; readonly parent: string }
   /** The target with a scheme, a path or quotes around it. */
-  | { readonly code: 'trailing_junk'; readonly found: string };
+  | { readonly code: 'trailing_junk'; readonly found: string }
+  /** Only the first part of the target; or its end twice; or one character wrong; or another domain's target. */
+  | TargetSlip;
 
 /** A hint's name, as it is stored and as the API spells it. */
 export type HintCode = Hint['code'];
@@ -48,23 +59,64 @@ export function hintsForMissing(
   const doubled = nearby.doubled !== null && leadsToTarget(nearby.doubled) ? nearby.doubled : null;
   const text = targetInTexts(input);
   return [
-    ...(doubled === null ? [] : [{ code: 'doubled_name', name: doubled.name } as const]),
+    ...wildcardStops(input, seen, doubled),
+    ...(doubled === null || doubled.wildcard
+      ? []
+      : [{ code: 'doubled_name', name: doubled.name } as const]),
     ...nearby.wrongHosts
       .filter(leadsToTarget)
-      .map(({ name }) => ({ code: 'wrong_host', name }) as const)
+      .map(({ name, wildcard }) => (wildcard ? wildcardFor(name) : name))
+      .map((name) => ({ code: 'wrong_host', name }) as const)
       .sort(byText(({ name }) => name)),
     ...(text === undefined ? [] : [{ code: 'txt_instead_of_cname', text } as const]),
     ...wildcardHint(input, isBareWildcard(input, seen)),
+    ...apexHint(input),
+    ...ownZoneHint(input),
   ];
+}
+
+/** The domain shows our addresses, so its owner may take `www` for done. */
+function apexHint({ observation, zone, isOwn }: DiagnosisInput): readonly Hint[] {
+  const apex = observation.nearby.wrongHosts.find(({ name }) => name === zone);
+  const addresses = recordsOf(apex?.a ?? null);
+  const leadsHere = addresses.length > 0 && addresses.every(isOwn);
+  return leadsHere ? [{ code: 'apex_leads_here', apex: zone }] : [];
+}
+
+/** Returns the NS records that make the host name an apex, which it need not be; none for all other names. */
+export function ownZoneHint(input: DiagnosisInput): readonly Hint[] {
+  const { handed } = handedOver(input);
+  return handed === undefined ? [] : [{ code: 'own_zone', parent: handed.parent }];
+}
+
+/**
+ * A name that exists is never answered by a wildcard, but the names beside it are, or, where only the zone has one, those
+ * beside the doubled name.
+ */
+function wildcardStops(
+  { observation: { nearby }, expected: { hostname, target } }: DiagnosisInput,
+  seen: 'nxdomain' | 'nodata',
+  doubled: NearbyName | null,
+): readonly Hint[] {
+  const beside = recordsOf(nearby.sibling?.cname ?? null).some((one) => isSameName(one, target));
+  if (seen === 'nodata' && beside) {
+    return [{ code: 'wildcard_stops', wildcard: wildcardFor(hostname) }];
+  }
+  return doubled?.wildcard
+    ? [{ code: 'wildcard_stops', wildcard: `*.${doubled.name.slice(hostname.length + 1)}` }]
+    : [];
 }
 
 /** Returns how somebody who meant the target came to write this alias; none where nothing suggests it. */
 export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hint[] {
   const { hostname, target } = input.expected;
-  const { chain, sibling } = input.observation.nearby;
+  const { chain, sibling, dname } = input.observation.nearby;
+  // No record of the name's own is behind the alias, so nobody has mistyped one.
+  if (dname !== undefined) return [{ code: 'dname_above', owner: dname.owner, to: dname.target }];
   const zones = unique([...zonesAbove(hostname, splitAtZone(hostname).zone), input.zone]);
   const indirect = chain?.end === 'target' && isChainOf(found, chain.names);
   const same = recordsOf(sibling?.cname ?? null).some((alias) => isSameName(alias, found));
+  const slip = slipIn(found, target, zones);
   return [
     ...(indirect
       ? [
@@ -74,12 +126,16 @@ export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hi
           } as const,
         ]
       : []),
-    ...(isRelativeTarget(found, target, zones)
-      ? [{ code: 'relative_target', found } as const]
-      : []),
-    ...(isTargetWithJunk(found, target, zones) ? [{ code: 'trailing_junk', found } as const] : []),
+    ...(slip === undefined ? [] : [slip]),
     ...wildcardHint(input, same),
   ];
+}
+
+/** One slip explains a value; the first one that does. */
+function slipIn(found: string, target: string, zones: readonly string[]): Hint | undefined {
+  if (isRelativeTarget(found, target, zones)) return { code: 'relative_target', found };
+  if (isTargetWithJunk(found, target, zones)) return { code: 'trailing_junk', found };
+  return targetSlip(found, target, zones);
 }
 
 /** Returns the wildcard that the addresses in the way belong to, if any. Only A is asked of the sibling. */
@@ -163,9 +219,37 @@ export const hintWords: {
     `There is a TXT record that names our target: “${foreign(text)}”. Delete it; the type has to be ${recordFor(wanted).type}, the value ${wanted.target}.`,
   wildcard_masks: ({ wildcard }, { hostname }) =>
     `What shows here comes from the wildcard ${foreign(wildcard)}. A record of its own for ${hostname} goes before it; the wildcard may stay.`,
+  wildcard_stops: ({ wildcard }, { hostname }) =>
+    `The wildcard ${foreign(wildcard)} leads here, but not for ${hostname}: a name that has other records, or names below it, is never answered by a wildcard. It needs the record of its own.`,
+  dname_above: ({ owner, to }, { hostname }) =>
+    `The DNAME record of ${foreignName(owner)} redirects every name below it to ${foreignName(to)}, ${hostname} too, whatever records it has of its own.`,
+  apex_leads_here: ({ apex }, { hostname }) =>
+    `${foreign(apex)} leads here already, but that does not cover ${hostname}, which needs the record of its own.`,
+  own_zone: ({ parent }, { hostname, target }) =>
+    `NS records in ${foreign(parent)} make ${hostname} a zone of its own, where no CNAME may stand. If it need not be one: ${takeBack(hostname, { parent, target })}`,
   trailing_junk: ({ found }, { target }) =>
     `The value was pasted with something around it: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or blanks.`,
+  partial_target: ({ typed }, { target }) =>
+    `Only the first part of the value was entered: ${foreignName(typed)}. Enter all of it: ${target}.`,
+  doubled_end: ({ typed }, { target }) =>
+    `The end of the value is there twice: ${foreignName(typed)}. Enter ${target}.`,
+  misspelt_target: ({ typed }, { target }) =>
+    `One character of the value is wrong: ${foreignName(typed)}${differenceIn(typed, target)}. Enter ${target}.`,
+  other_target: ({ typed }, { hostname, target }) =>
+    `${foreignName(typed)} looks like the target of another domain here. Each domain has its own; that of ${hostname} is ${target}.`,
 };
+
+/** ` has “l” instead of “1” after “p”`; empty where the two do not differ by one character. */
+function differenceIn(typed: string, target: string): string {
+  const slip = slipOfOne(typed, target);
+  if (slip === undefined) return '';
+  const { is, wanted, after } = slip;
+  const where = after === '' ? 'at the beginning' : `after “${after}”`;
+  if (is === '') return ` lacks “${wanted}” ${where}`;
+  return wanted === ''
+    ? ` has one “${foreign(is)}” too many ${where}`
+    : ` has “${foreign(is)}” instead of “${wanted}” ${where}`;
+}
 
 /**
  * Whether the alias is the target with a zone appended: providers add their zone to a value that lacks its trailing

@@ -1,11 +1,13 @@
 /** What the checks are about: one observation, with everything that several of them need worked out once. */
 
 import type { Verdict } from '../life/lifecycle.ts';
+import type { AddressesSeen } from '../names/claim.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../names/instructions.ts';
 import { splitAtZone } from '../names/zone.ts';
 import { type CaaVerdict, evaluateCaa } from './caa/caa.ts';
 import type { CaaAuthority } from './caa/caa-set.ts';
 import { type Observation, recordsOf, type ServerView } from './observation.ts';
+import { parkingOf } from './parking.ts';
 import { type Provider, providerOf } from './providers.ts';
 import {
   isOther,
@@ -15,12 +17,16 @@ import {
   pointingOfAll,
 } from './server-pointing.ts';
 
-/** What a name is measured against. `allowPrivate`: in a laboratory reserved addresses are fine. */
+/**
+ * What a name is measured against. `allowPrivate`: in a laboratory reserved addresses are fine. `isClaim`: false where the
+ * name is checked for nobody who has added it; missing: it is for a domain.
+ */
 export type Expected = {
   readonly hostname: string;
   readonly target: string;
   readonly ca: CaaAuthority;
   readonly allowPrivate: boolean;
+  readonly isClaim?: boolean;
 };
 
 /** One server, and where it says the name points. */
@@ -41,8 +47,13 @@ export type DiagnosisInput = {
   readonly servers: readonly PointedServer[];
   /** Where all servers together say that the name points. */
   readonly pointing: Verdict;
-  /** The registry says that nobody has registered the domain. */
-  readonly unregistered: boolean;
+  /**
+   * No record can be entered anywhere: nobody has registered the domain, or it has no name servers, or those of a parking
+   * page. The finding about that says it all.
+   */
+  readonly hasNoZone: boolean;
+  /** Whose parking page its name servers belong to, where the name does not point here. */
+  readonly parking: Parking | undefined;
   /** Some servers of the zone are right, and others conclusively are not. */
   readonly disagree: boolean;
   /**
@@ -69,9 +80,16 @@ export function gather(observation: Observation, expected: Expected): DiagnosisI
     view,
     pointing: pointingOf(view, record, targetAddresses),
   }));
-  const unregistered = delegation?.kind === 'unregistered';
   const pointing = pointingOfAll(servers.map((server) => server.pointing));
   const others = servers.filter((server) => isOther(server.pointing));
+  const parking = pointing === 'wrong' ? parkingIn(observation) : undefined;
+  const hasNoZone =
+    delegation?.kind === 'unregistered' ||
+    parking !== undefined ||
+    // Some registries hold records of their customers themselves: then there is more to say.
+    (delegation?.kind === 'undelegated' &&
+      others.length > 0 &&
+      others.every((server) => server.pointing.kind === 'missing'));
   // Resolvers are no servers of the zone: where they differ, one of them remembers something.
   const disagree =
     observation.view === 'authoritative' &&
@@ -86,13 +104,26 @@ export function gather(observation: Observation, expected: Expected): DiagnosisI
     zone: delegation?.zone ?? splitAtZone(hostname).zone,
     servers,
     pointing,
-    unregistered,
-    disagree: disagree && !unregistered,
-    wrong: disagree || unregistered ? [] : others,
+    hasNoZone,
+    parking,
+    disagree: disagree && !hasNoZone,
+    wrong: disagree || hasNoZone ? [] : others,
     isOwn: ownAddresses(targetAddresses),
     provider: providerOf(zoneServers(observation)),
-    caa: unregistered ? null : climbVerdict(observation, expected.ca, pointing),
+    caa: hasNoZone ? null : climbVerdict(observation, expected.ca, pointing),
   };
+}
+
+/** Whose parking page it is, and its name servers, sorted. */
+export type Parking = NonNullable<ReturnType<typeof parkingOf>> & {
+  readonly servers: readonly string[];
+};
+
+/** The registrar's list counts: a registrar that parks a domain changes that. */
+function parkingIn({ delegation }: Observation): Parking | undefined {
+  const servers = delegation?.kind === 'delegated' ? unique(delegation.atParent) : [];
+  const found = parkingOf(servers);
+  return found && { ...found, servers };
 }
 
 /**
@@ -105,6 +136,21 @@ export function zoneServers({ view, delegation, servers }: Observation): readonl
   }
   return view === 'authoritative' ? unique(servers.map(({ server }) => server)) : [];
 }
+
+/**
+ * Where NS records in the zone above make the host name a zone of its own, though nobody sells it: that zone, and what an
+ * ordinary record there would need. Empty for all other names.
+ */
+export function handedOver({ observation, expected: { hostname, target } }: DiagnosisInput): {
+  readonly handed?: HandedOver;
+} {
+  const { delegation } = observation;
+  if (delegation?.kind !== 'delegated' || zoneBelow(observation) !== hostname) return {};
+  return { handed: { parent: delegation.parent, target } };
+}
+
+/** `parent`: the zone whose NS records hand the host name to other servers. */
+export type HandedOver = { readonly parent: string; readonly target: string };
 
 /** The aliases that are in the way, sorted. */
 export function wrongAliases({ wrong }: DiagnosisInput): readonly string[] {
@@ -138,6 +184,19 @@ export function choicesIn({ provider, apex, observation: { targetAddresses } }: 
   };
 }
 
+/**
+ * Whether our addresses are at the name: one at one server is enough to say so, and one server that says where the name
+ * leads instead, or that it leads nowhere, is enough to say that they are not.
+ */
+export function addressesSeen({ servers, isOwn }: DiagnosisInput): AddressesSeen {
+  const shown = servers.flatMap(({ view }) => [...recordsOf(view.a), ...recordsOf(view.aaaa)]);
+  if (shown.some(isOwn)) return 'here';
+  const saysNothing = ['unknown', 'incomparable'];
+  return servers.every(({ pointing }) => saysNothing.includes(pointing.kind))
+    ? 'unknown'
+    : 'elsewhere';
+}
+
 /** A set as findings keep it: sorted, so that servers that rotate their answers do not make a new finding of it. */
 export function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].sort();
@@ -155,7 +214,7 @@ export function byText<T>(textOf: (item: T) => string): (one: T, other: T) => nu
 /**
  * The climb is made as if the record were there, so it counts while the record is wrong, too: everything can be
  * repaired in one visit. A name that points right needs an answer: a climb that was not made may have ended at a set
- * that forbids. No answer came, so: a timeout.
+ * that forbids.
  */
 function climbVerdict(
   { hostname, caa }: Observation,
@@ -164,5 +223,5 @@ function climbVerdict(
 ): CaaVerdict | null {
   if (pointing === 'unknown') return null;
   if (caa !== null && caa.length > 0) return evaluateCaa(caa, ca, { wildcard: false });
-  return pointing === 'right' ? { kind: 'unknown', name: hostname, outcome: 'timeout' } : null;
+  return pointing === 'right' ? { kind: 'unknown', name: hostname, outcome: 'not_asked' } : null;
 }

@@ -17,7 +17,13 @@ export type Answer<R> =
   | { readonly kind: 'nxdomain' }
   | { readonly kind: 'servfail' }
   | { readonly kind: 'refused' }
-  | { readonly kind: 'timeout' };
+  /** `ours`: our own limits ended the query, so it says nothing about the server. */
+  | { readonly kind: 'timeout'; readonly ours?: true };
+
+/** Whether it was our own limits that kept a query from its answer. */
+export function isCutOff(answer: Answer<unknown>): boolean {
+  return answer.kind === 'timeout' && answer.ours === true;
+}
 
 /** An answer that says something about the DNS, not about our query. */
 export type Conclusive<R> = Extract<Answer<R>, { kind: 'records' | 'nodata' | 'nxdomain' }>;
@@ -42,13 +48,35 @@ export type CaaRecord = { readonly flags: number; readonly tag: string; readonly
 export type CaaLevel = {
   readonly name: string;
   readonly publishedAt?: string;
+  /** Its aliases lead in a circle, or through too many names: no server can answer. */
+  readonly endless?: true;
   readonly answer: Answer<CaaRecord>;
+  /**
+   * What each server of the zone says, by server, where they do not all say the same: two at least, and only those that
+   * could tell. `answer` is that of the first one that was asked.
+   */
+  readonly servers?: readonly ServerCaa[];
+};
+
+/** The CAA answer of one server of the zone, `publishedAt` as in `CaaLevel`. */
+export type ServerCaa = Pick<CaaLevel, 'publishedAt' | 'endless' | 'answer'> & {
+  readonly server: string;
+};
+
+/** What an HTTPS record (RFC 9460) says of where browsers connect to; `target` is `.` for the host name itself. */
+export type HttpsRecord = {
+  readonly priority: number;
+  readonly target: string;
+  /** Null: 443. */
+  readonly port: number | null;
+  /** Addresses, IPv4 and IPv6. */
+  readonly hints: readonly string[];
 };
 
 /**
  * How one server of the zone behaved. `refused`, `not_authoritative`, `servfail` and `malformed`: it is listed for the
- * zone and does not know it. `no_address` and `reserved_address`: there is nowhere to ask it. `not_asked`: our own
- * limits kept us from asking; nothing is known of it.
+ * zone and does not know it. `no_address`, `alias_name` (its name is an alias: RFC 2181, 10.3) and `reserved_address`: there
+ * is nowhere to ask it. `not_asked`: our own limits kept us from asking, or from waiting; nothing is known of it.
  */
 export type ServerState =
   | 'answers'
@@ -58,6 +86,7 @@ export type ServerState =
   | 'malformed'
   | 'timeout'
   | 'no_address'
+  | 'alias_name'
   | 'reserved_address'
   | 'not_asked';
 
@@ -102,7 +131,9 @@ export type Delegation =
       readonly ttlSeconds: number;
     }
   /** The registry's own server says that nobody has registered `zone`. */
-  | { readonly kind: 'unregistered'; readonly zone: string; readonly parent: string };
+  | { readonly kind: 'unregistered'; readonly zone: string; readonly parent: string }
+  /** It knows `zone`, the registrable domain, and lists no name servers for it: those of `parent` were asked. */
+  | { readonly kind: 'undelegated'; readonly zone: string; readonly parent: string };
 
 /** An extended error of a resolver (RFC 8914); `text` is foreign, with bytes outside printable ASCII escaped as \DDD. */
 export type ExtendedError = { readonly code: number; readonly text: string };
@@ -124,8 +155,27 @@ export type ResolverView = {
   readonly rttMs: number | null;
 };
 
+/**
+ * What a validating resolver makes of a question beyond the host name: `SOA` of its zone, which exists and so plants
+ * nothing, or `CAA` at a level of the climb. The rest is as in `ResolverView`.
+ */
+export type ValidationView = Pick<ResolverView, 'server' | 'answersUnchecked' | 'errors'> & {
+  readonly name: string;
+  readonly type: 'SOA' | 'CAA';
+  readonly outcome: Answer<unknown>['kind'];
+  /** What came without the check, where it fails with it. */
+  readonly unchecked?: Answer<unknown>['kind'];
+};
+
 /** The CNAME at another name, asked to explain why the one at the host name is missing or wrong. */
-export type NearbyName = { readonly name: string; readonly cname: Answer<string> };
+export type NearbyName = {
+  readonly name: string;
+  readonly cname: Answer<string>;
+  /** Whether a random name beside it shows the same alias; asked only where that is the target. */
+  readonly wildcard?: boolean;
+  /** Of the domain above a host name that begins with `www`. */
+  readonly a?: Answer<string>;
+};
 
 /** What stands around a host name that is not right, and around one that is: whether a wildcard answers for it. */
 export type Nearby = {
@@ -143,6 +193,10 @@ export type Nearby = {
     readonly names: readonly string[];
     readonly end: 'target' | 'loop' | 'elsewhere' | 'unknown';
   } | null;
+  /** The DNAME record above the host name that its alias is made from; missing where there is none. */
+  readonly dname?: { readonly owner: string; readonly target: string };
+  /** The HTTPS records of an apex; missing where they were not asked for. */
+  readonly https?: Answer<HttpsRecord>;
 };
 
 /** One check of a host name. */
@@ -160,9 +214,14 @@ export type Observation = {
   readonly servers: readonly [ServerView, ...ServerView[]];
   /** Empty unless the zone's own servers have it right: a query before that would plant a "there is none". */
   readonly world: readonly ResolverView[];
+  /**
+   * What validating resolvers make of the zone's signatures beyond that: of the SOA record where the host name is wrong,
+   * and of CAA at the customer's own levels where the zone is signed. Missing: nothing was asked.
+   */
+  readonly signatures?: readonly ValidationView[];
   readonly nearby: Nearby;
   /**
-   * The climb, nearest level first, down to the first level that has a set or gives no answer. Made as if the record
+   * The climb, nearest level first, up to the first level that has a set, by all servers, or gives no answer. Made as if the record
    * were there already, so that everything can be repaired in one visit; null where no answer said where it points.
    */
   readonly caa: readonly CaaLevel[] | null;
@@ -171,6 +230,11 @@ export type Observation = {
    * addresses stand in a CNAME's way.
    */
   readonly targetAddresses: readonly string[];
+  /**
+   * Asked only where nobody said where the name points and resolvers failed: whether those know the servers of the
+   * top-level domain. False: it is our side that fails.
+   */
+  readonly resolversWork?: boolean;
   /** What it took: messages sent (retries and TCP included), bytes received, milliseconds. */
   readonly cost: { readonly questions: number; readonly bytes: number; readonly ms: number };
 };

@@ -36,7 +36,11 @@ export type PointingFinding =
       readonly hints?: readonly Hint[];
     })
   /** `names`: the aliases in a circle, the first one again at the end. */
-  | (Wanted & { readonly code: 'cname_loop'; readonly names: readonly string[] })
+  | (Wanted & {
+      readonly code: 'cname_loop';
+      readonly names: readonly string[];
+      readonly hints?: readonly Hint[];
+    })
   | Conflict<'conflicting_a'>
   | Conflict<'conflicting_aaaa'>;
 
@@ -73,7 +77,9 @@ export const pointing: FamilyOf<PointingFinding> = {
           seen === 'nxdomain'
             ? `No record of any type has the name ${hostname} (NXDOMAIN).`
             : `${hostname} has records of other types, or names below it, but not this one (NODATA).`,
-        action: isApex(finding) ? createAtApex(finding) : createBelow(finding),
+        action: isApex(finding)
+          ? `${createAtApex(finding)}${ifThere(finding)}`
+          : createBelow(finding),
       };
     },
   },
@@ -92,6 +98,7 @@ export const pointing: FamilyOf<PointingFinding> = {
         expected: recordIn(finding),
         found: `CNAME ${recordFor(finding).name} → ${found}`,
         action:
+          aboveName(finding) ??
           beforeWildcard(finding, 'If there is a CNAME record of exactly that name, change it.') ??
           `Change the CNAME record of ${hostname}: its value must be exactly ${target}, not another name that leads there.`,
       };
@@ -102,12 +109,15 @@ export const pointing: FamilyOf<PointingFinding> = {
     severity: 'blocks',
     actor: 'customer',
     order: 60,
+    hints: hintsIn,
     check: cnameLoop,
     explain: (finding) => ({
       summary: `The CNAME record of ${finding.hostname} leads in a circle, so nobody arrives anywhere.`,
       expected: recordIn(finding),
       found: lines(finding.names.map(foreignName), ' → '),
-      action: `Change the CNAME record of ${finding.hostname}: its value must be exactly ${finding.target}.`,
+      action:
+        aboveName(finding) ??
+        `Change the CNAME record of ${finding.hostname}: its value must be exactly ${finding.target}.`,
     }),
   },
   // At an apex after the alias, which hides more; at a subdomain before it.
@@ -171,7 +181,10 @@ function cnameLoop(
   // The chain is that of one alias; it says nothing where no server showed one.
   if (!wrongAliases(input).some((alias) => isChainOf(alias, chain.names))) return undefined;
   const names = circleIn([input.wanted.hostname, ...chain.names]);
-  return { code: 'cname_loop', ...input.wanted, names };
+  const hints = hintsForAlias(input, chain.names[0] ?? '').filter(
+    ({ code }) => code === 'dname_above',
+  );
+  return { code: 'cname_loop', ...input.wanted, names, ...hinted(hints) };
 }
 
 /** From the first name that comes twice to where it comes again; a chain that was cut short ends where it began. */
@@ -205,6 +218,14 @@ function conflictingAtApex<C extends ConflictCode>(
   return { code, ...input.wanted, addresses: found.addresses, ours: [] };
 }
 
+/** An ALIAS is seen by its addresses alone, so one that leads nowhere is as good as none. */
+function ifThere({ provider }: PointingFinding & { readonly code: 'record_missing' }): string {
+  const hasNone = provider !== undefined && providerNamed(provider)?.apex === null;
+  return hasNone
+    ? ''
+    : ' If it is there already, check its value: an ALIAS to a name that does not exist shows nothing.';
+}
+
 /** Many a provider adds the domain by itself, and the full name typed in makes docs.example.com.example.com. */
 function createBelow(finding: PointingFinding & { readonly code: 'record_missing' }): string {
   const { hostname, seen } = finding;
@@ -217,6 +238,14 @@ function createBelow(finding: PointingFinding & { readonly code: 'record_missing
       ? ` A CNAME record stands alone: if there are other records of exactly the name ${hostname}, such as TXT, they have to go first.`
       : '';
   return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}.${alone} Most providers add the domain automatically: enter only “${recordFor(finding).name}” as the name.${where}`;
+}
+
+/** What to do where a DNAME record stands above the name: no record of the name's own is ever seen (RFC 6672, 2.3). */
+function aboveName(finding: Masked): string | undefined {
+  const hint = finding.hints?.find(({ code }) => code === 'dname_above');
+  if (hint?.code !== 'dname_above') return undefined;
+  const owner = foreignName(hint.owner);
+  return `Delete the DNAME record of ${owner}, which other names below it may need, then create: ${recordIn(finding)}. Or add a name here that is not below ${owner}.`;
 }
 
 /** What to do where a wildcard answers: it serves other names, too, and a record of its own goes before it (RFC 4592). */

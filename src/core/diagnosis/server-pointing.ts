@@ -2,13 +2,24 @@
 import ipaddr from 'ipaddr.js';
 import type { Verdict } from '../life/lifecycle.ts';
 import type { DnsRecord } from '../names/instructions.ts';
-import { isConclusive, recordsOf, type ServerState, type ServerView } from './observation.ts';
+import {
+  type Answer,
+  type Conclusive,
+  isConclusive,
+  isCutOff,
+  recordsOf,
+  type ServerState,
+  type ServerView,
+} from './observation.ts';
 
 /** Why a server gave no conclusive answer. */
 export type Outcome = 'servfail' | 'refused' | 'timeout';
 
 /** Why a server was not even asked. */
-export type Unasked = Extract<ServerState, 'no_address' | 'reserved_address' | 'not_asked'>;
+export type Unasked = Extract<
+  ServerState,
+  'no_address' | 'alias_name' | 'reserved_address' | 'not_asked'
+>;
 
 /** What one server shows, measured against the record that should be there. */
 export type Pointing =
@@ -22,7 +33,8 @@ export type Pointing =
       readonly a: readonly string[];
       readonly aaaa: readonly string[];
     }
-  | { readonly kind: 'unknown'; readonly outcome: Outcome }
+  /** `not_asked`: our own limits came before the answer. */
+  | { readonly kind: 'unknown'; readonly outcome: Outcome | 'not_asked' }
   /** The addresses of an apex are seen, but we do not know our own to compare them with. */
   | { readonly kind: 'incomparable' };
 
@@ -33,13 +45,14 @@ export type Shown = Pick<ServerView, 'state' | 'cname' | 'a' | 'aaaa'>;
  * The states of a server that does not speak for the zone, whatever it has sent. One that failed or was silent once
  * (`servfail`, `timeout`) may still have answered another question, and that answer counts.
  */
-const unresponsive: { readonly [S in ServerState]?: Outcome } = {
+const unresponsive: { readonly [S in ServerState]?: Outcome | 'not_asked' } = {
   refused: 'refused',
   not_authoritative: 'refused',
   malformed: 'servfail',
   no_address: 'timeout',
+  alias_name: 'timeout',
   reserved_address: 'timeout',
-  not_asked: 'timeout',
+  not_asked: 'not_asked',
 };
 
 /** Recognises the platform's addresses, in any notation. */
@@ -111,13 +124,20 @@ function byAlias({ cname }: Shown): Pointing {
   if (cname.kind === 'records') return { kind: 'right' };
   return isConclusive(cname)
     ? { kind: 'missing', seen: cname.kind }
-    : { kind: 'unknown', outcome: cname.kind };
+    : { kind: 'unknown', outcome: outcomeOf(cname) };
+}
+
+/** Why a query came to nothing. */
+export function outcomeOf(
+  answer: Exclude<Answer<unknown>, Conclusive<unknown>>,
+): Outcome | 'not_asked' {
+  return isCutOff(answer) ? 'not_asked' : answer.kind;
 }
 
 /** Where no address is foreign: right if there is any, and both queries had a conclusive answer. */
 function byAddresses({ a, aaaa }: Shown): Pointing {
   for (const answer of [a, aaaa]) {
-    if (!isConclusive(answer)) return { kind: 'unknown', outcome: answer.kind };
+    if (!isConclusive(answer)) return { kind: 'unknown', outcome: outcomeOf(answer) };
   }
   if (a.kind === 'records' || aaaa.kind === 'records') return { kind: 'right' };
   const none = a.kind === 'nxdomain' || aaaa.kind === 'nxdomain';

@@ -1,24 +1,14 @@
-/** Findings about the zone's name servers: those that fail, and what follows where none gives a usable answer. */
+/** Findings about the zone's name servers: those that fail. What follows where none gives a usable answer is in unknown.ts. */
 import ipaddr from 'ipaddr.js';
-import { describeExtendedError, foreignErrors } from './extended-errors.ts';
 import type { FamilyOf } from './finding.ts';
-import { byText, type DiagnosisInput } from './input.ts';
-import type { ExtendedError, ServerState, ServerView } from './observation.ts';
-import type { Outcome, Unasked } from './server-pointing.ts';
-import { counted, foreign, keeperOf, lines, outcomes } from './words.ts';
+import { byText, type DiagnosisInput, type HandedOver, handedOver } from './input.ts';
+import type { ServerState } from './observation.ts';
+import { counted, foreign, keeperOf, lines, outcomes, takeBack, type Words } from './words.ts';
 
 /** What can be wrong with the zone's name servers. */
 export type ServerFinding =
   | FailingServers<'name_server_lame'>
-  | FailingServers<'name_server_unreachable'>
-  | {
-      readonly code: 'dns_unknown';
-      readonly hostname: string;
-      /** Without a conclusive answer, sorted; empty: our own target could not be resolved, and `hostname` is that. */
-      readonly servers: readonly { readonly server: string; readonly outcome: Outcome | Unasked }[];
-      /** What resolvers said about it (RFC 8914). */
-      readonly errors?: readonly ExtendedError[];
-    };
+  | FailingServers<'name_server_unreachable'>;
 
 type FailingCode = 'name_server_lame' | 'name_server_unreachable';
 
@@ -28,6 +18,9 @@ type FailingServers<C extends FailingCode> = {
   readonly hostname: string;
   readonly zone: string;
   readonly servers: readonly { readonly server: string; readonly outcome: ServerState }[];
+  /** Of `name_server_unreachable`: these are all that the zone has. */
+  readonly none?: true;
+  readonly handed?: HandedOver;
 };
 
 /** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
@@ -38,13 +31,13 @@ export const servers: FamilyOf<ServerFinding> = {
     actor: 'dns_provider',
     order: 170,
     check: nameServerLame,
-    explain: ({ hostname, zone, servers }) => {
+    explain: ({ hostname, zone, servers, handed }) => {
       const [at, count] = [foreign(zone), counted(servers.length, 'name server')];
       return {
         summary: `${count} listed for ${at} ${servers.length === 1 ? 'does' : 'do'} not know it, so ${hostname} may be found slowly, not every time, or not at all.`,
         expected: `Every name server listed for ${at} answers for it.`,
         found: inStates(servers),
-        action: `${at} is missing at ${servers.length === 1 ? 'this server' : 'these servers'}. Add it there, or ask your DNS provider to; or enter the right name servers at ${keeperOf(zone)}, without those that are no longer used.`,
+        action: `${at} is missing at ${servers.length === 1 ? 'this server' : 'these servers'}. Add it there, or ask your DNS provider to; or enter the right name servers at ${keeperOf(zone)}, without those that are no longer used.${handed === undefined ? '' : ` Or, if ${hostname} is to be an ordinary name: ${takeBack(hostname, handed)}`}`,
       };
     },
   },
@@ -53,37 +46,17 @@ export const servers: FamilyOf<ServerFinding> = {
     severity: 'warns',
     actor: 'dns_provider',
     order: 180,
+    actorFor: ({ none }) => (none ? 'customer' : 'dns_provider'),
     check: nameServerUnreachable,
-    explain: ({ hostname, zone, servers }) => {
+    explain: (finding) => {
+      const { hostname, zone, servers } = finding;
+      if (finding.none) return noneFound(finding);
       const [at, count] = [foreign(zone), counted(servers.length, 'name server')];
       return {
         summary: `${count} of ${at} cannot be reached, so ${hostname} may be found slowly, or not every time.`,
         expected: `Every name server listed for ${at} answers.`,
         found: inStates(servers),
         action: `Nothing to change at once: the other servers answer. If it lasts, ask your DNS provider about ${servers.length === 1 ? 'this server' : 'these servers'}, or take what is no longer used off the list at ${keeperOf(zone)}.`,
-      };
-    },
-  },
-  dns_unknown: {
-    meaning: 'No server gave an answer that says anything; nothing is known to be wrong',
-    severity: 'informs',
-    actor: 'dns_provider',
-    order: 250,
-    actorFor: (finding) => (isOurTrouble(finding) ? 'platform' : 'dns_provider'),
-    check: dnsUnknown,
-    explain: (finding) => {
-      const { hostname, servers, errors = [] } = finding;
-      return {
-        summary: `We couldn’t check ${hostname}: no usable DNS answer.`,
-        expected: `An answer from the name servers of ${hostname}.`,
-        found:
-          servers.length === 0
-            ? `The addresses of ${hostname} are not known.`
-            : lines([
-                ...servers.map(({ server, outcome }) => `${named(server)}: ${states[outcome]}`),
-                ...errors.map(describeExtendedError),
-              ]),
-        action: nextWhere(finding),
       };
     },
   },
@@ -99,8 +72,12 @@ const lame: ReadonlySet<ServerState> = new Set([
 const unreachable: ReadonlySet<ServerState> = new Set([
   'timeout',
   'no_address',
+  'alias_name',
   'reserved_address',
 ]);
+
+/** There is nothing to ask. */
+const nowhere: ReadonlySet<ServerState> = new Set(['no_address', 'alias_name', 'reserved_address']);
 
 /** The answer of a server that does not have the zone; no failure of our own network gives it. */
 const declining: ReadonlySet<ServerState> = new Set(['refused', 'not_authoritative']);
@@ -113,12 +90,36 @@ function nameServerLame(input: DiagnosisInput): FailingServers<'name_server_lame
   return misbehaving('name_server_lame', anyPoints(input) ? lame : declining, input);
 }
 
-/** Servers that cannot be reached, while another one answers. */
+/** Servers that cannot be reached, while another one answers; or all of them, where there is nowhere to ask any. */
 function nameServerUnreachable(
   input: DiagnosisInput,
 ): FailingServers<'name_server_unreachable'> | undefined {
-  // Where no server answers, our own network may be the reason, and dns_unknown says all that is known.
-  return anyPoints(input) ? misbehaving('name_server_unreachable', unreachable, input) : undefined;
+  if (anyPoints(input)) return misbehaving('name_server_unreachable', unreachable, input);
+  // Where all are silent, our own network may be the reason, and dns_unknown says all that is known.
+  const { servers, resolversWork } = input.observation;
+  if (resolversWork === false || !servers.every(({ state }) => nowhere.has(state)))
+    return undefined;
+  const found = misbehaving('name_server_unreachable', nowhere, input);
+  return found && { ...found, none: true };
+}
+
+/** All servers are listed by names that lead nowhere: whoever lists them has to correct that. */
+function noneFound({
+  hostname,
+  zone,
+  servers,
+  handed,
+}: FailingServers<'name_server_unreachable'>): Words {
+  const [at, keeper] = [foreign(zone), keeperOf(zone)];
+  return {
+    summary: `None of the name servers listed for ${at} can be found, so nobody can look up ${hostname}.`,
+    expected: `Name servers for ${at} whose names have public addresses.`,
+    found: inStates(servers),
+    action:
+      handed === undefined
+        ? `At ${keeper}, enter the name servers of the provider where you edit the records of ${at}. One whose name is in ${at} itself needs its address there, too (glue).`
+        : `${takeBack(hostname, handed)} Or correct those NS records.`,
+  };
 }
 
 /** Whether any server says where the name points. */
@@ -130,92 +131,32 @@ function anyPoints({ servers }: DiagnosisInput): boolean {
 function misbehaving<C extends FailingCode>(
   code: C,
   states: ReadonlySet<ServerState>,
-  { observation, expected, zone, unregistered }: DiagnosisInput,
+  input: DiagnosisInput,
 ): FailingServers<C> | undefined {
-  if (observation.view !== 'authoritative' || unregistered) return undefined;
+  const { observation, expected, zone, hasNoZone } = input;
+  if (observation.view !== 'authoritative' || hasNoZone) return undefined;
   const answering = new Set(
     observation.servers.filter(({ state }) => state === 'answers').map(({ server }) => server),
   );
   const found = observation.servers.filter(
-    ({ server, state }) => states.has(state) && !answering.has(server),
+    // What is known by its address alone is a resolver of ours.
+    ({ server, state }) => states.has(state) && !answering.has(server) && !ipaddr.isValid(server),
   );
   if (found.length === 0) return undefined;
   const servers = distinct(found.map(({ server, state }) => ({ server, outcome: state })));
-  return { code, hostname: expected.hostname, zone, servers };
+  return { code, hostname: expected.hostname, zone, servers, ...handedOver(input) };
 }
 
-/** No server gave a usable answer; or servers did, and our own target, to compare them with, could not be resolved. */
-function dnsUnknown(
-  input: DiagnosisInput,
-): (ServerFinding & { readonly code: 'dns_unknown' }) | undefined {
-  if (input.pointing !== 'unknown' || input.unregistered) return undefined;
-  const { hostname, target } = input.expected;
-  const aboutTarget = input.servers.some(({ pointing }) => pointing.kind === 'incomparable');
-  if (aboutTarget) return { code: 'dns_unknown', hostname: target, servers: [] };
-  const { view, world } = input.observation;
-  const errors = view === 'recursive' ? foreignErrors(world) : [];
-  const servers = silentServers(input);
-  return { code: 'dns_unknown', hostname, servers, ...(errors.length === 0 ? {} : { errors }) };
-}
-
-/** Of a server that was not asked nothing is known, so it is named only where there is no other. */
-function silentServers({
-  servers,
-}: DiagnosisInput): readonly { readonly server: string; readonly outcome: Outcome | Unasked }[] {
-  const namesWhere = (wanted: (view: ServerView) => boolean) =>
-    servers.flatMap(({ view, pointing }) =>
-      pointing.kind === 'unknown' && wanted(view)
-        ? { server: view.server, outcome: unasked(view.state) ?? pointing.outcome }
-        : [],
-    );
-  const asked = namesWhere(({ state }) => state !== 'not_asked');
-  return distinct(asked.length > 0 ? asked : namesWhere(() => true));
-}
-
-function unasked(state: ServerState): Unasked | undefined {
-  return state === 'no_address' || state === 'reserved_address' || state === 'not_asked'
-    ? state
-    : undefined;
-}
-
-function distinct<T extends { readonly server: string; readonly outcome: string }>(
+/** Each pair once, sorted. */
+export function distinct<T extends { readonly server: string; readonly outcome: string }>(
   list: readonly T[],
 ): readonly T[] {
   const keyOf = ({ server, outcome }: T) => `${server} ${outcome}`;
   return [...new Map(list.map((item) => [keyOf(item), item])).values()].sort(byText(keyOf));
 }
 
-type Unknown = ServerFinding & { readonly code: 'dns_unknown' };
-
-/**
- * Whether it is our own target that could not be resolved, or our own resolvers that say nothing. Those are listed by
- * address, a zone's servers by name; a resolver that fails passes on that the zone does.
- */
-function isOurTrouble({ servers }: Unknown): boolean {
-  return servers.every(({ server, outcome }) => {
-    if (outcome === 'not_asked') return true;
-    return ipaddr.isValid(server) ? outcome !== 'servfail' : !server.includes('.');
-  });
-}
-
-function nextWhere(finding: Unknown): string {
-  if (finding.servers.length === 0) {
-    return 'Nothing for you to do: the name is ours. We check again automatically.';
-  }
-  if (isOurTrouble(finding)) {
-    return 'Nothing for you to do: our side couldn’t ask. We check again automatically.';
-  }
-  return finding.servers.some(({ server }) => ipaddr.isValid(server))
-    ? `Nothing to change yet: we check again automatically. If it lasts while other names can be looked up, ask your DNS provider why the name servers of ${finding.hostname} fail.`
-    : 'Nothing to change yet: we check again automatically. If it lasts, ask your DNS provider why these servers fail.';
-}
-
-/** A zone's servers are listed by name; what is listed by address is a resolver of ours. */
-function named(server: string): string {
-  return ipaddr.isValid(server) ? `our resolver ${server}` : foreign(server);
-}
-
-const states: { readonly [S in ServerState]: string } = {
+/** A server's state, as it is said behind its name. */
+export const states: { readonly [S in ServerState]: string } = {
   answers: 'answers',
   refused: outcomes.refused,
   not_authoritative: 'answers, but not as one that is responsible',
@@ -223,8 +164,9 @@ const states: { readonly [S in ServerState]: string } = {
   malformed: 'its answer cannot be read',
   timeout: outcomes.timeout,
   no_address: 'its name has no address',
+  alias_name: 'its name is an alias (CNAME), which a name server’s must not be',
   reserved_address: 'its address is not a public one',
-  not_asked: 'not asked this time',
+  not_asked: outcomes.not_asked,
 };
 
 function inStates(

@@ -4,9 +4,17 @@ import type { Verdict } from '../life/lifecycle.ts';
 import type { DnsRecord } from '../names/instructions.ts';
 import { shortList } from '../names/printable.ts';
 import { unique } from './input.ts';
-import { type Answer, type Observation, recordsOf, type ServerView } from './observation.ts';
+import {
+  type Answer,
+  isConclusive,
+  isCutOff,
+  type Observation,
+  recordsOf,
+  type ServerState,
+  type ServerView,
+} from './observation.ts';
 import { type Pointing, pointingOf, type Shown, type Unasked } from './server-pointing.ts';
-import { foreign } from './words.ts';
+import { foreign, outcomes } from './words.ts';
 
 /** One server, and whether what it shows is the record that should be there. */
 export type ServerShows = {
@@ -53,17 +61,21 @@ export const answerWords: { readonly [K in Answer<unknown>['kind']]: string } = 
 /** Beside a server that was not asked. */
 const unaskedWords: { readonly [S in Unasked]: string } = {
   no_address: 'not asked: its name has no address',
+  alias_name: 'not asked: its name is an alias (CNAME)',
   reserved_address: 'not asked: nobody on the internet can reach its address',
-  not_asked: 'not asked this time',
+  not_asked: outcomes.not_asked,
 };
+
+/** Whether a server in this state was not asked anything. */
+export function isUnasked(state: ServerState): state is Unasked {
+  return state in unaskedWords;
+}
 
 const types = ['CNAME', 'A', 'AAAA'] as const;
 
 /** Returns all records that lead somewhere, in one line, or why there are none; printable. */
 export function shownInWords({ state, cname, a, aaaa }: Shown): string {
-  if (state === 'no_address' || state === 'reserved_address' || state === 'not_asked') {
-    return unaskedWords[state];
-  }
+  if (isUnasked(state)) return unaskedWords[state];
   const answers = [cname, a, aaaa];
   const present = answers.flatMap((answer, at) => recordLine(types[at] ?? '', answer));
   const missed = missedIn(answers);
@@ -88,11 +100,11 @@ export function recordLine(
 
 /** Which of the three queries that decide failed, and how. */
 function missedIn(answers: readonly Answer<string>[]): readonly string[] {
-  const failed = answers.flatMap(({ kind }, at) =>
-    kind === 'servfail' || kind === 'refused' || kind === 'timeout'
-      ? [{ type: types[at] ?? '', words: answerWords[kind] }]
-      : [],
-  );
+  const failed = answers.flatMap((answer, at) => {
+    if (isConclusive(answer)) return [];
+    const words = isCutOff(answer) ? outcomes.not_asked : answerWords[answer.kind];
+    return [{ type: types[at] ?? '', words }];
+  });
   const [first] = failed;
   if (first === undefined) return [];
   const all =

@@ -78,11 +78,28 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** The record to create, e.g. `CNAME docs → x.edge.test, TTL 3600`. */
+/** The record to create, e.g. `CNAME docs → x.edge.test, TTL 3600`; with the zone where that is not the domain. */
 export function recordIn(finding: Wanted): string {
   const { type, name, value, ttl } = recordFor(finding);
   const other = type === 'ALIAS' ? ' (ANAME or flattened CNAME at some providers)' : '';
-  return `${type} ${name} → ${value}, TTL ${ttl}${other}`;
+  return `${type} ${name} → ${value}, TTL ${ttl}${other}${inZone(finding)}`;
+}
+
+/** `, in the zone team.example.com`; empty where the record goes into the registrable domain. */
+export function inZone({ zone }: Wanted): string {
+  return zone === undefined ? '' : `, in the zone ${foreign(zone)}`;
+}
+
+/** `In the zone example.com, delete the NS records of docs.example.com, then create: CNAME docs → …`, a whole sentence. */
+export function takeBack(
+  hostname: string,
+  { parent, target }: Omit<Wanted, 'hostname'> & { readonly parent: string },
+): string {
+  // The registrable domain is no zone that a record has to name.
+  const named = splitAtZone(hostname).zone !== parent && hostname.endsWith(`.${parent}`);
+  const zone = named ? { zone: parent } : {};
+  const { type, name, value, ttl } = recordFor({ hostname, target, ...zone });
+  return `In the zone ${foreign(parent)}, delete the NS records of ${hostname}, then create: ${type} ${name} → ${value}, TTL ${ttl}.`;
 }
 
 /** Whether the record stands at the top of its zone, where it has to be an ALIAS. */
@@ -91,9 +108,10 @@ export function isApex(finding: Wanted): boolean {
 }
 
 /** What became of a query, or of a server that was asked. */
-export const outcomes: { readonly [O in Outcome | 'nxdomain']: string } = {
+export const outcomes: { readonly [O in Outcome | 'nxdomain' | 'not_asked']: string } = {
   servfail: 'the server failed (SERVFAIL)',
   refused: 'the server declined to answer (REFUSED)',
   timeout: 'no answer in time',
   nxdomain: 'said not to exist (NXDOMAIN)',
+  not_asked: 'our own limits for one check came before its answer',
 };

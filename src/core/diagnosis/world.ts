@@ -1,18 +1,12 @@
-/** Findings about what the world's resolvers make of a zone that is right: DNSSEC, and what they remember. */
+/** The finding that resolvers remember what was there before a zone was right. */
 
-import {
-  bogusCause,
-  describeExtendedError,
-  foreignErrors,
-  isBogus,
-  isFilter,
-} from './extended-errors.ts';
-import type { Actor, FamilyOf } from './finding.ts';
+import { isHonest } from './dnssec.ts';
+import type { FamilyOf } from './finding.ts';
 import { byText, type DiagnosisInput } from './input.ts';
-import { type Answer, type ExtendedError, isConclusive, type ResolverView } from './observation.ts';
+import { isConclusive, type ResolverView } from './observation.ts';
 import { isOther, pointingOf, type Shown } from './server-pointing.ts';
 import { showing } from './shows.ts';
-import { foreign, foreignName, keeperOf, lines, recordIn, type Wanted } from './words.ts';
+import { foreign, foreignName, lines, recordIn, type Wanted } from './words.ts';
 
 const MINUTE_MS = 60_000;
 /** RFC 8767, 4, recommends that nobody keeps a record for longer: seven days. */
@@ -20,47 +14,17 @@ const POSITIVE_SECONDS_MAX = 604_800;
 /** RFC 2308, 5, has one to three hours as sensible and one day as a problem. */
 const NEGATIVE_SECONDS_MAX = 86_400;
 
-/** What resolvers make of a zone that is right. */
-export type WorldFinding =
-  | {
-      readonly code: 'dnssec_bogus';
-      readonly hostname: string;
-      readonly zone: string;
-      /** What the failing resolvers said, one of each code; may be empty. */
-      readonly errors: readonly ExtendedError[];
-    }
-  /** The zone has it right; some resolvers remember what was there before, at the longest `until` (RFC 3339). */
-  | (Wanted & {
-      readonly code: 'old_answer_cached';
-      /** That there was no record, or a record of before. */
-      readonly remembered: 'negative' | 'positive';
-      readonly resolvers: readonly { readonly server: string; readonly shows: string }[];
-      readonly until: string | null;
-    });
+/** The zone has it right; some resolvers remember what was there before, at the longest `until` (RFC 3339). */
+export type WorldFinding = Wanted & {
+  readonly code: 'old_answer_cached';
+  /** That there was no record, or a record of before. */
+  readonly remembered: 'negative' | 'positive';
+  readonly resolvers: readonly { readonly server: string; readonly shows: string }[];
+  readonly until: string | null;
+};
 
 /** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const world: FamilyOf<WorldFinding> = {
-  dnssec_bogus: {
-    meaning: 'Its DNSSEC is broken, so most of the world cannot see it',
-    // Since 2026-03-15 every public authority validates DNSSEC (CA/Browser Forum, ballot SC-085).
-    severity: 'blocks',
-    actor: 'customer',
-    order: 120,
-    actorFor: ({ errors }) => bogusActor(errors),
-    check: dnssecBogus,
-    explain: ({ hostname, errors, ...finding }) => {
-      const zone = foreign(finding.zone);
-      return {
-        summary: `DNSSEC of ${zone} is broken: much of the internet refuses its answers, and no certificate can be issued for ${hostname}.`,
-        expected: `Signatures of ${zone} that match the DS record at ${keeperOf(finding.zone)}, or no DS record.`,
-        found:
-          errors.length === 0
-            ? 'Resolvers that check signatures fail; without the check they answer.'
-            : `Resolvers that check signatures fail: ${lines(errors.map(describeExtendedError), '; ')}`,
-        action: repairOf(errors)(zone, keeperOf(finding.zone)),
-      };
-    },
-  },
   old_answer_cached: {
     meaning: 'It is right; some resolvers remember what was before',
     severity: 'informs',
@@ -83,34 +47,13 @@ export const world: FamilyOf<WorldFinding> = {
   },
 };
 
-/**
- * A resolver that checks signatures fails, and says that they are the reason: by its extended error, or, where it lists
- * none, by answering as soon as it is asked not to check. One that answers all the same proves the opposite. All other
- * failures say nothing about the domain: its own servers are right, so they neither hold it up nor are worth a finding.
- */
-function dnssecBogus(
-  input: DiagnosisInput,
-): (WorldFinding & { readonly code: 'dnssec_bogus' }) | undefined {
-  if (input.pointing !== 'right' || input.unregistered) return undefined;
-  const honest = input.observation.world.filter(isHonest);
-  const failing = honest.filter(
-    (resolver) => fails(resolver, input.apex) && blamesSignatures(resolver),
-  );
-  if (failing.length === 0 || honest.some((resolver) => answers(resolver, input.apex))) {
-    return undefined;
-  }
-  const { hostname } = input.expected;
-  return { code: 'dnssec_bogus', hostname, zone: input.zone, errors: foreignErrors(failing) };
-}
-
 /** Resolvers that still have what was there before. They forget it by themselves. */
 function oldAnswerCached(
   input: DiagnosisInput,
 ): (WorldFinding & { readonly code: 'old_answer_cached' }) | undefined {
-  const { observation, unregistered } = input;
+  const { observation, hasNoZone } = input;
   // Where only resolvers were asked, what they show is all that is known: nothing is older than something else.
-  if (input.pointing !== 'right' || observation.view === 'recursive' || unregistered)
-    return undefined;
+  if (input.pointing !== 'right' || observation.view === 'recursive' || hasNoZone) return undefined;
   const old = observation.world
     .filter(isHonest)
     .map((resolver) => ({ resolver, shown: atName(resolver, input.apex) }))
@@ -129,31 +72,6 @@ function oldAnswerCached(
       .sort(byText(({ server, shows }) => `${server} ${shows}`)),
     until: latest(observation.at, seconds),
   };
-}
-
-/** A resolver that filters speaks for whoever runs it, never about the domain. */
-function isHonest({ errors }: ResolverView): boolean {
-  return !errors.some(({ code }) => isFilter(code));
-}
-
-/** At a subdomain only the alias counts: a failure behind it would be that of our own target. */
-function fails(resolver: ResolverView, apex: boolean): boolean {
-  return whatCounts(resolver, apex).some(({ kind }) => kind === 'servfail');
-}
-
-function answers(resolver: ResolverView, apex: boolean): boolean {
-  return !fails(resolver, apex) && whatCounts(resolver, apex).some(isConclusive);
-}
-
-function whatCounts({ cname, a, aaaa }: ResolverView, apex: boolean): readonly Answer<string>[] {
-  return apex ? [a, aaaa] : [cname];
-}
-
-/** With any other error (22: no server could be reached) the second query may just have had more luck. */
-function blamesSignatures({ answersUnchecked, errors }: ResolverView): boolean {
-  return (
-    errors.some(({ code }) => isBogus(code)) || (errors.length === 0 && answersUnchecked === true)
-  );
 }
 
 /**
@@ -188,44 +106,6 @@ function latest(at: string, seconds: readonly (number | null)[]): string | null 
   const end = Date.parse(at) + Math.max(...known) * 1_000;
   if (known.length === 0 || !Number.isFinite(end)) return null;
   return new Date(Math.ceil(end / MINUTE_MS) * MINUTE_MS).toISOString();
-}
-
-/** Expired, premature or incomplete signatures are made by whoever runs the zone; a DS record is the customer's. */
-function bogusActor(errors: readonly ExtendedError[]): Actor {
-  return bySigner.has(bogusCause(errors)?.code ?? -1) ? 'dns_provider' : 'customer';
-}
-
-/** Expired, premature and incomplete signatures, by INFO-CODE (RFC 8914). */
-const bySigner: ReadonlySet<number> = new Set([7, 8, 12]);
-
-type Repair = (zone: string, keeper: string) => string;
-
-/** By the code of the cause; the usual one is a DS record that a former provider left behind. */
-const repairs: ReadonlyMap<number, Repair> = new Map<number, Repair>([
-  [7, (zone) => `Ask your DNS provider to sign ${zone} again: its signatures have run out.`],
-  [
-    8,
-    (zone) =>
-      `Ask your DNS provider to check the clock of its servers and to sign ${zone} again: its signatures begin in the future.`,
-  ],
-  [
-    10,
-    (zone, keeper) =>
-      `${zone} has a DS record at ${keeper}, but its records are not signed. Delete the DS record at ${keeper} (switch DNSSEC off there), or switch signing on at your DNS provider.`,
-  ],
-  [
-    12,
-    (zone) =>
-      `Ask your DNS provider to sign ${zone} again: its proof that a record is missing (NSEC) is broken.`,
-  ],
-]);
-
-function repairOf(errors: readonly ExtendedError[]): Repair {
-  return repairs.get(bogusCause(errors)?.code ?? -1) ?? replaceDs;
-}
-
-function replaceDs(zone: string, keeper: string): string {
-  return `The usual cause is a DS record left from a former DNS provider. At ${keeper}, delete the DS record of ${zone} (switch DNSSEC off), or replace it with the one that your DNS provider shows now.`;
 }
 
 /** `14:05 UTC on 2026-11-20`, rounded up to the minute; undefined for what is no time. */

@@ -1,6 +1,7 @@
 /** What comes of an occurrence: everything that becomes another about a domain, for one transaction to write. */
 import type { ServedTimes } from '../certificates/plan.ts';
 import type { Finding } from '../diagnosis/findings.ts';
+import type { Arrival } from '../names/claim.ts';
 import type { DomainEvent, EscalationEnd } from './events.ts';
 import type { DomainState } from './lifecycle.ts';
 
@@ -16,6 +17,8 @@ export type Change = {
   readonly attempts: 'counted' | 'same' | 'reset';
   /** All that hold from now on, the headline first. */
   readonly findings: readonly Finding[];
+  /** How our addresses came to the name, as its claim knows from now on; null: not yet. */
+  readonly arrival: Arrival | null;
   /** In the order in which they are recorded. */
   readonly events: readonly DomainEvent[];
   /** When its job is due; null: it has none. */

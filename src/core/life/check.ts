@@ -1,8 +1,9 @@
 /** What comes of a check: the next state, its events, and when to check again. */
 import { type Finding, type FindingCode, severities } from '../diagnosis/findings.ts';
+import { type AddressesSeen, type Arrival, arrivalAfter } from '../names/claim.ts';
 import type { Change } from './change.ts';
 import { eventOfCheck, findingsChanged } from './events.ts';
-import { type Eagerness, nextWaitMs, recheckAt, windowEnd } from './ladder.ts';
+import { nextWaitMs, type Pacing, recheckAt, windowEnd } from './ladder.ts';
 import { type DomainState, type Transition, transition, type Verdict } from './lifecycle.ts';
 
 /** What a check needs to know of the domain it is about. */
@@ -10,6 +11,8 @@ export type CheckedDomain = {
   readonly state: DomainState;
   /** Of the check before. */
   readonly findings: readonly Finding[];
+  /** How our addresses came to its name; null: no check has said so yet. */
+  readonly arrival: Arrival | null;
   /** Of the newest certificate; null where there is none. */
   readonly certificateEndsAt: Date | null;
   /** When an operator is notified unless a certificate comes; null: not planned. */
@@ -40,7 +43,7 @@ export function decideCheck(domain: CheckedDomain, result: CheckResult, rules: C
       ? [eventOfCheck({ ...step, type: step.event, findings, certificateEndsAt })]
       : [],
   );
-  const next = whenNext(to, rules, eagernessOf(domain, findings, rules));
+  const next = whenNext(to, rules, pacingOf(domain, result, rules));
   const hasMoved = stepEvents.length > 0;
   return {
     kind: hasMoved ? 'moved' : 'stayed',
@@ -49,6 +52,7 @@ export function decideCheck(domain: CheckedDomain, result: CheckResult, rules: C
     epoch: hasMoved && to.status === 'pending' ? 'next' : 'same',
     attempts: 'counted',
     findings,
+    arrival: arrivalOf(domain, result, steps),
     events: [...findingsChanged(domain.findings, findings), ...stepEvents],
     ...next,
     recheckAt: notPastTheEnd(next.recheckAt, to, domain.certificateEndsAt),
@@ -58,6 +62,18 @@ export function decideCheck(domain: CheckedDomain, result: CheckResult, rules: C
     closes: hasMoved && to.status === 'failed' ? 'domain_failed' : null,
     isRemoved: false,
   };
+}
+
+/** Whose certificate has expired while its name led elsewhere has let it go: the zone may have another owner since. */
+function arrivalOf(
+  { arrival }: CheckedDomain,
+  { addresses = 'unknown' }: CheckResult,
+  steps: readonly Step[],
+): Arrival | null {
+  const hasLapsed = steps.some(
+    ({ because, to }) => because === 'certificate' && to.status === 'failed',
+  );
+  return hasLapsed ? 'lapsed' : arrivalAfter(arrival, addresses);
 }
 
 /** A domain that is served keeps the time that its certificate has set. */
@@ -88,14 +104,15 @@ function stepsOf(domain: CheckedDomain, result: CheckResult, rules: CheckRules):
   return ended.kind === 'refused' ? steps : [...steps, { ...ended, because: 'certificate' }];
 }
 
-/** Why to check sooner: somebody has the page open, or one of the zone's servers has the record. */
-function eagernessOf(
+/** Somebody who has the page open comes first. */
+function pacingOf(
   { watchedUntil }: CheckedDomain,
-  findings: readonly Finding[],
+  { findings, isCovered = false }: CheckResult,
   { now }: CheckRules,
-): Eagerness {
-  if (watchedUntil !== null && watchedUntil > now) return 'watched';
-  return findings.some(({ code }) => code === 'name_servers_disagree') && 'on_its_way';
+): Pacing {
+  if (watchedUntil !== null && watchedUntil > now) return 'page_open';
+  if (findings.some(({ code }) => code === 'name_servers_disagree')) return 'on_its_way';
+  return isCovered ? 'beside_watch' : 'ordinary';
 }
 
 /** The expiry of its certificate moves a domain that is served with it, so it is checked no later than that. */
@@ -109,8 +126,16 @@ function notPastTheEnd(
     : recheckAt;
 }
 
-/** What one check found: what the DNS means for the domain, and the findings with the headline first. */
-export type CheckResult = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
+/**
+ * What one check found: what the DNS means for the domain, and the findings with the headline first. `addresses`: whether
+ * ours are at the name; missing: unknown. `isCovered`: the watch sees whatever could make it right (src/core/watch/coverage.ts).
+ */
+export type CheckResult = {
+  readonly verdict: Verdict;
+  readonly findings: readonly Finding[];
+  readonly addresses?: AddressesSeen;
+  readonly isCovered?: boolean;
+};
 
 /**
  * What keeps a domain from going on is not always what takes back how far it has come: while a provider's servers follow
@@ -142,11 +167,11 @@ type Timing = Pick<CheckRules, 'now' | 'windowMs' | 'jitter'>;
 type WhenNext = Pick<Change, 'nextCheckAt' | 'recheckAt'>;
 
 /** When a domain in this state is next worked on: by its own job, `verified` at once, or by a batch. Both null: never. */
-export function whenNext(state: DomainState, rules: Timing, eager: Eagerness): WhenNext {
+export function whenNext(state: DomainState, rules: Timing, pacing: Pacing): WhenNext {
   switch (state.status) {
     case 'pending': {
       const { pendingSince } = state;
-      const next = rules.now.getTime() + nextWaitMs({ ...rules, pendingSince, eager });
+      const next = rules.now.getTime() + nextWaitMs({ ...rules, pendingSince, pacing });
       // Never past the end of the window, so that the window ends when it was said to.
       const end = windowEnd(pendingSince, rules.windowMs).getTime();
       return { nextCheckAt: new Date(Math.min(next, end)), recheckAt: null };

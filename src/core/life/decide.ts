@@ -47,14 +47,14 @@ export function decide(domain: DecidedDomain, occurrence: DomainOccurrence, rule
     case 'claimed_elsewhere':
       return claimed(domain, occurrence, rules);
     case 'removed':
-      return { ...ended(domain), kind: 'moved', closes: 'domain_removed', isRemoved: true };
+      return { ...ended(domain), arrival: null, closes: 'domain_removed', isRemoved: true };
   }
 }
 
 /** A domain that is added, or added again: the first window begins, and its first check is due at once. */
 export function firstChange(now: Date): Change {
   return {
-    ...nothingBut({ kind: 'moved', to: { status: 'pending', pendingSince: now } }),
+    ...nothingBut({ kind: 'moved', to: { status: 'pending', pendingSince: now }, arrival: null }),
     attempts: 'reset',
     nextCheckAt: now,
   };
@@ -79,7 +79,7 @@ function stored(
   const { expiresAt } = certificate;
   return {
     ...renewed,
-    ...whenNext(step.to, { ...rules, jitter: drawOf(certificate.id) }, false),
+    ...whenNext(step.to, { ...rules, jitter: drawOf(certificate.id) }, 'ordinary'),
     findings,
     events: [
       ...findingsChanged(domain.findings, findings),
@@ -101,12 +101,13 @@ function verifyRequested(domain: DecidedDomain, rules: Rules): Change {
     : { ...unchanged(domain), kind: 'moved', events, nextCheckAt: now };
 }
 
-/** Another project's proof ends its hold on the name; it waits for its own again, in a new window. */
+/** Another project's proof ends its hold on the name; it waits for its own again, in a new window: addresses prove nothing. */
 function claimed(domain: DecidedDomain, { proof, found }: Claimed, rules: Rules): Change {
   const step = transition(domain.state, { kind: 'claimed_elsewhere' }, rules);
   if (step.kind !== 'moved') return unchanged(domain);
   return {
     ...restarted(domain, step, rules.now),
+    arrival: 'held_before',
     events: [{ type: 'domain.claimed_elsewhere', proof, found }],
     closes: 'claimed_elsewhere',
   };
@@ -120,17 +121,18 @@ function restarted(domain: DecidedDomain, { to }: Moved, now: Date): Change {
 }
 
 /** Nothing is planned any more, and jobs of before are fenced off. */
-function ended({ state, findings }: DecidedDomain): Change {
-  return { ...nothingBut({ kind: 'moved', to: state }), findings, epoch: 'next' };
+function ended({ state, findings, arrival }: DecidedDomain): Change {
+  return { ...nothingBut({ kind: 'moved', to: state, arrival }), findings, epoch: 'next' };
 }
 
 /** Everything as it was; refused, unless the caller says otherwise. */
-function unchanged({ state, findings, nextCheckAt, recheckAt, escalateAt }: DecidedDomain): Change {
+function unchanged(domain: DecidedDomain): Change {
+  const { state, findings, arrival, nextCheckAt, recheckAt, escalateAt } = domain;
   const times = { nextCheckAt, recheckAt, escalateAt };
-  return { ...nothingBut({ kind: 'refused', to: state }), findings, ...times };
+  return { ...nothingBut({ kind: 'refused', to: state, arrival }), findings, ...times };
 }
 
-function nothingBut(change: Pick<Change, 'kind' | 'to'>): Change {
+function nothingBut(change: Pick<Change, 'kind' | 'to' | 'arrival'>): Change {
   return {
     ...change,
     epoch: 'same',

@@ -7,15 +7,18 @@ import { HOUR, MINUTE, SECOND } from '../time.ts';
 /** DNS propagation takes "up to 48 hours (often a few minutes)" (interface document, part 8). */
 export const VERIFY_WINDOW_MS = 48 * HOUR;
 
-/** The waits of a pending domain. Shares are fractions (0 to 1) of the time since its window began. */
+/** The waits of a pending domain. Shares are fractions of the time since its window began. */
 export const ladder = {
   shareOfAge: 0.05,
   waitMsMin: 15 * SECOND,
   waitMsMax: 5 * MINUTE,
-  /** While somebody watches. */
-  watchedWaitMs: 5 * SECOND,
+  /** While somebody has the page open. */
+  pageOpenMs: 5 * SECOND,
   /** Where one of the zone's servers has the record already: most follow within minutes, some never. Our choice. */
   onItsWayShare: 0.01,
+  /** Where the watch sees the change and brings the check forward: the age doubles from check to check, up to this wait. */
+  besideWatchShare: 1,
+  besideWatchMsMax: 2 * HOUR,
   /** A wait is longer or shorter by this share of itself at most. */
   jitterShare: 0.1,
 } as const;
@@ -41,8 +44,11 @@ export const recheckWaits = {
 /** No wait is shorter than this, however short a laboratory makes the window. */
 const FLOOR_MS = 250;
 
-/** Why to check sooner than by the ladder: somebody watches, or some of the zone's servers have the record. */
-export type Eagerness = false | 'watched' | 'on_its_way';
+/**
+ * What the waits of a pending domain go by. `page_open`: somebody reads its page. `on_its_way`: some of the zone's servers have
+ * the record. `beside_watch`: the watch sees whatever could make it right (src/core/watch/coverage.ts).
+ */
+export type Pacing = 'ordinary' | 'page_open' | 'on_its_way' | 'beside_watch';
 
 /** What the wait of a pending domain depends on. */
 export type LadderInput = {
@@ -51,7 +57,7 @@ export type LadderInput = {
   readonly now: Date;
   /** How long its window is: `VERIFY_WINDOW_MS` but in laboratories. */
   readonly windowMs: number;
-  readonly eager: Eagerness;
+  readonly pacing: Pacing;
   /** 0 to 1, drawn by the caller; spreads domains that were added together. */
   readonly jitter: number;
 };
@@ -60,18 +66,26 @@ export type LadderInput = {
  * The wait in milliseconds until the next check.
  * A window shorter than 48 h (a laboratory's) shortens every step by the same factor.
  */
-export function nextWaitMs({ pendingSince, now, windowMs, eager, jitter }: LadderInput): number {
+export function nextWaitMs({ pendingSince, now, windowMs, pacing, jitter }: LadderInput): number {
   const scale = scaleOf(windowMs);
-  const age = now.getTime() - pendingSince.getTime();
-  const ordinary = clamp(
-    ladder.shareOfAge * age,
-    ladder.waitMsMin * scale,
-    ladder.waitMsMax * scale,
-  );
-  const watched = ladder.watchedWaitMs * scale;
-  const onItsWay = clamp(ladder.onItsWayShare * age, watched, ordinary);
-  const step = eager === false ? ordinary : eager === 'watched' ? watched : onItsWay;
-  return Math.round(Math.max(FLOOR_MS, step * spreadOf(jitter)));
+  const step = stepMs((now.getTime() - pendingSince.getTime()) / scale, pacing);
+  return Math.round(Math.max(FLOOR_MS, step * scale * spreadOf(jitter)));
+}
+
+/** The wait at an age, in ms of a window of 48 h. */
+function stepMs(age: number, pacing: Pacing): number {
+  const { waitMsMin, waitMsMax, pageOpenMs, besideWatchMsMax } = ladder;
+  const ordinary = clamp(ladder.shareOfAge * age, waitMsMin, waitMsMax);
+  switch (pacing) {
+    case 'ordinary':
+      return ordinary;
+    case 'page_open':
+      return pageOpenMs;
+    case 'on_its_way':
+      return clamp(ladder.onItsWayShare * age, pageOpenMs, ordinary);
+    case 'beside_watch':
+      return clamp(ladder.besideWatchShare * age, waitMsMin, besideWatchMsMax);
+  }
 }
 
 /** By how much a laboratory's short window shortens every wait; 1 in production. */

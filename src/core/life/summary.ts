@@ -3,6 +3,7 @@
  * Decided from what is stored; docs/lifecycle.md has the states themselves.
  */
 import { type Actor, explain, type Finding, severities } from '../diagnosis/findings.ts';
+import { ladder } from './ladder.ts';
 import type { DomainStatus } from './lifecycle.ts';
 
 /** A domain's status in words. */
@@ -59,7 +60,8 @@ const lines: { readonly [S in DomainStatus]: Line } = {
       const next = soon('The first check is', 'The first check is under way.');
       return { now: 'Added. Its DNS hasn’t been checked yet.', actor: null, ...next(input, now) };
     }
-    return { ...troubleOf(input, 'Its DNS isn’t set up yet.'), ...nextCheck(input, now) };
+    const next = isFar(input, now) ? fullCheck : nextCheck;
+    return { ...troubleOf(input, 'Its DNS isn’t set up yet.'), ...next(input, now) };
   },
 
   verified(input, now) {
@@ -151,6 +153,12 @@ function troubleOf(
 }
 
 const nextCheck = soon('The next check is', 'A check is under way.');
+const fullCheck = soon('A change is checked at once; the next full check is', '');
+
+/** Checks of a pending domain are that far apart only where the watch brings them forward (ladder.ts). */
+function isFar({ nextCheckAt }: SummaryInput, now: Date): boolean {
+  return nextCheckAt !== null && nextCheckAt.getTime() - now.getTime() > 1.2 * ladder.waitMsMax;
+}
 
 /** `when` is completed by a time to come; `under way` is said once that has come, or where there is none. */
 function soon(when: string, underWay: string) {

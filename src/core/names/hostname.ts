@@ -25,7 +25,8 @@ const LABELS_MAX = 10;
 
 /**
  * Reads a host name as people type or paste it. Never throws, whatever the text. The `ascii` of an accepted name is accepted
- * again and stays the same. `platformDomain`, in any spelling, and every name below it is refused.
+ * again and stays the same. `platformDomain`, in any spelling, is refused with every name below it and above it: who holds a
+ * name above may redirect its visitors, set their cookies, and answers for its CAA records. Its other names are not.
  */
 export function parseHostname(text: string, platformDomain: string): HostnameResult {
   const pasted = hostInPasted(text);
@@ -44,15 +45,12 @@ export function parseHostname(text: string, platformDomain: string): HostnameRes
 function placed(ascii: string, platformDomain: string): HostnameResult {
   const sizeReason = reasonAgainstShape(ascii);
   if (sizeReason !== undefined) return refused('invalid_hostname', sizeReason);
-  if (isWithin(ascii, platformDomain)) {
-    return refused(
-      'platform_hostname',
-      `“${ascii}” belongs to this platform; please use a domain of your own.`,
-    );
-  }
+  const platform = asAscii(platformDomain);
+  if (platform !== null && isAtOrBelow(ascii, platform)) return ofPlatform(ascii);
   const suffix = suffixOf(ascii);
   switch (suffix.kind) {
     case 'registrable':
+      if (platform !== null && isAtOrBelow(platform, ascii)) return ofPlatform(ascii);
       return {
         ok: true,
         hostname: { ascii, unicode: toUnicodeName(ascii), ...splitAtZone(ascii) },
@@ -91,11 +89,22 @@ function reasonAgainstShape(ascii: string): string | undefined {
     : undefined;
 }
 
-/** Whether a name is the domain or lies below it. The domain is the operator's, in any spelling. */
-function isWithin(ascii: string, domain: string): boolean {
+/** The operator's domain in the form in which names are compared; null where it is none. */
+function asAscii(domain: string): string | null {
   const pasted = hostInPasted(domain);
-  const parent = pasted.ok ? toAsciiName(pasted.host) : pasted;
-  return parent.ok && (ascii === parent.ascii || ascii.endsWith(`.${parent.ascii}`));
+  const name = pasted.ok ? toAsciiName(pasted.host) : pasted;
+  return name.ok ? name.ascii : null;
+}
+
+function isAtOrBelow(name: string, parent: string): boolean {
+  return name === parent || name.endsWith(`.${parent}`);
+}
+
+function ofPlatform(ascii: string): HostnameResult {
+  return refused(
+    'platform_hostname',
+    `“${ascii}” belongs to this platform; please use a domain of your own.`,
+  );
 }
 
 function refused(code: HostnameRefusalCode, reason: string): HostnameResult {

@@ -33,6 +33,12 @@ export function toAsciiName(host: string): AsciiName {
   return { ok: true, ascii };
 }
 
+/** Returns what names are searched for by: a whole name in any script as A-labels, a part as it was typed, in lower case. */
+export function hostnamePart(typed: string): string {
+  const name = toAsciiName(typed.trim());
+  return name.ok ? name.ascii : typed.trim().toLowerCase();
+}
+
 /** Returns the name as people read it, for A-labels that `toAsciiName` has accepted. */
 export function toUnicodeName(ascii: string): string {
   return toUnicode(ascii, rules).domain;

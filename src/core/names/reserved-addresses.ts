@@ -44,3 +44,14 @@ function betterName(parsed: ipaddr.IPv4 | ipaddr.IPv6): Kind {
   );
   return found?.[1] ?? 'reserved';
 }
+
+/** Whether nobody outside this machine reaches a listener at `host`, an address or a name. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host);
+}
+
+/** Whether an address is this machine's wherever it is asked for: loopback, and what Linux connects to itself for (0.0.0.0, ::). */
+export function isThisMachine(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  return ['loopback', 'unspecified'].includes(ipaddr.process(address).range());
+}

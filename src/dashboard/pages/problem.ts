@@ -21,6 +21,11 @@ const problems = {
     'Nothing was changed. Forms can be up to 64 KiB; go back and send less.',
   ],
   not_found: [404, 'Page not found', 'It may have been removed, or the URL is mistyped.'],
+  unavailable: [
+    503,
+    'Temporarily unavailable',
+    'The database cannot be reached. Nothing that was saved is lost; try again shortly.',
+  ],
   fault: [
     500,
     'Something went wrong on our side',

@@ -1,7 +1,7 @@
 /** The list of projects, and making one. */
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
-import type { Project } from '../client.ts';
+import type { Account, Project } from '../client.ts';
 import { apiPath, projectPath } from '../client.ts';
 import {
   form,
@@ -21,30 +21,38 @@ import {
   textField,
 } from '../parts/elements.ts';
 import { paged, pager } from '../parts/table.ts';
+import { mayChooseAccount, offers } from '../session.ts';
 import { refusedPage } from './problem.ts';
 
 /** The list of projects, and the form that makes one. */
 export function projectPages(): readonly PageRoute[] {
   return [
     { method: 'GET', path: '/projects', handle: (asked) => listPage(asked, null) },
-    { method: 'POST', path: '/projects', handle: makeProject },
+    { method: 'POST', path: '/projects', needs: writing, handle: makeProject },
   ];
 }
+
+/** What the forms of projects and domains need. */
+export const writing = { scope: 'domains:write' } as const;
 
 /** Projects on a page. */
 const PAGE_SIZE = 100;
 
 /** The plans of the API with their names. */
-export const planChoices: readonly Choice[] = [
+const planChoices: readonly Choice[] = [
   { value: 'pro', text: 'Pro' },
   { value: 'enterprise', text: 'Enterprise' },
   { value: 'free', text: 'Free (no custom domains)' },
 ];
 
 async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promise<Shown> {
-  const { api, link, query } = asked;
-  const answer = await api.call<readonly Project[]>('GET', '/v1/projects');
+  const { api, link, query, session } = asked;
+  const [answer, names] = await Promise.all([
+    api.all<Project>('/v1/projects'),
+    accountNames(asked),
+  ]);
   if (!answer.ok) return refusedPage(answer.error, asked);
+  const mayMake = offers(session, 'domains:write') && !session.isRestricted;
   const { items, ...at } = paged(answer.body, query.get('page'), PAGE_SIZE);
   const isEmpty = answer.body.length === 0;
   return {
@@ -52,16 +60,30 @@ async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promis
     status: error?.status ?? 200,
     title: 'Projects',
     main: html`<h1>Projects</h1>
-${isEmpty ? empty('No projects', 'A project is what your domains point to: a site, a shop, an API.') : html`<ul class="cards">${items.map((project) => card(project, link))}</ul>`}
+${isEmpty ? empty('No projects', 'A project is what your domains point to: a site, a shop, an API.') : html`<ul class="cards">${items.map((project) => card(project, names.get(project.accountId), link))}</ul>`}
 ${pager(at, link('/projects'))}
-${maker(asked, error, isEmpty)}`,
+${mayMake ? maker(asked, error, isEmpty) : refusal(error)}`,
   };
 }
 
-function card({ id, name, slug, plan, deployedAt }: Project, link: Link): Html {
+/** Whose each project is, where those of several accounts are shown; empty elsewhere, and where nobody says. */
+async function accountNames({
+  api,
+  session,
+}: SignedInRequest): Promise<ReadonlyMap<string, string>> {
+  if (session.account !== null || !mayChooseAccount(session)) return new Map();
+  const answer = await api.all<Account>('/v1/accounts');
+  return new Map(answer.ok ? answer.body.map(({ id, name }) => [id, name]) : []);
+}
+
+function card(
+  { id, name, slug, plan, deployedAt }: Project,
+  account: string | undefined,
+  link: Link,
+): Html {
   const state =
     deployedAt === null ? badge('quiet', 'Not deployed yet') : badge('good', 'Deployed');
-  return html`<li class="card"><p><a class="title" href="${link(`/projects/${id}/domains`)}">${name}</a> ${state}</p><p class="quiet">${slug} · ${plan} plan</p></li>`;
+  return html`<li class="card"><p><a class="title" href="${link(`/projects/${id}/domains`)}">${name}</a> ${state}</p><p class="quiet">${slug} · ${plan} plan${account === undefined ? null : ` · ${account}`}</p></li>`;
 }
 
 function maker(
@@ -70,6 +92,7 @@ function maker(
   isOpen: boolean,
 ) {
   const problem = error?.code === 'slug_taken' ? error.message : null;
+  const offered = planChoices.filter(({ value }) => session.plans.some((plan) => plan === value));
   const fields = html`${problem === null ? refusal(error) : null}
 ${textField({ name: 'name', label: 'Name', value: typed.get('name') ?? '' })}
 ${textField({
@@ -80,7 +103,7 @@ ${textField({
   isOptional: true,
   problem,
 })}
-${choiceField({ name: 'plan', label: 'Plan', value: typed.get('plan') ?? 'pro' }, planChoices)}
+${choiceField({ name: 'plan', label: 'Plan', value: typed.get('plan') ?? 'pro' }, offered)}
 <button>Create project</button>`;
   const open = html`${isOpen || error !== null ? html` open` : null}`;
   return html`<details class="disclosure"${open}><summary>New project</summary>${form(link('/projects'), session, fields)}</details>`;
@@ -131,11 +154,13 @@ export function prerequisitePages(show: ShowDomains): readonly PageRoute[] {
     {
       method: 'POST',
       path: '/projects/:projectId/plan',
+      needs: writing,
       handle: changed('PATCH', '', (typed) => ({ plan: typed.get('plan') })),
     },
     {
       method: 'POST',
       path: '/projects/:projectId/deploys',
+      needs: writing,
       handle: changed('POST', '/deploys', (typed) => ({
         status: 'succeeded',
         upstream: (typed.get('upstream') ?? '').trim(),
@@ -173,7 +198,9 @@ function planStep(
 ) {
   const path = link(`${projectPath(params['projectId'] ?? '')}/plan`);
   const fields = html`${typed.has('plan') ? refusal(error) : null}<input type="hidden" name="plan" value="pro"><button>Switch to Pro</button>`;
-  return html`<p><strong>A paid plan.</strong> Custom domains need Pro or above.</p>${form(path, session, fields)}`;
+  const mayChange = offers(session, 'domains:write') && session.plans.includes('pro');
+  const others = session.plans.includes('pro') ? '' : ' Who runs this platform changes the plan.';
+  return html`<p><strong>A paid plan.</strong> Custom domains need Pro or above.${others}</p>${mayChange ? form(path, session, fields) : null}`;
 }
 
 function deployStep(
@@ -191,5 +218,8 @@ function deployStep(
     problem: typed.has('upstream') ? (error?.message ?? null) : null,
   })}<button>Report deploy</button>`;
   const call = `POST ${apiPath(projectPath(params['projectId'] ?? ''))}/deploys`;
+  if (!offers(session, 'domains:write')) {
+    return html`<p><strong>A successful deploy.</strong> It is what your domains will show.</p>`;
+  }
   return html`<p><strong>A successful deploy.</strong> It is what your domains will show. Report it here, or from what deploys the project, over <a href="${link('/docs')}">the API</a>:</p><p class="call">${copyable(call, 'the call')}</p>${form(path, session, fields)}`;
 }

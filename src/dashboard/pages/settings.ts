@@ -14,8 +14,10 @@ import {
   refusal,
   textField,
 } from '../parts/elements.ts';
-import { projectHead, table } from '../parts/table.ts';
+import { facts, projectHead, table } from '../parts/table.ts';
+import { offers } from '../session.ts';
 import { refusedPage } from './problem.ts';
+import { writing } from './projects.ts';
 
 /** The page of a project's primary domain and redirects, and the forms that change them. */
 export function settingsPages(): readonly PageRoute[] {
@@ -44,15 +46,16 @@ function changing(path: string, change: (typed: URLSearchParams) => Change): Pag
       ? { kind: 'see_other', path: `${projectPath(asked.params['projectId'] ?? '')}/settings` }
       : settingsPage(asked, answer.error);
   };
-  return { method: 'POST', path, handle };
+  return { method: 'POST', path, needs: writing, handle };
 }
 
 async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Promise<Shown> {
-  const { api, link, params } = asked;
+  const { api, link, params, session } = asked;
   const path = projectPath(params['projectId'] ?? '');
   const [project, domains, settings] = await Promise.all([
     api.call<Project>('GET', apiPath(path)),
-    api.call<readonly Domain[]>('GET', apiPath(`${path}/domains`)),
+    // One more than are offered: then they are typed.
+    api.call<readonly Domain[]>('GET', apiPath(`${path}/domains?limit=${CHOICES_MAX + 1}`)),
     api.call<Settings>('GET', apiPath(`${path}/domain-settings`)),
   ]);
   if (!project.ok) return refusedPage(project.error, asked);
@@ -66,16 +69,23 @@ async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Pr
     above: [{ text: 'Projects', path: '/projects' }],
     main: html`${projectHead(project.body, 'settings', link)}
 ${refusal(error)}
-${hostnames.length === 0 ? empty('No custom domains', 'Once the project has domains, one can be primary and others can redirect to it.', html`<p><a href="${link(`${path}/domains`)}">Add a domain</a></p>`) : sections(asked, hostnames, settings.body)}`,
+${hostnames.length === 0 ? empty('No custom domains', 'Once the project has domains, one can be primary and others can redirect to it.', offers(session, 'domains:write') ? html`<p><a href="${link(`${path}/domains`)}">Add a domain</a></p>` : null) : sections(asked, hostnames, settings.body)}`,
   };
 }
 
 function sections(asked: SignedInRequest, hostnames: readonly string[], settings: Settings): Html {
-  return html`${primarySection(asked, hostnames, settings)}
+  const mayWrite = offers(asked.session, 'domains:write');
+  const { primary } = settings.domains;
+  const shown = ['Primary domain', primary === null ? 'None' : toUnicodeName(primary)] as const;
+  return html`${mayWrite ? primarySection(asked, hostnames, settings) : html`<section class="panel" aria-label="Primary domain">${facts([shown])}</section>`}
 <h2>Redirects</h2>
 <p>A domain that redirects sends its visitors on, path and query kept, also before its own certificate is there.</p>
 ${redirectsTable(asked, settings)}
-${hostnames.length < 2 ? html`<p class="quiet">A redirect needs two domains: the one people still use, and the one to send them to.</p>` : newRedirect(asked, hostnames, settings)}`;
+${mayWrite ? adderOf(asked, hostnames, settings) : null}`;
+}
+
+function adderOf(asked: SignedInRequest, hostnames: readonly string[], settings: Settings): Html {
+  return html`${hostnames.length < 2 ? html`<p class="quiet">A redirect needs two domains: the one people still use, and the one to send them to.</p>` : newRedirect(asked, hostnames, settings)}`;
 }
 
 function primarySection(
@@ -112,7 +122,9 @@ function redirectsTable(asked: SignedInRequest, { domains: { redirects } }: Sett
       { heading: 'From', cell: ({ from }) => toUnicodeName(from), names: true },
       { heading: 'To', className: 'name', cell: ({ to }) => toUnicodeName(to) },
       { heading: 'Status', cell: ({ status }) => String(status) },
-      { heading: 'Change', cell: (one) => ender(asked, one) },
+      ...(offers(asked.session, 'domains:write')
+        ? [{ heading: 'Change', cell: (one: Redirect) => ender(asked, one) }]
+        : []),
     ],
     redirects,
   );
@@ -205,7 +217,7 @@ export async function changeSettings(
     seen ??= stands;
     if (stands !== seen && stands !== part(domains)) return overtaken;
     // The version that was read guards the whole: what was stored after it makes this fail.
-    const answer = await api.call<Settings>('PUT', path, { domains }, now.etag);
+    const answer = await api.call<Settings>('PUT', path, { domains }, { ifMatch: now.etag });
     if (answer.ok || answer.error.code !== 'precondition_failed') return answer;
   }
   return busy;

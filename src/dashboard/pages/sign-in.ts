@@ -1,15 +1,19 @@
 /** Signing in with an API key, and out. */
 import { html } from '../../net/html.ts';
 import type { OwnKey } from '../client.ts';
+import { endedCookie, sessionCookie } from '../cookies.ts';
 import type { Link, PageRequest, PageRoute, Shown } from '../layout.ts';
 import { notice } from '../parts/elements.ts';
-import { firstPage, type Sessions } from '../session.ts';
+import { firstPage, type Session } from '../session.ts';
+import { SESSION_S, type SessionActs } from '../session-acts.ts';
 
 /**
  * The sign-in, which sends on who is signed in already, and the forms that sign in and out. Signing in asks the API
  * whether the key works.
  */
-export function signInPages(sessions: Sessions): readonly PageRoute[] {
+export function signInPages(
+  sessions: Pick<SessionActs, 'begin' | 'signOut'>,
+): readonly PageRoute[] {
   return [
     {
       method: 'GET',
@@ -31,20 +35,38 @@ export function signInPages(sessions: Sessions): readonly PageRoute[] {
       method: 'POST',
       path: '/sign-out',
       isOpen: true,
-      handle: async () => ({ kind: 'see_other', path: '/', cookie: sessions.ended }),
+      handle: async ({ from, headers, session }) => {
+        if (session !== null) await sessions.signOut(session, from);
+        return { kind: 'see_other', path: '/', cookie: endedCookie(headers) };
+      },
     },
   ];
 }
 
-/** Begins a session for a key that works, and says on the page itself why another does not. */
-async function signIn({ begin }: Sessions, { apiWith, form, link }: PageRequest) {
+/**
+ * Begins a session for a key that works, in place of the browser's own, and says on the page itself why another key does not.
+ */
+async function signIn(
+  { begin, signOut }: Pick<SessionActs, 'begin' | 'signOut'>,
+  {
+    apiWith,
+    form,
+    from,
+    headers,
+    link,
+    session,
+    visitor,
+  }: PageRequest & { session: Session | null },
+) {
   const key = (form.get('key') ?? '').trim();
   const then = form.get('then');
   if (key === '') return signInPage(link, then, 'Enter an API key.');
   const answer = await apiWith(key).call<OwnKey>('GET', '/v1/keys/self');
   if (!answer.ok) return signInPage(link, then, answer.error.message);
-  // The key's scopes go into the cookie, so that pages know what to offer without asking.
-  const cookie = await begin(key, answer.body.scopes);
+  const { id, accountId } = answer.body;
+  const token = await begin({ id, accountId, token: key }, visitor, from);
+  if (session !== null) await signOut(session, from);
+  const cookie = sessionCookie(headers, token, SESSION_S);
   // By way of a page that sees whether the browser has kept it, which over plain HTTP it does not.
   const own = ownPath(then);
   const on = own === null ? '' : `&then=${encodeURIComponent(own)}`;
@@ -55,7 +77,7 @@ async function signIn({ begin }: Sessions, { apiWith, form, link }: PageRequest)
  * Where somebody wanted to go: a path of ours that a header can have, else null. `//` and `/\` would lead to another
  * host.
  */
-function ownPath(then: string | null): string | null {
+export function ownPath(then: string | null): string | null {
   return then !== null && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(then) ? then : null;
 }
 

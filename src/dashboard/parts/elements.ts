@@ -90,6 +90,9 @@ export function statusBadge(status: keyof typeof statuses): Html {
   return badge(tone, word);
 }
 
+/** Every status of a domain, to choose from. */
+export const statusChoices = Object.entries(statuses).map(([value, [, text]]) => ({ value, text }));
+
 /** An API's refusal, above the form that it answers; null where there is none. */
 export function refusal(error: ErrorBody | null): Html | null {
   if (error === null) return null;

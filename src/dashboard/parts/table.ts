@@ -70,6 +70,29 @@ ${page < pages ? html`<a rel="next" href="${path}?page=${page + 1}">Next</a>` : 
 </nav>`;
 }
 
+/** Where a page of a list stands that is read by cursors. `next` null: it is the last one. */
+export type At = { readonly isFirst: boolean; readonly next: string | null };
+
+/**
+ * Links to the first page and to the next; null where there is one page. `path`: of the list, `filters` the rest of its
+ * query.
+ */
+export function cursorPager(
+  { isFirst, next }: At,
+  path: string,
+  filters: URLSearchParams = new URLSearchParams(),
+): Html | null {
+  if (isFirst && next === null) return null;
+  const to = (more: Readonly<Record<string, string>>) => {
+    const query = new URLSearchParams([...filters, ...Object.entries(more)]).toString();
+    return query === '' ? path : `${path}?${query}`;
+  };
+  return html`<nav class="pager" aria-label="Pages">
+${isFirst ? null : html`<a href="${to({})}">First page</a>`}
+${next === null ? null : html`<a rel="next" href="${to({ cursor: next })}">Next</a>`}
+</nav>`;
+}
+
 /** The pages of a project, by the end of their paths. */
 export type Tab = 'domains' | 'settings';
 

@@ -5,7 +5,7 @@ import type { EventRow } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 import { createDeliveryTimes, type DeliveryTimes, endWaiting } from './delivery-times.ts';
 import { FORGOTTEN_MS, type Replay, type Replayed, replayDeliveries } from './replay-deliveries.ts';
-import { switchOff } from './webhooks.ts';
+import { switchOff, type WebhookOwner, webhookOf } from './webhooks.ts';
 
 /** An event with its project and with `messageId`, from which its `webhook-id` header is made. */
 export type EventToDeliver = EventRow & { readonly projectId: string; readonly messageId: string };
@@ -53,8 +53,8 @@ export type DeliveryStore = DeliveryTimes & {
   save(delivery: LoadedDelivery, outcome: DeliveryOutcome, at: Date): Promise<boolean>;
   /** Has it wait until then without an attempt. Changes nothing where it has ended or was given to the queue again. */
   putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
-  /** The newest events first, and of one event the newest delivery; `limit` at most. */
-  list(webhookId: string, limit: number): Promise<DeliveryRow[]>;
+  /** Of a webhook that the owner has. The newest events first, and of one event the newest delivery; `limit` at most. */
+  list(owner: WebhookOwner, webhookId: string, limit: number): Promise<DeliveryRow[]>;
   /** Sends events again: see `replayDeliveries`. */
   replay(replay: Replay): Promise<Replayed>;
 };
@@ -116,9 +116,9 @@ export function createDeliveryStore(prisma: PrismaClient): DeliveryStore {
     load: (id) => prisma.webhookDelivery.findUnique({ where: { id }, select: loaded }),
     save: (delivery, outcome, at) => save(prisma, delivery, outcome, at),
     putBack: (delivery, until) => putBack(prisma, delivery, until),
-    list: (webhookId, limit) =>
+    list: (owner, webhookId, limit) =>
       prisma.webhookDelivery.findMany({
-        where: { webhookId },
+        where: { webhook: webhookOf(owner, webhookId) },
         orderBy: [{ eventId: 'desc' }, { createdAt: 'desc' }, { id: 'asc' }],
         take: limit,
         select: listed,

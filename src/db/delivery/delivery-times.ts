@@ -1,20 +1,25 @@
 /**
  * Which deliveries the queue is given, and which have been kept long enough. What waits stays here: the queue holds a few
- * of each webhook, so that nobody's backlog stands before another's.
+ * of each webhook, and accounts take turns, so that nobody's backlog stands before another's.
  */
 
 import type { EndProblem } from '../../core/operations/webhook-plan.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
 /** A delivery that the queue is to have. */
-export type Given = { readonly id: string };
+export type Given = {
+  readonly id: string;
+  /** The project whose webhook it is for; null: an operators' one. */
+  readonly owner: string | null;
+};
 
 /** How deliveries reach the queue, end with their webhook, and are removed. Several processes may call all of it at once. */
 export type DeliveryTimes = {
   /**
    * Marks deliveries that are due at `at` as given to the queue, and returns them, `limit` at most. Of a webhook that is on,
-   * `inFlight` at most are given at a time, those set aside not counted. The first ones of all webhooks come before
-   * the second ones; those of one webhook come in the order of their times, then of their events.
+   * `inFlight` at most are given at a time, those set aside not counted. Accounts take turns, operators' webhooks as one of
+   * them: the first delivery of each, then the second of each. In an account the first ones of all webhooks come before the
+   * second ones; those of one webhook come in the order of their times, then of their events.
    */
   giveDue(at: Date, inFlight: number, limit: number): Promise<readonly Given[]>;
   /** Marks again what was given before `givenBefore` and still waits, not what was set aside; returns `limit` at most. */
@@ -41,7 +46,7 @@ export function createDeliveryTimes(prisma: PrismaClient): DeliveryTimes {
             AND NOT EXISTS (SELECT FROM quarantine
               WHERE queue = 'deliver-webhook' AND job_id = d.id::text)
           ORDER BY queued_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
-        RETURNING id`,
+        RETURNING id, (SELECT project_id FROM webhook WHERE webhook.id = webhook_id) AS owner`,
     async takeBack(ids, at) {
       await prisma.$executeRaw`
         UPDATE webhook_delivery SET queued_at = NULL WHERE id IN (
@@ -70,7 +75,7 @@ export function createDeliveryTimes(prisma: PrismaClient): DeliveryTimes {
  */
 async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: number) {
   const now = at.toISOString();
-  const given = await prisma.$queryRaw<(Given & { nth: bigint; nextAttemptAt: Date })[]>`
+  const given = await prisma.$queryRaw<(Given & { turn: bigint; nextAttemptAt: Date })[]>`
     WITH RECURSIVE waiting AS (
       (SELECT webhook_id FROM webhook_delivery WHERE queued_at IS NULL AND status = 'pending'
         ORDER BY webhook_id LIMIT 1)
@@ -85,12 +90,13 @@ async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: 
         AND NOT EXISTS (SELECT FROM quarantine
           WHERE queue = 'deliver-webhook' AND job_id = d.id::text)
       GROUP BY webhook_id
-    ), chosen AS (
-      SELECT due.id, due.next_attempt_at, row_number() OVER (
+    ), due AS (
+      SELECT due.id, due.next_attempt_at, webhook.project_id, project.account_id, row_number() OVER (
         PARTITION BY waiting.webhook_id ORDER BY due.next_attempt_at, due.event_id) AS nth
       FROM waiting
         JOIN webhook ON webhook.id = waiting.webhook_id
           AND webhook.deleted_at IS NULL AND webhook.disabled_at IS NULL
+        LEFT JOIN project ON project.id = webhook.project_id
         LEFT JOIN flying ON flying.webhook_id = waiting.webhook_id
         CROSS JOIN LATERAL (
           SELECT id, next_attempt_at, event_id FROM webhook_delivery AS d
@@ -99,7 +105,10 @@ async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: 
           ORDER BY d.next_attempt_at, d.event_id
           LIMIT greatest(0, ${inFlight}::bigint - coalesce(flying.count, 0))
         ) AS due
-      ORDER BY nth, due.next_attempt_at LIMIT ${limit}
+    ), chosen AS (
+      SELECT id, next_attempt_at, project_id, row_number() OVER (
+        PARTITION BY account_id ORDER BY nth, next_attempt_at, id) AS turn
+      FROM due ORDER BY turn, next_attempt_at LIMIT ${limit}
     ), taken AS (
       SELECT d.id FROM webhook_delivery AS d
       WHERE d.id IN (SELECT id FROM chosen) AND d.queued_at IS NULL AND d.status = 'pending'
@@ -107,10 +116,10 @@ async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: 
     )
     UPDATE webhook_delivery AS d SET queued_at = ${now}::timestamptz
     FROM chosen WHERE chosen.id = d.id AND d.id IN (SELECT id FROM taken)
-    RETURNING d.id, chosen.nth, chosen.next_attempt_at AS "nextAttemptAt"`;
+    RETURNING d.id, chosen.project_id AS owner, chosen.turn, chosen.next_attempt_at AS "nextAttemptAt"`;
   // RETURNING promises no order.
   return given.sort(
-    (a, b) => Number(a.nth - b.nth) || a.nextAttemptAt.getTime() - b.nextAttemptAt.getTime(),
+    (a, b) => Number(a.turn - b.turn) || a.nextAttemptAt.getTime() - b.nextAttemptAt.getTime(),
   );
 }
 

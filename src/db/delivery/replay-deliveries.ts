@@ -1,13 +1,14 @@
 /** Sends events again: a delivery that still waits begins again in its own row; only one that has ended gets a new one. */
 
+import type { GrantedProjectId } from '../../core/accounts/access.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
 /** Which events are sent again: those after a number and of the types that the webhook takes, or a single one. */
 export type ReplayedEvents =
-  | { readonly projectId: string; readonly after: bigint }
+  | { readonly projectId: GrantedProjectId; readonly after: bigint }
   /** The event with this number, whatever its type. */
-  | { readonly projectId: string; readonly event: bigint };
+  | { readonly projectId: GrantedProjectId; readonly event: bigint };
 
 /** What a replay found. Each of these events has one delivery that waits from now on. */
 export type Replayed = {

@@ -1,18 +1,20 @@
-/** Addresses that receive events: a project's or, with `projectId` null, an operator's, which get those of all projects. */
+/** Addresses that receive events: a project's, or an operator's, which get those of all projects and have no project in their row. */
 
+import type { GrantedProjectId, InstallationAccess } from '../../core/accounts/access.ts';
 import type { DisabledReason } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
-import type { Tx } from '../engine/transaction.ts';
+import { createdAfter, firstPage, type PageQuery } from '../engine/page.ts';
+import { afterCommit, type Tx } from '../engine/transaction.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { endWaiting } from './delivery-times.ts';
 
-/** Whose webhooks: a project's id, or null for an operator's. */
-export type WebhookOwner = string | null;
+/** Whose webhooks: a project's, or with the installation's access the operators'. */
+export type WebhookOwner = GrantedProjectId | InstallationAccess;
 
 /** A webhook to be stored. Its id is drawn before, because the secret is sealed for it. */
 export type NewWebhook = {
   readonly id: string;
-  readonly projectId: WebhookOwner;
+  readonly owner: WebhookOwner;
   readonly url: string;
   /** Empty: every type. */
   readonly eventTypes: readonly string[];
@@ -39,8 +41,8 @@ export type Rotation = {
 
 /** Webhooks by their owner. No call finds a deleted one, or another owner's. */
 export type WebhookStore = {
-  /** Oldest first. */
-  list(owner: WebhookOwner): Promise<Webhook[]>;
+  /** Oldest first, a page of them. */
+  list(owner: WebhookOwner, page?: PageQuery): Promise<Webhook[]>;
   /** Null where there is none. */
   find(owner: WebhookOwner, id: string): Promise<Webhook | null>;
   /** Null where the owner has `most` already; of several that are created at once none exceeds it. */
@@ -49,38 +51,57 @@ export type WebhookStore = {
   update(owner: WebhookOwner, id: string, change: WebhookChange, at: Date): Promise<Webhook | null>;
   /** Null where there is none. The current secret becomes the previous one; one that was previous before signs no more. */
   rotate(owner: WebhookOwner, id: string, rotation: Rotation): Promise<Webhook | null>;
-  /** Ends what was still to be delivered, and erases the secrets. Does nothing where there is none. */
-  remove(owner: WebhookOwner, id: string, at: Date): Promise<void>;
+  /** Ends what was still to be delivered, and erases the secrets. False where there is none: then it does nothing. */
+  remove(owner: WebhookOwner, id: string, at: Date): Promise<boolean>;
 };
 
 /** Waiting deliveries are ended after the change is committed; where a process dies in between, the relay ends them. */
 export function createWebhookStore(prisma: PrismaClient): WebhookStore {
   return {
-    list: (projectId) =>
+    list: (owner, { after, limit } = firstPage) =>
       prisma.webhook.findMany({
-        where: { projectId, deletedAt: null },
+        where: { projectId: projectOf(owner), deletedAt: null, ...createdAfter(after) },
         orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        take: limit,
       }),
-    find: (projectId, id) =>
-      prisma.webhook.findFirst({ where: { projectId, id, deletedAt: null } }),
+    find: (owner, id) =>
+      prisma.webhook.findFirst({ where: { ...webhookOf(owner, id), deletedAt: null } }),
     create: (webhook, most) => prisma.$transaction((tx) => create(tx, webhook, most)),
-    update: (projectId, id, change, at) => update(prisma, { projectId, id }, change, at),
-    rotate: (projectId, id, rotation) =>
-      prisma.$transaction((tx) => rotate(tx, { projectId, id }, rotation)),
-    remove: (projectId, id, at) => remove(prisma, { projectId, id }, at),
+    update: (owner, id, change, at) => update(prisma, webhookOf(owner, id), change, at),
+    rotate: (owner, id, rotation) =>
+      prisma.$transaction((tx) => rotate(tx, webhookOf(owner, id), rotation)),
+    remove: (owner, id, at) => remove(prisma, webhookOf(owner, id), at),
   };
 }
 
-async function create(tx: Tx, webhook: NewWebhook, most: number): Promise<Webhook | null> {
-  const { projectId, eventTypes } = webhook;
+async function create(
+  tx: Tx,
+  { owner, ...webhook }: NewWebhook,
+  most: number,
+): Promise<Webhook | null> {
+  const projectId = projectOf(owner);
   // Without it, two at once would both count one too few. On embedded storage transactions run one after the other anyway.
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`webhooks ${projectId}`}))`;
   const present = await tx.webhook.count({ where: { projectId, deletedAt: null } });
   if (present >= most) return null;
-  return tx.webhook.create({ data: { ...webhook, eventTypes: [...eventTypes] } });
+  const eventTypes = [...webhook.eventTypes];
+  return tx.webhook.create({ data: { ...webhook, projectId, eventTypes } });
 }
 
-type Which = { readonly projectId: WebhookOwner; readonly id: string };
+type Which = { readonly projectId: string | null; readonly id: string };
+
+/** The row of a webhook, where it is the owner's. */
+export function webhookOf(owner: WebhookOwner, id: string): Which {
+  return { projectId: projectOf(owner), id };
+}
+
+/** As the row has it: null for operators'. */
+function projectOf(owner: WebhookOwner): string | null {
+  return typeof owner === 'string' ? owner : null;
+}
+
+/** Thrown to undo `write`, so that the lock of the webhook is given back also within another transaction. */
+const waits = new Error('undone: what waits for the webhook has to be ended first');
 
 /** `hasEnded`: what waited while the webhook was off has been ended. */
 async function update(
@@ -90,17 +111,19 @@ async function update(
   at: Date,
   hasEnded = false,
 ): Promise<Webhook | null> {
-  const updated = await prisma.$transaction((tx) => write(tx, which, change, { at, hasEnded }));
-  if (updated === 'waits') {
-    await end(prisma, which, 'webhook_disabled');
+  try {
+    const updated = await prisma.$transaction((tx) => write(tx, which, change, { at, hasEnded }));
+    if (change.enabled === false && updated !== null) await end(prisma, which, 'webhook_disabled');
+    return updated;
+  } catch (fault) {
+    if (fault !== waits) throw fault;
+    await endWaiting(prisma, which.id, 'webhook_disabled');
     return update(prisma, which, change, at, true);
   }
-  if (change.enabled === false && updated !== null) await end(prisma, which, 'webhook_disabled');
-  return updated;
 }
 
 /**
- * `waits`: it is off and is to be on, so what waits has to be ended first. Not here: a delivery is locked before its
+ * Throws `waits` where it is off and is to be on: what waits has to be ended first. Not here: a delivery is locked before its
  * webhook, and the other way round would wait for each other.
  */
 async function write(
@@ -108,11 +131,11 @@ async function write(
   which: Which,
   { url, eventTypes, enabled }: WebhookChange,
   { at, hasEnded }: { readonly at: Date; readonly hasEnded: boolean },
-): Promise<Webhook | null | 'waits'> {
+): Promise<Webhook | null> {
   const before = await lock(tx, which);
   if (before === undefined) return null;
   // Deliveries made while it was being switched off are not sent once it is on again.
-  if (enabled === true && before.isOff && !hasEnded) return 'waits';
+  if (enabled === true && before.isOff && !hasEnded) throw waits;
   const isNew = url !== undefined && url !== before.url;
   if (enabled === false) await switchOff(tx, which, 'requested', at);
   const [row] = await tx.webhook.updateManyAndReturn({
@@ -153,7 +176,7 @@ async function rotate(
   return rotated ?? null;
 }
 
-async function remove(prisma: PrismaClient, which: Which, at: Date): Promise<void> {
+async function remove(prisma: PrismaClient, which: Which, at: Date): Promise<boolean> {
   const { count } = await prisma.webhook.updateMany({
     where: { ...which, deletedAt: null },
     data: {
@@ -164,6 +187,7 @@ async function remove(prisma: PrismaClient, which: Which, at: Date): Promise<voi
     },
   });
   if (count > 0) await end(prisma, which, 'webhook_deleted');
+  return count > 0;
 }
 
 /**
@@ -183,7 +207,10 @@ export async function switchOff(
   return count > 0;
 }
 
-/** By id alone: every caller has found the webhook to be the owner's. */
+/**
+ * By id alone: every caller has found the webhook to be the owner's. After the commit also of a transaction around this,
+ * which locks the webhook until then.
+ */
 function end(prisma: PrismaClient, { id }: Which, problem: 'webhook_disabled' | 'webhook_deleted') {
-  return endWaiting(prisma, id, problem);
+  return afterCommit(prisma, () => endWaiting(prisma, id, problem));
 }

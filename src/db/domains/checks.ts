@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../core/diagnosis/observation.ts';
 import type { Change } from '../../core/life/change.ts';
 import { areEqual } from '../../core/life/events.ts';
+import { formatWatchedServers, watchedServersOf } from '../../core/watch/watched-name.ts';
 import type { Database } from '../engine/client.ts';
 import {
   createRunStatement,
@@ -16,7 +17,7 @@ import {
 import { isLostRace, isRowRefused } from '../engine/unavailable.ts';
 import type { NewEscalation } from '../issuance/escalations.ts';
 import { type LoadedDomain, toLoadedDomain } from './domain-row.ts';
-import { type MoveResult, moveDomain } from './transitions.ts';
+import { type MoveResult, moveDomain, type Proven } from './transitions.ts';
 
 /** A check that was made, and what was decided from it. */
 export type CheckSave = {
@@ -24,8 +25,8 @@ export type CheckSave = {
   readonly observation: Observation;
   readonly outcome: Change;
   readonly at: Date;
-  /** The other project whose claim or hold on the name gives way to this domain's TXT record. */
-  readonly provenAgainst?: string;
+  /** What this domain's TXT record has proven. */
+  readonly proven?: Proven;
   /** The escalation that a move opens; a check that moves nothing opens none. */
   readonly escalation?: NewEscalation;
 };
@@ -34,7 +35,7 @@ export type CheckSave = {
 export type CheckStore = {
   /** The domain's current state; undefined where there is none, or it was removed. */
   load(domainId: string): Promise<LoadedDomain | undefined>;
-  /** `stale`: another save came first, and nothing was changed. `held_elsewhere` comes of a move to `verified` only. */
+  /** `stale`: another save came first, and nothing was changed. `proof_needed` comes of a move to `verified` only. */
   save(check: CheckSave): Promise<MoveResult>;
 };
 
@@ -184,11 +185,17 @@ function changesOf({ domain, observation, outcome }: CheckSave): object | null {
   const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
   const changes = {
     // A light check that found nothing new gives the very object that was loaded.
-    ...(observation !== domain.observation && { observation }),
+    ...(observation !== domain.observation && observationColumns(observation)),
     ...(!areEqual(outcome.findings, domain.findings) && { findings: outcome.findings }),
+    // Once in a claim's life.
+    ...(outcome.arrival !== domain.arrival && { arrival: outcome.arrival }),
     ...(changed && { changed: { appeared: changed.appeared, cleared: changed.cleared } }),
   };
   return Object.keys(changes).length === 0 ? null : changes;
+}
+
+function observationColumns(observation: Observation) {
+  return { observation, watched_servers: formatWatchedServers(watchedServersOf(observation)) };
 }
 
 function text(time: Date | null): string | null {
@@ -207,11 +214,17 @@ export const loadDomains: Statement = {
     JOIN domain ON domain.id = asked.id AND removed_at IS NULL
     LEFT JOIN observation ON observation.domain_id = domain.id
     CROSS JOIN LATERAL (
-      SELECT domain.id, project_id AS "projectId", hostname, target, status, epoch, version, attempts, findings,
+      SELECT domain.id, project_id AS "projectId", hostname, target, claim_nonce AS "claimNonce", arrival,
+        status, epoch, version, attempts, findings,
         pending_since AS "pendingSince", verified_at AS "verifiedAt", missed_at AS "missedAt",
         drifted_at AS "driftedAt", failed_at AS "failedAt", last_checked_at AS "lastCheckedAt",
         next_check_at AS "nextCheckAt", recheck_at AS "recheckAt", escalate_at AS "escalateAt",
         certificate_ends_at AS "certificateEndsAt", watched_until AS "watchedUntil",
+        CASE WHEN status IN ('live', 'drifted') THEN (
+          SELECT json_build_object('pending', bool_or(other.removed_at IS NULL AND other.status = 'pending'),
+            'held', bool_or(other.verified_at IS NOT NULL OR other.certificate_ends_at IS NOT NULL))
+          FROM domain other WHERE other.hostname = domain.hostname AND other.id <> domain.id HAVING count(*) > 0)
+        END AS others,
         CASE WHEN observation.xmin = asked.held THEN NULL ELSE observation.value END AS observation
     ) AS found`,
 };
@@ -232,28 +245,30 @@ export const saveUnchanged: Statement = {
     RETURNING domain.id::text`,
 };
 
-/** $1: a JSON array of checks; findings, observation and event are there where they are others than before. */
+/** $1: a JSON array of checks; findings, arrival, observation and event are there where they are others than before. */
 export const saveChanged: Statement = {
   name: 'checks_save_changed',
   text: `
     WITH saved_check AS (
       SELECT * FROM jsonb_to_recordset($1::jsonb) AS saved_check (
         id uuid, epoch int, version int, status domain_status, missed_at timestamptz, at timestamptz,
-        next_check_at timestamptz, recheck_at timestamptz, findings jsonb, observation jsonb, changed jsonb)
+        next_check_at timestamptz, recheck_at timestamptz, findings jsonb, arrival text, observation jsonb, watched_servers text,
+        changed jsonb)
     ), locked AS (
       SELECT id FROM domain WHERE id IN (SELECT id FROM saved_check) ORDER BY id FOR NO KEY UPDATE
     ), saved AS (
       UPDATE domain SET version = domain.version + 1, attempts = domain.attempts + 1, missed_at = saved_check.missed_at, leases = 0,
-        findings = COALESCE(saved_check.findings, domain.findings),
+        findings = COALESCE(saved_check.findings, domain.findings), arrival = COALESCE(saved_check.arrival, domain.arrival),
         last_checked_at = saved_check.at, next_check_at = saved_check.next_check_at, recheck_at = saved_check.recheck_at
       FROM locked JOIN saved_check USING (id)
       WHERE domain.id = locked.id AND domain.epoch = saved_check.epoch AND domain.version = saved_check.version
         AND domain.status = saved_check.status AND domain.removed_at IS NULL
       RETURNING domain.id
     ), seen AS (
-      INSERT INTO observation (domain_id, value)
-      SELECT saved_check.id, saved_check.observation FROM saved_check JOIN saved USING (id) WHERE saved_check.observation IS NOT NULL
-      ON CONFLICT (domain_id) DO UPDATE SET value = EXCLUDED.value
+      INSERT INTO observation (domain_id, value, watched_servers)
+      SELECT saved_check.id, saved_check.observation, saved_check.watched_servers
+      FROM saved_check JOIN saved USING (id) WHERE saved_check.observation IS NOT NULL
+      ON CONFLICT (domain_id) DO UPDATE SET value = EXCLUDED.value, watched_servers = EXCLUDED.watched_servers
     ), recorded AS (
       SELECT record_events(jsonb_agg(jsonb_build_object(
         'domain_id', saved_check.id, 'type', 'domain.findings_changed', 'data', saved_check.changed, 'at', saved_check.at)))::text

@@ -2,6 +2,7 @@
 import type { Finding } from '../../core/diagnosis/findings.ts';
 import type { Observation } from '../../core/diagnosis/observation.ts';
 import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';
+import type { Arrival } from '../../core/names/claim.ts';
 
 /** What a job loads of its domain. */
 export type LoadedDomain = {
@@ -10,6 +11,12 @@ export type LoadedDomain = {
   readonly hostname: string;
   /** The host name that its record must point to. */
   readonly target: string;
+  /** What the claim's TXT record is made of, new with every claim; null: a claim of before there were any. */
+  readonly claimNonce: string | null;
+  /** How our addresses came to the name; null: no check of this claim has said so yet. */
+  readonly arrival: Arrival | null;
+  /** What other projects have, or had, of a name that is live or drifted here; null: nothing, or it was not asked. */
+  readonly others: Others | null;
   /** Fences: a save holds only while both are what was loaded. */
   readonly epoch: number;
   readonly version: number;
@@ -32,6 +39,12 @@ export type LoadedDomain = {
   readonly watchedUntil: Date | null;
 };
 
+/** `pending`: one of them waits for the name. `held`: one of them had it once. */
+export type Others = { readonly pending: boolean; readonly held: boolean };
+
+/** What makes a claim on a host name another one than all others. */
+export type Claim = Pick<LoadedDomain, 'projectId' | 'hostname' | 'claimNonce'>;
+
 /** The same without the observation, which stands beside the row. */
 export type DomainRow = Omit<LoadedDomain, 'observation'>;
 
@@ -44,8 +57,13 @@ type StateColumns = {
   readonly failedAt: Date | null;
 };
 
-type Columns = Omit<DomainRow, 'state' | 'findings'> &
-  StateColumns & { readonly findings: unknown };
+type Columns = Omit<DomainRow, 'state' | 'findings' | 'arrival' | 'others'> &
+  StateColumns & {
+    readonly findings: unknown;
+    readonly arrival: string | null;
+    /** Only the check store's statement reads it. */
+    readonly others?: Others | null;
+  };
 
 /** Converts a row that was loaded without its observation. */
 export function toDomainRow(row: Columns): DomainRow {
@@ -59,6 +77,9 @@ export function toLoadedDomain(row: Columns & { readonly observation: unknown })
     projectId: row.projectId,
     hostname: row.hostname,
     target: row.target,
+    claimNonce: row.claimNonce,
+    arrival: row.arrival as Arrival | null, // written by us only
+    others: row.others ?? null,
     epoch: row.epoch,
     version: row.version,
     attempts: row.attempts,

@@ -4,6 +4,7 @@
  * written under that domain's lock.
  */
 
+import type { GrantedProjectId } from '../../core/accounts/access.ts';
 import {
   checkSettings,
   type DomainSettings,
@@ -17,20 +18,20 @@ import type { PrismaClient } from '../generated/client.ts';
 /** Each call is one transaction. */
 export type DomainSettingsStore = {
   /** In the order in which the redirects were given. Without any, for a project that does not exist. */
-  load(projectId: string): Promise<DomainSettings>;
+  load(projectId: GrantedProjectId): Promise<DomainSettings>;
   /**
    * Replaces all settings of the project and returns null, or changes nothing and returns why. `mayReplace` is called first,
    * with what is stored, which nobody else changes until this call has ended.
    */
   replace(
-    projectId: string,
+    projectId: GrantedProjectId,
     settings: DomainSettings,
     mayReplace?: MayReplace,
   ): Promise<NotReplaced | null>;
   /** Stores HSTS of a domain in the place of what was there; false where the project does not have the domain attached. */
-  putHsts(projectId: string, hostname: string, hsts: Hsts): Promise<boolean>;
-  /** Does nothing where there is none. */
-  deleteHsts(projectId: string, hostname: string): Promise<void>;
+  putHsts(projectId: GrantedProjectId, hostname: string, hsts: Hsts): Promise<boolean>;
+  /** False where there is none: then it does nothing. */
+  deleteHsts(projectId: GrantedProjectId, hostname: string): Promise<boolean>;
 };
 
 /** Compares the stored settings with what the caller knows of them; false refuses with `precondition_failed`. */
@@ -50,14 +51,15 @@ export function createDomainSettingsStore(prisma: PrismaClient): DomainSettingsS
     putHsts: (projectId, hostname, hsts) =>
       prisma.$transaction((tx) => putHsts(tx, { projectId, hostname }, hsts)),
     async deleteHsts(projectId, hostname) {
-      await prisma.hsts.deleteMany({ where: { domain: { projectId, hostname } } });
+      const where = { domain: { projectId, hostname } };
+      return (await prisma.hsts.deleteMany({ where })).count > 0;
     },
   };
 }
 
 async function putHsts(
   tx: Tx,
-  { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
+  { projectId, hostname }: { readonly projectId: GrantedProjectId; readonly hostname: string },
   { maxAge, includeSubdomains, preload }: Hsts,
 ): Promise<boolean> {
   // A removal under way is waited for: it would leave the setting behind.
@@ -93,7 +95,7 @@ export async function loadSettings(tx: Tx, projectId: string): Promise<DomainSet
 
 async function replaceSettings(
   tx: Tx,
-  projectId: string,
+  projectId: GrantedProjectId,
   settings: DomainSettings,
   mayReplace: MayReplace,
 ): Promise<NotReplaced | null> {

@@ -1,16 +1,20 @@
 /** What people do with domains: add, show, verify, remove. Jobs load and save through checks.ts instead. */
 import { randomUUID } from 'node:crypto';
+import type { Access, GrantedDomainId, GrantedProjectId } from '../../core/accounts/access.ts';
 import { decide, firstChange } from '../../core/life/decide.ts';
-import type { Rules } from '../../core/life/lifecycle.ts';
+import type { DomainStatus, Rules } from '../../core/life/lifecycle.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import { isInUse, type SettingsUse, usesOf } from '../../core/names/redirects.ts';
 import type { Hsts } from '../../core/operations/edge-route.ts';
 import type { Certificate, DomainRecord, Escalation } from '../../core/records.ts';
 import { about, type EventRow, loadTimeline, recordEvents } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
+import { endWaitingOf } from '../issuance/budget-waiting.ts';
 import { closeEscalation } from '../issuance/escalations.ts';
 import { endOrders, lockOrders } from '../issuance/orders.ts';
+import { projectsWithin } from '../projects.ts';
 import { commit, commitFirst, loadLocked } from './commit.ts';
+import { type DomainListQuery, domainPage } from './domain-page.ts';
 import type { DomainRow } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
 
@@ -28,10 +32,12 @@ export type DomainDetails = DomainRecord & {
 
 /** A domain that a project attaches. */
 export type NewDomain = {
-  readonly projectId: string;
+  readonly projectId: GrantedProjectId;
   readonly hostname: string;
   /** The host name that its record must point to. */
   readonly target: string;
+  /** Random, and never given twice: what proves an earlier claim proves nothing for this one. */
+  readonly claimNonce: string;
 };
 
 /** The epoch that ended: its jobs change nothing any more. */
@@ -45,33 +51,35 @@ export type Removal =
 
 /** Every write is one transaction with its events. Another project may have the same host name attached. */
 export type DomainStore = {
-  /** Those that are attached, in the order in which they were added. */
-  list(projectId: string): Promise<DomainDetails[]>;
+  /** A page of those that are attached, in the order in which they were added. */
+  list(projectId: GrantedProjectId, query?: DomainListQuery): Promise<DomainDetails[]>;
   /** Null where the project does not have it attached. */
-  find(projectId: string, hostname: string): Promise<DomainDetails | null>;
+  find(projectId: GrantedProjectId, hostname: string): Promise<DomainDetails | null>;
   /** Null where the project has it already. A removed one comes back with its history and a new epoch. */
   add(domain: NewDomain, at: Date): Promise<DomainDetails | null>;
-  /** When each domain was added that the project added since, oldest first; removed ones count as well. */
-  addedSince(projectId: string, since: Date): Promise<readonly Date[]>;
   /**
    * Null where there is no such domain. A pending or failed one starts a new window, and `ended` is the epoch before; any
    * other one is due for a check, and a check under way counts no more.
    */
   requestVerify(
-    projectId: string,
+    projectId: GrantedProjectId,
     hostname: string,
     at: Date,
     windowMs: number,
   ): Promise<{ domain: DomainDetails; ended: EndedEpoch | null } | null>;
   /** Null where there was nothing to remove. `orphans`: what becomes of the settings that lead to it. */
   remove(
-    projectId: string,
+    projectId: GrantedProjectId,
     hostname: string,
     at: Date,
     orphans?: 'refuse' | 'drop',
   ): Promise<Removal | null>;
   /** Newest first, `limit` at most, also of a removed domain; null where the project never had it. */
-  timeline(projectId: string, hostname: string, limit: number): Promise<EventRow[] | null>;
+  timeline(
+    projectId: GrantedProjectId,
+    hostname: string,
+    limit: number,
+  ): Promise<EventRow[] | null>;
 };
 
 const escalations = {
@@ -80,7 +88,7 @@ const escalations = {
   escalations: { where: { closedAt: null } },
 } as const satisfies Prisma.DomainInclude;
 /** The relations of DomainDetails, for Prisma's `include`; not inside a transaction (detailsIn below says why). */
-export const details = {
+const details = {
   ...escalations,
   observation: true,
   hsts: true,
@@ -89,26 +97,21 @@ export const details = {
 /** Times that are written are the caller's `at`. */
 export function createDomainStore(prisma: PrismaClient): DomainStore {
   return {
-    list: (projectId) =>
-      prisma.domain.findMany({
-        where: { projectId, removedAt: null },
+    async list(projectId, query = {}) {
+      const rows = await prisma.$queryRaw<{ id: string }[]>(domainPage(projectId, query));
+      // Those that were removed meanwhile are shown once more: the page is as long as it was found to be.
+      return prisma.domain.findMany({
+        where: { id: { in: rows.map(({ id }) => id) } },
         include: details,
         orderBy: [{ addedAt: 'asc' }, { id: 'asc' }],
-      }),
+      });
+    },
     find: (projectId, hostname) =>
       prisma.domain.findFirst({
         where: { projectId, hostname, removedAt: null },
         include: details,
       }),
     add: (domain, at) => prisma.$transaction((tx) => addDomain(tx, domain, at)),
-    async addedSince(projectId, since) {
-      const rows = await prisma.domain.findMany({
-        where: { projectId, addedAt: { gt: since } },
-        orderBy: { addedAt: 'asc' },
-        select: { addedAt: true },
-      });
-      return rows.map(({ addedAt }) => addedAt);
-    },
     requestVerify: (projectId, hostname, at, windowMs) =>
       prisma.$transaction((tx) =>
         requestVerify(tx, { projectId, hostname }, { now: at, windowMs }),
@@ -117,13 +120,13 @@ export function createDomainStore(prisma: PrismaClient): DomainStore {
       prisma.$transaction((tx) => removeDomain(tx, { projectId, hostname }, at, orphans)),
     async timeline(projectId, hostname, limit) {
       const domain = await prisma.domain.findFirst({ where: { projectId, hostname } });
-      return domain === null ? null : loadTimeline(prisma, domain.id, limit);
+      return domain && loadTimeline(prisma, domain.id as GrantedDomainId, limit);
     },
   };
 }
 
 type Tx = Prisma.TransactionClient;
-type Name = { readonly projectId: string; readonly hostname: string };
+type Name = { readonly projectId: GrantedProjectId; readonly hostname: string };
 
 async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDetails | null> {
   const id = await commitFirst(tx, { ...domain, id: randomUUID() }, firstChange(at), at);
@@ -134,8 +137,11 @@ async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDet
   return detailsIn(tx, id);
 }
 
-/** In steps: Prisma queries all relations at once, but a transaction has one connection, where one would wait. */
-async function detailsIn(tx: Tx, id: string): Promise<DomainDetails> {
+/**
+ * A domain that there is, with all its details. In steps: Prisma queries all relations at once, but a transaction has one
+ * connection, where one would wait.
+ */
+export async function detailsIn(tx: Tx, id: string): Promise<DomainDetails> {
   const domain = await tx.domain.findUniqueOrThrow({ where: { id }, include: escalations });
   const observation = await tx.storedObservation.findUnique({ where: { domainId: id } });
   const hsts = await tx.hsts.findUnique({ where: { domainId: id } });
@@ -184,6 +190,7 @@ async function removeDomain(
   await commit(tx, row, decide(row, { kind: 'removed' }, { now: at, windowMs: 0 }), at);
   const dropped = await dropFromSettings(tx, projectId, hostname);
   await endOrders(tx, row.id, { reason: 'The domain was removed.', at });
+  await endWaitingOf(tx, row);
   const closed = await closeEscalation(tx, row.id, 'domain_removed', at);
   await recordEvents(tx, [{ type: 'domain.removed', ...dropped, domainId: row.id }, ...closed], at);
   return { kind: 'removed', id: row.id, epoch: row.epoch };
@@ -201,17 +208,19 @@ export function createIsHeld(prisma: PrismaClient): (hostname: string) => Promis
 }
 
 /**
- * The target of the domain with this host name: of the project that holds it, else of the one that added it last.
- * Null where no project has it attached.
+ * The target of the domain with this host name, of projects that the access reaches: of the one that holds it, else of the
+ * one that added it last. Null where none of them has it attached.
  */
 export async function findAttachedTarget(
   prisma: PrismaClient,
+  access: Access,
   hostname: string,
 ): Promise<string | null> {
-  const rows = await prisma.$queryRaw<{ target: string }[]>`
-    SELECT target FROM domain
-    WHERE hostname = ${hostname} AND removed_at IS NULL
-    ORDER BY status IN ('verified', 'live', 'drifted') DESC, added_at DESC, id
-    LIMIT 1`;
-  return rows[0]?.target ?? null;
+  const attached = { hostname, removedAt: null, project: projectsWithin(access) };
+  const select = { target: true } as const;
+  const status = { in: ['verified', 'live', 'drifted'] satisfies DomainStatus[] };
+  const holder = await prisma.domain.findFirst({ where: { ...attached, status }, select });
+  const orderBy = [{ addedAt: 'desc' as const }, { id: 'asc' as const }];
+  const found = holder ?? (await prisma.domain.findFirst({ where: attached, orderBy, select }));
+  return found?.target ?? null;
 }

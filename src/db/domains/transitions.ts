@@ -3,14 +3,16 @@
 import type { Observation } from '../../core/diagnosis/observation.ts';
 import type { Change } from '../../core/life/change.ts';
 import { decide } from '../../core/life/decide.ts';
+import { type ProofReason, proofNeeded } from '../../core/names/claim.ts';
 import { recordFor, zoneBelow } from '../../core/names/instructions.ts';
 import { proofNameOf } from '../../core/names/proof.ts';
+import { formatWatchedServers, watchedServersOf } from '../../core/watch/watched-name.ts';
 import { about, type NewEvent, recordEvents } from '../events.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { closeEscalation, type NewEscalation, placeEscalation } from '../issuance/escalations.ts';
 import { endOrders } from '../issuance/orders.ts';
 import { commit, loadAttached } from './commit.ts';
-import type { LoadedDomain } from './domain-row.ts';
+import type { Claim, LoadedDomain } from './domain-row.ts';
 
 /** A transition that was decided, and everything that is saved with it. */
 export type Move = {
@@ -19,11 +21,17 @@ export type Move = {
   readonly at: Date;
   /** Replaces the stored one; missing: that stays. */
   readonly observation?: Observation;
-  /** The other project that this domain's TXT record was checked against: its claim, or its hold, is no obstacle. */
-  readonly provenAgainst?: string;
+  /** What this domain's TXT record has proven. */
+  readonly proven?: Proven;
   /** The escalation that is opened together with it. */
   readonly escalation?: NewEscalation;
 };
+
+/** Another project's claim on the same host name. `isHolder`: it holds the name; else it waits for it. */
+export type Rival = Claim & { readonly isHolder: boolean };
+
+/** The TXT record is there, and the rival's own is not: its claim, or its hold, is no obstacle. Null: nobody else has the name. */
+export type Proven = { readonly against: Rival | null };
 
 /** Whether a move was saved. `epoch` is the domain's epoch from then on. */
 export type MoveResult =
@@ -31,15 +39,20 @@ export type MoveResult =
   | { readonly kind: 'saved'; readonly epoch: number; readonly lost?: LostDomain }
   /** Another save came first: nothing was changed. */
   | { readonly kind: 'stale' }
-  /**
-   * Nothing was changed: an apex that another project holds, or has pending as well. Addresses are shared and do not prove
-   * whose it is. `holderProjectId` is that project.
-   */
-  | { readonly kind: 'held_elsewhere'; readonly holderProjectId: string };
+  /** Nothing was changed: addresses do not prove this apex, so the claim's TXT record must. `rival`: who else has the name. */
+  | ProofNeeded;
+
+/** Why a claim's TXT record is needed, and which other claim it has to outweigh; null: nobody else has the name. */
+export type ProofNeeded = {
+  readonly kind: 'proof_needed';
+  readonly reason: ProofReason;
+  readonly rival: Rival | null;
+};
 
 /** A domain whose hold on the name another project's proof has ended; `epoch` is the one that begins. */
 export type LostDomain = {
   readonly id: string;
+  readonly projectId: string;
   readonly epoch: number;
   readonly change: Change;
 };
@@ -62,7 +75,7 @@ export async function moveDomain(prisma: PrismaClient, move: Move): Promise<Move
 async function saveMove(tx: Tx, move: Move): Promise<MoveResult> {
   const { domain, outcome, at, observation } = move;
   const taken = outcome.to.status === 'verified' ? await takeName(tx, move) : nobodyHadIt;
-  if (taken.kind === 'held_elsewhere') return taken;
+  if (taken.kind === 'proof_needed') return taken;
   if (!(await commit(tx, domain, outcome, at))) throw new Stale();
   if (observation !== undefined) await storeObservation(tx, domain.id, observation);
   const closed =
@@ -83,10 +96,11 @@ async function saveMove(tx: Tx, move: Move): Promise<MoveResult> {
 class Stale extends Error {}
 
 async function storeObservation(tx: Tx, domainId: string, value: Observation): Promise<void> {
+  const columns = { value, watchedServers: formatWatchedServers(watchedServersOf(value)) };
   await tx.storedObservation.upsert({
     where: { domainId },
-    create: { domainId, value },
-    update: { value },
+    create: { domainId, ...columns },
+    update: columns,
   });
 }
 
@@ -98,24 +112,25 @@ type Taken = {
 const nobodyHadIt: Taken = { kind: 'taken', events: [], lost: null };
 
 /** Gives the name to the project that the DNS proves: another project's hold on it ends, with an event. */
-async function takeName(
-  tx: Tx,
-  move: Move,
-): Promise<Taken | Extract<MoveResult, { kind: 'held_elsewhere' }>> {
-  const rival = await findRival(tx, move.domain);
-  if (rival === null) return nobodyHadIt;
-  const proof = proofOf(move, rival.projectId);
-  if (proof === null) return { kind: 'held_elsewhere', holderProjectId: rival.projectId };
+async function takeName(tx: Tx, move: Move): Promise<Taken | ProofNeeded> {
+  const { status } = move.domain.state;
+  // Any other state holds the name already: nobody's claim changes that.
+  if (status !== 'pending' && status !== 'failed') return nobodyHadIt;
+  const row = await findRival(tx, move.domain);
+  const rival = row && { ...row, isHolder: row.status !== 'pending' };
+  const record = recordTypeOf(move);
+  if (record === 'ALIAS' && !isProven(move, rival)) {
+    const reason = await whyProofIsNeeded(tx, move, rival);
+    if (reason !== null) return { kind: 'proof_needed', reason, rival: rival && rivalOf(rival) };
+  }
   // A pending claim holds nothing that could be taken; its own next check finds the name held.
-  return rival.status === 'pending' ? nobodyHadIt : takeFrom(tx, move, rival, proof);
+  return rival?.isHolder ? takeFrom(tx, move, rival, record) : nobodyHadIt;
 }
 
 type Row = NonNullable<Awaited<ReturnType<Tx['domain']['findFirst']>>>;
-type Proof = 'cname' | 'txt';
 
-/** Who holds the name, else the first other project that has it pending; nobody, where the domain holds it itself. */
-async function findRival(tx: Tx, { id, hostname, state }: LoadedDomain): Promise<Row | null> {
-  if (state.status !== 'pending' && state.status !== 'failed') return null;
+/** Who holds the name, else the first other project that has it pending. */
+async function findRival(tx: Tx, { id, hostname }: LoadedDomain): Promise<Row | null> {
   return tx.domain.findFirst({
     where: {
       hostname,
@@ -128,13 +143,56 @@ async function findRival(tx: Tx, { id, hostname, state }: LoadedDomain): Promise
   });
 }
 
-async function takeFrom(tx: Tx, { domain, at }: Move, { id }: Row, proof: Proof): Promise<Taken> {
+function rivalOf({ projectId, hostname, claimNonce, isHolder }: Rival): Rival {
+  return { projectId, hostname, claimNonce, isHolder };
+}
+
+/** What was proven against one claim says nothing against another; where nobody else has the name, it needs no more. */
+function isProven({ proven }: Move, rival: Rival | null): boolean {
+  if (proven === undefined || rival === null) return proven !== undefined;
+  const { against } = proven;
+  return against?.projectId === rival.projectId && against.claimNonce === rival.claimNonce;
+}
+
+async function whyProofIsNeeded(
+  tx: Tx,
+  { domain, outcome: { arrival } }: Move,
+  rival: Rival | null,
+): Promise<ProofReason | null> {
+  const facts = { record: 'ALIAS', arrival, isContested: rival !== null } as const;
+  return (
+    proofNeeded({ ...facts, wasAnothers: false }) ??
+    proofNeeded({ ...facts, wasAnothers: await wasAnothers(tx, domain) })
+  );
+}
+
+/** Whether a project of another account ever held the name: every way to hold it begins with this event. */
+async function wasAnothers(tx: Tx, { projectId, hostname }: LoadedDomain): Promise<boolean> {
+  const rows = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM domain other
+    JOIN project theirs ON theirs.id = other.project_id
+    JOIN project own ON own.id = ${projectId}::uuid
+    WHERE other.hostname = ${hostname} AND theirs.account_id <> own.account_id AND EXISTS (
+      SELECT FROM event WHERE event.domain_id = other.id AND event.type = 'domain.verified')
+    LIMIT 1`;
+  return rows.length > 0;
+}
+
+async function takeFrom(
+  tx: Tx,
+  { domain, at }: Move,
+  { id }: Row,
+  record: 'CNAME' | 'ALIAS',
+): Promise<Taken> {
   await lockInOrder(tx, [domain.id, id]);
   const holder = await loadAttached(tx, id);
   if (holder === null) throw new Stale();
   const { hostname, target } = domain;
-  const found = proof === 'cname' ? target : proofNameOf(hostname);
-  const occurrence = { kind: 'claimed_elsewhere', proof, found } as const;
+  const evidence =
+    record === 'CNAME'
+      ? ({ proof: 'cname', found: target } as const)
+      : ({ proof: 'txt', found: proofNameOf(hostname) } as const);
+  const occurrence = { kind: 'claimed_elsewhere', ...evidence } as const;
   const change = decide(holder, occurrence, { now: at, windowMs: 0 });
   if (!(await commit(tx, holder, change, at))) throw new Stale();
   await endOrders(tx, id, { reason: 'Another project holds the name now.', at });
@@ -144,7 +202,7 @@ async function takeFrom(tx: Tx, { domain, at }: Move, { id }: Row, proof: Proof)
       ...about(id, change.events),
       ...(await closeEscalation(tx, id, 'claimed_elsewhere', at)),
     ],
-    lost: { id, epoch: holder.epoch + 1, change },
+    lost: { id, projectId: holder.projectId, epoch: holder.epoch + 1, change },
   };
 }
 
@@ -154,18 +212,10 @@ async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
     SELECT 1 FROM domain WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
 }
 
-/**
- * A CNAME to its own target proves which project controls the name; the addresses of an apex prove nothing, so its TXT
- * record must. An apex is what the zone that the check found makes one.
- */
-function proofOf(
-  { domain: { hostname, target }, observation, provenAgainst }: Move,
-  rivalProjectId: string,
-): Proof | null {
+/** An apex, which has an ALIAS, is what the zone that the check found makes one. */
+function recordTypeOf({ domain: { hostname, target }, observation }: Move): 'CNAME' | 'ALIAS' {
   const zone = zoneBelow({ hostname, delegation: observation?.delegation ?? null });
-  const { type } = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
-  if (type === 'CNAME') return 'cname';
-  return provenAgainst === rivalProjectId ? 'txt' : null;
+  return recordFor({ hostname, target, ...(zone !== undefined && { zone }) }).type;
 }
 
 /** Two checks were right at once while nobody held the name: domain_held_hostname_key lets one of them have it. */

@@ -13,6 +13,8 @@ export type WaitingJob = {
   readonly job: DomainJob | DeliveryJob;
   /** When it is due; of a delivery, when the queue was given it. */
   readonly runAt: Date;
+  /** The project that it is for; null: a delivery to the operators. */
+  readonly owner: string | null;
 };
 
 /** What the database says about jobs. Everything but `takeTurn` only reads. */
@@ -65,7 +67,7 @@ export function createWaitingStore(prisma: PrismaClient): WaitingStore {
   };
 }
 
-type DomainRow = Waiting & { readonly id: string; readonly epoch: number };
+type DomainRow = Waiting & { readonly id: string; readonly epoch: number; readonly owner: string };
 
 /** Which domains have a job in a queue: the same as followUps() of src/core/life/follow-ups.ts, in SQL to use an index. */
 const waitingDomains = {
@@ -83,7 +85,8 @@ function domainJobs(prisma: PrismaClient, queue: DomainQueue): OneQueue {
       AND quarantine.domain_id = domain.id AND job_id = domain.id || '.' || domain.epoch)`;
   const jobs = async (which: Prisma.Sql): Promise<readonly WaitingJob[]> => {
     const rows = await prisma.$queryRaw<DomainRow[]>`
-      SELECT id, epoch, status::text, next_check_at AS "nextCheckAt", escalate_at AS "escalateAt"
+      SELECT id, epoch, project_id AS owner, status::text, next_check_at AS "nextCheckAt",
+        escalate_at AS "escalateAt"
       FROM domain WHERE ${waits} AND ${which}`;
     return rows.flatMap((row) => jobOf(row, queue));
   };
@@ -100,7 +103,7 @@ function domainJobs(prisma: PrismaClient, queue: DomainQueue): OneQueue {
 function jobOf(row: DomainRow, queue: DomainQueue): readonly WaitingJob[] {
   const job = { domainId: row.id, epoch: row.epoch };
   return followUps(row).flatMap((followUp) =>
-    followUp.queue === queue ? [{ key: row.id, job, runAt: followUp.runAt }] : [],
+    followUp.queue === queue ? [{ key: row.id, job, runAt: followUp.runAt, owner: row.owner }] : [],
   );
 }
 
@@ -111,9 +114,11 @@ function deliveryJobs(prisma: PrismaClient): OneQueue {
     SELECT FROM quarantine WHERE queue = 'deliver-webhook' AND until > ${now}
       AND job_id = webhook_delivery.id::text)`;
   const jobs = async (which: Prisma.Sql): Promise<readonly WaitingJob[]> => {
-    const rows = await prisma.$queryRaw<{ id: string; runAt: Date }[]>`
-      SELECT id, queued_at AS "runAt" FROM webhook_delivery WHERE ${waits} AND ${which}`;
-    return rows.map(({ id, runAt }) => ({ key: id, job: { deliveryId: id }, runAt }));
+    const rows = await prisma.$queryRaw<{ id: string; runAt: Date; owner: string | null }[]>`
+      SELECT id, queued_at AS "runAt",
+        (SELECT project_id FROM webhook WHERE webhook.id = webhook_id) AS owner
+      FROM webhook_delivery WHERE ${waits} AND ${which}`;
+    return rows.map(({ id, runAt, owner }) => ({ key: id, job: { deliveryId: id }, runAt, owner }));
   };
   return {
     count: (now) =>

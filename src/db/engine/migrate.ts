@@ -7,6 +7,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
+import { grantEdgeRole } from './edge-role.ts';
 
 /** One folder of prisma/migrations. Migrations are applied in the order of their names. */
 export type Migration = {
@@ -47,7 +48,8 @@ const bookkeeping = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
 /**
  * Brings the database up to date and returns the names that it applied. Each file is one transaction, so one that fails
  * leaves nothing behind; the error names it. Several processes may start at once: each file is applied once. Rejects where
- * an applied file was edited, or an earlier migration did not finish.
+ * an applied file was edited, or an earlier migration did not finish. With the last one, the role of edges may read what they
+ * serve (src/db/engine/edge-role.ts).
  */
 export async function migrate(
   pool: Pick<pg.Pool, 'connect'>,
@@ -60,7 +62,7 @@ export async function migrate(
   let broken = true;
   try {
     for (;;) {
-      const name = await applyNext(client, migrations);
+      const name = await applyNext(client, migrations, folder);
       if (name === null) break;
       applied.push(name);
     }
@@ -108,6 +110,7 @@ export async function readMigrations(folder: URL = migrationsFolder): Promise<Mi
 async function applyNext(
   client: pg.PoolClient,
   migrations: readonly Migration[],
+  folder: URL,
 ): Promise<string | null> {
   await client.query('BEGIN');
   try {
@@ -116,6 +119,7 @@ async function applyNext(
     await client.query(bookkeeping);
     const next = nextMigration(migrations, await readRecords(client));
     if (next !== null) await apply(client, next);
+    else if (folder === migrationsFolder) await grantEdgeRole(client);
     await client.query('COMMIT');
     return next?.name ?? null;
   } catch (error) {

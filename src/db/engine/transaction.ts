@@ -10,8 +10,12 @@ type Scope = {
   readonly client: Tx;
   /** The last of the transactions inside this one; savepoints nest, so the next one waits for it. */
   inner: Promise<unknown>;
+  /** What is to follow the commit of the outermost; dropped where this one is undone. */
+  readonly followUps: FollowUp[];
   ended: boolean;
 };
+
+type FollowUp = () => Promise<void>;
 
 /** A client within a transaction. */
 export type Tx = Prisma.TransactionClient;
@@ -21,7 +25,11 @@ type Scopes = ReadonlyMap<PrismaClient, Scope>;
 
 const scopes = new AsyncLocalStorage<Scopes>();
 const enter = Symbol('enter');
-type Joining = PrismaClient & { readonly [enter]?: <T>(work: () => Promise<T>) => Promise<T> };
+const follow = Symbol('follow');
+type Joining = PrismaClient & {
+  readonly [enter]?: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly [follow]?: (work: FollowUp) => Promise<void>;
+};
 
 /**
  * Returns the client for stores. Inside `transact` every call of it happens in that transaction, and its own `$transaction`
@@ -33,13 +41,17 @@ export function joinTransactions(prisma: PrismaClient): PrismaClient {
   const current = () => open(scopes.getStore()?.get(prisma));
   const begin = <T>(work: () => Promise<T>) => {
     const scope = current();
-    return scope === undefined
-      ? prisma.$transaction((client) => runInside(prisma, client, work))
-      : inside(prisma, scope, work);
+    return scope === undefined ? outermost(prisma, work) : inside(prisma, scope, work);
+  };
+  const after = async (work: FollowUp) => {
+    const scope = current();
+    if (scope === undefined) return work();
+    scope.followUps.push(work);
   };
   return new Proxy(prisma, {
     get(_, property) {
       if (property === enter) return begin;
+      if (property === follow) return after;
       const scope = current();
       if (scope === undefined) return member(prisma, property);
       if (property !== '$transaction') return member(scope.client, property);
@@ -56,6 +68,17 @@ export function transact<T>(prisma: PrismaClient, work: () => Promise<T>): Promi
   const begin = (prisma as Joining)[enter]; // a symbol of this file, which types do not show
   if (begin === undefined) throw new Error('this client does not join transactions');
   return begin(work);
+}
+
+/**
+ * Runs `work` once what is under way is committed: at once outside of `transact`, else after the outermost transaction, and
+ * not at all where that is undone. For what must not be done under its locks. Where `work` fails then, `transact` rejects
+ * although the rest stays. `prisma` is of `joinTransactions`.
+ */
+export function afterCommit(prisma: PrismaClient, work: () => Promise<void>): Promise<void> {
+  const after = (prisma as Joining)[follow]; // as above
+  if (after === undefined) throw new Error('this client does not join transactions');
+  return after(work);
 }
 
 /** `transact` of one client. */
@@ -81,14 +104,26 @@ async function perform(asked: Asked, client: Tx): Promise<unknown> {
   return results;
 }
 
+async function outermost<T>(prisma: PrismaClient, work: () => Promise<T>): Promise<T> {
+  const followUps: FollowUp[] = [];
+  const result = await prisma.$transaction((client) => runInside(prisma, client, work, followUps));
+  for (const followUp of followUps) await followUp();
+  return result;
+}
+
 function inside<T>(
   prisma: PrismaClient,
   scope: Scope,
   work: (client: Tx) => Promise<T>,
 ): Promise<T> {
-  const result = scope.inner.then(() =>
-    scope.client.$transaction((client) => runInside(prisma, client, work)),
-  );
+  const result = scope.inner.then(async () => {
+    const followUps: FollowUp[] = [];
+    const done = await scope.client.$transaction((client) =>
+      runInside(prisma, client, work, followUps),
+    );
+    scope.followUps.push(...followUps);
+    return done;
+  });
   scope.inner = result.catch(() => {});
   return result;
 }
@@ -97,8 +132,9 @@ async function runInside<T>(
   prisma: PrismaClient,
   client: Tx,
   work: (client: Tx) => Promise<T>,
+  followUps: FollowUp[],
 ): Promise<T> {
-  const scope: Scope = { client, inner: Promise.resolve(), ended: false };
+  const scope: Scope = { client, inner: Promise.resolve(), followUps, ended: false };
   try {
     return await scopes.run(new Map(scopes.getStore()).set(prisma, scope), () => work(client));
   } finally {

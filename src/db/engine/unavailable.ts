@@ -53,15 +53,32 @@ const unavailableMessages: ReadonlySet<string> = new Set([
 const causeNames = ['cause', 'errors', 'meta', 'driverAdapterError'] as const;
 const MAX_CAUSES = 6;
 
-/** Whether a fault, or one that caused it, says that the storage cannot be reached just now. Leave `depth` out. */
-export function isUnavailable(fault: unknown, depth = 0): boolean {
+/** Whether a fault, or one that caused it, says that the storage cannot be reached just now. */
+export function isUnavailable(fault: unknown): boolean {
+  return isCausedBy(fault, unavailableCodes, unavailableMessages);
+}
+
+/** PostgreSQL, appendix A: the table is not there, or this role was given no right on it (yet). */
+const notThere: ReadonlySet<string> = new Set(['42P01', '42501']);
+
+/** Whether a statement failed for want of a table, or of a right on it. */
+export function isNotThere(fault: unknown): boolean {
+  return isCausedBy(fault, notThere, new Set());
+}
+
+function isCausedBy(
+  fault: unknown,
+  codes: ReadonlySet<string>,
+  messages: ReadonlySet<string>,
+  depth = 0,
+): boolean {
   if (typeof fault !== 'object' || fault === null || depth > MAX_CAUSES) return false;
   const field = (name: string): unknown => Reflect.get(fault, name);
-  const codes = [field('code'), field('originalCode'), field('kind')];
-  if (codes.some((code) => typeof code === 'string' && unavailableCodes.has(code))) return true;
-  if (fault instanceof Error && unavailableMessages.has(fault.message)) return true;
+  const found = [field('code'), field('originalCode'), field('kind')];
+  if (found.some((code) => typeof code === 'string' && codes.has(code))) return true;
+  if (fault instanceof Error && messages.has(fault.message)) return true;
   const causes = Array.isArray(fault) ? fault : causeNames.map(field);
-  return causes.some((cause) => isUnavailable(cause, depth + 1));
+  return causes.some((cause) => isCausedBy(cause, codes, messages, depth + 1));
 }
 
 /** How long the server may run the probe; its answer may take two seconds more (src/db/engine/client.ts). */

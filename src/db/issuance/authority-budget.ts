@@ -11,10 +11,12 @@ import {
   bucketsOf,
   budgetWait,
   isGivenBack,
+  isShared,
   type OrderKind,
   type OrderOwner,
   orderKind,
   type PlacedAs,
+  partsOfKey,
   takenAgain,
   takesAtOnce,
 } from '../../core/certificates/budget.ts';
@@ -58,7 +60,7 @@ function budgetAt(budgets: AuthorityBudgets, authority: string | null): Authorit
 }
 
 function bucketsAt({ directoryUrl, budget }: AuthorityBudget, owner: OrderOwner, kind: OrderKind) {
-  return bucketsOf({ authority: directoryUrl ?? 'local', budget }, { ...owner, kind });
+  return bucketsOf({ authority: nameOf({ directoryUrl, budget }), budget }, { ...owner, kind });
 }
 
 /** For each authority the limit that keeps a new order back now, and until when; null where none does. Takes nothing. */
@@ -71,7 +73,13 @@ export async function findBudgetWaits(
   const each = budgets.map(({ directoryUrl }) => orderBuckets(budgets, directoryUrl, wanted, now));
   const keys = each.flat().map(({ key }) => key);
   const rows = await prisma.authorityBudget.findMany({ where: { key: { in: keys } } });
-  return each.map((buckets) => budgetWait(buckets, byKey(rows), now));
+  const fullAt = byKey(rows);
+  const waits: (BudgetWait | null)[] = [];
+  for (const buckets of each) {
+    const othersWait = await doOthersWait(prisma, buckets, now);
+    waits.push(budgetWait(buckets, { fullAt, now, othersWait }));
+  }
+  return waits;
 }
 
 /**
@@ -84,13 +92,62 @@ export async function takeTokens(
   now: Date,
 ): Promise<BudgetWait | null> {
   const fullAt = await lock(tx, buckets, now);
-  const wait = budgetWait(buckets, fullAt, now);
+  const othersWait = await doOthersWait(tx, buckets, now);
+  const wait = budgetWait(buckets, { fullAt, now, othersWait });
   if (wait !== null) return wait;
+  await endWaiting(tx, buckets);
   const taken = buckets.filter(takesAtOnce).map(({ key, limit }) => {
     return { key, fullAt: afterTaking(limit, fullAt.get(key) ?? now, now) };
   });
   await keep(tx, taken);
   return null;
+}
+
+/** How long after its next try an account still counts as one that waits: its job may be late. Our choice. */
+const LATE_MS = 60_000;
+
+/**
+ * Notes that an account waits for what all accounts share (`subject`: `sharerOf` it), so that nobody takes more than a quarter of it meanwhile. Waits for
+ * limits of its own are not noted. `waits`: as `findBudgetWaits` gave them.
+ */
+export async function noteWaiting(
+  prisma: PrismaClient,
+  budgets: AuthorityBudgets,
+  { subject, waits }: { readonly subject: string; readonly waits: readonly (BudgetWait | null)[] },
+): Promise<void> {
+  for (const [place, wait] of waits.entries()) {
+    const at = budgets[place];
+    if (wait === null || at === undefined || !isShared(wait)) continue;
+    const until = new Date(wait.until.getTime() + LATE_MS);
+    await prisma.$executeRaw`
+      INSERT INTO budget_waiting AS known (authority, subject, until)
+      VALUES (${nameOf(at)}, ${subject}::uuid, ${until}::timestamptz)
+      ON CONFLICT (authority, subject) DO UPDATE SET until = GREATEST(known.until, excluded.until)`;
+  }
+}
+
+/** False for orders that share nothing with others. */
+async function doOthersWait(tx: Tx, buckets: readonly Bucket[], now: Date): Promise<boolean> {
+  const share = buckets.find(({ limit }) => limit === 'account_orders');
+  if (share === undefined) return false;
+  const { authority, subject } = partsOfKey(share);
+  const others = await tx.budgetWaiting.findFirst({
+    where: { authority, subject: { not: subject }, until: { gt: now } },
+  });
+  return others !== null;
+}
+
+/** An account that took an order waits no more; what else of it waits says so at its next try. */
+async function endWaiting(tx: Tx, buckets: readonly Bucket[]): Promise<void> {
+  const share = buckets.find(({ limit }) => limit === 'account_orders');
+  if (share === undefined) return;
+  const { authority, subject } = partsOfKey(share);
+  await tx.budgetWaiting.deleteMany({ where: { authority, subject } });
+}
+
+/** As keys of buckets have it. */
+function nameOf({ directoryUrl }: AuthorityBudget): string {
+  return directoryUrl ?? 'local';
 }
 
 type Placed = { readonly id: string; readonly kind: PlacedAs; readonly now: Date };
@@ -109,7 +166,7 @@ export async function countPlaced(
   await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${domainId}::uuid FOR UPDATE`;
   const order = await tx.certificate.findFirst({
     where: { id, status: 'ordering' },
-    include: { domain: true },
+    include: { domain: { select: { projectId: true, project: { select: { accountId: true } } } } },
   });
   if (order === null) throw new Error('the order has ended');
   if (kind === 'plain') return countAsRenewal(tx, budgets, order, now);
@@ -117,16 +174,22 @@ export async function countPlaced(
   return buckets.length === 0 ? null : takeTokens(tx, buckets, now);
 }
 
-type PlainOrder = Certificate & { readonly domain: { readonly projectId: string } };
+type PlainOrder = Certificate & {
+  readonly domain: { readonly projectId: string; readonly project: { readonly accountId: string } };
+};
 
 /** An order that was meant as a replacement but does not name the certificate it replaces: from now on it counts as a renewal. */
 async function countAsRenewal(
   tx: Tx,
   budgets: AuthorityBudgets,
-  { id, authority, hostname, buckets: keys, domain: { projectId } }: PlainOrder,
+  { id, authority, hostname, buckets: keys, domain: { projectId, project } }: PlainOrder,
   now: Date,
 ): Promise<BudgetWait | null> {
-  const all = bucketsAt(budgetAt(budgets, authority), { hostname, projectId }, 'renewal');
+  const all = bucketsAt(
+    budgetAt(budgets, authority),
+    { hostname, projectId, ...project },
+    'renewal',
+  );
   const missing = all.filter(({ key }) => !keys.includes(key));
   if (missing.length === 0) return null;
   const wait = await takeTokens(tx, missing, now);
@@ -175,11 +238,12 @@ async function change(
   await keep(tx, rows);
 }
 
-/** Deletes full buckets, which mean the same as none. One that is being taken from stays for the next time. */
+/** Deletes full buckets, which mean the same as none, and notes of waits that have ended. One that is being taken from stays for the next time. */
 export async function dropFullBuckets(prisma: PrismaClient, now: Date): Promise<void> {
   await prisma.$executeRaw`
     DELETE FROM authority_budget WHERE key IN (
       SELECT key FROM authority_budget WHERE full_at < ${now}::timestamptz FOR UPDATE SKIP LOCKED)`;
+  await prisma.budgetWaiting.deleteMany({ where: { until: { lt: now } } });
 }
 
 /** Locks buckets in one order, for callers that write them in several steps afterwards. */

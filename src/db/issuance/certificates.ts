@@ -1,4 +1,5 @@
 /** Orders and their certificates. Each step is stored before the next is taken, so that a crash continues the order. */
+import type { Access } from '../../core/accounts/access.ts';
 import type { BudgetWait, PlacedAs } from '../../core/certificates/budget.ts';
 import type { Renewable } from '../../core/certificates/plan.ts';
 import type { Change } from '../../core/life/change.ts';
@@ -25,6 +26,7 @@ import {
   type Problem,
   type Setback,
 } from './issue-work.ts';
+import { findOrderLimits, type OrderLimits } from './order-limits.ts';
 import { type NewOrder, openOrder } from './orders.ts';
 import { renewableOf } from './renewals.ts';
 
@@ -90,6 +92,8 @@ export type CertificateStore = {
    * where the domain is no longer that in this epoch or, if verified, was changed since it was loaded.
    */
   postpone(domain: LoadedDomain, nextAttemptAt: Date): Promise<boolean>;
+  /** What keeps the next order of an attached name back; null where no project that is reached has it. */
+  findLimits(access: Access, hostname: string, now: Date): Promise<OrderLimits | null>;
   /** Stores why the open order got no further. Does nothing where the order has ended. */
   setBack(certificateId: string, setback: Setback): Promise<void>;
 };
@@ -107,6 +111,8 @@ export function createCertificateStore(
   budgets: AuthorityBudgets = localBudget,
 ): CertificateStore {
   return {
+    findLimits: (access, hostname, now) =>
+      findOrderLimits(prisma, { access, hostname, budgets, now }),
     loadWork: (domainId, now) => loadIssueWork(prisma, { domainId, source, budgets, now }),
     async openOrder(domain, order, createdAt) {
       const inOne = { createdAt, budgets };

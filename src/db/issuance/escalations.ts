@@ -1,6 +1,7 @@
 /** Escalations, which call for an operator: at most one is open for a domain. */
 
 import { randomUUID } from 'node:crypto';
+import type { InstallationAccess } from '../../core/accounts/access.ts';
 import type { EscalationCause, EscalationEvidence } from '../../core/certificates/escalation.ts';
 import type { EscalationEnd } from '../../core/life/events.ts';
 import type { Escalation } from '../../core/records.ts';
@@ -142,6 +143,7 @@ export async function closeEscalation(
 /** Closes an escalation for an operator. Idempotent: a closed one stays as it is. Null where there is none with this id. */
 export function closeForOperator(
   prisma: PrismaClient,
+  _access: InstallationAccess,
   id: string,
   at: Date,
 ): Promise<EscalationRow | null> {
@@ -179,6 +181,7 @@ export async function loadOpenEscalation(
 /** Escalations of every project, the newest first, `limit` at most. */
 export function listEscalations(
   prisma: PrismaClient,
+  _access: InstallationAccess,
   { status, after, limit }: EscalationQuery,
 ): Promise<EscalationRow[]> {
   return prisma.escalation.findMany({

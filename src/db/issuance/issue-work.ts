@@ -1,10 +1,12 @@
 /** What a worker loads that is to obtain a certificate: the domain, its open order, and what became of those before. */
+
 import type { BudgetWait } from '../../core/certificates/budget.ts';
+import { sharerOf } from '../../core/certificates/budget.ts';
 import type { Refusal } from '../../core/certificates/plan.ts';
 import type { Certificate } from '../../core/records.ts';
 import { type LoadedDomain, toLoadedDomain } from '../domains/domain-row.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
-import { type AuthorityBudgets, findBudgetWaits } from './authority-budget.ts';
+import { type AuthorityBudgets, findBudgetWaits, noteWaiting } from './authority-budget.ts';
 
 /** Everything that a worker decides from about an order: read by several statements, and fenced by `domain` when saved. */
 export type IssueWork = {
@@ -100,14 +102,14 @@ export function newestUsable(
   } as const satisfies Prisma.CertificateFindFirstArgs;
 }
 
-/** Loads what a worker decides from. Takes no tokens. Undefined where there is no such domain, or it was removed. */
+/** Loads what a worker decides from, and notes whether its account waits for its share. Takes no tokens. Undefined where there is no such domain, or it was removed. */
 export async function loadIssueWork(
   prisma: PrismaClient,
   { domainId, source, budgets, now }: LoadWork,
 ): Promise<IssueWork | undefined> {
   const row = await prisma.domain.findFirst({
     where: { id: domainId, removedAt: null },
-    include: { observation: true },
+    include: { observation: true, project: { select: { accountId: true } } },
   });
   if (row === null) return undefined;
   const [order, usable, ended, moved] = await Promise.all([
@@ -124,8 +126,11 @@ export async function loadIssueWork(
       take: REFUSALS_COUNTED,
     }),
   ]);
-  const wanted = { hostname: row.hostname, projectId: row.projectId, usable };
+  const owner = { projectId: row.projectId, accountId: row.project.accountId };
+  const wanted = { hostname: row.hostname, ...owner, usable };
   const budgetWaits = source === 'own' ? await findBudgetWaits(prisma, budgets, wanted, now) : [];
+  const subject = sharerOf(owner);
+  if (order === null) await noteWaiting(prisma, budgets, { subject, waits: budgetWaits });
   const refused = ended.flatMap(refusalOf);
   const verifiedAt = row.verifiedAt ?? row.pendingSince;
   const servedSince = usable?.endedAt ?? verifiedAt;

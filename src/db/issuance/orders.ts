@@ -49,7 +49,11 @@ export async function openOrder(
   const usable = await tx.certificate.findFirst(
     newestUsable({ domainId, source: 'own' }, createdAt),
   );
-  const wanted = { hostname, projectId, usable };
+  const { accountId } = await tx.project.findUniqueOrThrow({
+    where: { id: projectId },
+    select: { accountId: true },
+  });
+  const wanted = { hostname, projectId, accountId, usable };
   const buckets = sealedKey === null ? [] : orderBuckets(budgets, authority, wanted, createdAt);
   const keys = buckets.map(({ key }) => key);
   // With those of the order that ends, which gives back: a transaction that moves one the other way locks the same ones.

@@ -10,6 +10,8 @@ export type SealedColumn = {
   readonly column: string;
   /** The primary key, its type, and a value before the first one. */
   readonly key: readonly [name: string, type: 'text' | 'uuid', before: string];
+  /** Whether all of its items are opened by edges. */
+  readonly isOfEdges: boolean;
 };
 
 const uuid = ['id', 'uuid', '00000000-0000-0000-0000-000000000000'] as const;
@@ -21,36 +23,42 @@ export const sealedColumns: readonly SealedColumn[] = [
     table: 'derived_secret',
     column: 'sealed_value',
     key: ['name', 'text', ''],
+    isOfEdges: false,
   },
   {
     words: ['account key', 'account keys'],
     table: 'acme_account',
     column: 'sealed_key',
     key: ['directory_url', 'text', ''],
+    isOfEdges: false,
   },
   {
     words: ['key of the local authority', 'keys of the local authority'],
     table: 'local_authority',
     column: 'sealed_key',
     key: ['id', 'text', ''],
+    isOfEdges: false,
   },
   {
     words: ['webhook secret', 'webhook secrets'],
     table: 'webhook',
     column: 'sealed_secret',
     key: uuid,
+    isOfEdges: false,
   },
   {
     words: ['replaced webhook secret', 'replaced webhook secrets'],
     table: 'webhook',
     column: 'sealed_old_secret',
     key: uuid,
+    isOfEdges: false,
   },
   {
     words: ['certificate key', 'certificate keys'],
     table: 'certificate',
     column: 'sealed_key',
     key: uuid,
+    isOfEdges: true,
   },
 ];
 
@@ -69,12 +77,15 @@ export type ResealedRow = SealedRow & { readonly resealed: Uint8Array };
 
 /** Every sealed item of the database, read and replaced without a key to open it. */
 export type SealedStore = {
-  /** By column and key, in one statement that reads every row. What is no item of the vault's is not counted. */
-  count(): Promise<readonly SealedCount[]>;
-  /** The next rows of a column, by primary key, whose items do not begin with `header`; `after` null: from the first. */
+  /**
+   * By column and key, in one statement that reads every row of these columns; of all where none are given. What is no item of
+   * the vault's is not counted.
+   */
+  count(columns?: readonly SealedColumn[]): Promise<readonly SealedCount[]>;
+  /** The next rows of a column, by primary key, whose items begin with none of `headers`; `after` null: from the first. */
   next(
     column: SealedColumn,
-    header: Uint8Array,
+    headers: readonly Uint8Array[],
     page: { readonly after: string | null; readonly limit: number },
   ): Promise<readonly SealedRow[]>;
   /** Returns how many rows were changed. Never waits: a row that is locked, or was changed since it was read, stays. */
@@ -92,19 +103,21 @@ const isItem = (column: string) =>
 /** Each call is one statement, and nothing stays locked between `next` and `replace`. */
 export function createSealedStore(pool: Pick<pg.Pool, 'query'>): SealedStore {
   return {
-    async count() {
-      const { rows } = await pool.query<{ nth: number; header: Uint8Array; count: number }>(counts);
+    async count(columns = sealedColumns) {
+      const { rows } = await pool.query<{ nth: number; header: Uint8Array; count: number }>(
+        countsOf(columns),
+      );
       return rows.flatMap(({ nth, header, count }) => {
-        const column = sealedColumns[nth];
+        const column = columns[nth];
         return column === undefined ? [] : [{ column, header, count }];
       });
     },
-    async next({ table, column, key: [key, type, before] }, header, { after, limit }) {
+    async next({ table, column, key: [key, type, before] }, headers, { after, limit }) {
       const { rows } = await pool.query<SealedRow>(
         `SELECT ${key}::text AS id, ${column} AS sealed FROM ${table}
-         WHERE ${key} > $1::${type} AND ${isItem(column)} AND ${headerOf(column)} <> $2
+         WHERE ${key} > $1::${type} AND ${isItem(column)} AND ${headerOf(column)} <> ALL($2::bytea[])
          ORDER BY ${key} LIMIT $3`,
-        [after ?? before, header, limit],
+        [after ?? before, headers, limit],
       );
       return rows;
     },
@@ -128,13 +141,14 @@ export function createSealedStore(pool: Pick<pg.Pool, 'query'>): SealedStore {
   };
 }
 
-const counts = sealedColumns
-  .map(
-    ({ table, column }, nth) =>
-      `SELECT ${nth} AS nth, ${headerOf(column)} AS header, count(*)::int AS count
-       FROM ${table} WHERE ${isItem(column)} GROUP BY header`,
-  )
-  .join(' UNION ALL ');
+const countsOf = (columns: readonly SealedColumn[]): string =>
+  columns
+    .map(
+      ({ table, column }, nth) =>
+        `SELECT ${nth} AS nth, ${headerOf(column)} AS header, count(*)::int AS count
+         FROM ${table} WHERE ${isItem(column)} GROUP BY header`,
+    )
+    .join(' UNION ALL ');
 
 /** Counts for people, in the order of the columns: `1 account key and 50,000 certificate keys`; `nothing` for none. */
 export function inWords(counted: readonly Omit<SealedCount, 'header'>[]): string {

@@ -4,24 +4,25 @@ import {
   type CaaLevel,
   type CaaRecord,
   isConclusive,
-  recordsOf,
 } from '../../core/diagnosis/observation.ts';
 import { type AskName, followAliases, type NameReply } from '../servers/aliases.ts';
+import type { AskOptions } from '../servers/authoritative.ts';
 import { failureOf } from '../servers/reply.ts';
 import { answerAt, recordsAt, shortestTtl } from '../servers/select.ts';
 import { FAILURE_TTL_MS, registrableDomain, rememberMs } from '../servers/zone.ts';
 import type { Budget } from '../wire/budget.ts';
+import type { Message } from '../wire/message.ts';
 import { isWithin, parentOf } from '../wire/name.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Loaded } from '../wire/shared.ts';
-import type { ObservationContext, Parts } from './context.ts';
+import type { Parts } from './context.ts';
 
 /** A set, or why there is none, and the name that it is published at. */
-type Level = { readonly answer: Answer<CaaRecord>; readonly at: string };
-type Asking = {
+export type Level = Pick<CaaLevel, 'answer' | 'endless'> & { readonly at: string };
+/** What questions are asked with; `answering`: servers by name that have just answered, asked before others. */
+export type Asking = Pick<AskOptions, 'answering' | 'askServer'> & {
   readonly parts: Parts;
   readonly budget: Budget;
-  readonly answering?: ReadonlySet<string>;
 };
 
 /**
@@ -37,40 +38,8 @@ export function climbForCaa(
   return climb(hostname, (name) => lookupSet(name, ask));
 }
 
-/**
- * Makes the climb as it would be with the record in place: a subdomain's own level is the target's set, and the levels
- * above are those of the host name. `answering`: servers by name that have just answered, asked before others.
- */
-export async function climbAsIfPointed(
-  context: ObservationContext,
-  recursively: boolean,
-  answering: ReadonlySet<string>,
-): Promise<readonly CaaLevel[]> {
-  const { hostname, apex } = context.check;
-  const asking = { parts: context.parts, budget: context.budget, answering };
-  const ask = levelAsker(asking, hostname, { recursively, remember: true });
-  if (apex) return climb(hostname, (name) => lookupSet(name, ask));
-  const { level, confirmed } = await targetLevel(context, recursively);
-  if (isEnd(level)) return [shownAt(hostname, level)];
-  const above = await climb(parentOf(hostname) ?? '.', (name) => lookupSet(name, ask));
-  // A resolver that denies the target's set must not let one above it forbid.
-  const decides = recordsOf(above.at(-1)?.answer ?? null).length > 0;
-  const own = decides && !confirmed ? await targetSet(context, 'zone') : level;
-  return [shownAt(hostname, own), ...(isEnd(own) ? [] : above)];
-}
-
-/** Asks for one level of `climbAsIfPointed` again, by the zone's own servers. */
-export async function levelAgain(context: ObservationContext, name: string): Promise<CaaLevel> {
-  const { hostname, apex } = context.check;
-  if (name === hostname && !apex) {
-    return shownAt(name, (await targetLevel(context, false)).level);
-  }
-  const ask = levelAsker(context, hostname, { recursively: false, remember: true });
-  return shownAt(name, await lookupSet(name, ask));
-}
-
 /** From a name up to its top level, never the root; one question after the other, as most climbs are short. */
-async function climb(
+export async function climb(
   from: string,
   levelAt: (name: string) => Promise<Level>,
 ): Promise<readonly CaaLevel[]> {
@@ -86,12 +55,12 @@ async function climb(
 }
 
 /** As observations keep it. */
-function shownAt(name: string, { answer, at }: Level): CaaLevel {
-  return at === name ? { name, answer } : { name, publishedAt: at, answer };
+export function shownAt(name: string, { at, ...level }: Level): CaaLevel {
+  return at === name ? { name, ...level } : { name, publishedAt: at, ...level };
 }
 
 /** Only "there is none" lets the climb go on. */
-function isEnd({ answer }: Level): boolean {
+export function isEnd({ answer }: Pick<Level, 'answer'>): boolean {
   return answer.kind === 'records' || !isConclusive(answer);
 }
 
@@ -99,45 +68,24 @@ function isEnd({ answer }: Level): boolean {
  * The set of one level. Behind an alias it counts as the level's own, and there is no climbing from the alias's
  * target (RFC 8659, 3).
  */
-async function lookupSet(level: string, ask: AskName): Promise<Level> {
+export async function lookupSet(level: string, ask: AskName): Promise<Level> {
   const end = await followAliases(level, ask);
   const { at } = end;
-  if (end.kind === 'failure') return { answer: end.failure, at };
-  const answer = answerAt(end.message, at, 'CAA', ({ flags, tag, value }) => ({
-    flags,
-    tag,
-    value,
-  }));
-  return { answer, at };
+  if (end.kind === 'failure')
+    return { answer: end.failure, at, ...(end.endless && { endless: true }) };
+  return { answer: readSet(end.message, at), at };
 }
 
-/**
- * The platform's own name: a resolver may say that it has no set. Whatever else it says, its zone is to confirm; and
- * where that zone is known already, asking it costs no more.
- */
-async function targetLevel(context: ObservationContext, recursively: boolean) {
-  const { parts, check } = context;
-  if (recursively) return { level: await targetSet(context, 'resolver'), confirmed: true };
-  if (parts.authorities.knownZone(check.target) === undefined) {
-    const level = await targetSet(context, 'resolver');
-    if (!isEnd(level)) return { level, confirmed: false };
-  }
-  return { level: await targetSet(context, 'zone'), confirmed: true };
-}
-
-function targetSet(
-  { parts, budget, check }: ObservationContext,
-  by: 'zone' | 'resolver',
-): Promise<Level> {
-  const ask = by === 'zone' ? askZone : askRecursively;
-  return lookupSet(check.target, (name) => ask({ parts, budget }, name, 'CAA'));
+/** What a message says about the set of one name. */
+export function readSet(message: Message, name: string): Answer<CaaRecord> {
+  return answerAt(message, name, 'CAA', ({ flags, tag, value }) => ({ flags, tag, value }));
 }
 
 /**
  * Levels of the customer's own domain and alias targets are asked where they are published. Those above it belong to
  * registries, which hardly ever have a set, and every climb ends there: they are asked of the recursive servers.
  */
-function levelAsker(
+export function levelAsker(
   asking: Asking,
   hostname: string,
   how: { readonly recursively: boolean; readonly remember: boolean },
@@ -170,11 +118,15 @@ async function askAbove(asking: Asking, name: string): Promise<NameReply> {
 
 /** Asks the zone's own servers. Their reply ends with an alias, so `whole` is false. */
 export async function askZone(
-  { parts, budget, answering }: Asking,
+  { parts, budget, answering, askServer }: Asking,
   name: string,
   type: RecordType,
 ): Promise<NameReply> {
-  const options = { budget, ...(answering ? { answering } : {}) };
+  const options = {
+    budget,
+    ...(answering ? { answering } : {}),
+    ...(askServer ? { askServer } : {}),
+  };
   const reply = await parts.authoritative.ask(name, type, options);
   return reply.kind === 'message' ? { ...reply, whole: false } : reply;
 }

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import type { Delegation } from '../../core/diagnosis/observation.ts';
 import { zoneBelow } from '../../core/names/instructions.ts';
 import type { NameReply } from '../servers/aliases.ts';
-import type { Authoritative } from '../servers/authoritative.ts';
+import type { AskServer, Authoritative } from '../servers/authoritative.ts';
 import type { Authorities } from '../servers/authorities.ts';
 import type { AuthorityAsker, AuthorityQuestion, Contact } from '../servers/authority.ts';
 import type { Reachability } from '../servers/reachability.ts';
@@ -48,6 +48,8 @@ export type Parts = {
   readonly reachability: Reachability;
   /** Replies about public suffixes, which every climb for CAA passes. */
   readonly registryCaa: RegistryCaa;
+  /** Which zone a name is in, as its servers have said (same-servers.ts). */
+  readonly zonesBySoa: Shared<string>;
   /** PLATFORM_ADDRESSES in the form that addresses from the wire have; empty: whatever the target resolves to. */
   readonly platform: readonly string[];
   /** What one check may spend. */
@@ -70,11 +72,7 @@ export type ObservationContext = {
    * Asks one server. The same question again gives the first reply again without a message; another question goes to the
    * address at which the server was found. Rejects with RangeError for a name that cannot be asked.
    */
-  readonly askServer: (
-    zone: Zone,
-    server: NameServer,
-    question: AuthorityQuestion,
-  ) => Promise<Contact>;
+  readonly askServer: AskServer;
 };
 
 /**

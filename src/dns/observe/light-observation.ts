@@ -6,23 +6,17 @@
  */
 
 import type { CheckDepth } from '../../core/diagnosis/check-depth.ts';
-import {
-  type Answer,
-  type CaaLevel,
-  isConclusive,
-  type Observation,
-  type ResolverView,
-  type ServerView,
-} from '../../core/diagnosis/observation.ts';
+import type { Observation, ServerView } from '../../core/diagnosis/observation.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
-import { classifyRecursive, type NameServer } from '../servers/reply.ts';
-import { soaIn, textsAt } from '../servers/select.ts';
+import type { NameServer } from '../servers/reply.ts';
 import { withOwnServers, type Zone } from '../servers/zone.ts';
-import { levelAgain } from './caa.ts';
+import { isSameBeyond, wasWell } from './compared-beyond.ts';
+import { type Comparison, compareServer } from './compared-server.ts';
 import { inZone, type ObservationContext } from './context.ts';
-import { answerOf, isSame, sameNames } from './server-view.ts';
+import { isSameBesideA, oneOf } from './light-beside.ts';
+import { heldBesideBefore } from './same-servers.ts';
+import { isSame, sameNames } from './server-view.ts';
 import { pointingOfViews, targetAddressesOf } from './target.ts';
-import { askResolver } from './world.ts';
 
 /** A zone, or why there is none. */
 type Start = Zone | Unregistered | NoZone;
@@ -48,6 +42,8 @@ function mayStillHold(context: ObservationContext, previous: Observation): boole
   return (
     previous.hostname === context.check.hostname &&
     previous.view === 'authoritative' &&
+    // What our own resolvers kept us from seeing is asked for again.
+    previous.resolversWork !== false &&
     !wasWell(context, previous) &&
     !wasHalfSeen(context, previous)
   );
@@ -71,6 +67,8 @@ async function zoneAsBefore(
   start: Zone,
   { delegation }: Observation,
 ): Promise<Zone> {
+  const held = heldBesideBefore(start, delegation);
+  if (held !== undefined) return held;
   let zone = start;
   for (let referrals = 0; referrals < REFERRALS_MAX; referrals++) {
     const [server] = zone.servers;
@@ -91,13 +89,20 @@ async function isUnchanged(
   depth: LightDepth,
 ): Promise<boolean> {
   if (!isSameDelegation(context, start, previous)) return false;
-  const zone = withOwnServers(start, ownServersNow(context, start, previous));
+  const zone = thoseAskedBefore(
+    withOwnServers(start, ownServersNow(context, start, previous)),
+    previous,
+  );
   if (zone.servers.length !== previous.servers.length) return false;
+  const several = depth === 'compare' && zone.servers.length > 1;
   const wordOf = async (server: NameServer): Promise<Comparison> => {
     const view = previous.servers.find((one) => one.server === server.name);
     if (view === undefined) return 'changed';
-    const question = { name: context.check.hostname, type: 'A' } as const;
-    return compareFirst(context, view, await context.askServer(zone, server, question));
+    // Where the others are asked for A, and one for AAAA, this one may be asked for what stands beside.
+    const first = several ? oneOf('A', view) : (['A', view.a] as const);
+    const question = { name: context.check.hostname, type: first[0] };
+    const contact = await context.askServer(zone, server, question);
+    return compareServer(context, zone, server, view, first, contact);
   };
   const enough = depth === 'light' ? alike(zone.servers, previous.servers) : [];
   const words =
@@ -107,10 +112,16 @@ async function isUnchanged(
   // Servers that our own limits keep us from asking say nothing; where that is all of them, it is no check.
   if (words.includes('changed') || !words.includes('same')) return false;
   return (
-    (await isSameAaaa(context, zone, previous)) &&
+    (await isSameBesideA(context, zone, previous, !several)) &&
     (await isSameTarget(context, previous)) &&
-    (await isSameBeyond(context, previous))
+    (await isSameBeyond(context, previous, zone))
   );
+}
+
+/** A zone of many servers has them asked in turns, so that they are compared with themselves. */
+function thoseAskedBefore(zone: Zone, { servers }: Observation): Zone {
+  const names = new Set(servers.map(({ server }) => server));
+  return { ...zone, servers: zone.servers.filter(({ name }) => names.has(name)) };
 }
 
 /** The servers that answered, where all of those showed the same: any of them will do. Otherwise none. */
@@ -155,125 +166,6 @@ function ownServersNow({ parts }: ObservationContext, zone: Zone, { delegation }
   return parts.authorities.knownOwnServers(zone) ?? before;
 }
 
-type Comparison = 'same' | 'changed' | 'nothing';
-type Contact = Awaited<ReturnType<ObservationContext['askServer']>>;
-
-function compareFirst(
-  { check: { hostname } }: ObservationContext,
-  view: ServerView,
-  { address, reply }: Contact,
-): Comparison {
-  if (reply.kind === 'referral') return 'changed';
-  if (reply.kind !== 'message') {
-    if (reply.state === 'not_asked') return 'nothing';
-    return reply.state === view.state ? 'same' : 'changed';
-  }
-  const { message } = reply;
-  const soa = soaIn(message, hostname);
-  const same =
-    view.state === 'answers' &&
-    address === view.address &&
-    message.rcode === view.rcode &&
-    isSame(textsAt(message, hostname, 'A'), view.a) &&
-    isSameAlias(textsAt(message, hostname, 'CNAME'), view) &&
-    (soa === null || view.soa === null || soa.serial === view.soa.serial);
-  return same ? 'same' : 'changed';
-}
-
-/** Beside a forbidden neighbour the alias may have been seen with the AAAA answer only, which is asked for then. */
-function isSameAlias(alias: Answer<string>, { cname, a }: ServerView): boolean {
-  const hidden = alias.kind === 'nodata' && cname.kind === 'records' && a.kind === 'records';
-  return hidden || isSame(alias, cname);
-}
-
-/**
- * Where A says there is nothing, or nothing wrong, the rest may have changed. One server is asked, one that was not
- * right: while that shows the same, the name is as wrong as it was.
- */
-async function isSameAaaa(
-  context: ObservationContext,
-  zone: Zone,
-  { servers, targetAddresses }: Observation,
-): Promise<boolean> {
-  const { check } = context;
-  const asked = servers.filter((view) => view.state === 'answers' && wasAskedForAaaa(view));
-  const view =
-    asked.find((one) => pointingOfViews(check, [one], targetAddresses) !== 'right') ?? asked[0];
-  const server = zone.servers.find(({ name }) => name === view?.server);
-  if (view === undefined || server === undefined) return true;
-  const { reply } = await context.askServer(zone, server, { name: check.hostname, type: 'AAAA' });
-  return (
-    isSame(answerOf(reply, check.hostname, 'AAAA'), view.aaaa) &&
-    isSameBeside(answerOf(reply, check.hostname, 'CNAME'), view)
-  );
-}
-
-/** The alias of the AAAA answer, which shows none where there are AAAA records as well. */
-function isSameBeside(alias: Answer<string>, { cname, aaaa }: ServerView): boolean {
-  if (alias.kind === 'records') return isSame(alias, cname);
-  return cname.kind !== 'records' || aaaa.kind === 'records';
-}
-
-function wasAskedForAaaa({ cname, a }: ServerView): boolean {
-  return cname.kind === 'nodata' || (cname.kind === 'records' && a.kind === 'records');
-}
-
-/** Where the record was right, it was DNSSEC or CAA that was not: what decided is asked again. */
-async function isSameBeyond(context: ObservationContext, previous: Observation): Promise<boolean> {
-  const { check, parts } = context;
-  if (pointingOfViews(check, previous.servers, previous.targetAddresses) !== 'right') return true;
-  const failing = previous.world.filter(fails);
-  const still = await Promise.all(
-    failing.map(async ({ server }) => {
-      const resolver = parts.recursive.servers.find(({ address }) => address === server);
-      if (resolver === undefined) return false;
-      return (
-        classifyRecursive(await askResolver(context, resolver, 'A', false)).kind === 'servfail'
-      );
-    }),
-  );
-  return !still.includes(false) && (await areSameLevels(context, previous.caa ?? []));
-}
-
-/** The level that decides, and those nearer, where a set would decide in its place; but not the platform's own. */
-async function areSameLevels(
-  context: ObservationContext,
-  caa: readonly CaaLevel[],
-): Promise<boolean> {
-  const { hostname, apex } = context.check;
-  const last = caa.at(-1);
-  if (last === undefined || !decides(last)) return true;
-  const levels = caa.filter((level) => level === last || apex || level.name !== hostname);
-  const same = await Promise.all(
-    levels.map(async (level) => {
-      const again = await levelAgain(context, level.name);
-      // A failure may meet us at another name of the chain each time.
-      const moved = again.answer.kind === 'records' && again.publishedAt !== level.publishedAt;
-      return !moved && isSame(again.answer, level.answer);
-    }),
-  );
-  return !same.includes(false);
-}
-
-/** Perhaps because of signatures; silence and refusals are the resolver's own, and blame nobody. */
-function fails({ a }: ResolverView): boolean {
-  return a.kind === 'servfail';
-}
-
-/** A set, or none for want of an answer. */
-function decides({ answer }: CaaLevel): boolean {
-  return answer.kind === 'records' || !isConclusive(answer);
-}
-
-/** Nothing about it blocked: a right record, answers of the world, and no CAA set or failure. */
-function wasWell({ check }: ObservationContext, previous: Observation): boolean {
-  return (
-    pointingOfViews(check, previous.servers, previous.targetAddresses) === 'right' &&
-    (!previous.world.some(fails) || previous.world.some(({ a }) => isConclusive(a))) &&
-    !previous.caa?.some(decides)
-  );
-}
-
 function isSameEnd(start: Unregistered | NoZone, { delegation, servers }: Observation): boolean {
   if (start.kind === 'unregistered') {
     return delegation?.kind === 'unregistered' && delegation.zone === start.zone;
@@ -287,6 +179,7 @@ function isSameDelegation(
   zone: Zone,
   { delegation }: Observation,
 ): boolean {
+  if (delegation?.kind === 'undelegated') return delegation.parent === zone.name;
   if (zone.delegation === null || delegation === null) return zone.delegation === delegation;
   if (delegation.kind !== 'delegated' || delegation.zone !== zone.name) return false;
   const known = parts.authorities.knownOwnServers(zone);

@@ -1,13 +1,21 @@
 /** What stands around a host name: whether a wildcard answers, and where a mistaken record may have ended up. */
 import { randomBytes } from 'node:crypto';
-import type { Answer, Nearby, NearbyName, ServerView } from '../../core/diagnosis/observation.ts';
+import {
+  type Answer,
+  type HttpsRecord,
+  type Nearby,
+  type NearbyName,
+  recordsOf,
+  type ServerView,
+} from '../../core/diagnosis/observation.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
 import type { NameReply } from '../servers/aliases.ts';
-import type { Reply } from '../servers/reply.ts';
-import { recordsAt } from '../servers/select.ts';
+import { failureOf, type NameServer, type Reply } from '../servers/reply.ts';
+import { answerAt, recordsAt } from '../servers/select.ts';
 import { registrableDomain, type Zone } from '../servers/zone.ts';
 import type { Message } from '../wire/message.ts';
 import { isWithin, parentOf } from '../wire/name.ts';
+import type { RecordOf } from '../wire/records.ts';
 import { askZone } from './caa.ts';
 import type { ObservationContext } from './context.ts';
 import { answerOf, type Seen, withoutReferral } from './server-view.ts';
@@ -60,8 +68,9 @@ export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
 }
 
 /**
- * Asks one server for a CNAME at the names where the record may stand by mistake; nothing for the apex of a delegated
- * zone. Names longer than 253 characters are left out.
+ * Asks one server for a CNAME at the names where the record may stand by mistake, and, where one leads to the target,
+ * for a random name beside it: a wildcard is no mistake. Nothing for the apex of a delegated zone. Names longer than 253
+ * characters are left out.
  */
 export async function askMistakes(
   context: ObservationContext,
@@ -73,9 +82,17 @@ export async function askMistakes(
   // What a customer's form adds is the customer's domain, even where we had to ask the zone above it.
   const domain = registrableDomain(hostname);
   const added = isWithin(zone.name, domain) ? zone.name : domain;
-  const ask = async (name: string): Promise<NearbyName> => {
+  const aliasOf = async (name: string) => {
     const { reply } = await context.askServer(zone, server, { name, type: 'CNAME' });
-    return { name, cname: answerOf(reply, name, 'CNAME') };
+    return answerOf(reply, name, 'CNAME');
+  };
+  const leadsHere = (cname: Answer<string>) => recordsOf(cname).includes(context.check.target);
+  const ask = async (name: string): Promise<NearbyName> => {
+    if (name === added && hostname === `www.${added}`) return askApex(context, zone, server);
+    const cname = await aliasOf(name);
+    const beside = `${randomLabel()}.${parentOf(name) ?? ''}`;
+    if (!leadsHere(cname) || name === added || beside.length > NAME_MAX) return { name, cname };
+    return { name, cname, wildcard: leadsHere(await aliasOf(beside)) };
   };
   // The name relative to the domain, typed into the form of the zone that is delegated below it.
   const tooDeep = below === undefined ? [] : [`${splitAtZone(hostname).label}.${below}`];
@@ -88,6 +105,47 @@ export async function askMistakes(
     ...others.map(ask),
   ]);
   return { doubled: doubled ?? null, wrongHosts: wrongHosts.filter((one) => one !== null) };
+}
+
+/** The apex above a `www`, by the question for A, which shows an alias as well as its addresses. */
+async function askApex(
+  context: ObservationContext,
+  zone: Zone,
+  server: NameServer,
+): Promise<NearbyName> {
+  const name = parentOf(context.check.hostname) ?? '';
+  const { reply } = await context.askServer(zone, server, { name, type: 'A' });
+  return { name, cname: answerOf(reply, name, 'CNAME'), a: answerOf(reply, name, 'A') };
+}
+
+/** Asks one server for the HTTPS records of the host name (RFC 9460), where they may stand beside addresses. */
+export async function askHttps(
+  context: ObservationContext,
+  zone: Zone,
+  { server }: Seen,
+): Promise<Answer<HttpsRecord>> {
+  const { hostname: name } = context.check;
+  const { reply } = await context.askServer(zone, server, { name, type: 'HTTPS' });
+  const direct = withoutReferral(reply);
+  if (direct.kind !== 'message') return failureOf(direct);
+  return answerAt(direct.message, name, 'HTTPS', ({ priority, target, port, hints }) => ({
+    priority,
+    target,
+    port,
+    hints,
+  }));
+}
+
+/** The DNAME record above the host name that came with a server's alias (RFC 6672, 3.1). */
+export function dnameOf(servers: readonly Seen[], hostname: string): Pick<Nearby, 'dname'> {
+  for (const { message } of servers) {
+    const found = message?.answers.find(
+      (record): record is RecordOf<'DNAME'> =>
+        record.type === 'DNAME' && record.name !== hostname && isWithin(hostname, record.name),
+    );
+    if (found !== undefined) return { dname: { owner: found.name, target: found.target } };
+  }
+  return {};
 }
 
 /**
@@ -121,9 +179,12 @@ export async function chainOf(
   for (const { message, view } of servers) {
     const alias = message && aliasIn(view, check.target);
     if (!alias) continue;
-    return followChain(context, alias, message, (name) =>
-      askZone({ parts, budget, answering }, name, 'A'),
-    );
+    const asking = { parts, budget, answering };
+    return followChain(context, alias, message, async (name) => {
+      const reply = await askZone(asking, name, 'A');
+      // As some do where the alias leads back to itself.
+      return reply.kind === 'servfail' ? askZone(asking, name, 'CNAME') : reply;
+    });
   }
   return null;
 }

@@ -1,7 +1,12 @@
 /** One check of a host name: what its servers show, what stands around it, and which CAA records would apply. */
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/config.ts';
-import type { Answer, CaaLevel, Observation } from '../../core/diagnosis/observation.ts';
+import type {
+  Answer,
+  CaaLevel,
+  Delegation,
+  Observation,
+} from '../../core/diagnosis/observation.ts';
 import { createAuthoritative } from '../servers/authoritative.ts';
 import { createAuthorities } from '../servers/authorities.ts';
 import { createAuthorityAsker } from '../servers/authority.ts';
@@ -12,7 +17,8 @@ import { createRecursive } from '../servers/recursive.ts';
 import { failureOf } from '../servers/reply.ts';
 import type { CountQuestion } from '../servers/throttle.ts';
 import { createThrottle, type Throttle } from '../servers/throttle.ts';
-import { CACHE_MAX, type Zone } from '../servers/zone.ts';
+import { inTurns } from '../servers/turns.ts';
+import { CACHE_MAX, delegationOf, registrableDomain, type Zone } from '../servers/zone.ts';
 import {
   type Budget,
   defaultLimits,
@@ -57,6 +63,11 @@ export type Observer = {
    */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
   /**
+   * Resolves with whom the registry delegates a name's registrable domain to, which is remembered for ten minutes at most; null
+   * where no server of the registry could tell.
+   */
+  readonly lookupDelegation: (hostname: string) => Promise<Delegation | null>;
+  /**
    * Makes the CAA climb alone, asking every level again (RFC 8659, 3). Nearest level first, up to the first that has a
    * set or gives no answer.
    */
@@ -94,6 +105,7 @@ export function createObserver(options: ObserverOptions): Observer {
   return {
     observe: (check, earlier) => observe(startObservation(parts, check), earlier),
     lookupAddresses: (hostname) => lookupAddresses(parts, hostname, startBudget(parts.limits)),
+    lookupDelegation: (hostname) => lookupDelegation(parts, hostname),
     lookupCaa: (hostname) => lookupCaa(parts, hostname),
     lookupTexts: (name, spentAlready) =>
       lookupTexts(parts, name, startBudget(leftOf(parts.limits, spentAlready))),
@@ -109,17 +121,19 @@ function createParts(options: ObserverOptions): Parts {
   const hosts = createHosts({ recursive, allowPrivate: config.allowPrivate });
   const asker = createAuthorityAsker({ throttle, hosts, authorityPort: config.authorityPort });
   const authorities = createAuthorities({ recursive, asker });
+  const now = options.now ?? (() => new Date());
   return {
     config,
     recursive,
     asker,
     authorities,
-    authoritative: createAuthoritative(asker, authorities),
+    authoritative: createAuthoritative(asker, authorities, () => now().getTime()),
     reachability,
     registryCaa: createShared({ max: CACHE_MAX }),
+    zonesBySoa: createShared({ max: CACHE_MAX }),
     platform: platformAddresses.map((address) => ipaddr.parse(address).toString()),
     limits: options.limits ?? defaultLimits,
-    now: options.now ?? (() => new Date()),
+    now,
   };
 }
 
@@ -151,6 +165,15 @@ function inWholeTime(context: ObservationContext): ObservationContext {
   return { ...context, budget: context.whole };
 }
 
+async function lookupDelegation(parts: Parts, hostname: string): Promise<Delegation | null> {
+  const { authorities, limits, reachability } = parts;
+  if (reachability.isBlocked()) return null;
+  const cut = await authorities.zoneFor(registrableDomain(hostname), startBudget(limits));
+  if (cut.kind === 'zone') return delegationOf(cut, null);
+  if (cut.kind !== 'unregistered') return null;
+  const { kind, zone, parent } = cut;
+  return { kind, zone, parent };
+}
 async function lookupCaa(parts: Parts, hostname: string): Promise<readonly CaaLevel[]> {
   const budget = startBudget(parts.limits);
   const asking = { parts, budget };
@@ -193,16 +216,15 @@ export async function lookupTexts(
 
 /** All at once, and again those of the zone below where one of them refers to it. */
 async function askServers(
-  { asker, authorities }: Parts,
+  { asker, authorities, now }: Parts,
   name: string,
   start: Zone,
   budget: Budget,
 ): Promise<readonly Answer<string>[]> {
   let zone = start;
   for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {
-    const asked = zone.servers.map((server) =>
-      asker.ask(zone.name, server, { name, type: 'TXT' }, budget),
-    );
+    const [turn = []] = inTurns(zone.servers, now().getTime());
+    const asked = turn.map((server) => asker.ask(zone.name, server, { name, type: 'TXT' }, budget));
     const replies = (await Promise.all(asked)).map(({ reply }) => reply);
     const referral = replies.find((reply) => reply.kind === 'referral');
     if (referral === undefined) return replies.map((reply) => answerOf(reply, name, 'TXT'));

@@ -3,10 +3,12 @@ import type { Nearby, Observation, ServerView } from '../../core/diagnosis/obser
 import { NOBODY } from '../servers/recursive.ts';
 import { classifyRecursive, untold } from '../servers/reply.ts';
 import { textsAt } from '../servers/select.ts';
-import { climbAsIfPointed } from './caa.ts';
+import { climbAsIfPointed } from './caa-of-check.ts';
 import type { ObservationContext } from './context.ts';
 import { aliasIn, followChain, nothingNearby } from './nearby.ts';
+import { resolversWork } from './own-resolvers.ts';
 import { allOf, answering, nothingMore, untoldView } from './server-view.ts';
+import { observeFailedLevels } from './signatures.ts';
 import { targetAddressesOf } from './target.ts';
 import { askResolver, type ResolverSeen, viewOfResolver } from './world.ts';
 
@@ -29,6 +31,8 @@ export async function observeRecursively(
   const isKnown = view.cname.kind === 'records' || view.state === 'answers';
   // Asked after the name itself: where nobody answers for that, the rest of the budget matters little.
   const targetAddresses = await targetAddressesOf(context, [view], true);
+  const caa = isKnown ? await climbAsIfPointed(context, null) : null;
+  const signatures = await observeFailedLevels(context, caa ?? []);
   return {
     hostname: context.check.hostname,
     at: context.at,
@@ -38,8 +42,12 @@ export async function observeRecursively(
     servers: [view],
     world: world.map((seen) => seen.view),
     nearby: { ...nothingNearby, chain: await chainIn(context, speaker) },
-    caa: isKnown ? await climbAsIfPointed(context, true, new Set()) : null,
+    caa,
+    ...(signatures.length > 0 && { signatures }),
     targetAddresses,
+    ...(isKnown || view.cname.kind !== 'servfail'
+      ? {}
+      : { resolversWork: await resolversWork(context) }),
     cost: context.cost(),
   };
 }

@@ -5,6 +5,7 @@ import {
   recordsOf,
   type ServerView,
 } from '../../core/diagnosis/observation.ts';
+import type { Contact } from '../servers/authority.ts';
 import {
   type Failure,
   failureOf,
@@ -14,9 +15,10 @@ import {
   type Reply,
   type ReplyMessage,
 } from '../servers/reply.ts';
-import { soaIn, type TextType, textsAt } from '../servers/select.ts';
+import { soaIn, type TextType, textsAt, zoneBySoa } from '../servers/select.ts';
 import type { Zone } from '../servers/zone.ts';
 import type { Message } from '../wire/message.ts';
+import type { RecordType } from '../wire/records.ts';
 import type { ObservationContext } from './context.ts';
 
 /** The addresses and the alias at a name; of a server that could not tell, the reason in each of the three. */
@@ -27,32 +29,88 @@ export type Seen = {
   readonly server: NameServer;
   readonly view: ServerView;
   readonly message: Message | null;
+  /** The zone whose SOA record came with an answer about the host name; missing where none came. */
+  readonly zone?: string;
 };
 
 /**
  * Asks one server of the zone about the host name, by one or two questions. A referral is returned for the caller to
- * follow.
+ * follow. `mailFirst`: begins with MX, which shows an alias as well as A does, and the MX records that a few servers let
+ * stand beside one; where it shows neither an alias nor that there is nothing at all, A is asked, too.
  */
 export async function viewOfServer(
   context: ObservationContext,
   zone: Zone,
   server: NameServer,
+  mailFirst = false,
 ): Promise<Seen | Referral> {
   const { hostname } = context.check;
-  const ask = (type: 'A' | 'AAAA') => context.askServer(zone, server, { name: hostname, type });
-  const { address, reply } = await ask('A');
+  const ask = (type: RecordType) => context.askServer(zone, server, { name: hostname, type });
+  const { address, reply, mx } = await firstContact(hostname, ask, mailFirst);
   if (reply.kind === 'referral') return reply;
-  if (reply.kind !== 'message') return silent(server, address, reply);
+  if (reply.kind !== 'message') {
+    const alias = await aliasAlone(context, zone, server, reply);
+    return alias ?? silent(server, address, reply);
+  }
   const where = { server: server.name, address };
   const { view, second } = await viewFrom(hostname, reply.message, async () =>
     withoutReferral((await ask('AAAA')).reply),
   );
   const soa = soaIn(reply.message, hostname) ?? (second && soaIn(second, hostname));
+  const found = zoneBySoa(reply.message, hostname) ?? (second && zoneBySoa(second, hostname));
   return {
     server,
     message: reply.message,
-    view: { ...where, ...answering(reply), ...view, mx: null, txt: null, soa: soa ?? null },
+    ...(found && { zone: found }),
+    view: { ...where, ...answering(reply), ...view, mx, txt: null, soa: soa ?? null },
   };
+}
+
+/**
+ * Some servers fail for A where an alias leads back to itself, and show it to whoever asks for the alias alone. Null where
+ * there is none, or where it is the target: then it is the failure that resolvers meet.
+ */
+async function aliasAlone(
+  context: ObservationContext,
+  zone: Zone,
+  server: NameServer,
+  { state, aa, rcode }: NoReply,
+): Promise<Seen | null> {
+  if (state !== 'servfail') return null;
+  const { hostname, target } = context.check;
+  const question = { name: hostname, type: 'CNAME' } as const;
+  const { address, reply } = await context.askServer(zone, server, question);
+  if (reply.kind !== 'message') return null;
+  const cname = textsAt(reply.message, hostname, 'CNAME');
+  if (cname.kind !== 'records' || cname.records.includes(target)) return null;
+  const nothing = { kind: 'nodata' } as const;
+  const view = { ...answering(reply), aa, rcode, cname, a: nothing, aaaa: nothing, ...nothingMore };
+  return { server, message: reply.message, view: { server: server.name, address, ...view } };
+}
+
+/** The contact that the view is made of, and the MX records where those were asked for first. */
+async function firstContact(
+  hostname: string,
+  ask: (type: RecordType) => Promise<Contact>,
+  mailFirst: boolean,
+) {
+  const mail = mailFirst ? await ask('MX') : null;
+  const contact = mail !== null && saysItAll(mail.reply, hostname) ? mail : await ask('A');
+  return { ...contact, mx: mailBeside(mail?.reply, hostname) };
+}
+
+/** Whether asking the same server for A would show nothing more, or nothing at all. */
+function saysItAll(reply: Reply | Referral, hostname: string): boolean {
+  if (reply.kind === 'referral') return true;
+  if (reply.kind !== 'message') return reply.rcode === null;
+  return ['records', 'nxdomain'].includes(textsAt(reply.message, hostname, 'CNAME').kind);
+}
+
+/** The MX records of a reply; null where it has none, which is what an alias means anyway. */
+function mailBeside(reply: Reply | Referral | undefined, hostname: string): Answer<string> | null {
+  if (reply?.kind !== 'message') return null;
+  const mx = textsAt(reply.message, hostname, 'MX');
+  return mx.kind === 'records' ? mx : null;
 }
 
 /** The view of a server that said nothing usable about the host name; `address` is null where there is nowhere to ask it. */

@@ -28,9 +28,16 @@ export async function targetAddressesOf(
   views: readonly ServerView[],
   recursively: boolean,
 ): Promise<readonly string[]> {
-  const { check, parts } = context;
   const shown = views.some(({ a, aaaa }) => a.kind === 'records' || aaaa.kind === 'records');
-  if (!check.apex && !shown) return [];
+  return context.check.apex || shown ? ownAddresses(context, recursively) : [];
+}
+
+/** Resolves with the same, whatever the name shows. */
+export async function ownAddresses(
+  context: ObservationContext,
+  recursively = false,
+): Promise<readonly string[]> {
+  const { parts } = context;
   if (parts.platform.length > 0) return parts.platform;
   const answers = await Promise.all(
     (['A', 'AAAA'] as const).map((type) => addressesBehind(context, type, recursively)),

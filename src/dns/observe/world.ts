@@ -20,16 +20,18 @@ export type ResolverSeen = {
 const RESOLVERS_MAX = 2;
 
 /**
- * Asks two of the configured resolvers, each by itself, preferably such as were not silent a moment ago. Views are in
- * the order of the configuration, so that two observations compare.
+ * Asks two of the configured resolvers, each by itself. Views are in the order of the configuration, so that two
+ * observations compare.
  */
-export async function observeWorld(context: ObservationContext): Promise<readonly ResolverView[]> {
-  const { servers, inTurn } = context.parts.recursive;
-  const preferred = inTurn().slice(0, RESOLVERS_MAX);
-  // In the order of the configuration, so that two observations compare.
-  const resolvers = servers.filter((server) => preferred.includes(server));
-  const seen = await Promise.all(resolvers.map((resolver) => viewOfResolver(context, resolver)));
-  return seen.map(({ view }) => view);
+export function observeWorld(context: ObservationContext): Promise<readonly ResolverSeen[]> {
+  const preferred = resolversFor(context);
+  const resolvers = context.parts.recursive.servers.filter((server) => preferred.includes(server));
+  return Promise.all(resolvers.map((resolver) => viewOfResolver(context, resolver)));
+}
+
+/** Returns two of the configured resolvers, those first that were not silent a moment ago. */
+export function resolversFor({ parts }: ObservationContext): readonly SocketAddress[] {
+  return parts.recursive.inTurn().slice(0, RESOLVERS_MAX);
 }
 
 /** Asks with DO, so that the answer says whether the signatures are good (RFC 4035, 3.2.1). */
@@ -38,7 +40,9 @@ export async function viewOfResolver(
   resolver: SocketAddress,
 ): Promise<ResolverSeen> {
   const { hostname } = context.check;
-  const { answer, answersUnchecked, errors } = await askConfirmed(context, resolver);
+  const { answer, answersUnchecked, errors } = await askConfirmed((unchecked) =>
+    askResolver(context, resolver, 'A', unchecked),
+  );
   const reply = classifyRecursive(answer);
   const message = answer.kind === 'response' ? answer.message : null;
   const shown = await shownBy(context, resolver, reply);
@@ -71,20 +75,20 @@ async function shownBy(
   return (await viewFrom(context.check.hostname, reply.message, askAaaa)).view;
 }
 
-/** The answer to the question for A, and after a SERVFAIL what else that took. */
-type Confirmed = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
+/** The answer to a question, and after a SERVFAIL what else that took. */
+export type Confirmed = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
   readonly answer: WireAnswer;
+  /** What it answered without the check, where it was asked for that. */
+  readonly unchecked?: WireAnswer;
 };
 
 /**
  * With CD a resolver answers though the signatures are bad (RFC 4035, 3.2.2): then they are the reason, unless it had
  * failed for once only. So it is asked a third time; where nothing comes of that, nothing is known of the reason.
  */
-async function askConfirmed(
-  context: ObservationContext,
-  resolver: SocketAddress,
+export async function askConfirmed(
+  ask: (checkingDisabled: boolean) => Promise<WireAnswer>,
 ): Promise<Confirmed> {
-  const ask = (unchecked: boolean) => askResolver(context, resolver, 'A', unchecked);
   const answer = await ask(false);
   const first = { answer, answersUnchecked: null, errors: errorsIn(answer) };
   if (!isServfail(answer)) return first;
@@ -92,7 +96,8 @@ async function askConfirmed(
   if (classifyRecursive(unchecked).kind !== 'message') return { ...first, answersUnchecked: false };
   const again = await ask(false);
   if (isServfail(again)) {
-    return { answer, answersUnchecked: true, errors: bothErrors(first.errors, errorsIn(again)) };
+    const errors = bothErrors(first.errors, errorsIn(again));
+    return { answer, answersUnchecked: true, errors, unchecked };
   }
   const good = classifyRecursive(again).kind === 'message';
   return good ? { answer: again, answersUnchecked: null, errors: errorsIn(again) } : first;
@@ -115,13 +120,17 @@ function bothErrors(
   return first.some(blames) ? first : [...first, ...second.filter(blames)];
 }
 
-/** Asks one resolver one question about the host name, with DO. `checkingDisabled` sets CD (RFC 4035, 3.2.2). */
+/**
+ * Asks one resolver one question with DO, about the host name unless it is about another `name`. `checkingDisabled` sets
+ * CD (RFC 4035, 3.2.2).
+ */
 export function askResolver(
   { parts, budget, check }: ObservationContext,
   resolver: SocketAddress,
   type: RecordType,
   checkingDisabled: boolean,
+  name = check.hostname,
 ): Promise<WireAnswer> {
-  const question = { name: check.hostname, type, dnssecOk: true, checkingDisabled };
+  const question = { name, type, dnssecOk: true, checkingDisabled };
   return parts.recursive.askOne(question, resolver, budget);
 }

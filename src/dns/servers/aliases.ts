@@ -18,7 +18,8 @@ export type AskName = (name: string) => Promise<NameReply>;
  */
 export type ChainEnd = (
   | { readonly kind: 'message'; readonly message: Message }
-  | { readonly kind: 'failure'; readonly failure: Failure }
+  /** `endless`: the aliases lead in a circle, or through too many names. */
+  | { readonly kind: 'failure'; readonly failure: Failure; readonly endless?: true }
 ) & { readonly at: string };
 
 /**
@@ -41,5 +42,5 @@ export async function followAliases(name: string, ask: AskName): Promise<ChainEn
     // An authority's word ends with the alias: whoever is responsible for the target is asked about it.
     at = target;
   }
-  return { kind: 'failure', failure: { kind: 'servfail' }, at: name };
+  return { kind: 'failure', failure: { kind: 'servfail' }, endless: true, at: name };
 }

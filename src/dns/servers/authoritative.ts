@@ -3,7 +3,7 @@
 import type { Budget } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Authorities } from './authorities.ts';
-import type { AuthorityAsker, AuthorityQuestion } from './authority.ts';
+import type { AuthorityAsker, AuthorityQuestion, Contact } from './authority.ts';
 import { REFERRALS_MAX } from './delegation.ts';
 import {
   type Failure,
@@ -12,6 +12,7 @@ import {
   type Referral,
   type ReplyMessage,
 } from './reply.ts';
+import { inTurns } from './turns.ts';
 import type { Zone } from './zone.ts';
 
 /** What a question may cost, and whom to ask first. */
@@ -19,7 +20,16 @@ export type AskOptions = {
   readonly budget: Budget;
   /** Names of servers that have just answered: they are asked before the others. */
   readonly answering?: ReadonlySet<string>;
+  /** Asks one server in place of the asker, as a check does that remembers replies; it pays by itself. */
+  readonly askServer?: AskServer;
 };
+
+/** Asks one server of a zone. */
+export type AskServer = (
+  zone: Zone,
+  server: NameServer,
+  question: AuthorityQuestion,
+) => Promise<Contact>;
 
 /** Asks the zone of a name. Rejects with RangeError for a name that cannot be asked, never for what the network does. */
 export type Authoritative = {
@@ -33,11 +43,12 @@ export type Authoritative = {
 
 /**
  * Asks the deepest zone that is known. What its servers refer to is remembered, so that the next question about a name
- * there goes straight to the right ones.
+ * there goes straight to the right ones. `now` is on the clock of Date.now(); it decides which of many servers are asked.
  */
 export function createAuthoritative(
   asker: AuthorityAsker,
   authorities: Authorities,
+  now: () => number = Date.now,
 ): Authoritative {
   async function ask(
     name: string,
@@ -46,7 +57,7 @@ export function createAuthoritative(
   ): Promise<ReplyMessage | Failure> {
     const start = await authorities.zoneFor(name, options.budget);
     if (start.kind === 'unregistered') return start.reply;
-    if (start.kind === 'unreached') return { kind: 'timeout' };
+    if (start.kind === 'unreached') return { kind: 'timeout', ours: true };
     if (start.kind !== 'zone') return failureOf(start);
     let zone = start;
     for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {
@@ -61,11 +72,11 @@ export function createAuthoritative(
   async function askZone(
     zone: Zone,
     question: AuthorityQuestion,
-    { budget, answering = new Set() }: AskOptions,
+    { budget, answering = new Set(), askServer = byAsker(budget) }: AskOptions,
   ): Promise<ReplyMessage | Referral | Failure> {
     let failure: Failure | undefined;
-    for (const server of inOrder(zone.servers, answering)) {
-      const { reply } = await asker.ask(zone.name, server, question, budget);
+    for (const server of answeringFirst(zone.servers, answering, now())) {
+      const { reply } = await askServer(zone, server, question);
       if (reply.kind === 'message' || reply.kind === 'referral') return reply;
       failure ??= failureOf(reply);
     }
@@ -74,12 +85,20 @@ export function createAuthoritative(
     return failure ?? { kind: 'servfail' };
   }
 
+  function byAsker(budget: Budget): AskServer {
+    return (zone, server, question) => asker.ask(zone.name, server, question, budget);
+  }
+
   return { ask };
 }
 
-function inOrder(servers: readonly NameServer[], answering: ReadonlySet<string>) {
-  const [first, others] = [true, false].map((wanted) =>
-    servers.filter(({ name }) => answering.has(name) === wanted),
-  );
-  return [...(first ?? []), ...(others ?? [])];
+/** Returns the servers that have just answered first, and no more than one check asks of a zone's servers. */
+export function answeringFirst(
+  servers: readonly NameServer[],
+  answering: ReadonlySet<string>,
+  now: number,
+): readonly NameServer[] {
+  const known = servers.filter(({ name }) => answering.has(name));
+  const [turn = []] = inTurns(servers, now);
+  return [...known, ...turn.filter((server) => !known.includes(server))];
 }

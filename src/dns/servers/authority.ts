@@ -76,7 +76,7 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
 
   async function askFamily(family: Family, ...[zone, server, question, budget]: Asked) {
     const found = await hosts.find(server, family, budget);
-    if (found.kind === 'none' || found.kind === 'failed') {
+    if (found.kind === 'none' || found.kind === 'alias' || found.kind === 'failed') {
       return { address: null, reply: untold(stateWithout(found, budget)) };
     }
     // A reserved one is not asked: `askAt` says so.
@@ -98,6 +98,7 @@ function isWorthAnother(contact: Contact): boolean {
 /** Any answer says more than silence, silence more than what keeps us from asking, and to have no address the least. */
 const weights: { readonly [S in NoReply['state']]?: number } = {
   no_address: 0,
+  alias_name: 0,
   reserved_address: 1,
   not_asked: 2,
   timeout: 3,
@@ -118,9 +119,10 @@ function stateOf({ reply }: Contact): NoReply['state'] | undefined {
  * nothing is known of the server.
  */
 function stateWithout(
-  found: Extract<HostAddress, { readonly kind: 'none' | 'failed' }>,
+  found: Extract<HostAddress, { readonly kind: 'none' | 'alias' | 'failed' }>,
   budget: Budget,
 ): NoReply['state'] {
   if (found.kind === 'none') return 'no_address';
+  if (found.kind === 'alias') return 'alias_name';
   return found.failure.kind === 'servfail' && !isSpent(budget) ? 'no_address' : 'not_asked';
 }

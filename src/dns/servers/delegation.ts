@@ -12,7 +12,14 @@ import type { AuthorityAsker } from './authority.ts';
 import type { Recursive } from './recursive.ts';
 import { type Failure, type Referral, type ReplyMessage, referralTo } from './reply.ts';
 import { recordsAt, shortestTtl } from './select.ts';
-import { chosen, FAILURE_TTL_MS, failed, rememberMs, sortedNames, type Zone } from './zone.ts';
+import {
+  FAILURE_TTL_MS,
+  failed,
+  rememberMs,
+  sortedNames,
+  sortedServers,
+  type Zone,
+} from './zone.ts';
 
 /** The registry's own server denies that there is a domain `zone`; `reply` is its NXDOMAIN. */
 export type Unregistered = {
@@ -88,7 +95,7 @@ export async function lookupServers(
   if (reply.kind !== 'message') return failed({ kind: reply.kind, server });
   const records = recordsAt(reply.message.answers, name, 'NS');
   if (records.length === 0) return failed({ kind: 'none', server });
-  const servers = chosen(records.map(({ target }) => ({ name: target, glue: [] })));
+  const servers = sortedServers(records.map(({ target }) => ({ name: target, glue: [] })));
   return {
     value: { kind: 'zone', name, servers, delegation: null },
     ttlMs: rememberMs(shortestTtl(records)),
@@ -96,13 +103,13 @@ export async function lookupServers(
   };
 }
 
-/** Returns the zone that a referral of a server of `parent` leads to, with at most four of its servers. */
+/** Returns the zone that a referral of a server of `parent` leads to. */
 export function zoneOf({ zone, servers, ttlSeconds }: Referral, parent: string): Zone {
   const atParent = sortedNames(servers.map(({ name }) => name));
   return {
     kind: 'zone',
     name: zone,
-    servers: chosen(servers),
+    servers: sortedServers(servers),
     delegation: { parent, atParent, ttlSeconds },
   };
 }

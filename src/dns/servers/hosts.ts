@@ -18,6 +18,8 @@ export type Family = 4 | 6;
 export type HostAddress =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'none' }
+  /** The server's name is an alias, which must not be (RFC 2181, 10.3). */
+  | { readonly kind: 'alias' }
   | { readonly kind: 'reserved'; readonly address: string }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
@@ -44,7 +46,7 @@ export type HostsOptions = {
 
 /** One is enough for a process: the servers of large providers are those of thousands of zones. */
 export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
-  const known = createShared<readonly string[] | Failure>({ max: CACHE_MAX });
+  const known = createShared<Found>({ max: CACHE_MAX });
 
   const mayAsk = (address: string) => allowPrivate || reservedRange(address) === null;
 
@@ -55,6 +57,7 @@ export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
         : await known.get(`${family} ${server.name}`, budget, () =>
             lookup(recursive, server.name, family, budget),
           );
+    if (addresses === 'alias') return { kind: 'alias' };
     if ('kind' in addresses) return { kind: 'failed', failure: addresses };
     const sorted = addresses.toSorted();
     const [first] = sorted;
@@ -68,18 +71,23 @@ export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
   return { find, mayAsk };
 }
 
+/** The addresses of a name, or why there are none. */
+type Found = readonly string[] | 'alias' | Failure;
+
 /** A name server's name must not be an alias (RFC 2181, 10.3): only addresses of its own count. */
 async function lookup(
   recursive: Recursive,
   name: string,
   family: Family,
   budget: Budget,
-): Promise<Loaded<readonly string[] | Failure>> {
+): Promise<Loaded<Found>> {
   const type = family === 4 ? 'A' : 'AAAA';
   const { reply } = await recursive.ask(name, type, budget);
   if (reply.kind !== 'message') return failed(failureOf(reply));
   const records = recordsAt(reply.message.answers, name, type);
-  if (records.length === 0) return failed([]);
+  if (records.length === 0) {
+    return failed(recordsAt(reply.message.answers, name, 'CNAME').length > 0 ? 'alias' : []);
+  }
   const value = addressesOf(records, name);
   return { value, ttlMs: rememberMs(shortestTtl(records)), failed: false };
 }

@@ -46,6 +46,7 @@ const failureKinds: { readonly [S in NoReply['state']]: Failure['kind'] } = {
   malformed: 'servfail',
   timeout: 'timeout',
   no_address: 'servfail',
+  alias_name: 'servfail',
   reserved_address: 'servfail',
   not_asked: 'timeout',
 };
@@ -60,9 +61,23 @@ export function untold(
   return { kind: failureKinds[state], state, aa: seen.aa, rcode: seen.rcode, rttMs: seen.rttMs };
 }
 
-/** Returns the failure alone, as observations keep it. */
-export function failureOf({ kind }: Failure): Failure {
-  return { kind };
+/** Returns the failure alone, as observations keep it: a timeout says whether it is our own limits' doing. */
+export function failureOf({
+  kind,
+  state,
+  ours,
+}: {
+  readonly kind: Failure['kind'];
+  readonly state?: NoReply['state'];
+  readonly ours?: true;
+}): Failure {
+  const cutOff = state === 'not_asked' || ours === true;
+  return kind === 'timeout' && cutOff ? { kind, ours: true } : { kind };
+}
+
+/** What a server without a response is: where our own limits ended the wait, nothing is known of it. */
+function stateWithout(answer: Exclude<WireAnswer, { kind: 'response' }>): NoReply['state'] {
+  return answer.kind === 'timeout' && answer.cutOff ? 'not_asked' : answer.kind;
 }
 
 /**
@@ -70,7 +85,7 @@ export function failureOf({ kind }: Failure): Failure {
  * refused.
  */
 export function classifyRecursive(answer: WireAnswer): Reply {
-  if (answer.kind !== 'response') return untold(answer.kind);
+  if (answer.kind !== 'response') return untold(stateWithout(answer));
   const { message, rttMs } = answer;
   const state = stateByRcode(message);
   if (state !== undefined) return untold(state, seenIn(message, rttMs));
@@ -87,7 +102,7 @@ export function classifyAuthoritative(
   zone: string,
   name: string,
 ): Reply | Referral {
-  if (answer.kind !== 'response') return untold(answer.kind);
+  if (answer.kind !== 'response') return untold(stateWithout(answer));
   const { message, rttMs } = answer;
   // An RCODE is about the end of a chain of aliases (RFC 6604, 3); the alias at the name itself counts. BIND says
   // SERVFAIL of a circle.

@@ -55,7 +55,7 @@ export function shortestTtl(records: readonly { readonly ttlSeconds: number }[])
 /**
  * Returns what a message says about the records of a name's own. An alias means that there are none of another type (RFC
  * 1034, 3.6.2), and its NXDOMAIN is about the last name of the chain (RFC 6604, 3). A set that is too large is
- * `servfail`.
+ * left out by our own limits.
  */
 export function answerAt<T extends ResourceRecord['type'], R>(
   message: Message,
@@ -65,7 +65,7 @@ export function answerAt<T extends ResourceRecord['type'], R>(
 ): Answer<R> {
   const records = recordsAt(message.answers, name, type);
   const [first, ...rest] = records;
-  if (isTooLarge(records)) return { kind: 'servfail' };
+  if (isTooLarge(records)) return { kind: 'timeout', ours: true };
   if (first !== undefined) {
     return {
       kind: 'records',
@@ -98,6 +98,8 @@ function charsOf(record: ResourceRecord): number {
       return record.texts.reduce((sum, { length }) => sum + length, 0);
     case 'CAA':
       return record.tag.length + record.value.length;
+    case 'HTTPS':
+      return record.target.length + record.hints.join().length;
     default:
       return 0;
   }
@@ -136,12 +138,21 @@ function textOf(record: RecordOf<TextType>): string {
  * where none is of a zone that `name` is in.
  */
 export function soaIn(message: Message, name: string): Soa | null {
-  const soa = [...message.answers, ...message.authority].find(
-    (record): record is RecordOf<'SOA'> => record.type === 'SOA' && isWithin(name, record.name),
-  );
+  const soa = soaRecordIn(message, name);
   if (soa === undefined) return null;
   // RFC 2308, 5: the lesser of the two.
   return { serial: soa.serial, negativeTtlSeconds: Math.min(soa.ttlSeconds, soa.minimumSeconds) };
+}
+
+/** Returns the zone that `name` is in by the SOA record of an answer about it; null where none came along. */
+export function zoneBySoa(message: Message, name: string): string | null {
+  return soaRecordIn(message, name)?.name ?? null;
+}
+
+function soaRecordIn({ answers, authority }: Message, name: string) {
+  return [...answers, ...authority].find(
+    (record): record is RecordOf<'SOA'> => record.type === 'SOA' && isWithin(name, record.name),
+  );
 }
 
 /**

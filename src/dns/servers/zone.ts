@@ -3,8 +3,9 @@ import { getDomain } from 'tldts';
 import type { Delegation } from '../../core/diagnosis/observation.ts';
 import type { Loaded } from '../wire/shared.ts';
 import type { NameServer } from './reply.ts';
+import { SERVERS_MAX } from './turns.ts';
 
-/** A zone cut and the servers responsible below it, at most four: the delegation's sorted by name, then the zone's own. */
+/** A zone cut and the servers responsible below it: the delegation's sorted by name, then the zone's own. */
 export type Zone = {
   readonly kind: 'zone';
   readonly name: string;
@@ -23,9 +24,6 @@ export const CACHE_MAX = 10_000;
 const TTL_MS_MAX = 10 * 60_000;
 /** RFC 9520, 3.2 wants failures remembered for 1 s to 5 min. */
 export const FAILURE_TTL_MS = 5_000;
-/** As Knot does: a zone that lists dozens of dead servers must not use up the budget. */
-const SERVERS_MAX = 4;
-
 /** Who sells the name decides, not who lends parts of it; the rest says that the name is a clean one already. */
 const icannOnly = {
   allowPrivateDomains: false,
@@ -52,20 +50,16 @@ export function rememberMs(ttlSeconds: number): number {
   return Math.min(Math.max(ttlSeconds * 1000, FAILURE_TTL_MS), TTL_MS_MAX);
 }
 
-/**
- * Returns four servers at most, each name once, sorted: always the same, so that a zone whose servers disagree does not
- * change with each check.
- */
-export function chosen(servers: readonly NameServer[]): readonly NameServer[] {
+/** Returns each server once, sorted by name. */
+export function sortedServers(servers: readonly NameServer[]): readonly NameServer[] {
   return servers
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .filter(({ name }, i, all) => name !== all[i - 1]?.name)
-    .slice(0, SERVERS_MAX);
+    .filter(({ name }, i, all) => name !== all[i - 1]?.name);
 }
 
 /**
- * Returns the zone with the servers that only its own NS set names after those of the delegation, as far as four allow:
- * some resolvers ask them as well (RFC 2181, 5.4.1). Returns `zone` itself where there are none.
+ * Returns the zone with the servers that only its own NS set names after those of the delegation: some resolvers ask them
+ * as well (RFC 2181, 5.4.1). Returns `zone` itself where there are none, or where the delegation has four already.
  */
 export function withOwnServers(zone: Zone, atZone: readonly string[] | null): Zone {
   const atParent = zone.delegation?.atParent;

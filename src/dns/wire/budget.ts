@@ -1,4 +1,6 @@
 /** What one check of a host name may cost, however hostile the name servers are that it meets. */
+import type { TcpConnection, TcpServer } from './tcp-connection.ts';
+
 /**
  * The most that one check may spend: messages sent, retries and TCP included; milliseconds of wall clock; bytes received
  * from DNS servers.
@@ -20,8 +22,17 @@ export type Budget = {
   bytesLeft: number;
   /** On the clock of performance.now(). */
   readonly deadline: number;
-  /** The addresses that have had their question over TCP; null where any number is allowed. */
-  readonly tcpAsked: Set<string> | null;
+  /** What the check knows of each server over TCP, by address and port; null: each question begins from nothing. */
+  readonly tcp: Map<string, TcpKnown> | null;
+};
+
+/**
+ * A server over TCP. `answers`: it has, so it is asked like that from now on. `fails`: it is not asked like that again.
+ * A connection costs both sides far more than a datagram, so a check has one at a time to each server.
+ */
+export type TcpKnown = {
+  outcome: 'untried' | 'answers' | 'fails';
+  connection: TcpConnection | undefined;
 };
 
 /** What was used of a budget: messages sent, bytes received, and whole milliseconds since it was started. */
@@ -30,7 +41,7 @@ export type Spent = { readonly questions: number; readonly bytes: number; readon
 /** Returns a full budget whose time runs from this call on. */
 export function startBudget({ questions, ms, bytes }: Limits): Budget {
   const deadline = performance.now() + ms;
-  return { questionsLeft: questions, bytesLeft: bytes, deadline, tcpAsked: new Set() };
+  return { questionsLeft: questions, bytesLeft: bytes, deadline, tcp: new Map() };
 }
 
 /** Returns the limits for what still belongs to a check that has spent this much; none is below 0. */
@@ -47,7 +58,7 @@ export const unlimited: Budget = {
   questionsLeft: Number.POSITIVE_INFINITY,
   bytesLeft: Number.POSITIVE_INFINITY,
   deadline: Number.POSITIVE_INFINITY,
-  tcpAsked: null,
+  tcp: null,
 };
 
 /** What has been spent up to now of a budget that was started with these limits; what overran them is counted, too. */
@@ -76,14 +87,21 @@ export function takeQuestion(budget: Budget): boolean {
   return true;
 }
 
-/**
- * Takes off the one question over TCP that each address may have. False: it must not be sent. A connection costs both
- * sides far more than a datagram, and a server that truncates everything would have one for each question.
- */
-export function takeTcp(budget: Budget, address: string): boolean {
-  if (budget.tcpAsked?.has(address) || !takeQuestion(budget)) return false;
-  budget.tcpAsked?.add(address);
-  return true;
+/** Returns what the check knows of a server over TCP, to be changed in place. */
+export function tcpOf({ tcp }: Budget, { address, port }: TcpServer): TcpKnown {
+  const key = `${address} ${port}`;
+  const known = tcp?.get(key) ?? { outcome: 'untried', connection: undefined };
+  tcp?.set(key, known);
+  return known;
+}
+
+/** So many messages must be left for others before a silent server is tried over TCP. Our choice: a quarter of a check's. */
+const LEFT_FOR_OTHERS = 8;
+
+/** Whether a server that is silent over UDP may be tried over TCP: once in a check, and never at the others' expense. */
+export function mayTryTcp(budget: Budget, server: TcpServer): boolean {
+  if (budget.tcp === null || budget.questionsLeft <= LEFT_FOR_OTHERS) return false;
+  return tcpOf(budget, server).outcome === 'untried';
 }
 
 /** Takes off bytes that have arrived. False: they are too many and must not be read. They are taken off in any case. */
@@ -107,7 +125,20 @@ export function boundedBudget(budget: Budget, ms: number): Budget {
     set bytesLeft(left) {
       budget.bytesLeft = left;
     },
-    tcpAsked: budget.tcpAsked,
+    tcp: budget.tcp,
     deadline: Math.min(budget.deadline, performance.now() + ms),
   };
+}
+
+/** Silence that is shorter than this is not a server's fault where our own limits end it. Our choice. */
+export const PATIENCE_MS = 1_000;
+
+/** By so much a timer may be early. */
+const TIMER_MS = 2;
+
+/** Whether it is our own limits, not the server's silence since `askedAt`, that ends a wait now. */
+export function isOurLimit(budget: Budget, askedAt: number): boolean {
+  const now = performance.now();
+  const isLate = now + TIMER_MS >= budget.deadline;
+  return budget.bytesLeft <= 0 || (isLate && now - askedAt < PATIENCE_MS);
 }

@@ -19,7 +19,8 @@ import { OPT_OCTETS } from './records.ts';
 
 /**
  * What came of a question; whatever the network does is a value. `rttMs` counts from the first message sent, rounded to
- * tenths. `responded`: the server did say something, but never the whole answer. `malformed`: it answered our question
+ * tenths. `responded`: the server did say something, but never the whole answer. `cutOff`: our own limits ended it, which
+ * says nothing about the server. `malformed`: it answered our question
  * with something unreadable. `not_asked`: this host could not send it, for want of a route, say, which says nothing
  * about the server.
  */
@@ -30,7 +31,7 @@ export type WireAnswer =
       readonly via: 'udp' | 'tcp';
       readonly rttMs: number;
     }
-  | { readonly kind: 'timeout'; readonly responded?: true }
+  | { readonly kind: 'timeout'; readonly responded?: true; readonly cutOff?: true }
   | { readonly kind: 'malformed' }
   | { readonly kind: 'not_asked' };
 

@@ -13,6 +13,7 @@ export const typeCodes = {
   MX: 15,
   TXT: 16,
   AAAA: 28,
+  HTTPS: 65,
   CAA: 257,
 } as const;
 /** A type that can be asked for. */
@@ -25,6 +26,17 @@ type Data =
   | { readonly type: 'AAAA'; readonly address: string }
   | { readonly type: 'CNAME'; readonly target: string }
   | { readonly type: 'NS'; readonly target: string }
+  /** Redirects every name below its owner (RFC 6672). */
+  | { readonly type: 'DNAME'; readonly target: string }
+  /** RFC 9460: what of it decides where a browser connects to. `port`: null where it has none. */
+  | {
+      readonly type: 'HTTPS';
+      readonly priority: number;
+      readonly target: string;
+      readonly port: number | null;
+      /** ipv4hint and ipv6hint; 16 of each at most. */
+      readonly hints: readonly string[];
+    }
   | {
       readonly type: 'SOA';
       readonly mname: string;
@@ -59,6 +71,8 @@ export type RecordOf<T extends ResourceRecord['type']> = Extract<
 >;
 
 const CLASS_IN = 1;
+/** Never asked for, but it comes with the aliases that are made from it (RFC 6672, 3.1). */
+const DNAME = 39;
 /** No type has this number (RFC 6895, 3.1). */
 const OTHER = 0;
 
@@ -105,6 +119,10 @@ function decodeData(
       return { type: 'AAAA', name, ttlSeconds, address: ipv6(reader, end) };
     case typeCodes.CNAME:
       return { type: 'CNAME', name, ttlSeconds, target: decodeName(reader) };
+    case DNAME:
+      return { type: 'DNAME', name, ttlSeconds, target: decodeName(reader) };
+    case typeCodes.HTTPS:
+      return https(reader, end, name, ttlSeconds);
     case typeCodes.NS:
       return { type: 'NS', name, ttlSeconds, target: decodeName(reader) };
     case typeCodes.SOA:
@@ -164,6 +182,38 @@ function caa(reader: Reader, end: number, name: string, ttlSeconds: number): Res
   if (tagLength === 0) throw new MalformedMessage('a CAA record without a tag');
   const tag = textWithin(reader, reader.offset + tagLength, end);
   return { type: 'CAA', name, ttlSeconds, flags, tag, value: textWithin(reader, end, end) };
+}
+
+/** The parameters that are read, by their number (RFC 9460, 14.3.2). */
+const [PORT, IPV4_HINT, IPV6_HINT] = [3, 4, 6];
+/** As of name servers. Our choice. */
+const HINTS_MAX = 16;
+
+/** A priority, a name, and parameters with a number and a length each (RFC 9460, 2.2). */
+function https(reader: Reader, end: number, name: string, ttlSeconds: number): ResourceRecord {
+  const priority = u16(reader);
+  const target = decodeName(reader);
+  let port: number | null = null;
+  const hints: string[] = [];
+  while (reader.offset < end) {
+    const key = u16(reader);
+    const next = u16(reader) + reader.offset;
+    if (next > end) throw new MalformedMessage('a parameter that leaves its record');
+    if (key === PORT && next - reader.offset === 2) port = u16(reader);
+    if (key === IPV4_HINT) hints.push(...addressesUpTo(reader, next, 4));
+    if (key === IPV6_HINT) hints.push(...addressesUpTo(reader, next, 16));
+    reader.offset = next;
+  }
+  return { type: 'HTTPS', name, ttlSeconds, priority, target, port, hints };
+}
+
+function addressesUpTo(reader: Reader, next: number, octets: 4 | 16): readonly string[] {
+  const found: string[] = [];
+  while (reader.offset + octets <= next && found.length < HINTS_MAX) {
+    const end = reader.offset + octets;
+    found.push(octets === 4 ? ipv4(reader, end) : ipv6(reader, end));
+  }
+  return found;
 }
 
 function textWithin(reader: Reader, to: number, end: number): string {

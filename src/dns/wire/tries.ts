@@ -1,6 +1,6 @@
 /** The messages that a question sends over UDP: the first try, and what it may try after that. */
 import type { SocketAddress } from '../../config/config.ts';
-import { type Budget, takeQuestion } from './budget.ts';
+import { type Budget, isOurLimit, takeQuestion } from './budget.ts';
 import { type Exchange, familyOf, newExchange, type WireAnswer, withoutEdns } from './exchange.ts';
 import type { Question } from './message.ts';
 import { enter, find, freeId, leave, type UdpSocket, type UdpSockets } from './udp-sockets.ts';
@@ -34,15 +34,27 @@ export type Outlet = {
 };
 
 /** The answer where no reply came at all. */
-export const TIMEOUT: WireAnswer = { kind: 'timeout' };
+export const TIMEOUT = { kind: 'timeout' } as const satisfies WireAnswer;
 
-const RESPONDED: WireAnswer = { kind: 'timeout', responded: true };
+const RESPONDED = { kind: 'timeout', responded: true } as const satisfies WireAnswer;
+
+/** The answer where our own limits end the wait. */
+export function cutOff({ responded }: Pick<Waiting, 'responded'>): WireAnswer {
+  return responded ? { ...RESPONDED, cutOff: true } : { ...TIMEOUT, cutOff: true };
+}
 
 /** The answer where the question could not be sent. */
 export const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
-/** The answer where a wait ends without a whole reply: a timeout, which says whether the server responded at all. */
-export function silenceOf({ responded }: Pick<Waiting, 'responded'>): WireAnswer {
+/** What decides how a wait without a whole reply ends. */
+type Silence = Pick<Waiting, 'responded' | 'budget' | 'askedAt'>;
+
+/**
+ * The answer where a wait ends without a whole reply: a timeout, which says whether the server responded at all, or that
+ * our own limits came before it.
+ */
+export function silenceOf({ responded, budget, askedAt }: Silence): WireAnswer {
+  if (isOurLimit(budget, askedAt)) return cutOff({ responded });
   return responded ? RESPONDED : TIMEOUT;
 }
 
@@ -84,7 +96,11 @@ function sendNow(waiting: Waiting): void {
 
 /** Sends it once more, as `change` makes it, where the budget allows. */
 function sendAgain(outlet: Outlet, waiting: Waiting, change: () => boolean): void {
-  if (!takeQuestion(waiting.budget) || !change()) {
+  if (!takeQuestion(waiting.budget)) {
+    settle(waiting, cutOff(waiting));
+    return;
+  }
+  if (!change()) {
     settle(waiting, silenceOf(waiting));
     return;
   }

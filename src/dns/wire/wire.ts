@@ -1,16 +1,18 @@
 /**
- * One question to one server: UDP first, TCP where the answer was truncated, once more where nobody answers. Made for
+ * One question to one server: UDP first, TCP where the answer was truncated or none came, once more where nobody answers. Made for
  * thousands of questions a second: a few shared sockets, one array access for each answer, one timer for all that wait,
  * and the questions of one turn of the event loop sent together.
  */
 import { setMaxListeners } from 'node:events';
 import type { SocketAddress } from '../../config/config.ts';
-import { type Budget, isCutOff, takeQuestion, unlimited } from './budget.ts';
+import { type Budget, isCutOff, takeQuestion, tcpOf, unlimited } from './budget.ts';
 import { asSource, createRandom16, familyOf, newExchange, type WireAnswer } from './exchange.ts';
 import type { Question } from './message.ts';
-import { type Inlet, receive } from './receive.ts';
+import { askOverTcp } from './over-tcp.ts';
+import { type Inlet, receive, tryOverTcp } from './receive.ts';
 import {
   askWithoutEdns,
+  cutOff,
   NOT_ASKED,
   send,
   settle,
@@ -38,7 +40,8 @@ export type AskOptions = {
 export type Wire = {
   /**
    * Asks one question. Only an answer from this address and port with the id and the question that were sent, letter by
-   * letter, counts; all else is ignored. Sends at most three messages over UDP and one over TCP. Rejects with RangeError
+   * letter, counts; all else is ignored. Sends at most three messages over UDP and two over TCP, or one more for each connection
+   * that a server closes. What has answered over TCP in a check is asked over TCP from then on. Rejects with RangeError
    * for a name that cannot be asked, never for what the network does.
    */
   readonly ask: (
@@ -110,12 +113,28 @@ export function createWire(given: WireOptions = {}): Wire {
 function start(
   state: State,
   question: Question,
-  server: SocketAddress,
+  given: SocketAddress,
   { timeoutMs = state.options.timeoutMs, budget = unlimited, signal }: AskOptions,
   resolve: (answer: WireAnswer) => void,
 ): void {
-  if (state.closing.signal.aborted || signal?.aborted || !takeQuestion(budget)) {
+  if (state.closing.signal.aborted || signal?.aborted) {
     resolve(TIMEOUT);
+    return;
+  }
+  const server = asSource(given);
+  const askedAt = performance.now();
+  const asking = { question, server, timeoutMs, budget, signal, resolve, askedAt };
+  if (tcpOf(budget, server).outcome === 'answers') void startOverTcp(state, asking);
+  else startOverUdp(state, asking);
+}
+
+/** What is known before a message is sent. */
+type Asking = Omit<Waiting, 'dueAt' | 'responded' | 'socket' | 'exchange'>;
+
+function startOverUdp(state: State, asking: Asking): void {
+  const { question, server, timeoutMs, budget, resolve } = asking;
+  if (!takeQuestion(budget)) {
+    resolve(cutOff({ responded: false }));
     return;
   }
   const socket = state.sockets.pick(familyOf(server));
@@ -125,24 +144,24 @@ function start(
   }
   const { random16 } = state;
   const exchange = newExchange(question, { id: freeId(socket, random16), edns: true, random16 });
-  const askedAt = performance.now();
-  const waiting: Waiting = {
-    question,
-    server: asSource(server),
-    timeoutMs,
-    budget,
-    signal,
-    resolve,
-    askedAt,
-    dueAt: Math.min(askedAt + timeoutMs, budget.deadline),
-    responded: false,
-    socket,
-    exchange,
-  };
+  const dueAt = Math.min(performance.now() + timeoutMs, budget.deadline);
+  const waiting: Waiting = { ...asking, dueAt, responded: false, socket, exchange };
   enter(socket, waiting, exchange.id);
   send(state, waiting);
   // This timer, not the sockets, keeps the process alive while a question waits.
   state.sweeper ??= setInterval(() => sweep(state), SWEEP_MS);
+}
+
+/**
+ * In lower case, as nobody can slip in an answer on a connection. Where it fails though it worked before, the question goes
+ * over UDP.
+ */
+async function startOverTcp(state: State, asking: Asking): Promise<void> {
+  const { question, server, budget, resolve } = asking;
+  const exchange = newExchange(question, { id: state.random16(), edns: true, random16: null });
+  const answer = await askOverTcp(state, { ...asking, exchange, responded: false });
+  if (answer.kind === 'response' || tcpOf(budget, server).outcome === 'answers') resolve(answer);
+  else startOverUdp(state, asking);
 }
 
 /** Checks everything that waits. With nothing left it stops its timer, and lets the process end. */
@@ -162,8 +181,10 @@ function check(state: State, waiting: Waiting, now: number): void {
   const { budget, signal, exchange, dueAt } = waiting;
   if (isCutOff(budget, now) || signal?.aborted === true) settle(waiting, silenceOf(waiting));
   else if (now < dueAt) return;
-  else if (exchange.edns && exchange.mixedCase) askWithoutEdns(state, waiting);
-  else settle(waiting, silenceOf(waiting));
+  else if (exchange.edns && exchange.mixedCase) {
+    tryOverTcp(state, waiting);
+    askWithoutEdns(state, waiting);
+  } else settle(waiting, silenceOf(waiting));
 }
 
 function stopSweeping(state: State): void {

@@ -1,11 +1,7 @@
 /** Which header fields a gateway passes on, and which it adds (RFC 9110, 7.6). */
-import type {
-  IncomingHttpHeaders,
-  IncomingMessage,
-  OutgoingHttpHeaders,
-  ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
+import { PSEUDONYM } from '../../net/via.ts';
 import { asksForWebSocket, switching } from './websocket.ts';
 
 /** Fields of one connection (RFC 9110, 7.6.1), and those for the next proxy (11.7). */
@@ -73,8 +69,6 @@ const own: ReadonlySet<string> = new Set([
 const kept: ReadonlySet<string> = new Set(['content-length']);
 const none: ReadonlySet<string> = new Set();
 
-const PSEUDONYM = 'signpost';
-
 /** The header of the request that goes to the upstream; `host` in its one spelling, `client` the visitor's address. */
 export function upstreamHeaders(
   request: IncomingMessage,
@@ -117,11 +111,6 @@ export function clientHeaders(
 ): OutgoingHttpHeaders {
   const isDropped = (name: string) => ofAnswers.has(name) || response.hasHeader(name);
   return endToEnd(rawHeaders, headers.connection, isDropped);
-}
-
-/** Whether a request has been through here before (RFC 9110, 7.6.3). */
-export function isLoop({ via = '' }: IncomingHttpHeaders): boolean {
-  return via.split(',').some((hop) => hop.trim().split(/\s+/)[1] === PSEUDONYM);
 }
 
 /** The fields, names and values in turns, without those that are `dropped` and those that `Connection` names. */

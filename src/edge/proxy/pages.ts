@@ -54,7 +54,7 @@ export const pages = {
   upstreamRefused: (hostname: string): Page => ({
     status: 502,
     title: 'The site cannot be reached',
-    text: `The deploy behind ${hostname} has an address that is not open to the public.`,
+    text: `The deploy behind ${hostname} is at an address or a port that deploys may not have.`,
   }),
   upstreamUnverified: (hostname: string): Page => ({
     status: 502,

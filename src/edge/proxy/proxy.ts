@@ -7,9 +7,10 @@ import type { Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { printable } from '../../core/names/printable.ts';
+import { cameThroughEdge } from '../../net/via.ts';
 import type { EdgeDeps, EdgeLimits } from '../deps.ts';
 import { loadOnce } from '../tls/secure-contexts.ts';
-import { clientHeaders, isLoop } from './forwarded-headers.ts';
+import { clientHeaders } from './forwarded-headers.ts';
 import { type Page, pages, sendPage } from './pages.ts';
 import {
   createUpstreams,
@@ -85,11 +86,11 @@ export function createProxy(deps: ProxyDeps, limits: EdgeLimits): UpstreamProxy 
   return {
     async pass(exchange) {
       const { upstreamCaId } = exchange.route;
-      const [isAllowed, trust] = await Promise.all([reach.decide(), findTrust(upstreamCaId)]);
+      const [problemAt, trust] = await Promise.all([reach.decide(), findTrust(upstreamCaId)]);
       if (hasLeft(exchange)) return; // or was cut off, while the route was looked up
-      if (isLoop(exchange.request.headers)) return giveUp(exchange, pages.loop);
+      if (cameThroughEdge(exchange.request.headers)) return giveUp(exchange, pages.loop);
       try {
-        attempt(exchange, { isAllowed, trust }, isRepeatable(exchange.request));
+        attempt(exchange, { problemAt, trust }, isRepeatable(exchange.request));
       } catch (error) {
         if (error instanceof PathRefused) return giveUp(exchange, pages.badRequest);
         if (!(error instanceof UpstreamRefused)) throw error;

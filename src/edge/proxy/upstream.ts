@@ -10,18 +10,14 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import { LRUCache } from 'lru-cache';
-import type { Config } from '../../config/config.ts';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
-import { trustedProxies as membersOf } from '../../net/client-address.ts';
+import { hostOf, type Lookup } from '../../net/destination.ts';
 import {
-  addressesOf,
-  createLookup,
-  hostOf,
-  isOwn,
-  isPublic,
-  type Lookup,
-} from '../../net/destination.ts';
-import type { OwnAddresses } from '../../net/own-addresses.ts';
+  type ProblemAt,
+  portOf,
+  type UpstreamReach,
+  vettedAddresses,
+} from '../../net/upstream-reach.ts';
 import type { RequestTarget } from '../routes/redirect.ts';
 import { upstreamHeaders } from './forwarded-headers.ts';
 import { createSign, SIGNATURE_FIELD, type SigningKey } from './signature.ts';
@@ -39,7 +35,7 @@ export type Passed = {
 
 /** On what a deploy is asked: where it may be, and by whom its certificate is verified. */
 export type Terms = {
-  readonly isAllowed: IsAllowed;
+  readonly problemAt: ProblemAt;
   /** Null: by the authorities that Node.js trusts. */
   readonly trust: Trust | null;
 };
@@ -68,9 +64,10 @@ export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps
   const https = boundIdle(keepApart(new HttpsAgent(kept)));
   const parse = createParser();
   return {
-    open({ request, client, target, upstream, route }, { isAllowed, trust }) {
-      const { url, host } = parse(upstream);
-      refuseLiteral(url, isAllowed);
+    open({ request, client, target, upstream, route }, { problemAt, trust }) {
+      const parsed = parse(upstream);
+      const { url, host } = parsed;
+      refuseLiteral(parsed, problemAt);
       const path = upstreamPath(url.pathname, target.path);
       if (path === null) throw new PathRefused('it leads out of the path of its upstream');
       const { method = 'GET' } = request;
@@ -88,7 +85,7 @@ export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps
         port: url.port,
         path,
         headers,
-        lookup: guardedLookup(url, lookup, isAllowed),
+        lookup: guardedLookup(url, lookup, problemAt),
         // Without this Node would ask the deploy for the customer's domain, which stands in Host.
         servername: isIP(host) === 0 ? host : '',
       };
@@ -117,7 +114,7 @@ function keepApart(agent: HttpsAgent): HttpsAgent {
   return agent;
 }
 
-type Parsed = { readonly url: URL; readonly host: string };
+type Parsed = { readonly url: URL; readonly host: string; readonly port: number };
 
 /** URLs of deploys that are kept parsed. */
 const PARSED_MAX = 1_000;
@@ -129,7 +126,7 @@ function createParser(): (upstream: string) => Parsed {
     const known = kept.get(upstream);
     if (known !== undefined) return known;
     const url = new URL(upstream);
-    const parsed = { url, host: hostOf(url) };
+    const parsed = { url, host: hostOf(url), port: portOf(url) };
     kept.set(upstream, parsed);
     return parsed;
   };
@@ -161,17 +158,7 @@ function boundIdle<A extends HttpAgent>(agent: A): A {
   return agent;
 }
 
-/** Whether an address may be connected to. */
-export type IsAllowed = (address: string) => boolean;
-
-/** Where deploys may be: how their names are looked up, and which addresses they may have. */
-export type UpstreamReach = {
-  readonly lookup: Lookup;
-  /** What the addresses of one request are judged by. */
-  readonly decide: () => Promise<IsAllowed>;
-};
-
-/** A deploy is at an address that it must not be at; `message` says what to do, for whoever runs the edge. */
+/** A deploy is where it must not be; `message` says where and what to do, in words that complete `upstream`. */
 export class UpstreamRefused extends Error {
   override readonly name = 'UpstreamRefused';
 }
@@ -181,79 +168,24 @@ export class PathRefused extends Error {
   override readonly name = 'PathRefused';
 }
 
-/**
- * Public addresses that are not the platform's own, nor its storage's, and whatever lies in `UPSTREAM_NETWORKS`. Visitors
- * wait for the first look-up of our own addresses, and for none after it: while one is under way the last one's count. What
- * an address was judged to be counts for a second: every request of a deploy whose URL spells it out asks. `now`: milliseconds,
- * never backwards.
- */
-export function upstreamReach(
-  { dns, upstreams }: Pick<Config, 'dns' | 'upstreams'>,
-  ownAddresses: OwnAddresses,
-  now: () => number = () => performance.now(),
-): UpstreamReach {
-  const isNamed = membersOf(upstreams.networks);
-  let own: readonly string[] | null = null;
-  let decided: { readonly isAllowed: IsAllowed; readonly until: number } | null = null;
-  return {
-    lookup: createLookup(dns.servers),
-    async decide() {
-      if (decided !== null && now() < decided.until) return decided.isAllowed;
-      const resolved = ownAddresses().then((addresses) => {
-        own = addresses;
-        return addresses;
-      });
-      resolved.catch(() => {}); // where nobody waits for it; the next request asks again
-      const known = own ?? (await resolved);
-      const isAllowed = onceEach(
-        (address) => isNamed(address) || (isPublic(address) && !isOwn(address, known)),
-      );
-      decided = { isAllowed, until: now() + DECIDED_MS };
-      return isAllowed;
-    },
-  };
-}
-
-/** Our choice: judging an address asks the system for those of this machine. */
-const DECIDED_MS = 1_000;
-
-function onceEach(isAllowed: IsAllowed): IsAllowed {
-  const verdicts = new Map<string, boolean>();
-  return (address) => {
-    const verdict = verdicts.get(address) ?? isAllowed(address);
-    verdicts.set(address, verdict);
-    return verdict;
-  };
-}
-
 /** Throws UpstreamRefused for an address that a URL spells out, in whatever notation; a name is judged when it is looked up. */
-export function refuseLiteral(url: URL, isAllowed: IsAllowed): void {
-  const host = hostOf(url);
-  if (isIP(host) !== 0 && !isAllowed(host)) throw refusalOf(host);
+function refuseLiteral({ host, port }: Parsed, problemAt: ProblemAt): void {
+  const problem = isIP(host) === 0 ? null : problemAt(host, port);
+  if (problem !== null) throw new UpstreamRefused(problem);
 }
 
-/**
- * Gives a socket the addresses that were judged, so that the name is not resolved a second time (DNS rebinding). One that is
- * not allowed spoils them all: which one is connected to is up to who answers first.
- */
-export function guardedLookup(url: URL, lookup: Lookup, isAllowed: IsAllowed): LookupFunction {
+/** Gives a socket the addresses that were judged, so that the name is not resolved a second time (DNS rebinding). */
+function guardedLookup(url: URL, lookup: Lookup, problemAt: ProblemAt): LookupFunction {
   return (hostname, { all }, give) => {
     const fail = (error: NodeJS.ErrnoException) => give(error, all === true ? [] : '');
-    addressesOf(url, lookup).then((addresses) => {
+    vettedAddresses(url, lookup, problemAt).then(({ addresses, problem }) => {
       const [first] = addresses;
       if (first === undefined) return fail(new Error(`${hostname} has no address`));
-      const refused = addresses.find(({ address }) => !isAllowed(address));
-      if (refused !== undefined) return fail(refusalOf(refused.address));
+      if (problem !== null) return fail(new UpstreamRefused(problem));
       if (all === true) return give(null, [...addresses]);
       return give(null, first.address, first.family);
     }, fail);
   };
-}
-
-function refusalOf(address: string): UpstreamRefused {
-  return new UpstreamRefused(
-    `${address} is not public, or is the platform's own or its storage's: where deploys are there, name it in UPSTREAM_NETWORKS`,
-  );
 }
 
 /**

@@ -8,8 +8,16 @@ import {
   MAX_TOKEN_LENGTH,
   parseKey,
 } from '../../config/api-key.ts';
+import { type Access, installation } from '../../core/accounts/access.ts';
+import { type AccountLimits, limitsOf } from '../../core/accounts/limits.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
-import { type ApiKeyIdentity, type Headers, type Scope, scopes } from '../pipeline/route.ts';
+import {
+  type ApiKeyIdentity,
+  accountScopes,
+  type Headers,
+  type Scope,
+  scopes,
+} from '../pipeline/route.ts';
 
 /**
  * What an Authorization header came to: a valid key, no header or an empty one, or anything else. An expired, a revoked and
@@ -44,6 +52,14 @@ export type StoredKey = {
   /** Null: it does not expire by itself. */
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  /** Null: a key of the installation. */
+  readonly accountId: string | null;
+  /** Of the account; empty: all of its projects. */
+  readonly projectIds: readonly string[];
+  /** A key of an account that was closed is accepted no more. Null: it is open, or the key has none. */
+  readonly accountClosedAt: Date | null;
+  /** As stored: the account's own limits (LimitOverrides). */
+  readonly accountLimits: unknown;
 };
 
 /** What a token claims to be: the SHA-256 of the whole token, and the id where it has the shape of our keys, else null. */
@@ -53,6 +69,8 @@ export type KeyClaim = { readonly id: string | null; readonly digest: Digest };
 export type AuthDeps = {
   /** The key that a token claims to be. Whether it is that key is compared here. */
   readonly findKey: (claim: KeyClaim) => Promise<StoredKey | null>;
+  /** What holds for accounts without limits of their own. */
+  readonly limits: AccountLimits;
   readonly now: () => Date;
 };
 
@@ -77,7 +95,7 @@ const invalid: Authentication = { kind: 'invalid' };
  * Recognizes bearer keys (RFC 6750, 2.1). A key that was found is remembered for 5 s, one that was not is looked up each
  * time, so that a new key works at once. A mistyped key costs no query. No token is kept in memory.
  */
-export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
+export function createAuthenticate({ findKey, limits, now }: AuthDeps): Authenticator {
   const known = new LRUCache<string, Known>({ max: CACHE_KEYS });
   const underWay = new Map<string, Promise<Known | null>>();
 
@@ -88,7 +106,7 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
     // Compared also where there is no key, so that the time tells nobody which ids exist.
     const isSame = timingSafeEqual(key?.digest ?? NO_DIGEST, digest);
     if (key === null || !isSame) return null;
-    return { since, endsAt: endOf(key), answer: { kind: 'ok', key: identityOf(key) } };
+    return { since, endsAt: endOf(key), answer: { kind: 'ok', key: identityOf(key, limits) } };
   }
 
   /** Requests that come while their key is read share the answer. One that comes after `forget` begins a new read. */
@@ -152,20 +170,36 @@ function isFresh({ since }: Known, at: number): boolean {
   return at >= since && at - since < CACHE_MS;
 }
 
-/** When a key is no longer accepted, in milliseconds since 1970. A revoked key is accepted at no time. */
-function endOf({ revokedAt, expiresAt }: StoredKey): number {
-  if (revokedAt !== null) return Number.NEGATIVE_INFINITY;
+/** When a key is no longer accepted, in milliseconds since 1970; at no time, where it or its account has been ended. */
+function endOf({ revokedAt, expiresAt, accountClosedAt }: StoredKey): number {
+  if (revokedAt !== null || accountClosedAt !== null) return Number.NEGATIVE_INFINITY;
   return expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
 }
 
 /** The key as requests carry it. A scope that this version does not know allows nothing, and is left out. */
-function identityOf({ id, scopes: stored }: StoredKey): ApiKeyIdentity {
-  return { id, scopes: scopes.filter((scope) => stored.includes(scope)) };
+function identityOf(key: StoredKey, configured: AccountLimits): ApiKeyIdentity {
+  const known = key.accountId === null ? scopes : accountScopes;
+  return {
+    id: key.id,
+    scopes: known.filter((scope) => key.scopes.includes(scope)),
+    access: accessOf(key),
+    ...(key.accountId !== null && { limits: limitsOf(key.accountLimits, configured) }),
+  };
 }
 
-/** Whether a key may do what needs `scope`; `admin` may do everything. Says nothing about whether the key is valid. */
-export function allows(key: ApiKeyIdentity, scope: Scope): boolean {
-  return key.scopes.includes(scope) || key.scopes.includes('admin');
+function accessOf({ accountId, projectIds }: StoredKey): Access {
+  if (accountId === null) return installation;
+  return { kind: 'account', accountId, projectIds: projectIds.length === 0 ? null : projectIds };
+}
+
+/**
+ * Whether a key may do what needs `scope`. `admin` may do everything; of an account, what keys of accounts can. Says nothing
+ * about whether the key is valid.
+ */
+export function allows({ scopes: held, access }: ApiKeyIdentity, scope: Scope): boolean {
+  if (held.includes(scope)) return true;
+  const implied: readonly Scope[] = access.kind === 'account' ? accountScopes : scopes;
+  return held.includes('admin') && implied.includes(scope);
 }
 
 const CHALLENGE = 'Bearer realm="signpost"';

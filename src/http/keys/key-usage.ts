@@ -2,7 +2,7 @@
  * When keys were last used, and how often for deprecated operations. Noted in memory, so that no request waits for it, and
  * written by a timer: a process that is killed loses a few seconds of it.
  */
-import type { KeyUsageStore } from '../../db/api-keys.ts';
+import type { KeyUsageStore } from '../../db/key-usage.ts';
 
 /** Notes uses of keys at once and writes them later. `used` and `deprecated` never throw and never wait. */
 export type KeyUsage = {

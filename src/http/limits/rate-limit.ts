@@ -1,5 +1,5 @@
 /**
- * How many requests an API key, or an address before its key is known, may make in a minute. Decided at once from what this
+ * How many requests an API key, the account that it acts for, or an address before its key is known, may make in a minute. Decided at once from what this
  * process knows; what was taken is reported to the store every 100 ms, whose answer brings what other processes took
  * (docs/decisions/0006-rate-limits.md).
  */
@@ -23,10 +23,23 @@ export type RateLimiter = Limit & {
   take(id: string): Taken;
 };
 
-/** The two limits of the API and the store that they share with other processes, where there is one. */
+/** A limit that a request was counted against, and what came of it. */
+export type Counted = readonly [Limit, Taken];
+
+/** Accounts have quotas of their own: each call brings that of its account. */
+export type AccountRateLimiter = {
+  /** Counts a request of an account. Never throws, never waits. */
+  count(accountId: string, quota: number): Counted;
+  /** What it has taken in its window, as far as this process knows, and when that ends; null where it has none. */
+  used(accountId: string): { readonly used: number; readonly endsAt: Date } | null;
+};
+
+/** The limits of the API and the store that they share with other processes, where there is one. */
 export type RateLimiters = {
   /** By the id of the API key. */
   readonly perKey: RateLimiter;
+  /** By the id of the account that the key acts for. */
+  readonly perAccount: AccountRateLimiter;
   /** By what `addressGroup` makes of the client's address (src/net/client-address.ts). */
   readonly perAddress: RateLimiter;
   /** Reports to the store now instead of with the next round; settles once its answer is known here. Never rejects. */
@@ -45,6 +58,8 @@ export type RateLimitDeps = {
 
 /** RATE_LIMIT_PER_KEY and RATE_LIMIT_PER_ADDRESS are requests a minute. */
 const WINDOW_SECONDS = 60;
+/** Of which share an account's requests are reported first, whatever its own quota is. */
+const ACCOUNT_QUOTA = 6_000;
 
 /**
  * Both limiters on what the storage calls for: Redis, PostgreSQL, or the memory of this process. Returns at once, whether
@@ -56,19 +71,24 @@ export function openRateLimiters(
 ): RateLimiters {
   const quotas = config.api.rateLimits;
   const ofKeys: Limit = { name: 'key', quota: quotas.perKey, windowSeconds };
+  const ofAccounts: Limit = { name: 'account', quota: ACCOUNT_QUOTA, windowSeconds };
   const ofAddresses: Limit = { name: 'address', quota: quotas.perAddress, windowSeconds };
   const store = openRateLimitStore(config.storage, database);
   if (store === null) {
-    const [perKey, perAddress] = [
-      createRateLimiter(ofKeys, now),
-      createRateLimiter(ofAddresses, now),
-    ];
-    return { perKey, perAddress, report: async () => {}, close: async () => {} };
+    return {
+      perKey: createRateLimiter(ofKeys, now),
+      perAccount: createAccountRateLimiter(ofAccounts, now),
+      perAddress: createRateLimiter(ofAddresses, now),
+      report: async () => {},
+      close: async () => {},
+    };
   }
   const keys = windowsOf(ofKeys, true);
+  const accounts = windowsOf(ofAccounts, true);
   const addresses = windowsOf(ofAddresses, true);
   const reporting = createReporting({ store, log, now }, [
     { windows: keys, ledger: store.ledger(ofKeys) },
+    { windows: accounts, ledger: store.ledger(ofAccounts) },
     { windows: addresses, ledger: store.ledger(ofAddresses) },
   ]);
   const counting = (limit: Limit, windows: Windows): RateLimiter => ({
@@ -81,6 +101,7 @@ export function openRateLimiters(
   });
   return {
     perKey: counting(ofKeys, keys),
+    perAccount: countingAccounts(ofAccounts, accounts, now, reporting.wake),
     perAddress: counting(ofAddresses, addresses),
     report: reporting.report,
     close: reporting.close,
@@ -93,6 +114,27 @@ export function createRateLimiter(limit: Limit, now: () => Date): RateLimiter {
   return { ...limit, take: (id) => windows.take(id, now().getTime()) };
 }
 
+/** A limiter of this process alone, for accounts. It reports to no store, and there is nothing to close. */
+export function createAccountRateLimiter(limit: Limit, now: () => Date): AccountRateLimiter {
+  return countingAccounts(limit, windowsOf(limit, false), now, () => {});
+}
+
+function countingAccounts(
+  limit: Limit,
+  windows: Windows,
+  now: () => Date,
+  wake: () => void,
+): AccountRateLimiter {
+  return {
+    count(accountId, quota) {
+      const taken = windows.take(accountId, now().getTime(), quota);
+      wake();
+      return [{ ...limit, quota }, taken];
+    },
+    used: (accountId) => windows.used(accountId, now().getTime()),
+  };
+}
+
 function windowsOf({ quota, windowSeconds }: Limit, isShared: boolean): Windows {
   return createWindows({ quota, windowMs: windowSeconds * 1_000, isShared });
 }
@@ -102,7 +144,7 @@ function windowsOf({ quota, windowSeconds }: Limit, isShared: boolean): Windows 
  * given: `"key";q=6000;w=60` and `"key";r=5999;t=60`.
  */
 export function rateLimitHeaders(
-  taken: readonly (readonly [RateLimiter, Taken])[],
+  taken: readonly Counted[],
 ): Readonly<Record<'ratelimit-policy' | 'ratelimit', string>> {
   let policy = '';
   let state = '';
@@ -115,11 +157,15 @@ export function rateLimitHeaders(
 }
 
 /** How the refusal names what was counted. */
-const whose = { key: 'with this API key', address: 'from this address' } as const;
+const whose = {
+  key: 'with this API key',
+  account: 'of this account',
+  address: 'from this address',
+} as const;
 
 /** 429 (RFC 6585, 4). Retry-After gives the same seconds as RateLimit's `t`, as the draft asks. */
-export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: Taken): Refusal {
-  const { name, quota, windowSeconds } = limiter;
+export function refuseRateLimited(limit: Limit, { resetSeconds }: Taken): Refusal {
+  const { name, quota, windowSeconds } = limit;
   const message = `${quota} requests ${whose[name]} are allowed in ${windowSeconds} seconds; try again in ${resetSeconds} seconds.`;
   return refuse('rate_limited', message, { 'retry-after': String(resetSeconds) });
 }

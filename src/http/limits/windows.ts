@@ -25,8 +25,10 @@ export type Counted = { readonly used: number; readonly msLeft: number };
 
 /** The windows of one limit in this process. `at` is the present time in milliseconds since 1970. */
 export type Windows = {
-  /** Counts a request, and begins a window for an id that has none. */
-  take(id: string, at: number): Taken;
+  /** Counts a request, and begins a window for an id that has none. `quota`: of this id, where it has one of its own. */
+  take(id: string, at: number, quota?: number): Taken;
+  /** Counts nothing: what an id has taken in its window, and when that ends; null where it has none. */
+  used(id: string, at: number): { readonly used: number; readonly endsAt: Date } | null;
   /**
    * Takes at most `max` ids with requests that were not reported, urgent ones first. They count as reported from then on.
    * Windows that have ended are left out and forgotten.
@@ -42,7 +44,7 @@ export type Windows = {
 
 /** What the windows of one limit have in common. */
 export type WindowsOptions = {
-  /** Requests that an id may make in one window. */
+  /** Requests that an id may make in one window, unless `take` is given another number. */
   readonly quota: number;
   readonly windowMs: number;
   /** Whether requests are reported to a store; without one, `due` stays empty. */
@@ -110,14 +112,19 @@ export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Wi
   }
 
   return {
-    take(id, at) {
+    take(id, at, most = quota) {
       const window = current(id, at);
-      const left = quota - window.own - window.others;
+      const left = most - window.own - window.others;
       const resetSeconds = Math.ceil((window.endsAt - at) / 1_000);
       if (left <= 0) return { allowed: false, remaining: 0, resetSeconds };
       window.own += 1;
       if (isShared) note(window);
       return { allowed: true, remaining: left - 1, resetSeconds };
+    },
+    used(id, at) {
+      const window = windows.peek(id);
+      if (window === undefined || window.endsAt <= at) return null;
+      return { used: window.own + window.others, endsAt: new Date(window.endsAt) };
     },
     due(max, at) {
       const reports: Report[] = [];
@@ -129,23 +136,31 @@ export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Wi
       }
       return reports;
     },
-    acknowledge({ window, points }, { used, msLeft }, at) {
-      window.reported += points;
-      window.others = Math.max(0, used - window.reported);
-      // A store that counts less than was reported to it has lost its window; ours goes on.
-      if (used >= window.reported) window.endsAt = at + Math.min(msLeft, windowMs);
-    },
+    acknowledge: (report, counted, at) => acknowledge(report, counted, at + windowMs, at),
     get isDue() {
       return waiting.size > 0;
     },
   };
 }
 
+/** No answer of the store makes a window end after `latest`. */
+function acknowledge(
+  { window, points }: Report,
+  { used, msLeft }: Counted,
+  latest: number,
+  at: number,
+): void {
+  window.reported += points;
+  window.others = Math.max(0, used - window.reported);
+  // A store that counts less than was reported to it has lost its window; ours goes on.
+  if (used >= window.reported) window.endsAt = Math.min(at + msLeft, latest);
+}
+
 /**
- * So many requests of one id in so many seconds. `name` is shown to clients, and keeps the two limits apart in the store.
+ * So many requests of one id in so many seconds. `name` is shown to clients, and keeps the limits apart in the store.
  */
 export type Limit = {
-  readonly name: 'key' | 'address';
+  readonly name: 'key' | 'account' | 'address';
   /** Requests in a window. */
   readonly quota: number;
   readonly windowSeconds: number;

@@ -17,6 +17,7 @@ import {
   hasEntityTag,
   keyDescription,
   tagDescriptions,
+  takesAccount,
   takesIdempotencyKey,
 } from './refusals.ts';
 import { errorExamples, responsesOf, sharedHeaders, sharedResponses } from './responses.ts';
@@ -128,8 +129,8 @@ export function operationOf(route: Route, schemas: SchemaWriter): Operation {
 }
 
 /** The description ends in which key is needed. */
-function descriptionOf({ description, scope }: Route): string {
-  const key = needsKey(scope);
+function descriptionOf({ description, scope, operators }: Route): string {
+  const key = operators ? `${needsKey(scope)} Only for keys of the installation.` : needsKey(scope);
   return description === undefined ? key : `${description}\n\n${key}`;
 }
 
@@ -178,6 +179,15 @@ export const sharedParameters = {
     example: '"mVUWqXkP0pSxLTQ0Hl3xXOyvDbE"',
     'x-addition': true,
   },
+  'Signpost-Account': {
+    name: 'Signpost-Account',
+    in: 'header',
+    description:
+      'The account that a key of the installation acts for: the request then reaches what is in it, and nothing else',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0198c1e0-4b1d-4f0a-8c2e-6a9d3e5f7b21',
+    'x-addition': true,
+  },
   'Last-Event-ID': {
     name: 'Last-Event-ID',
     in: 'header',
@@ -201,6 +211,7 @@ export function parametersOf(route: Route, schemas: SchemaWriter): readonly (Par
         ? parameter
         : ({ ...parameter, 'x-addition': true } as const),
     ),
+    ...(takesAccount(route) ? [shared('Signpost-Account')] : []),
     ...(route.takesPreconditions ? [shared('If-Match')] : []),
     ...(hasEntityTag(route) ? [shared('If-None-Match')] : []),
     ...(route.takesLastEventId ? [shared('Last-Event-ID')] : []),

@@ -1,6 +1,6 @@
 /** Which codes an operation can answer with: its own, and those of everything that its requests pass through. */
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
-import type { Route, Tag } from '../pipeline/route.ts';
+import { accountScopes, type Route, type Tag } from '../pipeline/route.ts';
 
 /** What any request can run into, whatever it asks for; the `default` answer of every operation lists them. */
 export const anywhere = [
@@ -9,6 +9,7 @@ export const anywhere = [
   'request_timeout',
   'uri_too_long',
   'expectation_failed',
+  'misdirected',
   'headers_too_large',
   'internal_error',
 ] as const satisfies readonly ErrorCode[];
@@ -31,6 +32,12 @@ export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== null;
 }
 
+/** Whether an installation's key may act for an account there: wherever a key of an account may be used. */
+export function takesAccount({ scope, operators }: Route): boolean {
+  if (scope === null || operators === true) return false;
+  return scope === 'any' || accountScopes.some((one) => one === scope);
+}
+
 /** Whether the operation's 200 has an entity tag, and 304 answers If-None-Match (src/http/pipeline/render.ts). */
 export function hasEntityTag({ method, momentary }: Route): boolean {
   return method === 'GET' && momentary !== true;
@@ -44,7 +51,9 @@ function codesOf(route: Route): readonly ErrorCode[] {
     'too_many_connections',
     'rate_limited',
     ...when(scope !== null, 'unauthorized', 'unavailable'),
+    ...when(takesAccount(route), 'account_not_found'),
     ...when(scope !== null && scope !== 'any', 'insufficient_scope'),
+    ...when(route.operators === true, 'installation_only'),
     'invalid_query',
     ...when(body !== undefined, 'unsupported_media_type', 'body_too_large'),
     ...when(body !== undefined, 'malformed_json', 'json_too_deep', 'invalid_body'),
@@ -62,11 +71,13 @@ function when(condition: boolean, ...codes: readonly ErrorCode[]): readonly Erro
 /** A sentence for each tag. The document shows those that have an operation. */
 export const tagDescriptions = {
   Pets: "The store's animals.",
+  Accounts: 'Customers of the platform: what one of them has, no other one sees.',
   Projects: 'What domains are attached to: its plan and its deploys.',
   Domains: "Customers' own domains, from the record to create to the certificate.",
   Events: 'What happens to the domains of a project, as it happens.',
   Webhooks: 'The same events, sent to a URL of yours.',
   Keys: 'Who may call the API, and what they may do.',
+  Audit: 'Who changed what, when and from where.',
   Operations: 'What needs an operator.',
   Service: 'Probes, this document and the pages that show it.',
 } as const satisfies Readonly<Record<Tag, string>>;

@@ -1,35 +1,24 @@
 /**
  * The API without a socket: a raw request in, a raw answer out. Every request goes
- * address → route → key → scope → body → validation → handler, and leaves through one exit.
+ * address → route → key → scope → account → body → validation → handler, and leaves through one exit.
  */
-import { createHash } from 'node:crypto';
 import { isUnavailable } from '../../db/engine/unavailable.ts';
+import { createInTurn } from '../../net/at-once.ts';
 import { inRequestSpan, type RequestSpan } from '../../net/tracing.ts';
 import type { CountRequest } from '../../ops/metrics/traffic.ts';
-import type { IsSecret } from '../keys/auth.ts';
 import { rateLimitHeaders } from '../limits/rate-limit.ts';
 import { type Admission, type AdmissionDeps, admit, countAddress } from './admission.ts';
-import { type BodyRead, readJson } from './body.ts';
 import type { Cors } from './cors.ts';
 import type { ApiResponse } from './errors.ts';
 import { type Refusal, refuse } from './errors.ts';
-import { type Idempotency, idempotencyKeyOf } from './idempotency.ts';
+import { type Incoming, originOf, type PerformDeps, perform } from './perform.ts';
 import { type RawResponse, render } from './render.ts';
-import type { ApiKeyIdentity, Headers, Route } from './route.ts';
+import type { Route } from './route.ts';
 import { createRouter, type Found } from './router.ts';
 import { type Trace, traceOf } from './trace.ts';
 
-/** A request as a connection, or a page of the dashboard, brings it. */
-export type RawRequest = {
-  /** As it came; methods are case-sensitive (RFC 9110, 9.1). */
-  readonly method: string;
-  /** The request target as it came: origin form or absolute form. */
-  readonly target: string;
-  readonly headers: Headers;
-  /** Called at most once, and only where the body is wanted. Its bytes are bounded by who brings the request. */
-  readonly readBody: () => Promise<BodyRead>;
-  /** Of the connection; undefined where that is gone. */
-  readonly remoteAddress: string | undefined;
+/** A request as it was brought, and what is known of it besides. */
+export type RawRequest = Incoming & {
   /** What was found wrong with it before it came here; it is answered with that. */
   readonly refusal?: Refusal | null;
   /** Brought by a page of the dashboard, whose own request is counted in the metrics instead. */
@@ -55,24 +44,21 @@ export type ApiLog = Readonly<
   >
 >;
 
-/** What the API is made of. Each part is shared by all requests. */
-export type ApiDeps = AdmissionDeps & {
-  readonly routes: readonly Route[];
-  readonly idempotency: Idempotency;
-  /** Headers for pages of other origins. */
-  readonly cors: Cors;
-  /** Keeps API keys out of request ids and Idempotency-Keys, which are logged and stored. */
-  readonly isSecret: IsSecret;
-  /** What the public base address has before `/v1`: empty, or `/store`. */
-  readonly basePath: string;
-  readonly log: ApiLog;
-  /** Notes each request for the metrics; missing where nobody does. */
-  readonly count?: CountRequest;
-};
+/** Our choice, of an account in one process: a change holds one of its ten connections to the database. */
+const CHANGES_AT_ONCE = 2;
 
-type RouteFound = Extract<Found, { kind: 'route' }>;
-/** A request that was admitted, with its route. */
-type Passed = RouteFound & { readonly key: ApiKeyIdentity | null; readonly requestId: string };
+/** What the API is made of. Each part is shared by all requests. */
+export type ApiDeps = AdmissionDeps &
+  Omit<PerformDeps, 'inTurn'> & {
+    readonly routes: readonly Route[];
+    /** Headers for pages of other origins. */
+    readonly cors: Cors;
+    /** What the public base address has before `/v1`: empty, or `/store`. */
+    readonly basePath: string;
+    readonly log: ApiLog;
+    /** Notes each request for the metrics; missing where nobody does. */
+    readonly count?: CountRequest;
+  };
 
 const RETRY_AFTER_SECONDS = '5';
 
@@ -83,6 +69,9 @@ const RETRY_AFTER_SECONDS = '5';
 export function createApi(deps: ApiDeps): Api {
   const { cors, log } = deps;
   const find = createRouter(deps.routes);
+  const { idempotency, audit, isSecret } = deps;
+  const inTurn = createInTurn(CHANGES_AT_ONCE);
+  const performing: PerformDeps = { idempotency, audit, isSecret, inTurn };
 
   /**
    * The only place of the API that catches faults. Every answer gets the headers of its exchange here, refusals and faults
@@ -105,8 +94,8 @@ export function createApi(deps: ApiDeps): Api {
     let response: RawResponse;
     try {
       const address = countAddress(deps, raw.remoteAddress, raw.headers);
-      admission = await admit(deps, route, raw.headers['authorization'], address);
-      response = rendered(await answer(raw, found, admission, trace));
+      admission = await admit(deps, route, raw.headers, address);
+      response = rendered(await answer(performing, raw, { found, admission, trace }));
     } catch (fault) {
       const refusal = refusalOf(fault);
       const { code } = refusal.body;
@@ -125,21 +114,26 @@ export function createApi(deps: ApiDeps): Api {
     return response;
   }
 
-  async function answer(
-    raw: RawRequest,
-    found: Found,
-    { refusal, key }: Admission,
-    { requestId }: Trace,
-  ): Promise<ApiResponse> {
-    if (refusal !== null) return refusal;
-    if (found.kind === 'answer') return found.answer;
-    return perform(deps, raw, { key, requestId, ...found });
-  }
-
   return {
     handle: (raw) => inRequestSpan(raw, (span) => handle(raw, span)),
     reject: (refusal, remoteAddress) => rejected(deps, refusal, remoteAddress),
   };
+}
+
+type Asked = { readonly found: Found; readonly admission: Admission; readonly trace: Trace };
+
+/** The answer to a request whose route was looked for. What a key may not do is written to the audit log, too. */
+async function answer(
+  deps: PerformDeps,
+  raw: RawRequest,
+  { found, admission: { refusal, key }, trace: { requestId } }: Asked,
+): Promise<ApiResponse> {
+  if (found.kind === 'answer') return refusal ?? found.answer;
+  const answered = refusal ?? (await perform(deps, raw, { key, requestId, ...found }));
+  if (answered.status < 400 || key === null) return answered;
+  const asked = { route: found.route, key, origin: originOf(raw, requestId) };
+  await deps.audit.refused(asked, answered);
+  return answered;
 }
 
 /**
@@ -180,7 +174,15 @@ function linksBelow(
 /** What a line of the log says of a request: never its path, query, headers or body, where a key could be. */
 function about(trace: Trace, route: Route | null, { key }: Admission, method: string) {
   const { requestId, traceId } = trace;
-  return { requestId, traceId, method, operationId: route?.operationId, keyId: key?.id };
+  const account = key?.access.kind === 'account' && { accountId: key.access.accountId };
+  return {
+    requestId,
+    traceId,
+    method,
+    operationId: route?.operationId,
+    keyId: key?.id,
+    ...account,
+  };
 }
 
 /** OPTIONS is a preflight where its answer has `allow`; every other answer gets an answer's headers. */
@@ -189,70 +191,9 @@ function corsHeaders(cors: Cors, { method, headers }: RawRequest, answer: ApiRes
   return allow === undefined ? cors.answerHeaders(headers) : cors.preflightHeaders(headers, allow);
 }
 
-/**
- * Reads and validates what was admitted, and runs it: once, where it brings an Idempotency-Key. Everything before `run` only
- * reads, so a refusal there leaves all as it was.
- */
-async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<ApiResponse> {
-  const { route, params, key, requestId } = passed;
-  // What was removed answers before anything more of the request is read.
-  const ended = route.ended?.() ?? null;
-  if (ended !== null) return ended;
-  const query = once(passed.query);
-  if (!query.ok) return query.refusal;
-  const body =
-    route.body && (await readJson(raw.headers, raw.readBody, route.bodyIsOptional === true));
-  if (body?.ok === false) return body.refusal;
-  const prepared = route.prepare({
-    params,
-    query: query.value,
-    headers: raw.headers,
-    body: body?.value,
-    key,
-    requestId,
-    remoteAddress: raw.remoteAddress,
-  });
-  if (!prepared.ok) return prepared.refusal;
-  if (route.method === 'POST' && key !== null) {
-    const given = idempotencyKeyOf(raw.headers, deps.isSecret);
-    if (!given.ok) return given.refusal;
-    if (given.key !== null) {
-      const fingerprint = fingerprintOf(raw, body?.bytes);
-      const { operationId } = route;
-      const attempt = { apiKeyId: key.id, operationId, key: given.key, fingerprint };
-      return deps.idempotency(attempt, prepared.run);
-    }
-  }
-  // Without an Idempotency-Key each store has committed for itself by the time that the handler answers.
-  const answer = await prepared.run();
-  await answer.afterCommit?.();
-  return answer;
-}
-
-/** SHA-256 of the method, the target and the body, byte by byte: what makes a request the same request. */
-function fingerprintOf({ method, target }: RawRequest, body: Uint8Array = new Uint8Array()) {
-  const digest = createHash('sha256').update(`${method} ${target}\n`).update(body).digest();
-  return new Uint8Array(digest);
-}
-
 /** What a client sees of a fault: 503 where the database is away, else 500, with no detail. */
 function refusalOf(fault: unknown): Refusal {
   return isUnavailable(fault)
     ? refuse('unavailable', undefined, { 'retry-after': RETRY_AFTER_SECONDS })
     : refuse('internal_error');
-}
-
-/** The parameters by name, or why they are refused. */
-type Query =
-  | { readonly ok: true; readonly value: Readonly<Record<string, string>> }
-  | { readonly ok: false; readonly refusal: Refusal };
-
-/** Refuses a parameter that is given twice, because clients and servers differ in which value counts. */
-function once(query: URLSearchParams): Query {
-  const seen = new Set<string>();
-  for (const name of query.keys()) {
-    if (!seen.has(name)) seen.add(name);
-    else return { ok: false, refusal: refuse('invalid_query', `${name}: is given more than once`) };
-  }
-  return { ok: true, value: Object.fromEntries(query) };
 }

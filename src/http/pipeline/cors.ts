@@ -11,7 +11,7 @@ export type Cors = {
 
 /** Request headers of the API that a page may send. */
 const ALLOWED_HEADERS =
-  'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent, X-Request-Id';
+  'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Signpost-Account, Traceparent, X-Request-Id';
 /** Answer headers that a script may read, beside those that the Fetch standard always lets it read. */
 const EXPOSED_HEADERS =
   'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, Traceparent, WWW-Authenticate, X-Request-Id';
@@ -27,7 +27,7 @@ export function createCors(origins: readonly string[]): Cors {
   if (origins.length === 0) return { answerHeaders: () => none, preflightHeaders: () => none };
   const allowed = new Set(origins);
   // A cache must not give one origin's answer to another.
-  const varies = { vary: 'Authorization, Origin' };
+  const varies = { vary: 'Authorization, Signpost-Account, Origin' };
   const answerHeaders = ({ origin }: Headers) =>
     origin === undefined || !allowed.has(origin)
       ? varies

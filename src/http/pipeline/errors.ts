@@ -1,5 +1,7 @@
 /** What a handler answers: a value, which whoever has the connection sends; and every refusal and fault, with its code. */
 
+import type { Subject } from '../../core/operations/audit.ts';
+
 /** The text of an answer as it is made, perhaps without an end. Either of the two is called, once. */
 export type TextStream = {
   /** Begins to make the text. What it holds is released when the signal aborts, which happens once nobody reads any more. */
@@ -24,6 +26,11 @@ export type ApiResponse = {
    * handler rejected. Where it rejects itself, the client gets a fault although the effect stays.
    */
   readonly afterCommit?: () => Promise<void>;
+  /**
+   * What was changed, for the audit log; no part of what is sent. Of every success of a route that `audits`. Null: there was
+   * nothing to change, so there is nothing to name.
+   */
+  readonly about?: Subject | null;
   /** `body` as it is replayed for an Idempotency-Key, where it must not be stored as it is. */
   readonly replayBody?: unknown;
 };
@@ -54,10 +61,14 @@ export const errors = {
   redirect_chain: [400, 'A redirect must lead to a domain that does not redirect itself.'],
   unauthorized: [401, 'The API key is missing or not valid.'],
   insufficient_scope: [403, 'The API key does not have the scope that this operation needs.'],
+  installation_only: [403, 'Only a key of the installation can do this, without Signpost-Account.'],
+  restricted_key: [403, 'This key is for named projects only.'],
   paid_plan_required: [403, 'Custom domains need a paid plan (Pro or above).'],
   not_found: [404, 'There is nothing at this path.'],
   pet_not_found: [404, 'There is no animal with this ID.'],
   key_not_found: [404, 'There is no key with this ID.'],
+  session_not_found: [404, 'There is no session with this ID.'],
+  account_not_found: [404, 'There is no account with this ID.'],
   project_not_found: [404, 'There is no project with this ID.'],
   domain_not_found: [404, 'This project has no such domain.'],
   escalation_not_found: [404, 'There is no escalation with this ID.'],
@@ -76,6 +87,9 @@ export const errors = {
   domain_in_use: [409, 'The domain settings lead to this domain; change them first.'],
   nothing_waits: [409, 'The domain waits for nothing in this queue.'],
   slug_taken: [409, 'Another project has this slug.'],
+  default_account: [409, 'This account is where everything without an account goes; it stays.'],
+  account_in_use: [409, 'This account still has domains; remove them first.'],
+  account_limit: [409, 'This account has as many of these as it may.'],
   too_many_webhooks: [409, 'There are as many webhooks as there may be; delete one first.'],
   webhook_disabled: [409, 'This webhook is switched off; switch it on first.'],
   key_ended: [409, 'This key has ended; make a new one.'],
@@ -95,10 +109,12 @@ export const errors = {
     'The body must be JSON in UTF-8, sent with Content-Type: application/json.',
   ],
   expectation_failed: [417, 'The only expectation that can be met is 100-continue.'],
+  misdirected: [421, 'Nothing of the platform itself is reached through a domain.'],
   idempotency_key_reused: [422, 'This Idempotency-Key was used for another request.'],
   rate_limited: [429, 'Too many requests; try again when the window ends.'],
-  too_many_domains: [429, 'This project has added too many domains lately; try again later.'],
+  too_many_domains: [429, 'This account has added too many domains lately; try again later.'],
   too_many_streams: [429, 'This API key has too many streams open; close one, or try again later.'],
+  account_busy: [429, 'This account has as much of this under way as it may; try again shortly.'],
   headers_too_large: [431, 'The request headers are larger than 16 KiB or more than 100.'],
   internal_error: [500, 'Something went wrong on our side.'],
   unavailable: [503, 'The service cannot reach its database; try again shortly.'],
@@ -117,6 +133,9 @@ export type ErrorBody = {
 
 /** A refusal is a value like any other answer, never thrown; its body is exactly the interface document's Error. */
 export type Refusal = ApiResponse & { readonly body: ErrorBody };
+
+/** An answer of a route that `audits`: a success says what was changed. */
+export type AuditedAnswer = Refusal | (ApiResponse & { readonly about: Subject | null });
 
 /** The answer for a code, with its default message unless a more precise one is given. Header names are lower case. */
 export function refuse(

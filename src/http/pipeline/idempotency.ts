@@ -86,10 +86,10 @@ export function createIdempotency({ transact, answers, now }: IdempotencyDeps): 
 }
 
 /**
- * Undoes what a refused request did, and a statement that failed on the way to the refusal, by a transaction of its own
- * inside the other: the refusal itself is still stored.
+ * Undoes what a refused request did, and a statement that failed on the way to the refusal, by a transaction of its own:
+ * inside another one, where the refusal itself is still stored.
  */
-async function runOrUndo(
+export async function runOrUndo(
   transact: Transact,
   run: () => Promise<ApiResponse>,
 ): Promise<ApiResponse> {

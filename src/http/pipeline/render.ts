@@ -26,7 +26,7 @@ const standardHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
-  vary: 'Authorization',
+  vary: 'Authorization, Signpost-Account',
 } as const;
 
 /** For a 200 to a GET: only the client's own cache may keep it, and asks each time whether it is still the same. */

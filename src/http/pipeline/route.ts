@@ -1,7 +1,10 @@
 /** A route is a value; a handler takes a parsed request and returns an answer, so both are called without a socket. */
 
 import { z } from 'zod';
-import type { ApiResponse } from './errors.ts';
+import type { Access, InstallationAccess } from '../../core/accounts/access.ts';
+import type { AccountLimits } from '../../core/accounts/limits.ts';
+import type { AuditedKind } from '../../core/operations/audit.ts';
+import type { ApiResponse, AuditedAnswer } from './errors.ts';
 import { type ErrorCode, type Refusal, refuse } from './errors.ts';
 import { type ParamName, validate } from './validate.ts';
 
@@ -26,8 +29,31 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** Header fields by lower-case names, in requests and in answers. */
 export type Headers = Readonly<Record<string, string | undefined>>;
 
+/** Scopes that a key of an account can have; for such a key `admin` implies these and no others. */
+export const accountScopes = [
+  'domains:read',
+  'domains:write',
+  'admin',
+] as const satisfies readonly Scope[];
+
 /** The key that asks, once it has been recognized. `scopes` are those that this version knows. */
-export type ApiKeyIdentity = { readonly id: string; readonly scopes: readonly Scope[] };
+export type ApiKeyIdentity = {
+  readonly id: string;
+  readonly scopes: readonly Scope[];
+  /** What the key reaches; of an installation's key with `Signpost-Account`, the account that it names. */
+  readonly access: Access;
+  /** Of the account that it acts for; missing where it acts for none. At most 5 s old. */
+  readonly limits?: AccountLimits;
+  /** Set where it is an installation's key that acts for the account. */
+  readonly actsFor?: true;
+};
+
+/** The key of a request: none on a route that needs none, an installation's own on one for operators alone. */
+type KeyFor<Needed extends NeededScope, Operators> = [Needed] extends [null]
+  ? null
+  : Operators extends true
+    ? ApiKeyIdentity & { readonly access: InstallationAccess }
+    : ApiKeyIdentity;
 
 /**
  * A request that has passed everything that can be refused without its resource. `body` and `query` are what the route's
@@ -37,6 +63,7 @@ export type ApiRequest<
   Body = unknown,
   Query = unknown,
   Params = Readonly<Record<string, string>>,
+  Key = ApiKeyIdentity | null,
 > = {
   /** Percent-decoded, one for each `:name` of the path. */
   readonly params: Params;
@@ -45,7 +72,7 @@ export type ApiRequest<
   readonly headers: Headers;
   readonly body: Body;
   /** Null only on a route whose scope is null. */
-  readonly key: ApiKeyIdentity | null;
+  readonly key: Key;
   /** The client's own `X-Request-Id` or one of ours; goes into every line of the log about the request. */
   readonly requestId: string;
   /** Of the connection; missing where it is gone. */
@@ -94,6 +121,13 @@ export type RouteDocs = {
    * `cache-control: no-store` itself.
    */
   readonly momentary?: true;
+  /** Only for keys of the installation that act for all accounts; others are refused with `installation_only`. */
+  readonly operators?: boolean;
+  /**
+   * The kind of thing that it changes, or shows the secret of: each success leaves an entry in the audit log, whose object
+   * the answer says (`about`). Null, and missing of what only reads: it leaves none.
+   */
+  readonly audits?: AuditedKind | null;
   /** Whether an Authorization header lets its bearer do this and nothing else, without being a key. */
   readonly takesInstead?: (authorization: string | undefined) => boolean;
   /** Whether `Last-Event-ID` says where its stream begins. */
@@ -124,11 +158,13 @@ export type RouteDocs = {
 /** The groups of operations, in the order in which the document shows them. */
 export const tags = [
   'Pets',
+  'Accounts',
   'Projects',
   'Domains',
   'Events',
   'Webhooks',
   'Keys',
+  'Audit',
   'Operations',
   'Service',
 ] as const;
@@ -167,17 +203,37 @@ type ParamNames<Path extends string> = Path extends `${string}:${infer Name}/${i
 
 type PathParams<Path extends string> = Readonly<Record<ParamNames<Path>, string>>;
 
-type Declaration<Path extends string, Body, Query> = RouteDocs & {
-  readonly method: Method;
+/** The answers of an operation: where it is audited, a success says what it changed. */
+type AnswerOf<Kind> = [Kind] extends [AuditedKind] ? AuditedAnswer : ApiResponse;
+
+type Declaration<
+  Path extends string,
+  Body,
+  Query,
+  Needed extends NeededScope,
+  Operators extends boolean,
+  Verb extends Method,
+  Kind extends AuditedKind | null,
+> = RouteDocs & {
+  readonly method: Verb;
+  readonly audits?: Kind;
   /** Every parameter is one that `params` (validate.ts) describes; any other is an error of the type. */
   readonly path: ParamNames<Path> extends ParamName ? Path : never;
-  readonly scope: NeededScope;
+  readonly scope: Needed;
+  readonly operators?: Operators;
   /** Of a strict object of strings; without it, every query parameter is refused. */
   readonly query?: z.ZodType<Query>;
   /** Without it, a body is neither read nor parsed. */
   readonly body?: z.ZodType<Body>;
-  readonly handle: (request: ApiRequest<Body, Query, PathParams<Path>>) => Promise<ApiResponse>;
+  readonly handle: (
+    request: ApiRequest<Body, Query, PathParams<Path>, KeyFor<Needed, Operators>>,
+  ) => Promise<AnswerOf<Kind>>;
 };
+
+/** What may change something has to say what, or with null that the audit log leaves it out. */
+type SaysWhat<Verb extends Method> = Verb extends 'GET'
+  ? unknown
+  : { readonly audits: AuditedKind | null };
 
 const noQuery = z.strictObject({});
 
@@ -185,10 +241,17 @@ const noQuery = z.strictObject({});
  * Declares a route; its handler sees params, query and body with their types. Query and body are validated; params are text,
  * which the handler has to check. Nothing is added to what the handler answers.
  */
-export function route<const Path extends string, Body = undefined, Query = undefined>(
-  declared: Declaration<Path, Body, Query>,
-): Route {
-  const { handle, query, body, ...rest } = declared;
+export function route<
+  const Path extends string,
+  const Needed extends NeededScope,
+  Body = undefined,
+  Query = undefined,
+  const Operators extends boolean = false,
+  const Verb extends Method = Method,
+  const Kind extends AuditedKind | null = null,
+>(declared: Declaration<Path, Body, Query, Needed, Operators, Verb, Kind> & SaysWhat<Verb>): Route {
+  const plain: Declaration<Path, Body, Query, Needed, Operators, Verb, Kind> = declared;
+  const { handle, query, body, ...rest } = plain;
   // Where a declaration leaves a schema out, Query or Body is inferred as undefined and never read.
   const querySchema = (query ?? noQuery) as z.ZodType<Query>;
   const bodySchema = (body ?? z.unknown()) as z.ZodType<Body>;
@@ -204,7 +267,9 @@ export function route<const Path extends string, Body = undefined, Query = undef
       if (!parsedBody.ok) return no('invalid_body', parsedBody.problems);
       // The router fills exactly the parameters that the path names.
       const params = request.params as PathParams<Path>;
-      const { headers, key, remoteAddress, requestId } = request;
+      const { headers, remoteAddress, requestId } = request;
+      // What the route needs of it, admission has seen to (admission.ts).
+      const key = request.key as KeyFor<Needed, Operators>;
       const parsed = {
         params,
         query: parsedQuery.value,

@@ -81,6 +81,11 @@ export const params = {
     schema: { type: 'integer', format: 'int64' },
     example: 42,
   },
+  accountId: {
+    description: 'ID of the account',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0198c1e0-4b1d-4f0a-8c2e-6a9d3e5f7b21',
+  },
   projectId: {
     description: 'ID of the project',
     schema: { type: 'string', format: 'uuid' },
@@ -110,6 +115,11 @@ export const params = {
     description: 'ID of the key: the part after `signpost_`',
     schema: { type: 'string' },
     example: 'x7Gk2mPq9LwZ',
+  },
+  sessionId: {
+    description: 'ID of the session',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0198c1e0-5a2c-4d3b-9e1f-7b8a2c4d6e90',
   },
   section: {
     description: 'A tag of this document, in lower case',

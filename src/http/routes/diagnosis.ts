@@ -1,7 +1,10 @@
 /** A host name that need not be attached: how it is read, and what its DNS says. */
 
+import type { ReachReport } from '../../certificates/reach/reach.ts';
+import type { Access } from '../../core/accounts/access.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { recordFor } from '../../core/names/instructions.ts';
+import { SECOND } from '../../core/time.ts';
 import {
   type Asked,
   type Examine,
@@ -9,11 +12,13 @@ import {
   parseTarget,
   reportOf,
 } from '../../dns/examine.ts';
+import { createKeyedCount, type KeyedCount } from '../../net/keyed-count.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type ApiKeyIdentity, type Route, route } from '../pipeline/route.ts';
 import { diagnosis, diagnosisQuery, docsDiagnosis } from '../schemas/diagnosis.ts';
 import { hostnameQuery, hostnameReading } from '../schemas/domains.ts';
 import { docsReading } from '../schemas/examples.ts';
+import { refuseLimit } from './account-limits.ts';
 
 /** What a diagnosis is made with. */
 export type DiagnosisRoutesDeps = {
@@ -21,22 +26,33 @@ export type DiagnosisRoutesDeps = {
   readonly platformDomain: string;
   /** One check, 7 s at most; it never rejects for what the network does. */
   readonly examine: Examine;
-  /** The target of the domain with this host name (A-labels, lower case), whichever project has it; null where none has. */
-  targetOf(hostname: string): Promise<string | null>;
+  /** What stands at the name's addresses, and how the authorities are; 10 s at most, and it never rejects for what the network does. */
+  readonly examineReach: (access: Access, hostname: string) => Promise<ReachReport>;
+  /** The target of the domain with this host name (A-labels, lower case); null where no project that is reached has it. */
+  targetOf(access: Access, hostname: string): Promise<string | null>;
+  readonly diagnoses: Diagnoses;
+  now(): Date;
 };
+
+/** The diagnoses of one process that are under way. */
+export type Diagnoses = KeyedCount;
+
+/** To be shared by what makes diagnoses and what shows how many there are. */
+export function countDiagnoses(): Diagnoses {
+  return createKeyedCount({ total: AT_ONCE_MAX, perKey: Number.POSITIVE_INFINITY });
+}
 
 /** Our choice, for each process: one takes up to 32 questions and 7 s, and nobody reads more than a few at a time. */
 const AT_ONCE_MAX = 10;
-const RETRY_AFTER_SECONDS = '2';
+const RETRY_AFTER_SECONDS = 2;
 
 /** `GET /v1/diagnosis/{hostname}`. It stores nothing. */
 export function diagnosisRoutes(deps: DiagnosisRoutesDeps): readonly Route[] {
   return [diagnoseHostname(deps)];
 }
 
-/** Refuses with 503 what is more than AT_ONCE_MAX at a time, before any question is sent. */
+/** Refuses what is more than AT_ONCE_MAX at a time, or more than its account may, before any question is sent. */
 function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
-  let underWay = 0;
   return route({
     method: 'GET',
     path: '/v1/diagnosis/:hostname',
@@ -46,7 +62,7 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
     operationId: 'diagnoseHostname',
     summary: 'Diagnose a host name',
     description:
-      'Checks the DNS of any host name, attached or not, and says what is wrong: the findings in words, and what every name server shows. Stores nothing. Takes up to 7 seconds, for a HEAD too, and is never to be kept.',
+      'Checks the DNS of any host name, attached or not, and says what is wrong: the findings in words, and what every name server shows. Stores nothing. Takes up to 7 seconds, 10 with `reach=true`, for a HEAD too, and is never to be kept.',
     momentary: true,
     success: {
       status: 200,
@@ -59,25 +75,45 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
       'wildcard_unsupported',
       'platform_hostname',
       'public_suffix',
+      'account_busy',
       'too_many_diagnoses',
     ],
     query: diagnosisQuery,
-    handle: async ({ params, query }) => {
-      const asked = await askedFor(deps, params.hostname, query.target);
+    handle: async ({ key, params, query }) => {
+      const asked = await askedFor(deps, key.access, params.hostname, query.target);
       if ('status' in asked) return asked;
       // Last of the refusals, so that a name that cannot be checked is refused for what it is.
-      if (underWay >= AT_ONCE_MAX) {
-        return refuse('too_many_diagnoses', undefined, { 'retry-after': RETRY_AFTER_SECONDS });
-      }
-      underWay += 1;
+      const left = begin(deps, key);
+      if (typeof left !== 'function') return left;
       try {
-        const body = reportOf(await deps.examine(asked));
+        const [examined, reach] = await Promise.all([
+          deps.examine(asked),
+          query.reach === 'true' ? deps.examineReach(key.access, asked.hostname) : undefined,
+        ]);
+        const body = { ...reportOf(examined), ...(reach && { reach }) };
         return { status: 200, body, headers: { 'cache-control': 'no-store' } };
       } finally {
-        underWay -= 1;
+        left();
       }
     },
   });
+}
+
+/** Counts one more, and returns what counts it out again; or the refusal of the account, or of the process. */
+function begin(
+  { diagnoses, now }: DiagnosisRoutesDeps,
+  { id, access, limits }: ApiKeyIdentity,
+): (() => void) | Refusal {
+  const most = limits?.diagnoses ?? Number.POSITIVE_INFINITY;
+  const whose = access.kind === 'account' ? access.accountId : id;
+  const begun = diagnoses.admit(whose, most);
+  if (begun === 'total') {
+    const headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };
+    return refuse('too_many_diagnoses', undefined, headers);
+  }
+  if (begun !== 'key') return begun;
+  const until = new Date(now().getTime() + RETRY_AFTER_SECONDS * SECOND);
+  return refuseLimit({ limit: 'diagnoses', used: diagnoses.of(whose), most, until }, now());
 }
 
 /**
@@ -86,6 +122,7 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
  */
 async function askedFor(
   { platformDomain, targetOf }: DiagnosisRoutesDeps,
+  access: Access,
   hostname: string,
   given: string | undefined,
 ): Promise<Asked | Refusal> {
@@ -98,7 +135,7 @@ async function askedFor(
       ? { hostname: ascii, target: named.target }
       : refuse('invalid_query', `target: ${named.reason}`);
   }
-  const target = await targetOf(ascii);
+  const target = await targetOf(access, ascii);
   return target === null
     ? refuse('invalid_query', `target: is needed, because no project has ${ascii} attached`)
     : { hostname: ascii, target };

@@ -2,6 +2,8 @@
 import { parseHostname } from '../../core/names/hostname.ts';
 import { printable } from '../../core/names/printable.ts';
 import type { DomainSettings } from '../../core/names/redirects.ts';
+import type { Subject } from '../../core/operations/audit.ts';
+import type { Project } from '../../core/records.ts';
 import type { DomainSettingsStore } from '../../db/domains/domain-settings.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { renderJson } from '../../net/json.ts';
@@ -16,7 +18,7 @@ import {
   newDomainSettings,
   newHsts,
 } from '../schemas/domain-settings.ts';
-import { findProject } from './projects.ts';
+import { findProject, subjectOf } from './projects.ts';
 
 /** The stores, and the domain whose names no project may use. */
 export type DomainSettingsRoutesDeps = {
@@ -51,8 +53,8 @@ function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
       example: docsDomainSettings,
     },
     refusals: ['project_not_found'],
-    handle: async ({ params }) => {
-      const project = await findProject(projects, params.projectId);
+    handle: async ({ key, params }) => {
+      const project = await findProject(projects, key.access, params.projectId);
       if (project === null) return refuse('project_not_found');
       return { status: 200, body: bodyOf(await settings.load(project.id)) };
     },
@@ -63,6 +65,7 @@ function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
 function putSettings({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
   return route({
     ...inCommon,
+    audits: 'project',
     method: 'PUT',
     path: settingsPath,
     scope: 'domains:write',
@@ -90,15 +93,15 @@ function putSettings({ projects, settings, platformDomain }: DomainSettingsRoute
       'redirect_loop',
       'redirect_chain',
     ],
-    handle: async ({ params, body, headers }) => {
-      const project = await findProject(projects, params.projectId);
+    handle: async ({ key, params, body, headers }) => {
+      const project = await findProject(projects, key.access, params.projectId);
       if (project === null) return refuse('project_not_found');
       const domains = normalised(body.domains, platformDomain);
       const refusal = await settings.replace(project.id, domains, (current) =>
         mayChange(headers, entityTagOf(renderJson(bodyOf(current)))),
       );
       return refusal === null
-        ? { status: 200, body: bodyOf(domains) }
+        ? { status: 200, body: bodyOf(domains), about: subjectOf(project) }
         : refuse(refusal.code, refusal.reason);
     },
   });
@@ -110,6 +113,7 @@ const hstsPath = '/v1/projects/:projectId/domains/:hostname/hsts';
 function putHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
   return route({
     ...inCommon,
+    audits: 'domain',
     method: 'PUT',
     path: hstsPath,
     scope: 'domains:write',
@@ -121,13 +125,16 @@ function putHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDep
     bodyExample: docsHsts,
     success: { status: 200, description: 'What is sent', schema: hsts, example: docsHsts },
     refusals: ['project_not_found', 'domain_not_found'],
-    handle: async ({ params, body }) => {
-      const project = await findProject(projects, params.projectId);
+    handle: async ({ key, params, body }) => {
+      const project = await findProject(projects, key.access, params.projectId);
       if (project === null) return refuse('project_not_found');
       const parsed = parseHostname(params.hostname, platformDomain);
-      const isStored =
-        parsed.ok && (await settings.putHsts(project.id, parsed.hostname.ascii, body));
-      return isStored ? { status: 200, body } : refuse('domain_not_found');
+      if (!parsed.ok) return refuse('domain_not_found');
+      const { ascii } = parsed.hostname;
+      const isStored = await settings.putHsts(project.id, ascii, body);
+      return isStored
+        ? { status: 200, body, about: domainOf(project, ascii) }
+        : refuse('domain_not_found');
     },
   });
 }
@@ -136,6 +143,7 @@ function putHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDep
 function deleteHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
   return route({
     ...inCommon,
+    audits: 'domain',
     method: 'DELETE',
     path: hstsPath,
     scope: 'domains:write',
@@ -145,14 +153,20 @@ function deleteHsts({ projects, settings, platformDomain }: DomainSettingsRoutes
       "The deploy's own `Strict-Transport-Security` is passed on again. Browsers that have had ours keep to it until it ends: to have them forget it, put `maxAge: 0` first and leave that for as long as the one before was. Also 204 where there is none, or no such domain.",
     success: { status: 204, description: 'The domain has none' },
     refusals: ['project_not_found'],
-    handle: async ({ params }) => {
-      const project = await findProject(projects, params.projectId);
+    handle: async ({ key, params }) => {
+      const project = await findProject(projects, key.access, params.projectId);
       if (project === null) return refuse('project_not_found');
       const parsed = parseHostname(params.hostname, platformDomain);
-      if (parsed.ok) await settings.deleteHsts(project.id, parsed.hostname.ascii);
-      return { status: 204 };
+      if (!parsed.ok) return { status: 204, about: null };
+      const { ascii } = parsed.hostname;
+      const wasThere = await settings.deleteHsts(project.id, ascii);
+      return { status: 204, about: wasThere ? domainOf(project, ascii) : null };
     },
   });
+}
+
+function domainOf({ id: projectId }: Pick<Project, 'id'>, hostname: string): Subject {
+  return { kind: 'domain', id: hostname, projectId };
 }
 
 /** The body of `GET`. Its text is what the entity tag is made of, so `PUT` compares with the same. */

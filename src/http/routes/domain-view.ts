@@ -2,6 +2,7 @@
 import { isLocalAuthority } from '../../certificates/authorities/local.ts';
 import { explainProblem } from '../../core/certificates/problem-words.ts';
 import { browserWarning } from '../../core/certificates/served.ts';
+import { neededProof } from '../../core/diagnosis/claims.ts';
 import { explain } from '../../core/diagnosis/findings.ts';
 import { zoneServers } from '../../core/diagnosis/input.ts';
 import type { Observation } from '../../core/diagnosis/observation.ts';
@@ -30,6 +31,7 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   const seen = observationIn(domain.observation?.value);
   const { zone, record } = recordOf(domain, seen);
   const certificate = certificateView(domain, now);
+  const findings = findingsIn(domain.findings);
   return {
     hostname,
     unicodeHostname: toUnicodeName(hostname),
@@ -37,9 +39,10 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
     status,
     summary: summaryView(domain, certificate, now),
     record,
+    proofRecord: neededProof(findings),
     zone,
     provider: seen === null ? null : providerOf(zoneServers(seen)),
-    findings: findingsIn(domain.findings).map(explain),
+    findings: findings.map(explain),
     observation: seen === null ? null : observationView(seen, record),
     checks: {
       attempts: domain.attempts,

@@ -1,49 +1,35 @@
 /** Custom domains of a project: add, show, verify, remove. */
 
+import type { Access, GrantedProjectId } from '../../core/accounts/access.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
+import { hostnamePart } from '../../core/names/idna.ts';
 import { shortList } from '../../core/names/printable.ts';
 import type { SettingsUse } from '../../core/names/redirects.ts';
-import { HOUR } from '../../core/time.ts';
-import type { DomainDetails, DomainStore } from '../../db/domains/domains.ts';
-import type { ProjectStore } from '../../db/projects.ts';
+import type { DomainDetails } from '../../db/domains/domains.ts';
 import { eventView } from '../../events/event-stream.ts';
-import type { ApiResponse } from '../pipeline/errors.ts';
+import type { ApiResponse, AuditedAnswer } from '../pipeline/errors.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { asked, linkDocs, pageOf } from '../pipeline/page.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { removalQuery } from '../schemas/domain-settings.ts';
-import { domain, domainList, newDomain } from '../schemas/domains.ts';
+import { domain, domainList, domainQuery } from '../schemas/domains.ts';
 import { eventList } from '../schemas/events.ts';
 import { docsDomain, docsEvents } from '../schemas/examples.ts';
+import { type AddDomainDeps, addDomain } from './add-domain.ts';
 import { domainView } from './domain-view.ts';
 import { findProject } from './projects.ts';
 import { verifyNow } from './verify-now.ts';
 
-/**
- * What the operations on domains call. `wake`, `orderNow` and `forget` never reject: the reconciler makes good what a queue
- * that is away has missed.
- */
-export type DomainRoutesDeps = {
-  readonly projects: ProjectStore;
-  readonly domains: DomainStore;
-  /** Host names at or below it are refused. */
-  readonly platformDomain: string;
-  /** How long a pending domain is checked for; 48 hours but in laboratories. */
-  readonly windowMs: number;
-  /** The host name that this project's record for this name must point to. */
-  targetFor(projectId: string, hostname: string): string;
-  /** Makes sure that a domain's jobs exist. */
-  wake(domain: DomainDetails, requestId: string): Promise<void>;
-  /** Has the order of a verified domain taken up at once. */
+/** What the operations on domains call. */
+export type DomainRoutesDeps = AddDomainDeps & {
+  /** Has the order of a verified domain taken up at once. Never rejects. */
   orderNow(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
   /** Ends at once what this process's edge is serving under a name. */
   dropTraffic(hostname: string): void;
-  /** Drops the jobs of an epoch that has ended; those that run change nothing any more. */
+  /** Drops the jobs of an epoch that has ended; those that run change nothing any more. Never rejects. */
   forget(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
-  now(): Date;
 };
 
-/** Our choice: more than anybody adds by hand, less than would fill the queues. */
-const ADDS_PER_HOUR = 100;
 /** Events, as the operation's description says. */
 const TIMELINE_LENGTH = 200;
 
@@ -66,55 +52,33 @@ function listDomains(deps: DomainRoutesDeps): Route {
     scope: 'domains:read',
     operationId: 'listDomains',
     summary: "List a project's domains",
-    description: 'Every domain of the project, the oldest first.',
+    description:
+      'The domains of the project, the oldest first; with `status`, those that have it, with `hostname`, those whose name has this in it.',
+    query: domainQuery,
     success: {
       status: 200,
-      description: 'The domains',
+      description: 'A page of domains',
       schema: domainList,
       example: [docsDomain],
+      headers: linkDocs('domains'),
     },
     refusals: ['project_not_found'],
-    handle: async ({ params }) => {
-      const project = await findProject(deps.projects, params.projectId);
+    handle: async ({ key, params, query }) => {
+      const project = await findProject(deps.projects, key.access, params.projectId);
       if (project === null) return refuse('project_not_found');
-      const rows = await deps.domains.list(project.id);
-      return { status: 200, body: rows.map((row) => domainView(row, deps.windowMs, deps.now())) };
+      const { status, hostname, limit } = query;
+      const part = hostname === undefined ? undefined : hostnamePart(hostname);
+      const found = await deps.domains.list(project.id, { status, part, page: asked(query) });
+      const placeOf = ({ addedAt, id }: DomainDetails) => ({ at: addedAt, id });
+      const path = domainsPath.replace(':projectId', project.id);
+      const { rows, headers } = pageOf(found, placeOf, {
+        path,
+        limit,
+        filters: { status, hostname },
+      });
+      const body = rows.map((row) => domainView(row, deps.windowMs, deps.now()));
+      return { status: 200, body, headers };
     },
-  });
-}
-
-/** Its refusals are checked in the order that the description publishes. */
-function addDomain(deps: DomainRoutesDeps): Route {
-  return route({
-    ...inCommon,
-    method: 'POST',
-    path: domainsPath,
-    scope: 'domains:write',
-    operationId: 'addDomain',
-    summary: 'Add a domain',
-    description:
-      'Attaches a host name to the project. The answer has the DNS record to create; the DNS is checked until it is right, for 48 hours. Of several refusals the first in this order is given: no such project, a name that does not fit, a free plan, no deploy, too many domains, attached already.',
-    bodyExample: { hostname: 'docs.example.com' },
-    success: {
-      status: 201,
-      description: 'The domain was added',
-      schema: domain,
-      example: docsDomain,
-      headers: { location: 'The path of the domain' },
-    },
-    refusals: [
-      'project_not_found',
-      'invalid_hostname',
-      'wildcard_unsupported',
-      'platform_hostname',
-      'public_suffix',
-      'paid_plan_required',
-      'deploy_required',
-      'too_many_domains',
-      'domain_exists',
-    ],
-    body: newDomain,
-    handle: ({ params, body, requestId }) => add(deps, params.projectId, body.hostname, requestId),
   });
 }
 
@@ -129,8 +93,8 @@ function getDomain(deps: DomainRoutesDeps): Route {
     description: 'Status, what is wrong, what to do about it and what happens next.',
     success: { status: 200, description: 'The domain', schema: domain, example: docsDomain },
     refusals: ['project_not_found', 'domain_not_found'],
-    handle: ({ params }) =>
-      withName(deps, params, async (projectId, hostname) =>
+    handle: ({ key, params }) =>
+      withName(deps, key.access, params, async (projectId, hostname) =>
         answer(deps, await deps.domains.find(projectId, hostname), 200),
       ),
   });
@@ -140,6 +104,7 @@ function getDomain(deps: DomainRoutesDeps): Route {
 function verifyDomain(deps: DomainRoutesDeps): Route {
   return route({
     ...inCommon,
+    audits: 'domain',
     method: 'POST',
     path: `${domainPath}/verify`,
     scope: 'domains:write',
@@ -154,9 +119,9 @@ function verifyDomain(deps: DomainRoutesDeps): Route {
       example: docsDomain,
     },
     refusals: ['project_not_found', 'domain_not_found'],
-    handle: ({ params, requestId }) =>
-      withName(deps, params, async (projectId, hostname) => {
-        const view = (verified: DomainDetails) => answer(deps, verified, 202);
+    handle: ({ key, params, requestId }) =>
+      withName(deps, key.access, params, async (projectId, hostname) => {
+        const view = (verified: DomainDetails) => shown(deps, verified, 202);
         return verifyNow(deps, { projectId, hostname, requestId }, view);
       }),
   });
@@ -165,6 +130,7 @@ function verifyDomain(deps: DomainRoutesDeps): Route {
 function removeDomain(deps: DomainRoutesDeps): Route {
   return route({
     ...inCommon,
+    audits: 'domain',
     method: 'DELETE',
     path: domainPath,
     scope: 'domains:write',
@@ -175,13 +141,18 @@ function removeDomain(deps: DomainRoutesDeps): Route {
     success: { status: 204, description: 'The project does not have the domain' },
     refusals: ['project_not_found', 'domain_in_use'],
     query: removalQuery,
-    handle: async ({ params, query, requestId }) => {
-      const remove = async (projectId: string, hostname: string): Promise<ApiResponse> => {
+    handle: async ({ key, params, query, requestId }) => {
+      const remove = async (
+        projectId: GrantedProjectId,
+        hostname: string,
+      ): Promise<AuditedAnswer> => {
+        const about = { kind: 'domain', id: hostname, projectId } as const;
         const removed = await deps.domains.remove(projectId, hostname, deps.now(), query.orphans);
-        if (removed === null) return { status: 204 };
+        if (removed === null) return { status: 204, about: null };
         if (removed.kind === 'in_use') return refuse('domain_in_use', inUse(hostname, removed));
         return {
           status: 204,
+          about,
           afterCommit: async () => {
             deps.dropTraffic(hostname);
             await deps.forget(removed, requestId);
@@ -189,7 +160,7 @@ function removeDomain(deps: DomainRoutesDeps): Route {
         };
       };
       // Idempotent: what could never be added is not there either.
-      return withName(deps, params, remove, { status: 204 });
+      return withName(deps, key.access, params, remove, () => ({ status: 204, about: null }));
     },
   });
 }
@@ -218,8 +189,8 @@ function getTimeline(deps: DomainRoutesDeps): Route {
     description: 'The newest 200 events, the newest first; also of a domain that was removed.',
     success: { status: 200, description: 'The events', schema: eventList, example: docsEvents },
     refusals: ['project_not_found', 'domain_not_found'],
-    handle: ({ params }) =>
-      withName(deps, params, async (projectId, hostname) => {
+    handle: ({ key, params }) =>
+      withName(deps, key.access, params, async (projectId, hostname) => {
         const events = await deps.domains.timeline(projectId, hostname, TIMELINE_LENGTH);
         return events === null
           ? refuse('domain_not_found')
@@ -228,72 +199,28 @@ function getTimeline(deps: DomainRoutesDeps): Route {
   });
 }
 
-/** Refuses before anything is stored. The jobs are made after the commit; the reconciler makes those that are missing. */
-async function add(
-  deps: DomainRoutesDeps,
-  projectId: string,
-  typed: string,
-  requestId: string,
-): Promise<ApiResponse> {
-  const project = await findProject(deps.projects, projectId);
-  if (project === null) return refuse('project_not_found');
-  const parsed = parseHostname(typed, deps.platformDomain);
-  if (!parsed.ok) return refuse(parsed.code, parsed.reason);
-  if (project.plan === 'free') return refuse('paid_plan_required');
-  if (project.deployedAt === null) return refuse('deploy_required', needsDeploy(project.id));
-  const tooMany = await refuseTooMany(deps, project.id);
-  if (tooMany !== null) return tooMany;
-
-  const hostname = parsed.hostname.ascii;
-  const target = deps.targetFor(project.id, hostname);
-  const added = await deps.domains.add({ projectId: project.id, hostname, target }, deps.now());
-  if (added === null) return refuse('domain_exists');
-  return {
-    ...answer(deps, added, 201),
-    headers: { location: `/v1/projects/${project.id}/domains/${hostname}` },
-    afterCommit: () => deps.wake(added, requestId),
-  };
-}
-
-/** The call to make, ready to be copied. */
-function needsDeploy(projectId: string): string {
-  return `The project needs a successful deploy first: POST /v1/projects/${projectId}/deploys with {"status":"succeeded","upstream":"<URL of what it serves>"}.`;
-}
-
-/**
- * 429 with the seconds until the oldest of the last ADDS_PER_HOUR additions is an hour old; null where another may be added.
- */
-async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise<Refusal | null> {
-  const now = deps.now();
-  const added = await deps.domains.addedSince(projectId, new Date(now.getTime() - HOUR));
-  const oldest = added.at(-ADDS_PER_HOUR);
-  if (oldest === undefined) return null;
-  const waitMs = oldest.getTime() + HOUR - now.getTime();
-  return refuse(
-    'too_many_domains',
-    `This project added ${ADDS_PER_HOUR} domains within the last hour; that is as many as it may.`,
-    { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) },
-  );
-}
-
 /**
  * Runs `act` with the project's id and the host name as stored, however it was spelled in the path; 404 where there is no
  * such project.
  */
-async function withName(
+async function withName<Answer extends ApiResponse>(
   deps: DomainRoutesDeps,
+  access: Access,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
-  act: (projectId: string, hostname: string) => Promise<ApiResponse>,
-  noSuchName: ApiResponse = refuse('domain_not_found'),
-): Promise<ApiResponse> {
-  const project = await findProject(deps.projects, projectId);
+  act: (projectId: GrantedProjectId, hostname: string) => Promise<Answer>,
+  noSuchName: () => Answer | Refusal = () => refuse('domain_not_found'),
+): Promise<Answer | Refusal> {
+  const project = await findProject(deps.projects, access, projectId);
   if (project === null) return refuse('project_not_found');
-  const parsed = parseHostname(hostname, deps.platformDomain);
-  return parsed.ok ? act(project.id, parsed.hostname.ascii) : noSuchName;
+  // What is attached can be seen and removed although it has become a name of the platform since.
+  const parsed = parseHostname(hostname, '');
+  return parsed.ok ? act(project.id, parsed.hostname.ascii) : noSuchName();
 }
 
 function answer(deps: DomainRoutesDeps, found: DomainDetails | null, status: number): ApiResponse {
-  return found === null
-    ? refuse('domain_not_found')
-    : { status, body: domainView(found, deps.windowMs, deps.now()) };
+  return found === null ? refuse('domain_not_found') : shown(deps, found, status);
+}
+
+function shown(deps: DomainRoutesDeps, found: DomainDetails, status: number): ApiResponse {
+  return { status, body: domainView(found, deps.windowMs, deps.now()) };
 }

@@ -1,4 +1,5 @@
 /** The escalations of every project, for an operator: which domains get no certificate, why, and what happens next. */
+import type { InstallationAccess } from '../../core/accounts/access.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { EscalationQuery, EscalationRow } from '../../db/issuance/escalations.ts';
 import { cursorAfterEscalation } from '../pipeline/cursor.ts';
@@ -16,9 +17,9 @@ import { projectEscalationView } from './escalation-view.ts';
 /** What the operations call; each sees every project. */
 export type EscalationRoutesDeps = {
   /** At most `limit`, the newest first, those after the given place. */
-  list(query: EscalationQuery): Promise<readonly EscalationRow[]>;
+  list(access: InstallationAccess, query: EscalationQuery): Promise<readonly EscalationRow[]>;
   /** Closes an escalation and returns it. One that is closed already stays as it is; null where there is none. */
-  close(id: string): Promise<EscalationRow | null>;
+  close(access: InstallationAccess, id: string): Promise<EscalationRow | null>;
 };
 
 /** Listing escalations, which needs `ops:read`, and closing one, which needs `admin`. */
@@ -31,6 +32,7 @@ function listEscalations({ list }: EscalationRoutesDeps): Route {
     method: 'GET',
     path: '/v1/escalations',
     scope: 'ops:read',
+    operators: true,
     operationId: 'listEscalations',
     tag: 'Operations',
     stability: 'beta',
@@ -45,17 +47,19 @@ function listEscalations({ list }: EscalationRoutesDeps): Route {
       example: [docsEscalation],
       headers: { link: 'Where more escalations follow: the next page, as `rel="next"`' },
     },
-    handle: ({ query: { limit, status = null, cursor = null } }) =>
-      page(list, { limit, status, after: cursor }),
+    handle: ({ key, query: { limit, status = null, cursor = null } }) =>
+      page((query) => list(key.access, query), { limit, status, after: cursor }),
   });
 }
 
 /** Idempotent: closing it again returns it as it is. */
 function closeEscalation({ close }: EscalationRoutesDeps): Route {
   return route({
+    audits: 'escalation',
     method: 'POST',
     path: '/v1/escalations/:escalationId/close',
     scope: 'admin',
+    operators: true,
     operationId: 'closeEscalation',
     tag: 'Operations',
     stability: 'beta',
@@ -69,10 +73,12 @@ function closeEscalation({ close }: EscalationRoutesDeps): Route {
       example: { ...docsEscalation, nextAction: null, closedAt: '2026-11-20T12:45:00.000Z' },
     },
     refusals: ['escalation_not_found'],
-    handle: async ({ params: { escalationId } }) => {
-      const closed = isUuid(escalationId) ? await close(escalationId) : null;
+    handle: async ({ key, params: { escalationId } }) => {
+      const closed = isUuid(escalationId) ? await close(key.access, escalationId) : null;
       const body = closed && projectEscalationView(closed);
-      return body === null ? refuse('escalation_not_found') : { status: 200, body };
+      if (closed === null || body === null) return refuse('escalation_not_found');
+      const { projectId } = closed.domain;
+      return { status: 200, body, about: { kind: 'escalation', id: closed.id, projectId } };
     },
   });
 }
@@ -82,7 +88,7 @@ function closeEscalation({ close }: EscalationRoutesDeps): Route {
  * page may be shorter than `limit`.
  */
 async function page(
-  list: EscalationRoutesDeps['list'],
+  list: (query: EscalationQuery) => Promise<readonly EscalationRow[]>,
   { limit, status, after }: EscalationQuery,
 ): Promise<ApiResponse> {
   // One more than asked for: it says whether there is a next page.

@@ -1,9 +1,11 @@
 /** The events of a project as a stream. */
 import { z } from 'zod';
+import type { GrantedProjectId } from '../../core/accounts/access.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import type { EventFeedStore } from '../../db/events.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { parseLastEventId } from '../../events/event-stream.ts';
+import { ACCOUNT_HEADER } from '../keys/act-for.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
@@ -76,25 +78,25 @@ function streamEvents({
       if (query.checks !== undefined && query.hostname === undefined) {
         return refuse('invalid_query', 'checks: goes with hostname');
       }
-      const project = await findProject(projects, params.projectId);
-      // The scope of the route says that there is a key.
-      if (project === null || key === null) return refuse('project_not_found');
+      const project = await findProject(projects, key.access, params.projectId);
+      if (project === null) return refuse('project_not_found');
       const domainId = await domainIdOf(project.id, query.hostname);
       if (domainId === null) return refuse('domain_not_found');
       return openStream({
-        projectId: project.id,
+        project,
+        authorization: headers['authorization'],
+        account: headers[ACCOUNT_HEADER],
         domainId: domainId ?? null,
         checks: query.checks === 'tell',
         after: from.after,
         key,
-        authorization: headers['authorization'],
         requestId,
       });
     },
   });
 
   /** The domain whose events alone are sent. Undefined where the query names none; null where the project never had it. */
-  async function domainIdOf(projectId: string, hostname: string | undefined) {
+  async function domainIdOf(projectId: GrantedProjectId, hostname: string | undefined) {
     if (hostname === undefined) return undefined;
     const parsed = parseHostname(hostname, platformDomain);
     return parsed.ok ? findDomainId(projectId, parsed.hostname.ascii) : null;

@@ -1,5 +1,7 @@
 /** API keys: made, shown, rotated and revoked by whoever holds an admin key. */
 import { digestOf, mintKey, prefixOf } from '../../config/api-key.ts';
+import type { Subject } from '../../core/operations/audit.ts';
+import type { WithinLimits } from '../../db/account-limits.ts';
 import {
   type ApiKeyStore,
   isLive,
@@ -9,20 +11,26 @@ import {
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { asked, linkDocs, pageOf, placeOfMade } from '../pipeline/page.ts';
 import { type Route, route, scopes } from '../pipeline/route.ts';
 import {
-  key,
+  isKeyId,
   keyExample,
   keyList,
+  keyQuery,
+  key as keySchema,
   mintedKey,
   mintedKeyExample,
   newKey,
   rotation,
 } from '../schemas/keys.ts';
+import { refuseMaking } from './account-limits.ts';
+import { type ReachDeps, reachOf } from './key-reach.ts';
 
 /** What the operations on keys call. */
-export type KeyRoutesDeps = {
+export type KeyRoutesDeps = ReachDeps & {
   readonly keys: ApiKeyStore;
+  readonly withinLimits: WithinLimits;
   /** Has this process read a key again at its next use (src/http/keys/auth.ts); the others do so within 5 s. */
   readonly forget: (keyId: string) => void;
   readonly now: () => Date;
@@ -31,6 +39,7 @@ export type KeyRoutesDeps = {
 const MAX_LIFE_YEARS = 100; // our choice: a time that every calendar knows; for longer there is no end at all
 
 const mintedHeaders = { location: 'The path of the new key' };
+const keysPath = '/v1/keys';
 const inCommon = { tag: 'Keys', scope: 'admin', stability: 'beta' } as const;
 
 /** The operations on keys. All need `admin` but that which shows the key that asks. */
@@ -38,19 +47,30 @@ export function keyRoutes(deps: KeyRoutesDeps): readonly Route[] {
   return [listKeys, createKey, getSelf, getKey, rotateKey, revokeKey].map((make) => make(deps));
 }
 
-/** All keys in one answer. */
+/** A page of them. */
 function listKeys({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
     method: 'GET',
-    path: '/v1/keys',
+    path: keysPath,
     operationId: 'listKeys',
     summary: 'List keys',
-    description: 'All keys, oldest first, those that have ended among them.',
-    success: { status: 200, description: 'All keys', schema: keyList, example: [keyExample] },
-    handle: async () => {
+    description:
+      'The keys that the one that asks may manage, oldest first, those that have ended among them.',
+    query: keyQuery,
+    success: {
+      status: 200,
+      description: 'A page of keys',
+      schema: keyList,
+      example: [keyExample],
+      headers: linkDocs('keys'),
+    },
+    handle: async ({ key, query }) => {
       const at = now();
-      return { status: 200, body: (await keys.list()).map((one) => keyView(one, at)) };
+      const found = await keys.list(key.access, asked(query));
+      const listed = { path: keysPath, limit: query.limit };
+      const { rows, headers } = pageOf(found, placeOfMade, listed);
+      return { status: 200, body: rows.map((one) => keyView(one, at)), headers };
     },
   });
 }
@@ -58,11 +78,13 @@ function listKeys({ keys, now }: KeyRoutesDeps): Route {
 /**
  * The answer has the token, which is stored nowhere. A repeated request with the same Idempotency-Key makes no second key.
  */
-function createKey({ keys, now }: KeyRoutesDeps): Route {
+function createKey(deps: KeyRoutesDeps): Route {
+  const { keys, withinLimits, now } = deps;
   return route({
     ...inCommon,
+    audits: 'key',
     method: 'POST',
-    path: '/v1/keys',
+    path: keysPath,
     operationId: 'createKey',
     summary: 'Make a key',
     description:
@@ -76,15 +98,25 @@ function createKey({ keys, now }: KeyRoutesDeps): Route {
       example: mintedKeyExample,
       headers: mintedHeaders,
     },
-    handle: async ({ body: { name, scopes, expiresAt = null } }) => {
+    refusals: ['account_not_found', 'project_not_found', 'account_limit'],
+    handle: async ({ key, body: { name, scopes, expiresAt = null, ...restriction } }) => {
       const at = now();
       if (expiresAt !== null && !liesAhead(expiresAt, at)) {
         return refuse('invalid_body', 'expiresAt: must be in the future, and within 100 years');
       }
+      const reach = await reachOf(deps, key.access, { scopes, ...restriction });
+      if ('status' in reach) return reach;
+      const { owner, projectIds } = reach;
       const { id, token } = mintKey();
       const digest = digestOf(token);
-      const made = await keys.create({ id, name, digest, scopes, createdAt: at, expiresAt });
-      return minted(keyView(made, at), token);
+      const row = { id, name, digest, scopes, createdAt: at, expiresAt, projectIds };
+      const made = (stored: KeyDetails) => ({
+        ...minted(keyView(stored, at), token),
+        about: subjectOf(stored),
+      });
+      if (typeof owner !== 'string') return made(await keys.create(owner, row));
+      const result = await withinLimits(owner, ['keys'], at, () => keys.create(owner, row));
+      return result.kind === 'made' ? made(result.made) : refuseMaking(result, at);
     },
   });
 }
@@ -99,10 +131,10 @@ function getSelf({ keys, now }: KeyRoutesDeps): Route {
     operationId: 'getOwnKey',
     summary: 'Show the key that asks',
     description: 'What the key of this request may do, and until when.',
-    success: { status: 200, description: 'The key', schema: key, example: keyExample },
+    success: { status: 200, description: 'The key', schema: keySchema, example: keyExample },
     handle: async ({ key: asking }) => {
-      const found = asking && (await keys.get(asking.id));
-      // Keys are never deleted but API_KEY, where another one takes its place (src/db/api-keys.ts).
+      const found = await keys.self(asking.id);
+      // A key that works is never deleted but API_KEY, where another one takes its place (src/db/api-keys.ts).
       if (!found) throw new Error('a key was recognised and is not stored');
       return { status: 200, body: keyView(found, now()) };
     },
@@ -117,11 +149,11 @@ function getKey({ keys, now }: KeyRoutesDeps): Route {
     path: '/v1/keys/:keyId',
     operationId: 'getKey',
     summary: 'Show a key',
-    success: { status: 200, description: 'The key', schema: key, example: keyExample },
+    success: { status: 200, description: 'The key', schema: keySchema, example: keyExample },
     refusals: ['key_not_found'],
-    handle: async ({ params }) => {
+    handle: async ({ key, params }) => {
       if (!isKeyId(params.keyId)) return refuse('key_not_found');
-      const found = await keys.get(params.keyId);
+      const found = await keys.get(key.access, params.keyId);
       return found === null
         ? refuse('key_not_found')
         : { status: 200, body: keyView(found, now()) };
@@ -133,6 +165,7 @@ function getKey({ keys, now }: KeyRoutesDeps): Route {
 function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
+    audits: 'key',
     method: 'POST',
     path: '/v1/keys/:keyId/rotate',
     operationId: 'rotateKey',
@@ -150,16 +183,17 @@ function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
       headers: mintedHeaders,
     },
     refusals: ['key_not_found', 'key_ended', 'key_rotated', 'rotation_under_way', 'last_admin_key'],
-    handle: async ({ params: { keyId }, body: { graceSeconds } }) => {
+    handle: async ({ key, params: { keyId }, body: { graceSeconds } }) => {
       if (!isKeyId(keyId)) return refuse('key_not_found');
       const at = now();
       const { id, token } = mintKey();
       const successor = { id, digest: digestOf(token) };
       const graceMs = graceSeconds * 1_000;
-      const result = await keys.rotate(keyId, { successor, graceMs, now: at });
+      const result = await keys.rotate(key.access, keyId, { successor, graceMs, now: at });
       if (result.kind !== 'rotated') return refuseRotation(result);
       const forgetOld = async () => forget(keyId);
-      return { ...minted(keyView(result.successor, at), token), afterCommit: forgetOld };
+      const about = subjectOf({ ...result.successor, id: keyId });
+      return { ...minted(keyView(result.successor, at), token), afterCommit: forgetOld, about };
     },
   });
 }
@@ -168,6 +202,7 @@ function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
 function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
+    audits: 'key',
     method: 'DELETE',
     path: '/v1/keys/:keyId',
     operationId: 'revokeKey',
@@ -176,12 +211,13 @@ function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
       'It is refused everywhere within 5 seconds. Revoking again changes nothing. An id of no key is 404: who mistypes the id of a leaked key must not believe that it is revoked.',
     success: { status: 204, description: 'The key is revoked' },
     refusals: ['key_not_found', 'last_admin_key'],
-    handle: async ({ params: { keyId } }) => {
-      if (!isKeyId(keyId)) return refuse('key_not_found');
-      const result = await keys.revoke(keyId, now());
+    handle: async ({ key, params: { keyId } }) => {
+      const found = isKeyId(keyId) ? await keys.get(key.access, keyId) : null;
+      if (found === null) return refuse('key_not_found');
+      const result = await keys.revoke(key.access, keyId, now());
       if (result === 'not_found') return refuse('key_not_found');
       if (result === 'last_admin') return refuse('last_admin_key');
-      return { status: 204, afterCommit: async () => forget(keyId) };
+      return { status: 204, afterCommit: async () => forget(keyId), about: subjectOf(found) };
     },
   });
 }
@@ -196,9 +232,8 @@ function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
   };
 }
 
-/** Whether a text can be a key's id: letters and digits alone. PostgreSQL would refuse a text with NUL by a fault. */
-function isKeyId(text: string): boolean {
-  return /^[0-9A-Za-z]+$/.test(text);
+function subjectOf({ id, accountId }: Pick<KeyDetails, 'id' | 'accountId'>): Subject {
+  return { kind: 'key', id, accountId };
 }
 
 /** Each reason with the way out, where there is one. */
@@ -242,6 +277,8 @@ export function keyView(details: KeyDetails, now: Date) {
     id,
     prefix: id === CONFIGURED_KEY_ID ? null : prefixOf(id),
     name: details.name,
+    accountId: details.accountId,
+    projectIds: details.projectIds,
     scopes: scopes.filter((one) => stored.includes(one)),
     status: revokedAt !== null ? 'revoked' : isLive(details, now) ? 'active' : 'expired',
     createdAt: details.createdAt,

@@ -1,6 +1,7 @@
 /** What operators see of every project, and what they restart. */
+import type { GrantedDomainId, InstallationAccess } from '../../core/accounts/access.ts';
 import { followUps } from '../../core/life/follow-ups.ts';
-import { toAsciiName } from '../../core/names/idna.ts';
+import { hostnamePart } from '../../core/names/idna.ts';
 import {
   type DomainJob,
   type DomainQueue,
@@ -17,7 +18,7 @@ import type { ReadOverview } from '../../ops/overview.ts';
 import type { SeenQueues } from '../../queue/queues.ts';
 import type { SeenJob } from '../../queue/seen-job.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
-import { refuse } from '../pipeline/errors.ts';
+import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { domain } from '../schemas/domains.ts';
 import { docsDomain, foundExample, overviewExample, watchedExample } from '../schemas/examples.ts';
@@ -38,13 +39,13 @@ export type OperationsRoutesDeps = VerifyDeps & {
   readonly overview: ReadOverview;
   readonly queues: Pick<SeenQueues, 'see'>;
   /** At most `limit` domains of every project whose host name has this part, removed ones among them. */
-  search(part: string, limit: number): Promise<readonly FoundDomain[]>;
+  search(access: InstallationAccess, part: string, limit: number): Promise<readonly FoundDomain[]>;
   /** Also a removed domain; null where there is none with this id. */
-  find(id: string): Promise<WatchedDomain | null>;
+  find(access: InstallationAccess, id: string): Promise<WatchedDomain | null>;
   /** What of the domain was ever set aside and has not gone well since, by queue. */
-  notes(id: string): Promise<readonly Quarantine[]>;
+  notes(id: GrantedDomainId): Promise<readonly Quarantine[]>;
   /** At most `limit` events, the newest first. */
-  timeline(id: string, limit: number): Promise<readonly EventRow[]>;
+  timeline(id: GrantedDomainId, limit: number): Promise<readonly EventRow[]>;
   /**
    * Wakes the domain's job in a queue, or adds it. Never rejects: the reconciler makes good what a queue that is away has
    * missed.
@@ -56,7 +57,7 @@ export type OperationsRoutesDeps = VerifyDeps & {
 
 /** Events of a domain that are shown, as in its own timeline. */
 const TIMELINE_LENGTH = 200;
-const inCommon = { tag: 'Operations', stability: 'experimental' } as const;
+const inCommon = { tag: 'Operations', stability: 'experimental', operators: true } as const;
 const domainPath = '/v1/operations/domains/:domainId';
 const shown = { schema: domain, example: docsDomain } as const;
 
@@ -104,17 +105,11 @@ function searchDomains({ search }: OperationsRoutesDeps): Route {
       schema: foundDomains,
       example: [foundExample],
     },
-    handle: async ({ query: { hostname, limit } }) => ({
+    handle: async ({ key, query: { hostname, limit } }) => ({
       status: 200,
-      body: (await search(partOf(hostname), limit)).map(foundDomainView),
+      body: (await search(key.access, hostnamePart(hostname), limit)).map(foundDomainView),
     }),
   });
-}
-
-/** What is searched for: a whole name in any script as A-labels, a part as it was typed, in lower case. */
-function partOf(typed: string): string {
-  const name = toAsciiName(typed.trim());
-  return name.ok ? name.ascii : typed.trim().toLowerCase();
 }
 
 /** Where the queue is away, it answers all the same, without jobs and with `queueAnswers` false. */
@@ -135,8 +130,8 @@ function getDomain(deps: OperationsRoutesDeps): Route {
       example: watchedExample,
     },
     refusals: ['domain_not_found'],
-    handle: ({ params }) =>
-      withDomain(deps, params.domainId, async (found) => ({
+    handle: ({ key, params }) =>
+      withDomain(deps, key.access, params.domainId, async (found) => ({
         status: 200,
         body: await watchedView(deps, found),
       })),
@@ -147,6 +142,7 @@ function getDomain(deps: OperationsRoutesDeps): Route {
 function runJob(deps: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
+    audits: 'domain',
     method: 'POST',
     path: `${domainPath}/run`,
     scope: 'admin',
@@ -162,13 +158,14 @@ function runJob(deps: OperationsRoutesDeps): Route {
       ...shown,
     },
     refusals: ['domain_not_found', 'nothing_waits'],
-    handle: ({ params, body: { queue }, requestId }) =>
-      withDomain(deps, params.domainId, async (found) => {
+    handle: ({ key, params, body: { queue }, requestId }) =>
+      withDomain(deps, key.access, params.domainId, async (found) => {
         if (dueAt(found, queue) === null) return refuse('nothing_waits');
         const job = { domainId: found.id, epoch: found.epoch };
         if (!isDomainQueue(queue)) await deps.bringToSweep(found, queue, deps.now());
         return {
           ...accepted(deps, found),
+          about: { kind: 'domain', id: found.hostname, projectId: found.projectId } as const,
           // After the commit, because the queue is no part of the transaction.
           afterCommit: async () => {
             deps.overview.forget();
@@ -183,6 +180,7 @@ function runJob(deps: OperationsRoutesDeps): Route {
 function verifyDomain(deps: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
+    audits: 'domain',
     method: 'POST',
     path: `${domainPath}/verify`,
     scope: 'admin',
@@ -195,8 +193,8 @@ function verifyDomain(deps: OperationsRoutesDeps): Route {
       ...shown,
     },
     refusals: ['domain_not_found'],
-    handle: ({ params, requestId }) =>
-      withDomain(deps, params.domainId, ({ projectId, hostname }) => {
+    handle: ({ key, params, requestId }) =>
+      withDomain(deps, key.access, params.domainId, ({ projectId, hostname }) => {
         const asked = { projectId, hostname, requestId };
         return verifyNow(deps, asked, (verified) => accepted(deps, verified));
       }),
@@ -212,12 +210,13 @@ function accepted({ windowMs, now }: VerifyDeps, found: DomainDetails): ApiRespo
 }
 
 /** Runs `act` with the domain; 404 for an id of none, and for text that is no UUID. */
-async function withDomain(
+async function withDomain<Answer extends ApiResponse>(
   deps: OperationsRoutesDeps,
+  access: InstallationAccess,
   id: string,
-  act: (found: WatchedDomain) => Promise<ApiResponse>,
-): Promise<ApiResponse> {
-  const found = isUuid(id) ? await deps.find(id) : null;
+  act: (found: WatchedDomain) => Promise<Answer>,
+): Promise<Answer | Refusal> {
+  const found = isUuid(id) ? await deps.find(access, id) : null;
   return found === null ? refuse('domain_not_found') : act(found);
 }
 

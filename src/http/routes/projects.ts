@@ -1,53 +1,54 @@
 /** Projects and their deploys: what has to be there before a domain can be published. */
+import { type Access, isRestricted } from '../../core/accounts/access.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
-import { oldKeyEndsAt } from '../../core/operations/edge-route.ts';
+import type { Subject } from '../../core/operations/audit.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
-import type { Deploy, Project } from '../../core/records.ts';
-import type { ProjectStore } from '../../db/projects.ts';
-import { refuse } from '../pipeline/errors.ts';
+import type { Deploy, Plan, Project } from '../../core/records.ts';
+import type { WithinLimits } from '../../db/account-limits.ts';
+import type { AccountStore } from '../../db/accounts.ts';
+import type { GrantedProject, ProjectStore } from '../../db/projects.ts';
+import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { asked, linkDocs, pageOf, placeOfMade } from '../pipeline/page.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   deploy,
   docsDeploy,
   docsProject,
-  docsSigningSecret,
   newDeploy,
   newProject,
   project,
   projectChange,
   projectList,
   projectQuery,
-  signingSecret,
 } from '../schemas/projects.ts';
+import { refuseMaking } from './account-limits.ts';
+import { accountFor } from './accounts.ts';
 
 /** What the operations on projects call. */
 export type ProjectRoutesDeps = {
+  readonly accounts: Pick<AccountStore, 'find'>;
   readonly projects: ProjectStore;
+  readonly withinLimits: WithinLimits;
+  /** Those that a key of an account may put a project on. */
+  readonly accountPlans: readonly Plan[];
   /** Host names at or below it are attached to no project. */
   readonly platformDomain: string;
-  /** The key that signs the requests to a project's deploys. */
-  signingKey(projectId: string, generation: number): Uint8Array;
+  /** Why a deploy may not be at an http or https URL, in words that complete `upstream`; null where it may. */
+  upstreamProblem(url: URL): string | null;
   now(): Date;
 };
 
-/** The operations on projects, their deploys and what signs the requests to those. A project cannot be deleted. */
+/** The operations on projects and their deploys. A project cannot be deleted. */
 export function projectRoutes(deps: ProjectRoutesDeps): readonly Route[] {
-  return [
-    listProjects,
-    createProject,
-    getProject,
-    updateProject,
-    createDeploy,
-    getSigningSecret,
-    rotateSigningSecret,
-  ].map((make) => make(deps));
+  return [listProjects, createProject, getProject, updateProject, createDeploy].map((make) =>
+    make(deps),
+  );
 }
 
 const inCommon = { tag: 'Projects', stability: 'beta' } as const;
 const projectsPath = '/v1/projects';
 const projectPath = '/v1/projects/:projectId';
 
-/** All projects in one answer. */
 function listProjects({ projects, platformDomain }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -56,33 +57,42 @@ function listProjects({ projects, platformDomain }: ProjectRoutesDeps): Route {
     scope: 'domains:read',
     operationId: 'listProjects',
     summary: 'List projects',
-    description: 'Every project, the oldest first; with `hostname`, those that have this domain.',
+    description:
+      'The projects that the key reaches, the oldest first; with `hostname`, those that have this domain.',
     query: projectQuery,
     success: {
       status: 200,
-      description: 'The projects',
+      description: 'A page of projects',
       schema: projectList,
       example: [docsProject],
+      headers: linkDocs('projects'),
     },
-    handle: async ({ query: { hostname } }) => {
+    handle: async ({ key, query }) => {
+      const { hostname, limit } = query;
       const named = hostname === undefined ? undefined : parseHostname(hostname, platformDomain);
       // What could never be added, no project has.
       if (named?.ok === false) return { status: 200, body: [] };
-      const found = await projects.list(named?.hostname.ascii);
-      return { status: 200, body: found.map(toProject) };
+      const wanted = { hostname: named?.hostname.ascii, page: asked(query) };
+      const found = await projects.list(key.access, wanted);
+      const listed = { path: projectsPath, limit, filters: { hostname } };
+      const { rows, headers } = pageOf(found, placeOfMade, listed);
+      return { status: 200, body: rows.map(toProject), headers };
     },
   });
 }
 
-/** 409 where another project has the slug, also where both requests come at once. */
-function createProject({ projects }: ProjectRoutesDeps): Route {
+function createProject(deps: ProjectRoutesDeps): Route {
+  const { accounts, projects, withinLimits, now } = deps;
   return route({
     ...inCommon,
+    audits: 'project',
     method: 'POST',
     path: projectsPath,
     scope: 'domains:write',
     operationId: 'createProject',
     summary: 'Make a project',
+    description:
+      'Which plans a key of an account may choose is up to the operator; a key of the installation chooses any.',
     body: newProject,
     bodyExample: { name: 'Docs', slug: 'docs', plan: 'pro' },
     success: {
@@ -92,12 +102,28 @@ function createProject({ projects }: ProjectRoutesDeps): Route {
       example: { ...docsProject, deployedAt: null },
       headers: { location: 'The path of the project' },
     },
-    refusals: ['slug_taken'],
-    handle: async ({ body }) => {
-      const created = await projects.create(body);
+    refusals: [
+      'account_not_found',
+      'restricted_key',
+      'installation_only',
+      'account_limit',
+      'slug_taken',
+    ],
+    handle: async ({ key, body: { accountId, ...project } }) => {
+      if (isRestricted(key.access)) return refuse('restricted_key');
+      const account = await accountFor(accounts, key.access, accountId);
+      if (typeof account !== 'string') return account;
+      const barred = refusePlan(deps, key.access, project.plan);
+      if (barred !== null) return barred;
+      const at = now();
+      const result = await withinLimits(account, ['projects'], at, () =>
+        projects.create(account, project),
+      );
+      if (result.kind !== 'made') return refuseMaking(result, at);
+      const created = result.made;
       if (created === null) return refuse('slug_taken');
       const headers = { location: `${projectsPath}/${created.id}` };
-      return { status: 201, body: toProject(created), headers };
+      return { status: 201, body: toProject(created), headers, about: subjectOf(created) };
     },
   });
 }
@@ -112,20 +138,35 @@ function getProject({ projects }: ProjectRoutesDeps): Route {
     summary: 'Get one project',
     success: { status: 200, description: 'The project', schema: project, example: docsProject },
     refusals: ['project_not_found'],
-    handle: async ({ params }) => answer(await findProject(projects, params.projectId)),
+    handle: async ({ key, params }) =>
+      answer(await findProject(projects, key.access, params.projectId)),
   });
 }
 
+/** Why a key may not put a project on a plan; null where it may. */
+function refusePlan(
+  { accountPlans }: ProjectRoutesDeps,
+  access: Access,
+  plan: Plan,
+): Refusal | null {
+  if (access.kind === 'installation' || accountPlans.includes(plan)) return null;
+  const message = `Only a key of the installation can put a project on the plan ${plan}, without Signpost-Account.`;
+  return refuse('installation_only', message);
+}
+
 /** Idempotent. The slug never changes. */
-function updateProject({ projects }: ProjectRoutesDeps): Route {
+function updateProject(deps: ProjectRoutesDeps): Route {
+  const { projects } = deps;
   return route({
     ...inCommon,
+    audits: 'project',
     method: 'PATCH',
     path: projectPath,
     scope: 'domains:write',
     operationId: 'updateProject',
     summary: 'Change a project',
-    description: 'Changes the name, the plan or both; what is left out stays as it is.',
+    description:
+      'Changes the name, the plan or both; what is left out stays as it is. Which plans a key of an account may choose is up to the operator.',
     body: projectChange,
     bodyExample: { plan: 'pro' },
     success: {
@@ -134,18 +175,27 @@ function updateProject({ projects }: ProjectRoutesDeps): Route {
       schema: project,
       example: docsProject,
     },
-    refusals: ['project_not_found'],
-    handle: async ({ params, body }) => {
-      if (!isUuid(params.projectId)) return refuse('project_not_found');
-      return answer(await projects.update(params.projectId, body));
+    refusals: ['project_not_found', 'installation_only'],
+    handle: async ({ key, params, body }) => {
+      const found = await findProject(projects, key.access, params.projectId);
+      if (found === null) return refuse('project_not_found');
+      const { plan = found.plan } = body;
+      // The plan that it has is no change, whoever chose it.
+      const barred = plan === found.plan ? null : refusePlan(deps, key.access, plan);
+      if (barred !== null) return barred;
+      const updated = await projects.update(found.id, body);
+      return updated === null
+        ? refuse('project_not_found')
+        : { status: 200, body: toProject(updated), about: subjectOf(updated) };
     },
   });
 }
 
 /** Notes what the caller reports; nothing is fetched from the upstream here. */
-function createDeploy({ projects, now }: ProjectRoutesDeps): Route {
+function createDeploy({ projects, upstreamProblem, now }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
+    audits: 'deploy',
     method: 'POST',
     path: '/v1/projects/:projectId/deploys',
     scope: 'domains:write',
@@ -162,98 +212,34 @@ function createDeploy({ projects, now }: ProjectRoutesDeps): Route {
       example: docsDeploy,
     },
     refusals: ['project_not_found'],
-    handle: async ({ params, body }) => {
-      if (!isUuid(params.projectId)) return refuse('project_not_found');
-      const created = await projects.addDeploy(params.projectId, body, now());
-      return created === null
-        ? refuse('project_not_found')
-        : { status: 201, body: toDeploy(created) };
+    handle: async ({ key, params, body }) => {
+      const found = await findProject(projects, key.access, params.projectId);
+      if (found === null) return refuse('project_not_found');
+      const problem = upstreamProblem(new URL(body.upstream));
+      if (problem !== null) return refuse('invalid_body', `upstream: ${problem}`);
+      const created = await projects.addDeploy(found.id, body, now());
+      if (created === null) return refuse('project_not_found');
+      const { id, projectId } = created;
+      return { status: 201, body: toDeploy(created), about: { kind: 'deploy', id, projectId } };
     },
   });
 }
 
-const signingPath = '/v1/projects/:projectId/signing-secret';
-
-/** Needs a scope that may write: whoever has it can make requests that look as if they came through here. */
-function getSigningSecret(deps: ProjectRoutesDeps): Route {
-  return route({
-    ...inCommon,
-    method: 'GET',
-    path: signingPath,
-    scope: 'domains:write',
-    operationId: 'getSigningSecret',
-    summary: "Show a project's signing secret",
-    description:
-      'What signs the requests to its deploys: the edge sends `Signpost-Signature: t=<seconds since 1970>,v1=<HMAC-SHA256 in hex>`, by which a deploy can tell that a request came through it. Every project has one from the start. The answer is not to be kept.',
-    momentary: true,
-    success: {
-      status: 200,
-      description: 'The secret',
-      schema: signingSecret,
-      example: docsSigningSecret,
-    },
-    refusals: ['project_not_found'],
-    handle: async ({ params }) => {
-      const project = await findProject(deps.projects, params.projectId);
-      if (project === null) return refuse('project_not_found');
-      const body = { ...signingView(project, deps.now()), secret: secretOf(deps, project) };
-      return { status: 200, body, headers: { 'cache-control': 'no-store' } };
-    },
-  });
+/**
+ * The project; null where there is none, where the access does not reach it, and where the text is no project's id. What is
+ * no UUID costs no query.
+ */
+export async function findProject(
+  projects: Pick<ProjectStore, 'find'>,
+  access: Access,
+  id: string,
+): Promise<GrantedProject | null> {
+  return isUuid(id) ? projects.find(access, id) : null;
 }
 
-/** Not idempotent: each request makes another secret, unless it repeats one with the same Idempotency-Key. */
-function rotateSigningSecret(deps: ProjectRoutesDeps): Route {
-  return route({
-    ...inCommon,
-    method: 'POST',
-    path: '/v1/projects/:projectId/signing-secret/rotate',
-    scope: 'domains:write',
-    operationId: 'rotateSigningSecret',
-    summary: 'Give a project a new signing secret',
-    description:
-      'The answer shows it; a replay for an Idempotency-Key has null in its place. For 24 hours the secret of before signs, too: every request has two signatures, and a deploy that knows either accepts it. Rotating twice ends the first secret at once. It counts within a second.',
-    success: {
-      status: 200,
-      description: 'The new secret',
-      schema: signingSecret,
-      example: {
-        ...docsSigningSecret,
-        rotatedAt: '2026-11-20T12:00:00.000Z',
-        oldSecretEndsAt: '2026-11-21T12:00:00.000Z',
-      },
-    },
-    refusals: ['project_not_found'],
-    handle: async ({ params }) => {
-      if (!isUuid(params.projectId)) return refuse('project_not_found');
-      const rotated = await deps.projects.rotateSigning(params.projectId, deps.now());
-      if (rotated === null) return refuse('project_not_found');
-      const view = signingView(rotated, deps.now());
-      const body = { ...view, secret: secretOf(deps, rotated) };
-      return { status: 200, body, replayBody: { ...view, secret: null } };
-    },
-  });
-}
-
-/** In the form of webhooks' secrets: the bytes behind the prefix are what signs. */
-function secretOf({ signingKey }: ProjectRoutesDeps, project: Project): string {
-  const key = signingKey(project.id, project.signingGeneration);
-  return `sigsec_${Buffer.from(key).toString('base64')}`;
-}
-
-/** The SigningSecret of docs/api.md without the secret. An old one that signs no more at `now` is not shown. */
-function signingView({ id, signingRotatedAt }: Project, now: Date) {
-  const endsAt = oldKeyEndsAt(signingRotatedAt);
-  return {
-    projectId: id,
-    rotatedAt: signingRotatedAt,
-    oldSecretEndsAt: endsAt !== null && endsAt > now ? endsAt : null,
-  };
-}
-
-/** The project, or null where there is none or the text is no project's id. Text that is no UUID costs no query. */
-export async function findProject(projects: ProjectStore, id: string): Promise<Project | null> {
-  return isUuid(id) ? projects.find(id) : null;
+/** A project as the audit log names it. */
+export function subjectOf({ id }: Pick<Project, 'id'>): Subject {
+  return { kind: 'project', id, projectId: id };
 }
 
 function answer(found: Project | null) {
@@ -261,8 +247,8 @@ function answer(found: Project | null) {
 }
 
 /** The Project of docs/api.md. */
-function toProject({ id, name, slug, plan, deployedAt }: Project) {
-  return { id, name, slug, plan, deployedAt };
+function toProject({ id, accountId, name, slug, plan, deployedAt }: Project) {
+  return { id, accountId, name, slug, plan, deployedAt };
 }
 
 /** The Deploy of docs/api.md. */

@@ -1,6 +1,7 @@
 /** Verifying a domain, or verifying it again: the same for its project and for an operator. */
+import type { GrantedProjectId } from '../../core/accounts/access.ts';
 import type { DomainDetails, DomainStore } from '../../db/domains/domains.ts';
-import type { ApiResponse } from '../pipeline/errors.ts';
+import type { ApiResponse, AuditedAnswer } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 
 /** What verifying calls; the functions are those of DomainRoutesDeps. */
@@ -19,7 +20,7 @@ export type VerifyDeps = {
 
 /** Which domain, by its host name as stored, and for which request. */
 export type Verifying = {
-  readonly projectId: string;
+  readonly projectId: GrantedProjectId;
   readonly hostname: string;
   readonly requestId: string;
 };
@@ -32,13 +33,14 @@ export async function verifyNow(
   deps: VerifyDeps,
   { projectId, hostname, requestId }: Verifying,
   view: (domain: DomainDetails) => ApiResponse,
-): Promise<ApiResponse> {
+): Promise<AuditedAnswer> {
   const { domains, now, windowMs } = deps;
   const verify = await domains.requestVerify(projectId, hostname, now(), windowMs);
   if (verify === null) return refuse('domain_not_found');
   const { domain: verified, ended } = verify;
   return {
     ...view(verified),
+    about: { kind: 'domain', id: hostname, projectId },
     afterCommit: async () => {
       if (ended !== null) await deps.forget(ended, requestId);
       await deps.wake(verified, requestId);

@@ -1,8 +1,9 @@
 /** What became of a webhook's messages, and sending events again. */
 
+import type { GrantedProjectId } from '../../core/accounts/access.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { ReplayedEvents } from '../../db/delivery/replay-deliveries.ts';
-import type { ApiResponse } from '../pipeline/errors.ts';
+import type { AuditedAnswer } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { docsProject } from '../schemas/projects.ts';
@@ -44,6 +45,7 @@ export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
     method: 'GET',
     path: `${owners.base}/:webhookId/deliveries`,
     scope: owners.read,
+    operators: owners.operators,
     tag: owners.tag,
     stability,
     operationId: owners.named('list', 'WebhookDeliveries'),
@@ -56,9 +58,9 @@ export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
       example: [docsDelivery],
     },
     refusals: [...owners.refusals, 'webhook_not_found'],
-    handle: ({ params }) =>
-      withWebhook(deps, owners, params, async ({ id }) => {
-        const rows = await deps.deliveries.list(id, DELIVERIES_SHOWN);
+    handle: ({ key, params }) =>
+      withWebhook(deps, owners, { access: key.access, ...params }, async ({ id }, owner) => {
+        const rows = await deps.deliveries.list(owner, id, DELIVERIES_SHOWN);
         return { status: 200, body: rows.map(deliveryView) };
       }),
   });
@@ -71,19 +73,25 @@ export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
 export function replayEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     ...words,
+    audits: 'webhook',
     method: 'POST',
     path: '/v1/projects/:projectId/webhooks/:webhookId/replay',
     scope: owners.write,
+    operators: owners.operators,
     tag: owners.tag,
     stability,
     operationId: owners.named('replay', 'WebhookEvents'),
     body: replay,
     bodyExample: { after: 4n },
     refusals: [...owners.refusals, 'webhook_not_found', 'event_not_found', 'webhook_disabled'],
-    handle: ({ params, body }) =>
-      withWebhook(deps, owners, params, (webhook) =>
-        again(deps, webhook, { ...body, projectId: params.projectId }),
-      ),
+    handle: ({ key, params, body }) =>
+      withWebhook(deps, owners, { access: key.access, ...params }, async (webhook, owner) => {
+        // Of a project's webhook the project is the owner.
+        const project = typeof owner === 'string' ? owner : null;
+        return project === null
+          ? refuse('project_not_found')
+          : again(deps, webhook, { ...body, projectId: project });
+      }),
   });
 }
 
@@ -91,26 +99,29 @@ export function replayEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
 export function replayProjectEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     ...words,
+    audits: 'webhook',
     method: 'POST',
     path: '/v1/webhooks/:webhookId/replay',
     scope: owners.write,
+    operators: owners.operators,
     tag: owners.tag,
     stability,
     operationId: owners.named('replay', 'WebhookEvents'),
     body: operatorReplay,
     bodyExample: { projectId: docsProject.id, after: 4n },
     refusals: ['webhook_not_found', 'project_not_found', 'event_not_found', 'webhook_disabled'],
-    handle: ({ params, body }) =>
-      withWebhook(deps, owners, params, async (webhook) => {
-        const project = await findProject(deps.projects, body.projectId);
-        return project === null ? refuse('project_not_found') : again(deps, webhook, body);
+    handle: ({ key, params, body }) =>
+      withWebhook(deps, owners, { access: key.access, ...params }, async (webhook) => {
+        const project = await findProject(deps.projects, key.access, body.projectId);
+        if (project === null) return refuse('project_not_found');
+        return again(deps, webhook, { ...body, projectId: project.id });
       }),
   });
 }
 
 /** Which events: those after a number, or one. */
 type Asked = {
-  readonly projectId: string;
+  readonly projectId: GrantedProjectId;
   readonly after?: bigint | undefined;
   readonly event?: bigint | undefined;
 };
@@ -120,7 +131,7 @@ async function again(
   { deliveries, now }: WebhookRoutesDeps,
   webhook: Webhook,
   asked: Asked,
-): Promise<ApiResponse> {
+): Promise<AuditedAnswer> {
   if (webhook.disabledAt !== null) return refuse('webhook_disabled');
   const done = await deliveries.replay({
     webhook,
@@ -130,7 +141,10 @@ async function again(
   });
   // A range that is empty is no mistake; one event that does not exist is.
   if (asked.event !== undefined && done.queued === 0) return refuse('event_not_found');
-  return { status: 202, body: done };
+  // An operator's webhook is the installation's, whichever project's events it is sent.
+  const owner = webhook.projectId === null ? { accountId: null } : { projectId: webhook.projectId };
+  const about = { kind: 'webhook', id: webhook.id, ...owner } as const;
+  return { status: 202, body: done, about };
 }
 
 /** The schema makes sure that there is one of both. A number below 1 is of no event. */

@@ -3,14 +3,17 @@
  * same.
  */
 import type { Vault } from '../../certificates/vault/vault.ts';
+import type { Access } from '../../core/accounts/access.ts';
+import type { Subject } from '../../core/operations/audit.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { Webhook } from '../../core/records.ts';
+import type { WithinLimits } from '../../db/account-limits.ts';
 import type { DeliveryRow, DeliveryStore } from '../../db/delivery/deliveries.ts';
-import type { WebhookStore } from '../../db/delivery/webhooks.ts';
+import type { WebhookOwner, WebhookStore } from '../../db/delivery/webhooks.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { messageIdOf } from '../../webhooks/message.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
-import { refuse } from '../pipeline/errors.ts';
+import { type Refusal, refuse } from '../pipeline/errors.ts';
 import type { Scope } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 
@@ -22,12 +25,26 @@ export type Owners = {
   readonly write: Scope;
   /** `project_not_found` where the path names a project. */
   readonly refusals: readonly ['project_not_found'] | readonly [];
+  /** What making one more is refused with beside. */
+  readonly limitRefusals: readonly ['account_not_found', 'account_limit'] | readonly [];
   /** The operation's id: `listWebhooks`, `listOperatorWebhooks`. */
   readonly named: (verb: string, noun: string) => string;
-  /** The id of the path's project; null for operators' webhooks, undefined where there is no such project. */
-  readonly ownerOf: (params: { readonly projectId?: string }) => Promise<string | null | undefined>;
+  /** Whether only the installation's keys may call them. */
+  readonly operators: boolean;
+  /** The path's project, or operators; null where the key that asks does not reach them, or there is no such project. */
+  readonly ownerOf: (
+    access: Access,
+    params: { readonly projectId?: string },
+  ) => Promise<WebhookOwner | null>;
+  /** The account that a webhook of the path counts for; null: an operators', which counts for none. */
+  readonly accountOf: (
+    access: Access,
+    params: { readonly projectId?: string },
+  ) => Promise<string | null>;
   /** How many there may be at once: the event of one change is sent to each of them. Our choice. */
   readonly most: number;
+  /** What is said to one more. */
+  readonly fullInWords: string;
   /** Whose events the webhooks get, in a sentence. */
   readonly receives: string;
 };
@@ -40,9 +57,15 @@ export function ofProjects(projects: ProjectStore): Owners {
     read: 'domains:read',
     write: 'domains:write',
     refusals: ['project_not_found'],
+    limitRefusals: ['account_not_found', 'account_limit'],
     named: (verb, noun) => `${verb}${noun}`,
-    ownerOf: async ({ projectId = '' }) => (await findProject(projects, projectId))?.id,
+    operators: false,
+    ownerOf: async (access, { projectId = '' }) =>
+      (await findProject(projects, access, projectId))?.id ?? null,
+    accountOf: async (access, { projectId = '' }) =>
+      (await findProject(projects, access, projectId))?.accountId ?? null,
     most: 10,
+    fullInWords: 'This project has 10 of 10 webhooks; delete one first.',
     receives: 'It receives the events of the project.',
   };
 }
@@ -54,9 +77,13 @@ export const ofOperators: Owners = {
   read: 'admin',
   write: 'admin',
   refusals: [],
+  limitRefusals: [],
   named: (verb, noun) => `${verb}Operator${noun}`,
-  ownerOf: async () => null,
+  operators: true,
+  ownerOf: async (access) => (access.kind === 'installation' ? access : null),
+  accountOf: async () => null,
   most: 20,
+  fullInWords: 'Operators have 20 of 20 webhooks; delete one first.',
   receives: 'It receives the events of every project, including projects created later.',
 };
 
@@ -64,6 +91,7 @@ export const ofOperators: Owners = {
 export type WebhookRoutesDeps = {
   readonly projects: ProjectStore;
   readonly webhooks: WebhookStore;
+  readonly withinLimits: WithinLimits;
   readonly deliveries: Pick<DeliveryStore, 'list' | 'replay'>;
   /** Seals the secrets that sign. */
   readonly vault: Vault;
@@ -72,17 +100,29 @@ export type WebhookRoutesDeps = {
   now(): Date;
 };
 
+type Asking = {
+  readonly access: Access;
+  readonly projectId?: string;
+  readonly webhookId: string;
+};
+
 /** Runs `act` with the webhook of the path; 404 where its owner does not have it, or does not exist. */
-export async function withWebhook(
+export async function withWebhook<Answer extends ApiResponse>(
   { webhooks }: Pick<WebhookRoutesDeps, 'webhooks'>,
   owners: Owners,
-  params: { readonly projectId?: string; readonly webhookId: string },
-  act: (webhook: Webhook) => Promise<ApiResponse>,
-): Promise<ApiResponse> {
-  const owner = await owners.ownerOf(params);
-  if (owner === undefined) return refuse('project_not_found');
+  { access, ...params }: Asking,
+  act: (webhook: Webhook, owner: WebhookOwner) => Promise<Answer>,
+): Promise<Answer | Refusal> {
+  const owner = await owners.ownerOf(access, params);
+  if (owner === null) return refuse('project_not_found');
   const found = isUuid(params.webhookId) ? await webhooks.find(owner, params.webhookId) : null;
-  return found === null ? refuse('webhook_not_found') : act(found);
+  return found === null ? refuse('webhook_not_found') : act(found, owner);
+}
+
+/** A webhook as the audit log names it. */
+export function subjectOf(owner: WebhookOwner, webhookId: string): Subject {
+  const whose = typeof owner === 'string' ? { projectId: owner } : { accountId: null };
+  return { kind: 'webhook', id: webhookId, ...whose };
 }
 
 /** The Webhook of docs/api.md, without its secrets. An old secret that signs no more at `now` is not shown. */

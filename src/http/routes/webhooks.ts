@@ -7,6 +7,7 @@ import { urlProblem } from '../../net/destination.ts';
 import { mintSecret } from '../../webhooks/message.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { asked, linkDocs, pageOf, placeOfMade } from '../pipeline/page.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   docsSecret,
@@ -15,13 +16,16 @@ import {
   webhook,
   webhookChange,
   webhookList,
+  webhookQuery,
   webhookWithSecret,
 } from '../schemas/webhooks.ts';
+import { refuseMaking } from './account-limits.ts';
 import { listDeliveries, replayEvents, replayProjectEvents } from './webhook-deliveries.ts';
 import {
   type Owners,
   ofOperators,
   ofProjects,
+  subjectOf,
   type WebhookRoutesDeps,
   webhookView,
   withWebhook,
@@ -52,29 +56,34 @@ export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
 const stability = 'beta';
 const exampleWithSecret = { ...docsWebhook, secret: docsSecret };
 
-/** All of the owner's in one answer. */
+/** A page of the owner's. */
 function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'GET',
     path: owners.base,
     scope: owners.read,
+    operators: owners.operators,
     tag: owners.tag,
     stability,
     operationId: owners.named('list', 'Webhooks'),
     summary: 'List webhooks',
-    description: 'Every webhook, the oldest first, those that are switched off among them.',
+    description: 'The oldest first, those that are switched off among them.',
+    query: webhookQuery,
     success: {
       status: 200,
-      description: 'The webhooks',
+      description: 'A page of webhooks',
       schema: webhookList,
       example: [docsWebhook],
+      headers: linkDocs('webhooks'),
     },
     refusals: owners.refusals,
-    handle: async ({ params }) => {
-      const owner = await owners.ownerOf(params);
-      if (owner === undefined) return refuse('project_not_found');
-      const rows = await deps.webhooks.list(owner);
-      return { status: 200, body: rows.map((row) => webhookView(row, deps.now())) };
+    handle: async ({ key, params, query }) => {
+      const owner = await owners.ownerOf(key.access, params);
+      if (owner === null) return refuse('project_not_found');
+      const found = await deps.webhooks.list(owner, asked(query));
+      const path = owners.base.replace(':projectId', typeof owner === 'string' ? owner : '');
+      const { rows, headers } = pageOf(found, placeOfMade, { path, limit: query.limit });
+      return { status: 200, body: rows.map((row) => webhookView(row, deps.now())), headers };
     },
   });
 }
@@ -82,9 +91,11 @@ function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
 /** The answer has the secret; what is stored of it is sealed for this webhook alone. */
 function createWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
+    audits: 'webhook',
     method: 'POST',
     path: owners.base,
     scope: owners.write,
+    operators: owners.operators,
     tag: owners.tag,
     stability,
     operationId: owners.named('create', 'Webhook'),
@@ -99,19 +110,28 @@ function createWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
       example: exampleWithSecret,
       headers: { location: 'The path of the webhook' },
     },
-    refusals: [...owners.refusals, 'too_many_webhooks'],
-    handle: async ({ params, body: { url, events } }) => {
-      const projectId = await owners.ownerOf(params);
-      if (projectId === undefined) return refuse('project_not_found');
+    refusals: [...owners.refusals, ...owners.limitRefusals, 'too_many_webhooks'],
+    handle: async ({ key, params, body: { url, events } }) => {
+      const owner = await owners.ownerOf(key.access, params);
+      if (owner === null) return refuse('project_not_found');
       const misfit = refuseUrl(deps, url);
       if (misfit !== null) return misfit;
       const id = randomUUID();
       const { secret, sealed } = mintSecret(deps.vault, id);
-      const row = { id, projectId, url, eventTypes: events, sealedSecret: sealed };
-      const made = await deps.webhooks.create({ ...row, createdAt: deps.now() }, owners.most);
-      if (made === null) return refuse('too_many_webhooks');
-      const location = `${owners.base.replace(':projectId', projectId ?? '')}/${id}`;
-      return { ...withSecret(deps, made, secret, 201), headers: { location } };
+      const row = { id, owner, url, eventTypes: events, sealedSecret: sealed };
+      const at = deps.now();
+      const make = () => deps.webhooks.create({ ...row, createdAt: at }, owners.most);
+      const accountId = await owners.accountOf(key.access, params);
+      const result =
+        accountId === null
+          ? { kind: 'made' as const, made: await make() }
+          : await deps.withinLimits(accountId, ['webhooks'], at, make);
+      if (result.kind !== 'made') return refuseMaking(result, at);
+      const { made } = result;
+      if (made === null) return refuse('too_many_webhooks', owners.fullInWords);
+      const location = `${owners.base.replace(':projectId', made.projectId ?? '')}/${id}`;
+      const about = subjectOf(owner, id);
+      return { ...withSecret(deps, made, secret, 201), headers: { location }, about };
     },
   });
 }
@@ -121,22 +141,28 @@ function getWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
     method: 'GET',
     path: `${owners.base}/:webhookId`,
     scope: owners.read,
+    operators: owners.operators,
     tag: owners.tag,
     stability,
     operationId: owners.named('get', 'Webhook'),
     summary: 'Show a webhook',
     success: { status: 200, description: 'The webhook', schema: webhook, example: docsWebhook },
     refusals: [...owners.refusals, 'webhook_not_found'],
-    handle: ({ params }) => withWebhook(deps, owners, params, async (found) => shown(deps, found)),
+    handle: ({ key, params }) =>
+      withWebhook(deps, owners, { access: key.access, ...params }, async (found) =>
+        shown(deps, found),
+      ),
   });
 }
 
 /** Idempotent. An empty body changes nothing. */
 function updateWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
+    audits: 'webhook',
     method: 'PATCH',
     path: `${owners.base}/:webhookId`,
     scope: owners.write,
+    operators: owners.operators,
     tag: owners.tag,
     stability,
     operationId: owners.named('update', 'Webhook'),
@@ -152,12 +178,13 @@ function updateWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
       example: docsWebhook,
     },
     refusals: [...owners.refusals, 'webhook_not_found'],
-    handle: ({ params, body: { url, events, enabled } }) =>
-      withWebhook(deps, owners, params, async ({ id, projectId }) => {
+    handle: ({ key, params, body: { url, events, enabled } }) =>
+      withWebhook(deps, owners, { access: key.access, ...params }, async ({ id }, owner) => {
         const misfit = url === undefined ? null : refuseUrl(deps, url);
         if (misfit !== null) return misfit;
         const change = { url, eventTypes: events, enabled };
-        return shown(deps, await deps.webhooks.update(projectId, id, change, deps.now()));
+        const updated = await deps.webhooks.update(owner, id, change, deps.now());
+        return { ...shown(deps, updated), about: subjectOf(owner, id) };
       }),
   });
 }
@@ -165,9 +192,11 @@ function updateWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
 /** Idempotent: 204 also where there is no such webhook. */
 function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
+    audits: 'webhook',
     method: 'DELETE',
     path: `${owners.base}/:webhookId`,
     scope: owners.write,
+    operators: owners.operators,
     tag: owners.tag,
     stability,
     operationId: owners.named('delete', 'Webhook'),
@@ -176,13 +205,13 @@ function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
       'Nothing is sent any more, but for an attempt under way. Also 204 where there is no such webhook.',
     success: { status: 204, description: 'There is no such webhook' },
     refusals: owners.refusals,
-    handle: async ({ params }) => {
-      const owner = await owners.ownerOf(params);
-      if (owner === undefined) return refuse('project_not_found');
-      if (isUuid(params.webhookId)) {
-        await deps.webhooks.remove(owner, params.webhookId, deps.now());
-      }
-      return { status: 204 };
+    handle: async ({ key, params }) => {
+      const owner = await owners.ownerOf(key.access, params);
+      if (owner === null) return refuse('project_not_found');
+      const { webhookId } = params;
+      const wasThere =
+        isUuid(webhookId) && (await deps.webhooks.remove(owner, webhookId, deps.now()));
+      return { status: 204, about: wasThere ? subjectOf(owner, webhookId) : null };
     },
   });
 }
@@ -190,9 +219,11 @@ function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
 /** Not idempotent: each request makes another secret, unless it repeats one with the same Idempotency-Key. */
 function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
+    audits: 'webhook',
     method: 'POST',
     path: `${owners.base}/:webhookId/rotate-secret`,
     scope: owners.write,
+    operators: owners.operators,
     tag: owners.tag,
     stability,
     operationId: owners.named('rotate', 'WebhookSecret'),
@@ -206,15 +237,15 @@ function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
       example: { ...exampleWithSecret, oldSecretEndsAt: '2026-11-21T12:00:00.000Z' },
     },
     refusals: [...owners.refusals, 'webhook_not_found'],
-    handle: ({ params }) =>
-      withWebhook(deps, owners, params, async ({ id, projectId }) => {
+    handle: ({ key, params }) =>
+      withWebhook(deps, owners, { access: key.access, ...params }, async ({ id }, owner) => {
         const { secret, sealed } = mintSecret(deps.vault, id);
         const oldSecretEndsAt = new Date(deps.now().getTime() + OLD_SECRET_MS);
         const rotation = { sealedSecret: sealed, oldSecretEndsAt };
-        const rotated = await deps.webhooks.rotate(projectId, id, rotation);
+        const rotated = await deps.webhooks.rotate(owner, id, rotation);
         return rotated === null
           ? refuse('webhook_not_found')
-          : withSecret(deps, rotated, secret, 200);
+          : { ...withSecret(deps, rotated, secret, 200), about: subjectOf(owner, id) };
       }),
   });
 }

@@ -4,6 +4,7 @@ import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { explainedEnum } from './common.ts';
 import { dnsRecord, finding, provider } from './domains.ts';
 import { docsDomain } from './examples.ts';
+import { reach } from './reach.ts';
 
 /** Query of `GET /v1/diagnosis/{hostname}`. The target is parsed by the handler (src/dns/examine.ts). */
 export const diagnosisQuery = z.strictObject({
@@ -11,6 +12,10 @@ export const diagnosisQuery = z.strictObject({
     description:
       'The host name that the record must point to; may be left out where a project has the host name attached',
     example: docsDomain.record.value,
+  }),
+  reach: z.enum(['true', 'false'], 'must be true or false').optional().meta({
+    description:
+      '`true`: what the name’s addresses answer on ports 80 and 443 is asked, too, and how the certificate authority is; up to 10 seconds more',
   }),
 });
 
@@ -43,6 +48,10 @@ const answerOf = <R extends z.ZodType>(record: R) => ({
   kind: answerKind,
   records: z.array(record).optional(),
   ttlSeconds: seconds().optional(),
+  ours: z
+    .literal(true)
+    .optional()
+    .meta(said('Of a `timeout`: our own limits for one check ended it, not the server’s silence')),
 });
 
 const answer = z
@@ -62,8 +71,9 @@ const serverState = explainedEnum('ServerState', 'How a server behaved', {
   malformed: 'What it sends is no DNS message',
   timeout: 'It is silent',
   no_address: 'Its name has no address',
+  alias_name: 'Its name is an alias, which it must not be',
   reserved_address: 'Its address cannot be reached by anybody',
-  not_asked: 'Our own limits kept us from asking',
+  not_asked: 'Our own limits kept us from asking, or from waiting',
 });
 
 /** One address of one name server; `address` is null where it has none. */
@@ -106,6 +116,21 @@ const resolverView = z
   })
   .meta({ id: 'ResolverView', description: 'What a recursive server answers' });
 
+/** A question beyond the host name, by which signatures are checked (src/core/diagnosis/observation.ts). */
+const validationView = z
+  .object({
+    server: z.string().meta(said('Its address')),
+    name: z.string(),
+    type: z.enum(['SOA', 'CAA']).meta(said('SOA where the record is wrong')),
+    outcome: answerKind,
+    unchecked: answerKind.optional().meta(said('What came without the check')),
+    answersUnchecked: z
+      .nullable(z.boolean())
+      .meta(said('Whether it answers without checking signatures')),
+    errors: z.array(extendedError),
+  })
+  .meta({ id: 'ValidationView', description: 'What a resolver makes of signatures of the zone' });
+
 const caaRecord = z
   .object({
     flags: wholeNumber({ min: 0, max: 255 }),
@@ -115,21 +140,30 @@ const caaRecord = z
   .meta({ id: 'CaaRecord', description: 'A CAA record (RFC 8659, 4.1)' });
 
 /** A name on the way from the host name up, with the set that is published there (RFC 8659, 3). */
+const caaSaid = {
+  publishedAt: z
+    .string()
+    .optional()
+    .meta(said('Where the aliases of the name lead, and where the set is published')),
+  endless: z.boolean().optional().meta(said('Its aliases lead in a circle')),
+  answer: z.object(answerOf(caaRecord)),
+};
+
 const caaLevel = z
   .object({
     name: z.string(),
-    publishedAt: z
-      .string()
+    ...caaSaid,
+    servers: z
+      .array(z.object({ server: z.string(), ...caaSaid }))
       .optional()
-      .meta(said('Where the aliases of the name lead, and where the set is published')),
-    answer: z.object(answerOf(caaRecord)),
+      .meta(said('What each name server says, where they differ')),
   })
   .meta({ id: 'CaaLevel', description: 'The CAA records at one step of the climb' });
 
-/** The zone that the host name is in. For `unregistered`, the name servers are left out. */
+/** The zone that the host name is in. For the other two kinds, the name servers are left out. */
 const delegation = z
   .object({
-    kind: z.enum(['delegated', 'unregistered']),
+    kind: z.enum(['delegated', 'unregistered', 'undelegated']),
     zone: z.string(),
     parent: z.string().meta(said('The zone above')),
     atParent: names.optional().meta(said('The name servers by the zone above')),
@@ -157,6 +191,10 @@ const observation = z
     delegation: z.nullable(delegation).meta(said('Null: the zone above was not asked, or silent')),
     servers: z.array(serverView).meta(said('One for each address of each name server')),
     world: z.array(resolverView).meta(said('Empty unless the servers have it right')),
+    signatures: z
+      .array(validationView)
+      .optional()
+      .meta(said('What resolvers make of the zone and of CAA; left out where none was asked')),
     caa: z.nullable(z.array(caaLevel)).meta(said('The nearest level first')),
     targetAddresses: names.meta(said('What an apex must show')),
     cost: z
@@ -183,6 +221,7 @@ export const diagnosis = z
     provider: z.nullable(provider).meta(said('Who runs the name servers, where that is known')),
     findings: z.array(finding).meta(said('What is worth saying, the headline first')),
     observation: observation.meta(said('The evidence')),
+    reach: reach.optional().meta(said('With `reach=true` only')),
   })
   .meta({ id: 'Diagnosis', description: 'What is right and wrong in the DNS of a host name' });
 

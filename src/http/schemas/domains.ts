@@ -5,7 +5,10 @@ import { caaHintWords } from '../../core/diagnosis/caa/caa.ts';
 import { meanings, type Severity } from '../../core/diagnosis/findings.ts';
 import { type ExplainedHint, hintWords } from '../../core/diagnosis/hints.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
-import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import type { ProofReason } from '../../core/names/claim.ts';
+import { isUuid } from '../../core/operations/jobs.ts';
+import { text, time, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { pageFields } from '../pipeline/page.ts';
 import { certificate } from './certificates.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 import { hsts } from './domain-settings.ts';
@@ -62,6 +65,28 @@ export const dnsRecord = z
     ttl: z.literal(3_600n).register(wireTypes, { type: 'integer', const: 3_600 }),
   })
   .meta({ id: 'DomainRecord', description: 'The DNS record to create; it never changes' });
+
+/** What proves the name where its addresses do not (docs/security.md). */
+export const proofRecord = z
+  .object({
+    type: z.literal('TXT'),
+    name: z.string().meta({ description: 'Relative to the zone' }),
+    value: z.string().meta({
+      description: 'Its text, exactly; the same until the domain is removed, and never again',
+    }),
+    ttl: z.literal(3_600n).register(wireTypes, { type: 'integer', const: 3_600 }),
+    reason: explainedEnum('ProofReason', 'Why the TXT record is needed', {
+      contested: 'Another project has added the name, too',
+      already_here: 'It led here before it was added',
+      held_before: 'It has led here for another project',
+      lapsed: 'It led elsewhere until its certificate had expired',
+    } satisfies Readonly<Record<ProofReason, string>>),
+    why: sentence('The reason'),
+  })
+  .meta({
+    id: 'ProofRecord',
+    description: 'The TXT record to create beside the other: addresses do not say whose an apex is',
+  });
 
 /** Every code that a finding of this version can have. Later versions add codes. */
 export const findingCode = explainedEnum('FindingCode', 'What was found', meanings);
@@ -175,7 +200,7 @@ const checks = z
     lastCheckedAt: z.nullable(time()),
     nextCheckAt: z.nullable(time()).meta({
       description:
-        'When its DNS is checked next; null where its certificate comes first, or where it is checked no more',
+        'When its DNS is checked next at the latest: a change that is seen before then brings the check forward. Null where its certificate comes first, or where it is checked no more',
     }),
     windowEndsAt: z.nullable(time()).meta({ description: 'Null unless the domain is pending' }),
   })
@@ -193,6 +218,9 @@ export const domain = z
     status: domainStatus,
     summary,
     record: dnsRecord,
+    proofRecord: z.nullable(proofRecord).meta({
+      description: 'A second record to create; null where none is needed, or no check has said so',
+    }),
     zone: z.string().meta({ description: 'The zone that the record goes into' }),
     provider: z.nullable(provider).meta({
       description: 'Who runs that zone; null where no server said, or we do not know them',
@@ -210,3 +238,13 @@ export const domain = z
 
 /** Answer of `GET /v1/projects/{projectId}/domains`: all of them, the oldest first. */
 export const domainList = z.array(domain);
+
+/** Query of `GET /v1/projects/{projectId}/domains`. */
+export const domainQuery = z.strictObject({
+  ...pageFields('domains', isUuid),
+  status: domainStatus.optional().meta({ description: 'Filters by the status' }),
+  hostname: text({ max: 253 }).optional().meta({
+    description: 'Filters by the host name: all of it or a part, in any script',
+    example: 'docs.example',
+  }),
+});

@@ -56,13 +56,15 @@ const evidence = z
         z.object({
           limit: explainedEnum('AuthorityLimit', 'What the certificate authority limits', {
             orders: 'New orders of our account',
-            project_orders: 'A project’s share of them',
+            account_orders: 'An account’s share of them while others wait',
+            project_orders: 'A project’s share of them, as it was before accounts',
             registrable_domain: 'Certificates for a registrable domain and all names below it',
             same_names: 'Certificates for the same name',
             failed_authorizations: 'Failed authorizations of a name',
           } satisfies Readonly<Record<AuthorityLimit, string>>),
           subject: z.string().meta({
-            description: 'The host name, registrable domain or project; empty for our account',
+            description:
+              'The host name, registrable domain or account, or a project that has no account of its own; empty for our account',
           }),
           until: time(),
         }),

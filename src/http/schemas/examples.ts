@@ -37,6 +37,7 @@ export const docsDomain = {
     actor: 'customer',
   },
   record: { type: 'CNAME', name: 'docs', value: target, ttl: 3_600 },
+  proofRecord: null,
   zone: 'example.com',
   provider: {
     name: 'Porkbun',

@@ -1,11 +1,15 @@
 /** Keys as schemas: they validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
 import { int64, text, time, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { pageFields } from '../pipeline/page.ts';
 import type { Scope } from '../pipeline/route.ts';
 import { inTheseWords } from '../pipeline/validate.ts';
+import { accountId } from './accounts.ts';
 import { explainedEnum } from './common.ts';
+import { projectId } from './projects.ts';
 
 const DEFAULT_GRACE_SECONDS = 86_400; // a day: long enough to change the key wherever it is used
+const PROJECTS_MAX = 100; // our choice: for more, a key of the whole account
 const MAX_GRACE_SECONDS = 2_592_000; // 30 days: our choice, a key that is to go must not stay by default
 
 /** Exactly the scopes of src/http/pipeline/route.ts. */
@@ -44,6 +48,13 @@ export const newKey = z
   .strictObject({
     name,
     scopes: scopeList,
+    accountId: accountId.optional().meta({
+      description:
+        'The account that it is of; missing: that of the key that asks or of `Signpost-Account`, or else the installation',
+    }),
+    projectIds: z.array(projectId).max(PROJECTS_MAX).optional().meta({
+      description: 'The projects of the account that it is for; missing or empty: all of them',
+    }),
     expiresAt: moment.optional().meta({
       description: 'When it ends by itself: in the future, and within 100 years. Missing: never',
     }),
@@ -84,6 +95,12 @@ const shown = {
     .nullable(z.string())
     .meta({ description: 'What the key begins with; null for `API_KEY`, which an operator chose' }),
   name,
+  accountId: z
+    .nullable(accountId)
+    .meta({ description: 'The account that it is of; null: the installation' }),
+  projectIds: z
+    .array(projectId)
+    .meta({ description: 'The projects that it is for; empty: all that the account has' }),
   scopes: z.array(scope).meta({ description: 'What the key may do' }),
   status,
   createdAt: time().meta({ description: 'When it was made' }),
@@ -103,6 +120,14 @@ const shown = {
 /** Answer about one key. */
 export const key = z.object(shown).meta({ id: 'Key', description: 'An API key without its token' });
 
+/** Whether a text can be a key's id: letters and digits alone. PostgreSQL would refuse a text with NUL by a fault. */
+export function isKeyId(text: string): boolean {
+  return /^[0-9A-Za-z]+$/.test(text);
+}
+
+/** Query of `GET /v1/keys`. */
+export const keyQuery = z.strictObject(pageFields('keys', isKeyId));
+
 /** Answer of `GET /v1/keys`, those that have ended among them. */
 export const keyList = z.array(key).meta({ id: 'Keys', description: 'Keys, oldest first' });
 
@@ -121,6 +146,8 @@ export const keyExample = {
   id: 'x7Gk2mPq9LwZ',
   prefix: 'signpost_x7Gk2mPq9LwZ',
   name: 'the shop’s back office',
+  accountId: null,
+  projectIds: [],
   scopes: ['pets:read', 'pets:write'],
   status: 'active',
   createdAt: '2026-11-20T12:00:00.000Z',

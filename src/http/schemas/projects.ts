@@ -1,8 +1,11 @@
 /** Projects and their deploys as schemas: they validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
 import { readBundle } from '../../certificates/x509.ts';
+import { isUuid } from '../../core/operations/jobs.ts';
 import { deployStatuses, plans } from '../../core/records.ts';
 import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
+import { pageFields } from '../pipeline/page.ts';
+import { accountId, docsAccount } from './accounts.ts';
 
 /** An id in a body or an answer; one in a path is text, which the handler checks. */
 export const projectId = uuid().meta({ description: 'ID of the project' });
@@ -14,7 +17,9 @@ const storedName = text({ max: 255 }).meta(said);
 const slug = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and inner hyphens')
-  .meta({ description: 'The name of the project in URLs: no two projects share one' });
+  .meta({
+    description: 'The name of the project in URLs: no two projects of an account share one',
+  });
 
 const plan = z
   .enum(plans)
@@ -52,11 +57,19 @@ const upstreamCa = z
 
 /** Body of `POST /v1/projects`. Without a plan, it is `free`. */
 export const newProject = z
-  .strictObject({ name, slug, plan: plan.default('free') })
+  .strictObject({
+    name,
+    slug,
+    plan: plan.default('free'),
+    accountId: accountId.optional().meta({
+      description: 'Whose it is; missing: that of the key, or of `Signpost-Account`',
+    }),
+  })
   .meta({ id: 'NewProject', description: 'A project to be made' });
 
 /** Query of `GET /v1/projects`. */
 export const projectQuery = z.strictObject({
+  ...pageFields('projects', isUuid),
   hostname: z
     .string()
     .max(2_048, 'is too long')
@@ -82,6 +95,7 @@ export const newDeploy = z
 export const project = z
   .object({
     id: projectId,
+    accountId,
     name: storedName,
     slug,
     plan,
@@ -128,6 +142,7 @@ export const signingSecret = z
 /** The example of a Project in the OpenAPI document. */
 export const docsProject = {
   id: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
+  accountId: docsAccount.id,
   name: 'Docs',
   slug: 'docs',
   plan: 'pro',

@@ -1,8 +1,10 @@
 /** Webhooks and their deliveries as schemas: they validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
+import { isUuid } from '../../core/operations/jobs.ts';
 import type { DeliveryProblem, DisabledReason } from '../../core/operations/webhook-plan.ts';
 import { deliveryStatuses } from '../../core/records.ts';
 import { int64, text, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { pageFields } from '../pipeline/page.ts';
 import { inTheseWords } from '../pipeline/validate.ts';
 import { explainedEnum } from './common.ts';
 import { eventType } from './events.ts';
@@ -184,3 +186,6 @@ export const docsDelivery = {
   lastError: 'not_accepted',
   nextAttemptAt: '2026-11-20T12:09:05.000Z',
 } as const;
+
+/** Query of the lists of webhooks. */
+export const webhookQuery = z.strictObject(pageFields('webhooks', isUuid));

@@ -9,6 +9,7 @@ import {
   defaultConnectionLimits,
   listenFault,
 } from '../../net/connections.ts';
+import { cameThroughEdge } from '../../net/via.ts';
 import type { Api } from '../pipeline/api.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { turnAway } from './exchange.ts';
@@ -135,6 +136,8 @@ function attach(server: Server, pipelines: Pipelines): void {
 /** Why a request is refused whatever it asks for; null where nothing is wrong with it. */
 function transportRefusal(req: IncomingMessage): Refusal | null {
   if (req.rawHeaders.length / 2 > MAX_HEADERS) return refuse('headers_too_large');
+  // Nobody is to publish the API, or the metrics, as a domain of their own.
+  if (cameThroughEdge(req.headers)) return refuse('misdirected');
   const { host, 'transfer-encoding': coding } = req.headers;
   // RFC 9112, 2.5: a greater major version may mean anything.
   if (!req.httpVersion.startsWith('1.')) return refuse('bad_request', 'HTTP/1.1 is spoken here.');

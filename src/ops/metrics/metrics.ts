@@ -10,6 +10,7 @@ import {
   createHttpMetrics,
   type EdgeCounters,
 } from './traffic.ts';
+import { createWatchMetrics, type WatchReading } from './watch.ts';
 import {
   type CountCheck,
   type CountJob,
@@ -28,6 +29,8 @@ export type Metrics = {
   readonly order: OrderCounters;
   readonly edge: EdgeCounters;
   readonly process: ProcessMetrics;
+  /** Shows this watch from then on. */
+  watch(watch: WatchReading): void;
   /** Shows the state of the installation too, from then on. To be called once. */
   watchInstallation(read: ReadInstallation): void;
   /** Resolves with all of it in the text format of Prometheus. Never rejects for what cannot be read. */
@@ -55,6 +58,7 @@ export function createMetrics(roles: readonly Role[]): Metrics {
     order: createOrderMetrics(shownTo('worker')),
     edge: createEdgeMetrics(shownTo('edge')),
     process: ofProcess,
+    watch: createWatchMetrics(shownTo('worker')),
     watchInstallation(read) {
       refresh = createInstallationMetrics(registry, read);
     },

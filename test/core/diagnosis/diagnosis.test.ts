@@ -174,6 +174,7 @@ describe('an apex', () => {
     });
     expect(diagnose(observation, expectedFor(APEX))).toEqual({
       verdict: 'unknown',
+      addresses: 'unknown',
       provider: null,
       findings: [{ code: 'dns_unknown', hostname: target, servers: [] }],
     });

@@ -35,13 +35,55 @@ type Row = readonly [
   evidence: object,
 ];
 
-const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
+/** No observation makes them: workers/resolve-claim.ts and workers/warn-holder.ts do. */
+const notInTheDns = [
+  'held_elsewhere',
+  'proof_required',
+  'claim_by_another',
+  'proof_left_over',
+] as const;
+type Made = Exclude<FindingCode, (typeof notInTheDns)[number]>;
+
+const rows: { readonly [C in Made]: Row } = {
   domain_unregistered: [
     observed(SUB, [mute({ cname: nxdomain, a: nxdomain, aaaa: nxdomain })], {
       delegation: { kind: 'unregistered', zone: APEX, parent: 'com' },
     }),
     'wrong',
     { domain: APEX, registry: 'com' },
+  ],
+  https_elsewhere: [
+    observed(
+      APEX,
+      [server({ a: records('192.0.2.1', '192.0.2.2'), aaaa: records('2001:db8::1') })],
+      {
+        nearby: {
+          ...nothingNearby,
+          https: records({ priority: 1, target: '.', port: null, hints: ['151.101.1.7'] }),
+        },
+      },
+    ),
+    'right',
+    { records: ['HTTPS 1 . ipv4hint=151.101.1.7'] },
+  ],
+  no_name_servers: [
+    observed(SUB, [mute({ cname: nxdomain, a: nxdomain, aaaa: nxdomain, state: 'answers' })], {
+      delegation: { kind: 'undelegated', zone: APEX, parent: 'com' },
+    }),
+    'wrong',
+    { domain: APEX, registry: 'com' },
+  ],
+  domain_parked: [
+    observed(SUB, [server({ a: records('151.101.1.7') })], {
+      delegation: delegated(['ns1.sedoparking.com', 'ns2.sedoparking.com']),
+    }),
+    'wrong',
+    {
+      domain: APEX,
+      kind: 'parked',
+      by: 'Sedo',
+      servers: ['ns1.sedoparking.com', 'ns2.sedoparking.com'],
+    },
   ],
   name_servers_disagree: [
     observed(SUB, [right, server({ server: 'ns2', a: records('151.101.1.7') })]),
@@ -189,6 +231,13 @@ const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
     'right',
     { addresses: ['192.0.2.2'], missing: ['192.0.2.1'] },
   ],
+  proof_on_adding: [
+    observed(APEX, [
+      server({ a: records('192.0.2.1', '192.0.2.2'), aaaa: records('2001:db8::1') }),
+    ]),
+    'right',
+    { addresses: ourAddresses },
+  ],
   old_answer_cached: [
     observed(SUB, [right], { world: [resolver({ a: records('151.101.1.7') })] }),
     'right',
@@ -214,7 +263,9 @@ const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
 
 describe('every finding comes of a check', () => {
   it.each(Object.entries(rows))('%s', (code, [observation, expected, evidence]) => {
-    const { verdict, findings } = diagnose(observation, expectedFor(observation.hostname));
+    const isClaim = code !== 'proof_on_adding';
+    const asked = { ...expectedFor(observation.hostname), isClaim };
+    const { verdict, findings } = diagnose(observation, asked);
     const found = findings.find((one) => one.code === code);
     const about = { code, hostname: observation.hostname };
     expect(found === undefined || !('target' in found) || found.target === target).toBe(true);
@@ -223,9 +274,9 @@ describe('every finding comes of a check', () => {
     expect(verdict).toBe(expected);
   });
 
-  it('but one that is made where domains are saved', () => {
+  it('but those that are made where domains are saved', () => {
     const made = new Set<string>(Object.keys(rows));
-    expect(Object.keys(severities).filter((code) => !made.has(code))).toEqual(['held_elsewhere']);
+    expect(Object.keys(severities).filter((code) => !made.has(code))).toEqual(notInTheDns);
   });
 });
 

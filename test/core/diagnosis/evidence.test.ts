@@ -1,6 +1,7 @@
 /** What findings carry beside their code, and the part that CAA plays. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import { explain } from '../../../src/core/diagnosis/findings.ts';
 import type { CaaLevel, Observation, ServerView } from '../../../src/core/diagnosis/observation.ts';
 import {
   expectedFor,
@@ -94,9 +95,26 @@ describe('the evidence', () => {
           { server: 'ns1.example.com', outcome: 'refused' },
           { server: 'ns2.example.com', outcome: 'timeout' },
         ],
+        zone: 'example.com',
       },
     ],
   ];
+  it('blames nobody for what our own limits cut off', () => {
+    const cutOff = { kind: 'timeout', ours: true } as const;
+    const [finding] = findingsOf(SUB, [server({ aaaa: cutOff, cname: cutOff })]);
+    expect(finding).toEqual({
+      code: 'dns_unknown',
+      hostname: SUB,
+      servers: [{ server: 'ns1.example.com', outcome: 'not_asked' }],
+      zone: 'example.com',
+    });
+    expect(finding && explain(finding)).toMatchObject({
+      actor: 'platform',
+      found: 'ns1.example.com: our own limits for one check came before its answer',
+      action: expect.stringContaining('Nothing for you to do'),
+    });
+  });
+
   it.each(rows)('%s', (_, servers, finding) => {
     expect(findingsOf(SUB, servers)[0]).toEqual(finding);
   });
@@ -160,8 +178,24 @@ describe('CAA', () => {
   it.each([null, []])('that nobody asked for is no permission: %j', (caa) => {
     expect(diagnosed([right], caa)).toEqual({
       verdict: 'unknown',
-      findings: [{ code: 'caa_unknown', hostname: SUB, name: SUB, ours: true, outcome: 'timeout' }],
+      findings: [
+        { code: 'caa_unknown', hostname: SUB, name: SUB, ours: true, outcome: 'not_asked' },
+      ],
     });
+  });
+
+  it('that our own limits kept us from reading is ours to ask again', () => {
+    const { findings } = diagnosed([right], level({ kind: 'timeout', ours: true }));
+    expect(findings.map(explain)).toMatchObject([
+      {
+        code: 'caa_unknown',
+        actor: 'platform',
+        found: 'example.com: our own limits for one check came before its answer',
+        action: expect.stringContaining('our own limits'),
+      },
+    ]);
+    const [silent] = diagnosed([right], level(timeout)).findings;
+    expect(silent && explain(silent)).toMatchObject({ actor: 'dns_provider' });
   });
 
   it('that forbids is told while the record is still missing, so that one visit repairs both', () => {

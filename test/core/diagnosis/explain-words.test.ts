@@ -30,17 +30,17 @@ describe('the action', () => {
     [
       'creates the record of an apex, and offers what else there is',
       missingAtApex,
-      'Create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers). If your provider has none of these: create A and AAAA records with the addresses of x.edge.test, to be changed when those change; or add www.example.com here and let your provider redirect example.com to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.',
+      'Create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers). If your provider has none of these: create A and AAAA records with the addresses of x.edge.test, to be changed when those change; or add www.example.com here and let your provider redirect example.com to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening. If it is there already, check its value: an ALIAS to a name that does not exist shows nothing.',
     ],
     [
       'has the provider’s own word for it',
       { ...missingAtApex, provider: 'easyDNS' },
-      'Create: ANAME @ → x.edge.test, TTL 3600. At easyDNS: the domain → DNS.',
+      'Create: ANAME @ → x.edge.test, TTL 3600. At easyDNS: the domain → DNS. If it is there already, check its value: an ALIAS to a name that does not exist shows nothing.',
     ],
     [
       'creates a CNAME where the provider flattens it',
       { ...missingAtApex, provider: 'Cloudflare' },
-      'Create: CNAME @ → x.edge.test, TTL 3600, which Cloudflare turns into addresses automatically (CNAME flattening). At Cloudflare: the domain → DNS → Records, with the proxy status “DNS only”.',
+      'Create: CNAME @ → x.edge.test, TTL 3600, which Cloudflare turns into addresses automatically (CNAME flattening). At Cloudflare: the domain → DNS → Records, with the proxy status “DNS only”. If it is there already, check its value: an ALIAS to a name that does not exist shows nothing.',
     ],
     [
       'offers the choices where the provider has nothing of the kind',

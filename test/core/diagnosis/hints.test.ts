@@ -7,6 +7,7 @@ import {
   isRelativeTarget,
   isTargetWithJunk,
 } from '../../../src/core/diagnosis/hints.ts';
+import { slipOfOne, targetSlip } from '../../../src/core/diagnosis/target-slips.ts';
 import {
   expectedFor,
   mute,
@@ -32,7 +33,10 @@ function hintsIn(lines: readonly string[], hostname = 'docs.example.com') {
 
 type Row = readonly [what: string, zone: readonly string[], code: string, hint: Hint];
 
-const rows: { readonly [C in HintCode]: Row } = {
+/** What they are made of is beside the zone's records; test/dns/findings/ has all of them. */
+type OfDelegation = 'own_zone' | 'dname_above' | 'apex_leads_here';
+
+const rows: { readonly [C in Exclude<HintCode, OfDelegation>]: Row } = {
   doubled_name: [
     'the full name in a form that adds the zone',
     ['docs.example.com CNAME p1.edge.example.'],
@@ -75,6 +79,36 @@ const rows: { readonly [C in HintCode]: Row } = {
     'cname_mismatch',
     { code: 'wildcard_masks', wildcard: '*.example.com' },
   ],
+  wildcard_stops: [
+    'a wildcard that leads here, and does not reach a name with a text of its own',
+    ['* CNAME p1.edge.example.', 'docs TXT "hello"'],
+    'record_missing',
+    { code: 'wildcard_stops', wildcard: '*.example.com' },
+  ],
+  partial_target: [
+    'the first label of the target alone',
+    ['docs CNAME p1'],
+    'cname_mismatch',
+    { code: 'partial_target', typed: 'p1' },
+  ],
+  doubled_end: [
+    'the end of the target twice',
+    ['docs CNAME p1.edge.example.edge.example.'],
+    'cname_mismatch',
+    { code: 'doubled_end', typed: 'p1.edge.example.edge.example' },
+  ],
+  misspelt_target: [
+    'one letter that is another',
+    ['docs CNAME p1.edqe.example.'],
+    'cname_mismatch',
+    { code: 'misspelt_target', typed: 'p1.edqe.example' },
+  ],
+  other_target: [
+    'the target of another domain',
+    ['docs CNAME other9.edge.example.'],
+    'cname_mismatch',
+    { code: 'other_target', typed: 'other9.edge.example' },
+  ],
 };
 
 describe('a hint tells', () => {
@@ -98,6 +132,7 @@ describe('no hint comes of', () => {
     ['a doubled name that leads elsewhere', ['docs.example.com CNAME other.net.']],
     ['a TXT record about something else', ['docs TXT "v=spf1 -all"']],
     ['an alias that leads elsewhere', ['docs CNAME mid', 'mid CNAME other.net.']],
+    ['an alias of www', ['docs CNAME www']],
   ];
   it.each(rowsWithout)('%s', (_, zone) => {
     expect(hintsIn(zone)).toEqual([]);
@@ -124,6 +159,28 @@ describe('no hint comes of', () => {
       );
       expect(findings.map(({ code }) => code)).toEqual(['dns_unknown']);
     }
+  });
+});
+
+describe('a wildcard that leads here', () => {
+  it.each([
+    ['docs.example.com', ['* CNAME p1.edge.example.', 'x.docs A 192.0.2.7'], '*.example.com'],
+    ['docs.team.example.com', ['* CNAME p1.edge.example.', 'docs.team TXT "x"'], '*.example.com'],
+    [
+      'docs.team.example.com',
+      ['*.team CNAME p1.edge.example.', 'docs.team TXT "x"'],
+      '*.team.example.com',
+    ],
+  ])('is no doubled name at %s, which exists otherwise', (hostname, zone, wildcard) => {
+    expect(hintsIn(zone, hostname)).toEqual([
+      ['record_missing', { code: 'wildcard_stops', wildcard }],
+    ]);
+  });
+
+  it('is named where it stands below the name', () => {
+    expect(hintsIn(['*.docs CNAME p1.edge.example.'])).toEqual([
+      ['record_missing', { code: 'wrong_host', name: '*.docs.example.com' }],
+    ]);
   });
 });
 
@@ -169,6 +226,43 @@ describe('a circle of aliases', () => {
       expectedFor('docs.example.com'),
     );
     expect(findings[0]).toMatchObject({ names: ['a.net', 'b.net', 'a.net'] });
+  });
+});
+
+describe('a value that was meant to be the target', () => {
+  const zones = ['example.com'];
+  const typed: readonly (readonly [alias: string, code: string | undefined])[] = [
+    ['p1', 'partial_target'],
+    ['p1.edge', 'partial_target'],
+    ['p1.edge.example.com', 'partial_target'],
+    ['edge.example', undefined],
+    ['p1.edge.example.example', 'doubled_end'],
+    ['p1.edge.example.p1.edge.example.example.com', 'doubled_end'],
+    ['p2.edge.example', 'misspelt_target'],
+    ['p1edge.example', 'misspelt_target'],
+    ['1p.edge.example', 'misspelt_target'],
+    ['p1.edge.exampel.example.com', 'misspelt_target'],
+    ['k3.edge.example', 'other_target'],
+    ['K3.EDGE.EXAMPLE.', 'other_target'],
+    ['a.b.edge.example', undefined],
+    ['.edge.example', undefined],
+    [target, undefined],
+    ['other.net', undefined],
+    ['', undefined],
+  ];
+  it.each(typed)('%s: %s', (alias, code) => {
+    expect(targetSlip(alias, target, zones)?.code).toBe(code);
+  });
+
+  it.each([
+    ['p2.edge.example', { is: '2', wanted: '1', after: 'p' }],
+    ['p.edge.example', { is: '', wanted: '1', after: 'p' }],
+    ['pp1.edge.example', { is: 'p', wanted: '', after: 'p' }],
+    ['p1.edge.exampel', { is: 'el', wanted: 'le', after: 'p1.edge.examp' }],
+    ['p1.edge.exam', undefined],
+    [target, undefined],
+  ])('%s differs in %j', (alias, slip) => {
+    expect(slipOfOne(alias, target)).toEqual(slip);
   });
 });
 

@@ -182,6 +182,11 @@ describe('mail at the name', () => {
       'wrong',
       'record_missing',
     ]);
-    expect(outcome(observed(SUB, [{ ...right, mx }]))).toEqual(['right']);
+  });
+
+  it('is told beside a right CNAME, too, where a server lets both stand', () => {
+    expect(outcome(observed(SUB, [right, { ...right, mx }]))).toEqual(['right', 'mail_at_name']);
+    const nobody = { ...right, mx: records('0 .') };
+    expect(outcome(observed(SUB, [nobody]))).toEqual(['right']);
   });
 });

@@ -5,6 +5,7 @@ import { explain } from '../../../src/core/diagnosis/findings.ts';
 import type { Delegation, Observation } from '../../../src/core/diagnosis/observation.ts';
 import {
   expectedFor,
+  mute,
   nothingNearby,
   nxdomain,
   observed,
@@ -78,6 +79,32 @@ describe('a zone below the registrable domain', () => {
     const [finding] = diagnosed(SUB, [server({ cname: nxdomain })], { nearby }).findings;
     expect(finding).toMatchObject({ hints: [{ code: 'doubled_name', name: doubled.name }] });
     if (finding !== undefined) expect(explain(finding).hints[0]?.text).toContain('to “docs”');
+  });
+
+  it.each([
+    ['record_missing', server()],
+    ['cname_at_apex', server({ cname: records(target) })],
+    ['apex_elsewhere', server({ a: records('151.101.1.7') })],
+  ] as const)('need not be one at the name itself: %s', (code, view) => {
+    const [finding] = diagnosed(ZONE, [view]).findings;
+    expect(finding).toMatchObject({ code, hints: [{ code: 'own_zone', parent: 'example.com' }] });
+    if (finding === undefined) return;
+    expect(explain(finding).hints[0]?.text).toContain(
+      `In the zone example.com, delete the NS records of ${ZONE}, then create: CNAME team → ${target}`,
+    );
+  });
+
+  it('that nobody answers for is taken back in the zone above', () => {
+    const { verdict, findings } = diagnosed(ZONE, [mute()]);
+    expect(verdict).toBe('unknown');
+    expect(findings).toMatchObject([{ code: 'dns_unknown', handed: { parent: 'example.com' } }]);
+    const [finding] = findings;
+    if (finding === undefined) return;
+    const { actor, action } = explain(finding);
+    expect({ actor, action }).toEqual({
+      actor: 'customer',
+      action: expect.stringContaining('delete the NS records of team.example.com, then create'),
+    });
   });
 
   it('is delegated by the zone above, not by a registrar', () => {

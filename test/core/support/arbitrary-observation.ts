@@ -10,6 +10,7 @@ import type {
   ResolverView,
   ServerState,
   ServerView,
+  ValidationView,
 } from '../../../src/core/diagnosis/observation.ts';
 import { target } from './observations.ts';
 
@@ -67,6 +68,7 @@ const states: readonly ServerState[] = [
   'malformed',
   'timeout',
   'no_address',
+  'alias_name',
   'reserved_address',
   'not_asked',
 ];
@@ -129,6 +131,18 @@ const resolverView: fc.Arbitrary<ResolverView> = fc.record({
   rttMs: fc.option(fc.nat()),
 });
 
+const outcome = answer(name).map(({ kind }) => kind);
+
+const validationView: fc.Arbitrary<ValidationView> = fc.record({
+  server: fc.constantFrom('8.8.8.8', '1.1.1.1'),
+  name: fc.constantFrom('docs.example.com', 'example.com'),
+  type: fc.constantFrom('SOA', 'CAA'),
+  outcome,
+  unchecked: outcome,
+  answersUnchecked: fc.option(fc.boolean()),
+  errors,
+});
+
 const serverNameSet = fc.subarray(serverNames);
 const delegation: fc.Arbitrary<Delegation> = fc.oneof(
   {
@@ -150,10 +164,22 @@ const delegation: fc.Arbitrary<Delegation> = fc.oneof(
       parent: 'com',
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.constant<Delegation>({ kind: 'undelegated', zone: 'example.com', parent: 'com' }),
+  },
 );
 
 const nearbyName = fc.record({ name, cname: answer(name) });
+const httpsRecord = fc.record({
+  priority: fc.nat({ max: 2 }),
+  target: fc.oneof(name, fc.constant('.')),
+  port: fc.option(fc.nat({ max: 65_535 })),
+  hints: fc.array(address, { maxLength: 2 }),
+});
+
 const nearby: fc.Arbitrary<Nearby> = fc.record({
+  https: answer(httpsRecord),
   sibling: fc.option(fc.record({ cname: answer(name), a: answer(address) })),
   doubled: fc.option(nearbyName),
   wrongHosts: fc.array(nearbyName, { maxLength: 2 }),
@@ -178,13 +204,23 @@ const caaRecord: fc.Arbitrary<CaaRecord> = fc.record({
 
 const hostnames = ['docs.example.com', 'example.com', 'a.b.example.co.uk', 'shop.test', 'co.uk'];
 
+const caaServers = fc.array(
+  fc.record({ server: fc.constantFrom('ns1.example.com', '\\000.x'), answer: answer(caaRecord) }),
+  { minLength: 2, maxLength: 3 },
+);
+
 const caaLevel: fc.Arbitrary<CaaLevel> = fc
   .record({
     name: fc.constantFrom(...hostnames, 'com'),
     publishedAt: fc.option(name),
     answer: answer(caaRecord),
+    servers: fc.option(caaServers, { freq: 2 }),
   })
-  .map(({ publishedAt, ...level }) => (publishedAt === null ? level : { ...level, publishedAt }));
+  .map(({ publishedAt, servers, ...level }) => ({
+    ...level,
+    ...(publishedAt !== null && { publishedAt }),
+    ...(servers !== null && { servers }),
+  }));
 
 /** A full check. */
 export const observation: fc.Arbitrary<Observation> = fc.record({
@@ -197,6 +233,7 @@ export const observation: fc.Arbitrary<Observation> = fc.record({
     .tuple(serverView, fc.array(serverView, { maxLength: 2 }))
     .map(([one, more]) => [one, ...more]),
   world: fc.array(resolverView, { maxLength: 2 }),
+  signatures: fc.array(validationView, { maxLength: 3 }),
   nearby,
   caa: fc.option(fc.array(caaLevel, { maxLength: 3 })),
   targetAddresses: fc.array(address, { maxLength: 3 }),

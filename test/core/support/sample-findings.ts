@@ -26,7 +26,15 @@ export function hintsWith(text: string): { readonly [C in HintCode]: Hint & { re
     relative_target: { code: 'relative_target', found: text },
     txt_instead_of_cname: { code: 'txt_instead_of_cname', text },
     wildcard_masks: { code: 'wildcard_masks', wildcard: text },
+    dname_above: { code: 'dname_above', owner: text, to: text },
+    apex_leads_here: { code: 'apex_leads_here', apex: text },
+    own_zone: { code: 'own_zone', parent: text },
+    wildcard_stops: { code: 'wildcard_stops', wildcard: text },
     trailing_junk: { code: 'trailing_junk', found: text },
+    partial_target: { code: 'partial_target', typed: text },
+    doubled_end: { code: 'doubled_end', typed: text },
+    misspelt_target: { code: 'misspelt_target', typed: text },
+    other_target: { code: 'other_target', typed: text },
   };
 }
 
@@ -58,6 +66,7 @@ function samplesWith(text: string, count = 1): Samples {
     conflicting_aaaa: { code: 'conflicting_aaaa', ...about, addresses: texts, ours: texts, hints },
     mail_at_name: { code: 'mail_at_name', ...about, exchanges: texts },
     apex_partial: { code: 'apex_partial', ...apex, addresses: texts, missing: texts },
+    https_elsewhere: { code: 'https_elsewhere', ...apex, records: texts },
     apex_mixed: { code: 'apex_mixed', ...apex, ours: texts, others: texts },
     apex_elsewhere: {
       code: 'apex_elsewhere',
@@ -88,6 +97,15 @@ function samplesWith(text: string, count = 1): Samples {
       parent: text,
       onlyAtParent: texts,
       onlyAtZone: [],
+    },
+    no_name_servers: { code: 'no_name_servers', hostname, domain: text, registry: text },
+    domain_parked: {
+      code: 'domain_parked',
+      hostname,
+      domain: text,
+      kind: 'parked',
+      by: text,
+      servers: texts,
     },
     domain_unregistered: { code: 'domain_unregistered', hostname, domain: text, registry: text },
     wildcard_answers: { code: 'wildcard_answers', ...about, wildcard: text },
@@ -132,6 +150,19 @@ function samplesWith(text: string, count = 1): Samples {
         found: texts,
       },
     },
+    proof_required: {
+      code: 'proof_required',
+      hostname,
+      reason: 'already_here',
+      proof: {
+        record: proofRecordFor({ hostname, value: 'signpost-domain-verification=a' }),
+        seen: 'missing',
+        found: texts,
+      },
+    },
+    claim_by_another: { code: 'claim_by_another', hostname },
+    proof_left_over: { code: 'proof_left_over', hostname, values: texts },
+    proof_on_adding: { code: 'proof_on_adding', hostname, addresses: texts },
     caa_unknown: {
       code: 'caa_unknown',
       hostname,

@@ -59,7 +59,13 @@ export function viewOf(name: string, zones: Zones, hostname: string): ServerView
 function nearbyOf(place: Place, zone: string): Nearby {
   const { hostname, zones } = place;
   const cname = (name: string) => viewOf('ns1', zones, name).cname;
-  const at = (name: string) => ({ name, cname: cname(name) });
+  const leadsHere = (answer: Answer<string>) => recordsOf(answer).includes(place.target);
+  const at = (name: string) => {
+    const shown = cname(name);
+    if (!leadsHere(shown) || name === zone) return { name, cname: shown };
+    const beside = cname(name.replace(/^[^.]+/, 'a-name-nobody-has'));
+    return { name, cname: shown, wildcard: leadsHere(beside) };
+  };
   const apex = hostname === zone;
   const sibling = viewOf('ns1', zones, hostname.replace(/^[^.]+/, 'a-name-nobody-has'));
   return {
@@ -93,10 +99,13 @@ function answerOf(all: readonly ZoneRecord[], name: string, type: string): Answe
   return { kind: owner === undefined ? 'nxdomain' : 'nodata' };
 }
 
-/** The owner whose records answer for the name: itself, one above other names, or the wildcard beside it. */
+/** The owner whose records answer: the name itself, one above other names, or the wildcard of the nearest name above. */
 function ownerFor(all: readonly ZoneRecord[], name: string): string | undefined {
   if (all.some(({ owner }) => owner === name || owner.endsWith(`.${name}`))) return name;
-  const wildcard = `*${name.slice(name.indexOf('.'))}`;
+  const above = name.split('.').map((_, at, labels) => labels.slice(at + 1).join('.'));
+  const exists = (one: string) =>
+    all.some(({ owner }) => owner === one || owner.endsWith(`.${one}`));
+  const wildcard = `*.${above.find(exists)}`;
   return all.some(({ owner }) => owner === wildcard) ? wildcard : undefined;
 }
 

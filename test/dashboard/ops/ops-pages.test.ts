@@ -23,14 +23,18 @@ type Browser = {
   /** Sends the form of a page, with other fields and headers where they are given. */
   readonly send: (
     page: string,
-    more?: { fields?: object; headers?: Readonly<Record<string, string>> },
+    more?: { from?: string; fields?: object; headers?: Readonly<Record<string, string>> },
   ) => Promise<Response>;
   readonly cookie: string;
 };
 
 /** Somebody who has signed in with a key that has these scopes. */
-async function browserOf(...scopes: readonly string[]): Promise<Browser> {
-  const made = await dashboard.api<{ key: string }>('POST', '/v1/keys', { name: 'x', scopes });
+function browserOf(...scopes: readonly string[]): Promise<Browser> {
+  return browserWith({ scopes });
+}
+
+async function browserWith(key: object): Promise<Browser> {
+  const made = await dashboard.api<{ key: string }>('POST', '/v1/keys', { name: 'x', ...key });
   const { url } = dashboard;
   const signedIn = await fetch(`${url}/sign-in`, {
     method: 'POST',
@@ -44,8 +48,8 @@ async function browserOf(...scopes: readonly string[]): Promise<Browser> {
     cookie,
     get,
     text,
-    async send(page, { fields = {}, headers = {} } = {}) {
-      const shown = await text(page);
+    async send(page, { from = page, fields = {}, headers = {} } = {}) {
+      const shown = await text(from);
       const hidden = [...shown.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
       const body = new URLSearchParams({
         ...Object.fromEntries(hidden.map(([, name, value]) => [name, value])),
@@ -57,6 +61,34 @@ async function browserOf(...scopes: readonly string[]): Promise<Browser> {
     },
   };
 }
+
+describe('an administrator who acts for an account', () => {
+  it.each(['/ops', '/ops/queues', '/ops/queues/api/queues', `/ops/domains/${randomUUID()}/verify`])(
+    'is shown at %s the way back to all accounts',
+    async (path) => {
+      const { id } = await dashboard.api<{ id: string }>('POST', '/v1/accounts', { name: 'Shop' });
+      const browser = await browserOf('admin');
+      const fields = { account: id, path: '/projects' };
+      const chosen = await browser.send('/accounts/choose', { from: '/accounts', fields });
+      const [cookie = ''] = (chosen.headers.get('set-cookie') ?? '').split(';');
+      const answer = await fetch(dashboard.url + path, { headers: { cookie }, redirect: 'manual' });
+      expect(answer.status).toBe(403);
+      expect(await answer.text()).toContain('Show all accounts');
+    },
+  );
+});
+
+describe('a key of an account', () => {
+  it.each(['/ops', '/ops/queues', '/ops/queues/api/queues'])(
+    'finds nothing at %s',
+    async (path) => {
+      const { id } = await dashboard.api<{ id: string }>('POST', '/v1/accounts', { name: 'Shop' });
+      const answer = await (await browserWith({ scopes: ['admin'], accountId: id })).get(path);
+      expect(answer.status).toBe(403);
+      expect(await answer.text()).toContain('one account’s');
+    },
+  );
+});
 
 describe('a key without ops:read', () => {
   it.each([

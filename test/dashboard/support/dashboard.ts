@@ -6,7 +6,7 @@ import { loadConfig } from '../../../src/config/config.ts';
 import { type Signpost, startSignpost } from '../../../src/start.ts';
 import { storageOf } from '../../process/support.ts';
 
-export const API_KEY = 'a-key-for-the-dashboard';
+export const API_KEY = 'a-key-for-the-dashboard-that-is-long-enough';
 
 export type RunningDashboard = {
   readonly signpost: Signpost;
@@ -54,7 +54,7 @@ export async function startDashboard(
     async aProject(name = 'The shop') {
       const slug = `shop-${randomUUID().slice(0, 8)}`;
       const { id } = await api<{ id: string }>('POST', '/v1/projects', { name, slug, plan: 'pro' });
-      const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9' };
+      const deploy = { status: 'succeeded', upstream: 'http://deploy.test' };
       await api('POST', `/v1/projects/${id}/deploys`, deploy);
       return id;
     },
@@ -71,8 +71,13 @@ export async function startDashboard(
 }
 
 /** Signs in by the form, as people do, and goes where they wanted to. */
-export async function signIn(page: Page, url: string, then = '/projects'): Promise<void> {
+export async function signIn(
+  page: Page,
+  url: string,
+  then = '/projects',
+  key = API_KEY,
+): Promise<void> {
   await page.goto(`${url}/?then=${encodeURIComponent(then)}`);
-  await page.fill('#key', API_KEY);
+  await page.fill('#key', key);
   await Promise.all([page.waitForURL(url + then), page.click('button:has-text("Sign in")')]);
 }

@@ -1,6 +1,6 @@
 /** What CAA records do to a domain that is right otherwise, and what must be said about it. */
 import { AUTHORITY } from './internet.ts';
-import { RIGHT, type Row, shop } from './row.ts';
+import { RIGHT, type Row, shop, twoServers } from './row.ts';
 
 const withCaa = (...lines: readonly string[]) => shop([RIGHT, ...lines]);
 
@@ -141,5 +141,76 @@ export const caaRows: readonly Row[] = [
     codes: ['caa_warns'],
     evidence: { reasons: ['account_untold'] },
     words: ['acct/9'],
+  },
+  {
+    title: 'lets us issue by its first server, and another authority only by its second',
+    world: twoServers(
+      [RIGHT, '@ CAA 0 issue "letsencrypt.org"'],
+      [RIGHT, '@ CAA 0 issue "ca.example"'],
+    ),
+    verdict: 'wrong',
+    codes: ['caa_blocks'],
+    actor: 'dns_provider',
+    evidence: {
+      foundAt: 'shop.test',
+      differ: {
+        at: 'shop.test',
+        servers: [
+          { server: 'ns1.shop.test', records: ['0 issue "letsencrypt.org"'], allows: true },
+          { server: 'ns2.shop.test', records: ['0 issue "ca.example"'], allows: false },
+        ],
+      },
+    },
+    words: [
+      'ns1.shop.test says 0 issue "letsencrypt.org", ns2.shop.test says 0 issue "ca.example"',
+    ],
+  },
+  {
+    title: 'has no CAA records at its first server, and some that forbid at its second',
+    world: twoServers([RIGHT], [RIGHT, '@ CAA 0 issue ";"']),
+    verdict: 'wrong',
+    codes: ['caa_blocks'],
+    evidence: { reason: 'nobody', differ: { at: 'shop.test' } },
+    words: ['ns1.shop.test says that there are no CAA records, ns2.shop.test says 0 issue ";"'],
+  },
+  {
+    title: 'has a set that allows us at one server of two, and one above that forbids at both',
+    hostname: 'docs.team.shop.test',
+    world: twoServers(
+      [
+        'docs.team CNAME p1.edge.test.',
+        '@ CAA 0 issue "ca.example"',
+        'team CAA 0 issue "letsencrypt.org"',
+      ],
+      ['docs.team CNAME p1.edge.test.', '@ CAA 0 issue "ca.example"'],
+    ),
+    verdict: 'wrong',
+    codes: ['caa_blocks'],
+    evidence: { foundAt: 'shop.test', differ: { at: 'team.shop.test' } },
+    words: [
+      'ns2.shop.test says that there are no CAA records; without any, those of shop.test count: 0 issue "ca.example"',
+    ],
+  },
+  {
+    title: 'has another CAA set at each server, and no record yet: both are said in one go',
+    world: twoServers(['@ CAA 0 issue "letsencrypt.org"'], ['@ CAA 0 issue "ca.example"']),
+    verdict: 'wrong',
+    codes: ['record_missing', 'caa_blocks'],
+    about: 'caa_blocks',
+    evidence: { differ: { at: 'shop.test' } },
+    words: ['ns1.shop.test says', 'ns2.shop.test says'],
+  },
+  {
+    title: 'leads its level to other places by its two servers, of which one forbids',
+    hostname: 'docs.team.shop.test',
+    world: twoServers(
+      ['docs.team CNAME p1.edge.test.', 'team CNAME free.other.test.'],
+      ['docs.team CNAME p1.edge.test.', 'team CNAME www.other.test.'],
+      { zones: { 'other.test': { ns1: ['free A 192.0.2.9', 'www CAA 0 issue "ca.example"'] } } },
+    ),
+    verdict: 'wrong',
+    codes: ['caa_blocks'],
+    evidence: { foundAt: 'team.shop.test', publishedAt: 'www.other.test' },
+    words: ['ns2.shop.test says 0 issue "ca.example"'],
   },
 ];

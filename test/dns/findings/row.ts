@@ -1,6 +1,6 @@
 /** One row of the tables: a world, and the finding that a check at it must come to. */
 import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
-import type { Finding, FindingCode } from '../../../src/core/diagnosis/findings.ts';
+import type { Actor, Finding, FindingCode } from '../../../src/core/diagnosis/findings.ts';
 import { explain } from '../../../src/core/diagnosis/findings.ts';
 import type { HintCode } from '../../../src/core/diagnosis/hints.ts';
 import type { Verdict } from '../../../src/core/life/lifecycle.ts';
@@ -30,6 +30,8 @@ export type Row = {
   readonly hint?: HintCode;
   /** The evidence that matters, as the finding has it. */
   readonly evidence: object;
+  /** Who has to act on it, where the row is about that. */
+  readonly actor?: Actor;
   /** What its explanation must name. */
   readonly words: readonly string[];
 };

@@ -4,7 +4,6 @@ import { RIGHT, type Row, shop, twoServers } from './row.ts';
 
 const both = twoServers([RIGHT], [RIGHT]);
 const silent = { ...both, timeoutMs: 150 };
-const badSignature = { code: 7, text: 'signature expired' };
 
 /** Faults of a server beside one that answers, and what it counts as. */
 const lame = [
@@ -97,24 +96,6 @@ export const serverRows: readonly Row[] = [
     codes: ['domain_unregistered'],
     evidence: { domain: 'unsold.test', registry: 'test' },
     words: ['unsold.test'],
-  },
-  {
-    title: 'has signatures that do not match, as resolvers say',
-    world: shop([RIGHT]),
-    fails: [['resolver', { kind: 'bogus', errors: [badSignature] }, '.shop.test']],
-    verdict: 'wrong',
-    codes: ['dnssec_bogus'],
-    evidence: { zone: 'shop.test', errors: [badSignature] },
-    words: ['shop.test', 'signature expired'],
-  },
-  {
-    title: 'has signatures that do not match, and resolvers do not say why they fail',
-    world: shop([RIGHT]),
-    fails: [['resolver', { kind: 'bogus', errors: [] }, '.shop.test']],
-    verdict: 'wrong',
-    codes: ['dnssec_bogus'],
-    evidence: { zone: 'shop.test', errors: [] },
-    words: ['shop.test', 'DNSSEC'],
   },
   {
     title: 'has only name servers that are silent',

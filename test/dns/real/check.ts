@@ -11,7 +11,7 @@ import type { RealWorld } from './world.ts';
 export const TARGET = 'p1.edge.test';
 
 /** The authority that may issue for the customers. */
-const authority: CaaAuthority = {
+export const authority: CaaAuthority = {
   issuerDomains: ['letsencrypt.org'],
   accountUri: null,
   method: 'http-01',
@@ -19,8 +19,8 @@ const authority: CaaAuthority = {
 
 export type Checked = Diagnosis & { readonly observation: Observation };
 
-/** `previous` is an earlier observation of the same name. */
-export type Check = (hostname: string, previous?: Observation) => Promise<Checked>;
+/** `previous` is an earlier observation of the same name; `target` is where it is to point to in place of TARGET. */
+export type Check = (hostname: string, previous?: Observation, target?: string) => Promise<Checked>;
 
 /** Looks by the world's resolver and its authorities; what a check learns, later ones know. */
 export function checkIn({ wire, resolver }: RealWorld): Check {
@@ -34,13 +34,13 @@ export function checkIn({ wire, resolver }: RealWorld): Check {
       allowPrivate: true,
     },
   });
-  return async (hostname, previous) => {
-    const apex = recordFor({ hostname, target: TARGET }).type === 'ALIAS';
+  return async (hostname, previous, target = TARGET) => {
+    const apex = recordFor({ hostname, target }).type === 'ALIAS';
     const observation = await observer.observe(
-      { hostname, target: TARGET, apex },
+      { hostname, target, apex },
       previous && comparedWith(previous),
     );
-    const expected = { hostname, target: TARGET, ca: authority, allowPrivate: true };
+    const expected = { hostname, target, ca: authority, allowPrivate: true };
     return { ...diagnose(observation, expected), observation };
   };
 }

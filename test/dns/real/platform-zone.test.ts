@@ -124,7 +124,8 @@ describe.skipIf(lacksNameServers('the platform’s zone in NSD and BIND'))(
 
     it('does not free the apex, which is no CNAME', async () => {
       const { diagnosis } = await check('shop.test', 'p1.whole.test');
-      expect(diagnosis.findings.map(({ code }) => code)).toEqual(['caa_blocks']);
+      const codes = diagnosis.findings.map(({ code }) => code);
+      expect(codes).toEqual(['caa_blocks', 'proof_on_adding']);
     });
 
     it.each(['ns1', 'ns2'] as const)(

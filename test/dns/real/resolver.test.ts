@@ -26,6 +26,7 @@ describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that 
       late,
       { name: 'plain.test', records: right },
       { name: 'well.test', records: right, signing: 'well' },
+      { name: 'half.test', records: ['docs CNAME docs.plain.test.'], signing: 'bad_denials' },
       ...bogus.map(({ signing }) => ({ name: zoneOf(signing), records: right, signing })),
     ]);
     check = checkIn(world);
@@ -55,6 +56,15 @@ describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that 
     const errors = [{ code, text: expect.stringMatching(text) }];
     expect(findings).toMatchObject([{ code: 'dnssec_bogus', zone, errors }]);
     expect(observation.world).toMatchObject([{ authenticated: false, answersUnchecked: true }]);
+  });
+
+  it('shows by the signature of an alias that the zone is signed, where its target is not', async () => {
+    const { observation, findings } = await check('docs.half.test', undefined, 'docs.plain.test');
+    expect(observation.world).toMatchObject([{ authenticated: false, errors: [] }]);
+    expect(observation.signatures).toMatchObject([
+      { name: 'half.test', type: 'CAA', outcome: 'servfail', unchecked: 'nodata' },
+    ]);
+    expect(findings).toMatchObject([{ code: 'dnssec_bogus', caa: { at: 'half.test' } }]);
   });
 
   it('remembers what was there before the record, and until when', async () => {

@@ -9,9 +9,20 @@ import { findProgram, missing, type ProgramName } from '../../support/programs.t
 
 /**
  * `expired` and `early`: the signatures' time is over, or has not come. `ds_mismatch`: the DS above belongs to another
- * key. `stripped`: there is a DS, and nothing is signed.
+ * key. `stripped`: there is a DS, and nothing is signed. `no_denials`: all is signed, and the proofs that a record is
+ * missing (NSEC) are left out. `bad_denials` and `bad_denials3`: the signatures of those (NSEC, NSEC3) do not match. `bad_caa`:
+ * neither does that of CAA records.
  */
-export type Signing = 'well' | 'expired' | 'early' | 'ds_mismatch' | 'stripped';
+export type Signing =
+  | 'well'
+  | 'expired'
+  | 'early'
+  | 'ds_mismatch'
+  | 'stripped'
+  | 'no_denials'
+  | 'bad_denials'
+  | 'bad_denials3'
+  | 'bad_caa';
 
 export type SignedZone = {
   readonly zone: ServedZone;
@@ -28,6 +39,10 @@ const validity: { readonly [S in Signing]: readonly string[] } = {
   early: ['-P', '-s', 'now+86400', '-e', 'now+172800'],
   ds_mismatch: [],
   stripped: [],
+  no_denials: ['-O', 'full'],
+  bad_denials: ['-O', 'full'],
+  bad_caa: ['-O', 'full'],
+  bad_denials3: ['-O', 'full', '-3', '-', '-H', '0'],
 };
 
 /** Signs a zone with a new key. Throws where the programs are not installed, or fail. */
@@ -49,7 +64,7 @@ export async function sign(
       zone: {
         name,
         serial,
-        text: signing === 'stripped' ? text : await readFile(join(cwd, 'signed'), 'utf8'),
+        text: served(signing, text, await readFile(join(cwd, 'signed'), 'utf8')),
       },
       ds: await dsOf(cwd, owner),
       anchor,
@@ -57,6 +72,38 @@ export async function sign(
   } finally {
     await rm(cwd, { recursive: true, force: true });
   }
+}
+
+/** What is served of a zone: as it was, or as it was signed. In the format `full` each record is a line. */
+function served(signing: Signing, text: string, signed: string): string {
+  switch (signing) {
+    case 'stripped':
+      return text;
+    case 'no_denials':
+      return changed(signed, (line) => (/\sNSEC\s/.test(line) ? '' : line));
+    case 'bad_denials':
+    case 'bad_denials3':
+      return changed(signed, (line) =>
+        /\sIN\s+RRSIG\s+NSEC3?\s/.test(line) ? damaged(line) : line,
+      );
+    case 'bad_caa':
+      return changed(signed, (line) => (/\sIN\s+RRSIG\s+CAA\s/.test(line) ? damaged(line) : line));
+    default:
+      return signed;
+  }
+}
+
+function changed(signed: string, change: (line: string) => string): string {
+  return signed.split('\n').map(change).join('\n');
+}
+
+/** The first character of the signature, which follows the signer's name, is another one. */
+function damaged(line: string): string {
+  return line.replace(
+    /\.(\s+)(\S)([^.]*)$/,
+    (_, blank: string, first: string, rest: string) =>
+      `.${blank}${first === 'A' ? 'B' : 'A'}${rest}`,
+  );
 }
 
 /** The file name of the key, without its ending. */

@@ -184,7 +184,7 @@ describe('a server that does not keep the case of a question', () => {
       openWire().ask(longQuestion, server, {
         budget: startBudget({ ...defaultLimits, questions }),
       });
-    expect(await ask(1)).toEqual({ kind: 'timeout', responded: true });
+    expect(await ask(1)).toEqual({ kind: 'timeout', responded: true, cutOff: true });
     expect(await ask(2)).toMatchObject({ kind: 'response' });
   });
 

@@ -19,14 +19,17 @@ const texts = Array.from({ length: 100 }, (_, i) => `docs TXT "${i} ${'x'.repeat
 const textQuestion = { ...question, type: 'TXT' } as const;
 const allow = (limits: Partial<Limits>) => startBudget({ ...defaultLimits, ...limits });
 
-/** Answers what comes over TCP rightly, and counts the connections. */
-function countingAnswers() {
+/** Answers what comes over TCP rightly, and counts the connections; `closes`: after each answer. */
+function countingAnswers({ closes = false } = {}) {
   const seen = { connections: 0 };
   const serve = (socket: Socket) => {
     seen.connections++;
     socket.on('data', (bytes) => {
-      const answer = responseTo(bytes.subarray(2));
-      socket.write(Buffer.concat([Buffer.from([0, answer.length]), answer]));
+      for (let at = 0; at < bytes.length; at += 2 + bytes.readUInt16BE(at)) {
+        const answer = responseTo(bytes.subarray(at + 2, at + 2 + bytes.readUInt16BE(at)));
+        socket.write(Buffer.concat([Buffer.from([0, answer.length]), answer]));
+        if (closes) socket.end();
+      }
     });
   };
   return { seen, serve };
@@ -51,6 +54,7 @@ describe('a question', () => {
     expect(await openWire().ask(textQuestion, dns, { budget: short })).toEqual({
       kind: 'timeout',
       responded: true,
+      cutOff: true,
     });
   });
 
@@ -73,21 +77,22 @@ describe('a question', () => {
     });
     const budget = allow({ bytes: 2_500 });
     const answer = await openWire({ timeoutMs: 60_000 }).ask(question, server, { budget });
-    expect(answer).toEqual({ kind: 'timeout' });
+    expect(answer).toEqual({ kind: 'timeout', cutOff: true });
     expect(budget.bytesLeft).toBe(-500);
   });
 
-  it.each<[string, (socket: Socket) => void]>([
-    ['hangs up without a word', (socket) => socket.end()],
-    ['hangs up in the middle of its answer', (socket) => socket.end(Buffer.from([1, 0, 7, 7]))],
-    ['pours out more than it is allowed', (socket) => pour(socket)],
-  ])('is a timeout at once where a server %s over TCP', async (_how, behave) => {
+  it.each<[string, (socket: Socket) => void, object]>([
+    ['hangs up without a word', (socket) => socket.end(), {}],
+    ['hangs up in the middle of its answer', (socket) => socket.end(Buffer.from([1, 0, 7, 7])), {}],
+    ['pours out more than it is allowed', (socket) => pour(socket), { cutOff: true }],
+  ])('is a timeout at once where a server %s over TCP', async (_how, behave, whose) => {
     const server = await openTruncating(behave);
     const budget = allow({ bytes: 20_000 });
     const wire = openWire({ timeoutMs: 60_000, tcpTimeoutMs: 60_000 });
     expect(await wire.ask(question, server, { budget })).toEqual({
       kind: 'timeout',
       responded: true,
+      ...whose,
     });
     expect(budget.bytesLeft).toBeGreaterThan(-4096);
   });
@@ -99,30 +104,45 @@ describe('a question', () => {
     expect(await wire.ask(question, server, { budget })).toEqual({
       kind: 'timeout',
       responded: true,
+      cutOff: true,
     });
   });
 });
 
 describe('a server that truncates', () => {
-  it('is asked over TCP once in a check; its second truncated answer is a timeout', async () => {
+  it('is asked over one connection in a check, and no more over UDP', async () => {
     const { seen, serve } = countingAnswers();
     const server = await openTruncating(serve);
     const [budget, wire] = [startBudget(defaultLimits), openWire()];
     expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
-    expect(await wire.ask(question, server, { budget })).toEqual({
-      kind: 'timeout',
-      responded: true,
-    });
+    const names = ['a.shop.test', 'b.shop.test', 'c.shop.test'];
+    const answers = await Promise.all(
+      names.map((name) => wire.ask({ ...question, name }, server, { budget })),
+    );
+    expect(
+      answers.map((answer) => answer.kind === 'response' && answer.message.question?.name),
+    ).toEqual(names);
     expect(seen.connections).toBe(1);
-    expect(spent(budget, defaultLimits).questions).toBe(3);
+    // One over UDP, four over TCP.
+    expect(spent(budget, defaultLimits).questions).toBe(5);
   });
 
-  it('leaves the one question over TCP to the other servers, and to the next check', async () => {
+  it('and closes after each answer gets a new connection for each question', async () => {
+    const { seen, serve } = countingAnswers({ closes: true });
+    const server = await openTruncating(serve);
+    const [budget, wire] = [startBudget(defaultLimits), openWire()];
+    for (let i = 0; i < 3; i++) {
+      expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
+    }
+    expect(seen.connections).toBe(3);
+  });
+
+  it('has a connection of its own beside other servers, and in the next check', async () => {
     const { seen, serve } = countingAnswers();
     const one = await openTruncating(serve);
     const other = await openTruncating(serve, '127.0.0.2');
     const [budget, wire] = [startBudget(defaultLimits), openWire()];
-    for (const server of [one, other]) {
+    for (const server of [one, other, one]) {
       expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
     }
     const next = startBudget(defaultLimits);
@@ -130,12 +150,42 @@ describe('a server that truncates', () => {
     expect(seen.connections).toBe(3);
   });
 
-  it('is asked over TCP as often as needed where no budget says otherwise', async () => {
+  it('is asked over a new connection each time where no budget remembers it', async () => {
     const { seen, serve } = countingAnswers();
     const server = await openTruncating(serve);
     const wire = openWire();
     for (let i = 0; i < 3; i++) expect(await wire.ask(question, server)).toMatchObject(rightAnswer);
     expect(seen.connections).toBe(3);
+  });
+});
+
+describe('a server that is silent over UDP', () => {
+  it('is asked over TCP, and from then on at once', async () => {
+    const { seen, serve } = countingAnswers();
+    const server = await openTruncating(serve, '127.0.0.1', 'silent');
+    const [budget, wire] = [startBudget(defaultLimits), openWire({ timeoutMs: 100 })];
+    expect(await wire.ask(question, server, { budget })).toMatchObject({
+      ...rightAnswer,
+      via: 'tcp',
+    });
+    const before = spent(budget, defaultLimits).questions;
+    expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
+    expect(spent(budget, defaultLimits).questions).toBe(before + 1);
+    expect(seen.connections).toBe(1);
+  });
+
+  it('and over TCP is tried there once in a check', async () => {
+    const seen = { connections: 0 };
+    const server = await openTruncating(() => seen.connections++, '127.0.0.1', 'silent');
+    const [budget, wire] = [
+      startBudget(defaultLimits),
+      openWire({ timeoutMs: 50, tcpTimeoutMs: 50 }),
+    ];
+    for (let i = 0; i < 2; i++) {
+      expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout' });
+    }
+    expect(seen.connections).toBe(1);
+    expect(spent(budget, defaultLimits).questions).toBe(5);
   });
 });
 

@@ -55,20 +55,32 @@ export async function openRaw(answer: OnQuery, address = '127.0.0.1', port = 0) 
   return { address, port: socket.address().port };
 }
 
-/** Truncates everything over UDP; `serve` gets each connection over TCP on the same port. */
-export async function openTruncating(serve: (socket: Socket) => void, address = '127.0.0.1') {
+/** Truncates everything over UDP, or is silent there; `serve` gets each connection over TCP on the same port. */
+export async function openTruncating(
+  serve: (socket: Socket) => void,
+  address = '127.0.0.1',
+  overUdp: 'truncated' | 'silent' = 'truncated',
+) {
   const server = createServer((socket) => {
     socket.on('error', () => {}); // it may be cut off
     atTheEnd(() => socket.destroy());
     serve(socket);
   });
-  server.listen(0, address);
-  await once(server, 'listening');
-  atTheEnd(() => server.close());
-  const bound = server.address();
-  if (bound === null || typeof bound === 'string') throw new Error('not on TCP');
-  const truncated: OnQuery = (query, reply) => reply(responseTo(query, { flags: 0x0600 }));
-  return openRaw(truncated, address, bound.port);
+  const truncated: OnQuery = (query, reply) => {
+    if (overUdp === 'truncated') reply(responseTo(query, { flags: 0x0600 }));
+  };
+  for (let tries = 1; ; tries++) {
+    const udp = await openRaw(truncated, address);
+    try {
+      server.listen(udp.port, address);
+      await once(server, 'listening');
+      atTheEnd(() => server.close());
+      return udp;
+    } catch (error) {
+      // Somebody else has the port for TCP.
+      if (tries === 5) throw error;
+    }
+  }
 }
 
 export type Change = {

@@ -26,7 +26,7 @@ import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
 import { caddyfile } from '../../../src/edge/caddy/caddyfile.ts';
 import { type EdgeDeps, type EdgeLimits, edgeLimits } from '../../../src/edge/deps.ts';
 import { createEdge, type EdgePorts } from '../../../src/edge/edge.ts';
-import type { UpstreamReach } from '../../../src/edge/proxy/upstream.ts';
+import type { UpstreamReach } from '../../../src/net/upstream-reach.ts';
 import { uncounted } from '../../../src/ops/metrics/traffic.ts';
 import { type Caddy, runCaddy } from '../../support/caddy.ts';
 import { lacks } from '../../support/programs.ts';
@@ -55,7 +55,7 @@ export const everywhere: UpstreamReach = {
   lookup: async (name) => {
     throw new Error(`${name} was looked up`);
   },
-  decide: async () => () => true,
+  decide: async () => () => null,
 };
 
 /** All of them come from one address. */

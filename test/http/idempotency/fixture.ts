@@ -13,6 +13,7 @@ import {
   createIdempotency,
   type Idempotency,
 } from '../../../src/http/pipeline/idempotency.ts';
+import { defaultAccount } from '../../support/access.ts';
 import { noon } from '../../support/builders.ts';
 import { type FreshStorage, freshStorage, type StorageName } from '../../support/storage.ts';
 
@@ -84,7 +85,7 @@ export function anAttempt({
 /** A handler that makes a project with this slug, and says so. */
 export function making({ projects }: Fixture, slug: string): () => Promise<ApiResponse> {
   return async () => {
-    const project = await projects.create({ name: 'P', slug, plan: 'pro' });
+    const project = await projects.create(defaultAccount, { name: 'P', slug, plan: 'pro' });
     if (project === null) throw new Error('made twice');
     return {
       status: 201,

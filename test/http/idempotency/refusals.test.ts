@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { GrantedProjectId } from '../../../src/core/accounts/access.ts';
 import { isUnavailable } from '../../../src/db/engine/unavailable.ts';
 import type { ApiResponse } from '../../../src/http/pipeline/errors.ts';
 import { refuse } from '../../../src/http/pipeline/errors.ts';
+import { aStoredProject, defaultAccount } from '../../support/access.ts';
 import { noon } from '../../support/builders.ts';
 import { databasesOfRun, storages } from '../../support/storage.ts';
 import { anAttempt, type Fixture, made, making, openFixture } from './fixture.ts';
@@ -17,9 +19,8 @@ describe.each(databasesOfRun())(
     });
     afterAll(() => fixture?.close());
 
-    async function aProject(slug: string): Promise<string> {
-      const project = await fixture.projects.create({ name: 'P', slug, plan: 'pro' });
-      return project?.id ?? '';
+    async function aProject(slug: string): Promise<GrantedProjectId> {
+      return (await aStoredProject(fixture.database.prisma, { slug })).id;
     }
 
     /** Twice the same refusal, the second time without running: `refused` tells how often it ran. */
@@ -43,14 +44,19 @@ describe.each(databasesOfRun())(
     it.skipIf(!available)('is refused the same way again: slug_taken', async () => {
       await aProject('taken');
       await expectKept('slug_taken', async () => {
-        const project = await fixture.projects.create({ name: 'P', slug: 'taken', plan: 'pro' });
+        const project = await fixture.projects.create(defaultAccount, {
+          name: 'P',
+          slug: 'taken',
+          plan: 'pro',
+        });
         return project === null ? refuse('slug_taken') : { status: 201 };
       });
     });
 
     it.skipIf(!available)('is refused the same way again: domain_exists', async () => {
       const projectId = await aProject('with-domain');
-      const domain = { projectId, hostname: 'docs.shop.test', target: 'x.edge.test' };
+      const target = 'x.edge.test';
+      const domain = { projectId, hostname: 'docs.shop.test', target, claimNonce: 'n' };
       await fixture.domains.add(domain, noon);
       await expectKept('domain_exists', async () =>
         (await fixture.domains.add(domain, noon)) === null

@@ -1,8 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digestOf, mintKey } from '../../../src/config/api-key.ts';
+import { type Access, installation } from '../../../src/core/accounts/access.ts';
 import { type ApiKeyStore, createApiKeyStore } from '../../../src/db/api-keys.ts';
-import { createAuthenticate, type KeyClaim, type StoredKey } from '../../../src/http/keys/auth.ts';
+import {
+  allows,
+  createAuthenticate,
+  type KeyClaim,
+  type StoredKey,
+} from '../../../src/http/keys/auth.ts';
 import { ensureApiKey } from '../../../src/http/keys/first-key.ts';
+import { scopes } from '../../../src/http/pipeline/route.ts';
+import { noLimits } from '../../support/access.ts';
 import { openTestDatabase, type TestDatabase } from '../support.ts';
 
 const NOW = new Date('2026-11-20T12:00:00Z');
@@ -15,11 +23,16 @@ describe('authenticate', () => {
     scopes: ['pets:read', 'of:tomorrow'],
     expiresAt: null,
     revokedAt: null,
+    accountId: null,
+    projectIds: [],
+    accountClosedAt: null,
+    accountLimits: null,
   };
   function withKey(change: Partial<StoredKey> = {}) {
     const key: StoredKey | null = { ...stored, ...change };
     const state = { key: key as StoredKey | null, asked: [] as KeyClaim[], now: NOW };
     const authenticate = createAuthenticate({
+      limits: noLimits,
       findKey: async (claim) => {
         state.asked.push(claim);
         return claim.id === id ? state.key : null;
@@ -28,7 +41,7 @@ describe('authenticate', () => {
     });
     return { state, authenticate };
   }
-  const ok = { kind: 'ok', key: { id, scopes: ['pets:read'] } };
+  const ok = { kind: 'ok', key: { id, scopes: ['pets:read'], access: installation } };
 
   test.each([`Bearer ${token}`, `bearer ${token}`, `BEARER   ${token} `])(
     '%s is accepted',
@@ -66,8 +79,43 @@ describe('authenticate', () => {
   test.each([
     ['a revoked key', { revokedAt: NOW }],
     ['a key that ended this moment', { expiresAt: NOW }],
+    ['a key of an account that is closed', { accountId: 'a', accountClosedAt: NOW }],
   ])('%s is refused', async (_what, change) => {
     expect(await withKey(change).authenticate(`Bearer ${token}`)).toEqual({ kind: 'invalid' });
+  });
+
+  const ofAccounts = [
+    ['the installation', {}, { scopes, access: installation }],
+    [
+      'an account',
+      { accountId: 'a' },
+      {
+        scopes: ['domains:read', 'domains:write', 'admin'],
+        access: { kind: 'account', accountId: 'a', projectIds: null },
+      },
+    ],
+    [
+      'two projects of an account',
+      { accountId: 'a', projectIds: ['p', 'q'], scopes: ['pets:read', 'domains:read'] },
+      {
+        scopes: ['domains:read'],
+        access: { kind: 'account', accountId: 'a', projectIds: ['p', 'q'] },
+      },
+    ],
+  ] as const;
+  test.each(ofAccounts)('a key of %s reaches it, and no more', async (_of, change, key) => {
+    const { authenticate } = withKey({ scopes, ...change });
+    const limits = key.access.kind === 'account' && { limits: noLimits };
+    const identity = { id, ...key, ...limits };
+    expect(await authenticate(`Bearer ${token}`)).toEqual({ kind: 'ok', key: identity });
+  });
+
+  test('admin implies every scope, and of an account those of accounts alone', () => {
+    const implied = (access: Access) =>
+      scopes.filter((scope) => allows({ id, scopes: ['admin'], access }, scope));
+    const account = { kind: 'account', accountId: 'a', projectIds: null } as const;
+    expect(implied(installation)).toEqual(scopes);
+    expect(implied(account)).toEqual(['domains:read', 'domains:write', 'admin']);
   });
 
   test('a key is looked up once in five seconds, and a revoked one is refused after them', async () => {
@@ -132,7 +180,7 @@ describe('authenticate', () => {
   test('a key that is forgotten while it is looked up is not remembered', async () => {
     const answers: ((key: StoredKey) => void)[] = [];
     const findKey = () => new Promise<StoredKey>((resolve) => void answers.push(resolve));
-    const authenticate = createAuthenticate({ findKey, now: () => NOW });
+    const authenticate = createAuthenticate({ limits: noLimits, findKey, now: () => NOW });
     const before = authenticate(`Bearer ${token}`);
     authenticate.forget(id);
     const after = authenticate(`Bearer ${token}`);
@@ -162,7 +210,7 @@ describe('authenticate', () => {
 
   test('a look-up that fails is a fault, not a refusal', async () => {
     const findKey = () => Promise.reject(new Error('gone'));
-    const authenticate = createAuthenticate({ findKey, now: () => NOW });
+    const authenticate = createAuthenticate({ limits: noLimits, findKey, now: () => NOW });
     await expect(authenticate(`Bearer ${token}`)).rejects.toThrow('gone');
   });
 });

@@ -1,14 +1,19 @@
 /** Processes of one installation, as far as keys go: each with its own memory, all on one database and one clock. */
 
 import { digestOf, mintKey } from '../../../src/config/api-key.ts';
-import { createApiKeyStore, createKeyUsageStore } from '../../../src/db/api-keys.ts';
+import { installation } from '../../../src/core/accounts/access.ts';
+import { createAccountStore } from '../../../src/db/accounts.ts';
+import { createApiKeyStore } from '../../../src/db/api-keys.ts';
+import { createKeyUsageStore } from '../../../src/db/key-usage.ts';
 import { createPetStore } from '../../../src/db/pets.ts';
+import { createProjectStore } from '../../../src/db/projects.ts';
 import { createAuthenticate } from '../../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
 import type { Api } from '../../../src/http/pipeline/api.ts';
 import type { Scope } from '../../../src/http/pipeline/route.ts';
 import { keyRoutes } from '../../../src/http/routes/keys.ts';
 import { petRoutes } from '../../../src/http/routes/pets.ts';
+import { noLimits, withinOwnLimits } from '../../support/access.ts';
 import type { StorageName } from '../../support/storage.ts';
 import {
   callApi,
@@ -32,6 +37,7 @@ export async function openInstallation(now: Date, storage?: StorageName): Promis
   const { prisma } = database;
   const clock: TestClock = { now };
   const keys = createApiKeyStore(prisma);
+  const [accounts, projects] = [createAccountStore(prisma), createProjectStore(prisma)];
   const usages: KeyUsage[] = [];
   return {
     database,
@@ -39,11 +45,18 @@ export async function openInstallation(now: Date, storage?: StorageName): Promis
     aProcess() {
       const read = () => clock.now;
       const log = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
-      const authenticate = createAuthenticate({ findKey: keys.find, now: read });
+      const authenticate = createAuthenticate({ findKey: keys.find, limits: noLimits, now: read });
       const usage = createKeyUsage({ store: createKeyUsageStore(prisma), now: read, log });
       usages.push(usage);
       const routes = [
-        ...keyRoutes({ keys, forget: authenticate.forget, now: read }),
+        ...keyRoutes({
+          accounts,
+          projects,
+          keys,
+          withinLimits: withinOwnLimits(prisma),
+          forget: authenticate.forget,
+          now: read,
+        }),
         ...petRoutes({ pets: createPetStore(database), now: read }),
       ];
       return { api: composeApi({ routes, authenticate, usage, log, prisma, now: read }), usage };
@@ -51,7 +64,13 @@ export async function openInstallation(now: Date, storage?: StorageName): Promis
     async keyWith(...scopes) {
       const minted = mintKey();
       const digest = digestOf(minted.token);
-      await keys.create({ id: minted.id, name: 'test', digest, scopes, createdAt: clock.now });
+      await keys.create(installation, {
+        id: minted.id,
+        name: 'test',
+        digest,
+        scopes,
+        createdAt: clock.now,
+      });
       return minted;
     },
     async close() {

@@ -44,6 +44,8 @@ describe('a key that is made', () => {
       id,
       prefix: key.slice(0, 21),
       ...shop,
+      accountId: null,
+      projectIds: [],
       status: 'active',
       createdAt: noon.toISOString(),
       expiresAt: null,

@@ -1,11 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { digestOf } from '../../../src/config/api-key.ts';
-import {
-  type ApiKeyStore,
-  createApiKeyStore,
-  createKeyUsageStore,
-  type KeyUsageStore,
-} from '../../../src/db/api-keys.ts';
+import { installation } from '../../../src/core/accounts/access.ts';
+import { type ApiKeyStore, createApiKeyStore } from '../../../src/db/api-keys.ts';
+import { createKeyUsageStore, type KeyUsageStore } from '../../../src/db/key-usage.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
 import { later, noon } from '../../support/builders.ts';
 import { databases, openTestDatabase, type TestDatabase } from '../support.ts';
@@ -31,7 +28,13 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     [now, warnings, away] = [noon, [], false];
     await database.prisma.apiKey.deleteMany();
     for (const id of ['a', 'b']) {
-      await keys.create({ id, name: id, digest: digestOf(id), scopes: [], createdAt: noon });
+      await keys.create(installation, {
+        id,
+        name: id,
+        digest: digestOf(id),
+        scopes: [],
+        createdAt: noon,
+      });
     }
   });
   afterEach(async () => void (await Promise.all(open.splice(0).map((usage) => usage.close()))));
@@ -54,8 +57,8 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     open.push(usage);
     return usage;
   }
-  const lastUse = async (id: string) => (await keys.get(id))?.lastUsedAt ?? null;
-  const deprecatedUses = async (id: string) => (await keys.get(id))?.deprecatedUses;
+  const lastUse = async (id: string) => (await keys.get(installation, id))?.lastUsedAt ?? null;
+  const deprecatedUses = async (id: string) => (await keys.get(installation, id))?.deprecatedUses;
   const useAt = (usage: KeyUsage, id: string, at: Date) => {
     now = at;
     usage.used(id);
@@ -170,7 +173,13 @@ describe.each(databases)('the use of keys on %s', (storage) => {
   test('processes that write many keys at once do not get into each other’s way', async () => {
     const ids = Array.from({ length: 40 }, (_, at) => `key ${at}`);
     for (const id of ids) {
-      await keys.create({ id, name: id, digest: digestOf(id), scopes: [], createdAt: noon });
+      await keys.create(installation, {
+        id,
+        name: id,
+        digest: digestOf(id),
+        scopes: [],
+        createdAt: noon,
+      });
     }
     const processes = [ids, ids.toReversed(), ids].map((order) => {
       const usage = aProcess();
@@ -182,7 +191,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     });
     await Promise.all(processes.map((usage) => usage.flush()));
     expect(warnings).toEqual([]);
-    const shown = await keys.list();
+    const shown = await keys.list(installation);
     expect(shown.filter(({ deprecatedUses: [use] }) => use?.count === 3n)).toHaveLength(40);
   });
 

@@ -12,7 +12,7 @@ import { startBrowser, type Visit, visit } from '../../support/browser.ts';
 import { noon } from '../../support/builders.ts';
 import { lacks } from '../../support/programs.ts';
 
-const KEY = 'a-key-to-try-the-page-with';
+const KEY = 'a-key-to-try-the-page-with-7f3b0c';
 /** 2^53 + 1: the first whole number that a double cannot hold. */
 const BIG = '9007199254740993';
 

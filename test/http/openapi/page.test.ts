@@ -21,7 +21,8 @@ async function get(path: string): Promise<ApiResponse> {
 }
 
 const document = buildDocument(routes, { baseUrl: undefined, stagingUrl: undefined });
-const paths = ['/docs', ...document.tags.map(({ name }) => `/docs/${name.toLowerCase()}`)];
+const tagPaths = document.tags.map(({ name }) => `/docs/${name.toLowerCase()}`);
+const paths = ['/docs', ...tagPaths, '/docs/schemas'];
 const pages = new Map<string, string>();
 for (const path of paths) pages.set(path, (await get(path)).text ?? '');
 

@@ -148,6 +148,11 @@ describe('what is not HTTP', () => {
       () => get('Expect: miracles', last),
       ['417 expectation_failed'],
     ],
+    [
+      'what came through an edge',
+      () => get('Via: 1.1 cache, 1.1 signpost, 2 balancer', last),
+      ['421 misdirected'],
+    ],
     ['CONNECT', () => 'CONNECT a.example:443 HTTP/1.1\r\nHost: x\r\n\r\n', ['400 bad_request']],
     ['headers of 20 KiB', () => get(`X: ${'x'.repeat(20_000)}`), ['431 headers_too_large']],
     [

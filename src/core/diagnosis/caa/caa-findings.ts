@@ -1,12 +1,12 @@
 /** Findings about CAA: whether our certificate authority may issue for the name, and the record that lets it. */
-import { splitAtZone } from '../../names/zone.ts';
 import type { FamilyOf } from '../finding.ts';
 import { type DiagnosisInput, unique } from '../input.ts';
-import { isSameName, type Outcome } from '../server-pointing.ts';
-import { foreign, foreignName, listed, outcomes, type Words } from '../words.ts';
-import type { CaaWarning } from './caa.ts';
-import { advice, caaHintWords } from './caa.ts';
+import { foreign, foreignName, listed } from '../words.ts';
+import { advice, type CaaDifference, type CaaWarning, caaHintWords } from './caa.ts';
+import { differingActor, isSplit, saidByEach, splitWords } from './caa-differ.ts';
+import { placeIn, placeOf } from './caa-place.ts';
 import type { CaaDenial, CaaHint } from './caa-set.ts';
+import { type CaaUnknown, caaUnknown } from './caa-unknown.ts';
 import { withoutParameters } from './caa-value.ts';
 
 /** What CAA records mean for our certificate. */
@@ -33,22 +33,10 @@ export type CaaFinding =
       readonly hint?: CaaHint;
       /** What the RFCs alone make of the same records. */
       readonly rfc?: 'allow' | 'deny';
+      /** What each name server says, where they differ; the rest is by the one that forbids. */
+      readonly differ?: CaaDifference;
     }
-  | {
-      readonly code: 'caa_unknown';
-      readonly hostname: string;
-      readonly name: string;
-      /** As in `caa_blocks`. */
-      readonly publishedAt?: string;
-      readonly ours?: true;
-      /**
-       * Missing: the servers of the name's own zone. `resolver`: our resolvers in their place. `registry`: our resolvers,
-       * about a name above the registrable domain.
-       */
-      readonly asked?: 'resolver' | 'registry';
-      /** `nxdomain` only of a top-level domain: an answer that cannot be right. */
-      readonly outcome: Outcome | 'nxdomain';
-    }
+  | CaaUnknown
   /** Our authority may issue, but not for a good reason, or not for long. */
   | {
       readonly code: 'caa_warns';
@@ -65,12 +53,13 @@ export const caaFindings: FamilyOf<CaaFinding> = {
     severity: 'blocks',
     actor: 'customer',
     order: 130,
-    actorFor: ({ ours }) => (ours ? 'platform' : 'customer'),
+    actorFor: ({ ours, differ }) => (ours ? 'platform' : differingActor(differ)),
     hints: ({ hint, toAdd }) =>
       hint === undefined ? [] : [{ code: hint, text: caaHintWords[hint](toAdd) }],
     check: caaBlocks,
     explain: (finding) => {
-      const { records, reason, rfc } = finding;
+      if (isSplit(finding)) return splitWords(finding);
+      const { records, reason, rfc, differ } = finding;
       const place = placeOf(finding.foundAt, finding.publishedAt);
       const strict =
         rfc === 'allow'
@@ -79,21 +68,12 @@ export const caaFindings: FamilyOf<CaaFinding> = {
       return {
         summary: summaries[reason ?? 'other_authority'](place, finding),
         expected: `CAA ${[finding.toAdd, ...(finding.orToAdd ?? [])].join(' or ')}`,
-        found: `At ${place}: ${listed(records)}${strict}`,
-        action: repair(place, finding),
+        found: `${differ === undefined ? `At ${place}: ${listed(records)}` : saidByEach(differ)}${strict}`,
+        action: `${differ === undefined ? '' : 'The name servers differ, so do this at each of them. '}${repair(place, finding)}`,
       };
     },
   },
-  caa_unknown: {
-    meaning: 'A CAA question got no answer, so no certificate authority may issue',
-    // A certificate authority must treat an unanswered CAA question as a refusal (RFC 8659, 3).
-    severity: 'blocks',
-    actor: 'dns_provider',
-    order: 140,
-    actorFor: (finding) => (isOurQuestion(finding) ? 'platform' : 'dns_provider'),
-    check: caaUnknown,
-    explain: unknown,
-  },
+  ...caaUnknown,
   caa_warns: {
     meaning: 'Our certificate authority may issue, but by luck',
     severity: 'warns',
@@ -119,7 +99,7 @@ function caaBlocks(
 ): (CaaFinding & { readonly code: 'caa_blocks' }) | undefined {
   const { wanted, caa } = input;
   if (caa?.kind !== 'deny') return undefined;
-  const { foundAt, records, toAdd, toRemove, reason, method, hint, rfc } = caa;
+  const { foundAt, records, toAdd, toRemove, reason, method, hint, rfc, differ } = caa;
   return {
     code: 'caa_blocks',
     hostname: wanted.hostname,
@@ -132,32 +112,8 @@ function caaBlocks(
     ...(method === undefined ? {} : { method }),
     ...(hint === undefined ? {} : { hint }),
     rfc,
+    ...(differ === undefined ? {} : { differ }),
   };
-}
-
-/** The climb gave no answer. While the name does not point here nothing depends on it. */
-function caaUnknown(
-  input: DiagnosisInput,
-): (CaaFinding & { readonly code: 'caa_unknown' }) | undefined {
-  const { wanted, caa, pointing } = input;
-  if (caa?.kind !== 'unknown' || pointing !== 'right') return undefined;
-  const { name, outcome } = caa;
-  const place = placeIn(input, name, caa.publishedAt);
-  const asked = askedOf(input, name);
-  return { code: 'caa_unknown', hostname: wanted.hostname, name, ...place, ...asked, outcome };
-}
-
-/**
- * Whom the check asked about one step of the climb (src/dns/observe/caa.ts): the zone's own servers, our resolvers in their
- * place, or our resolvers about a registry's name, which none of the customer's servers answer for.
- */
-function askedOf(
-  { observation, wanted: { hostname } }: DiagnosisInput,
-  name: string,
-): { readonly asked?: 'resolver' | 'registry' } {
-  const { zone } = splitAtZone(hostname);
-  if (zone.endsWith(`.${name}`)) return { asked: 'registry' };
-  return observation.view === 'recursive' ? { asked: 'resolver' } : {};
 }
 
 /** Our authority may issue, but not for a good reason, or not for long. */
@@ -174,24 +130,6 @@ function caaWarns({
     foundAt: foundAt ?? hostname,
     records: unique(records),
     reasons,
-  };
-}
-
-/**
- * Where the answer of one step of the climb stands, and whether it is the platform's to repair. The climb is made as if
- * the record were there, so a subdomain's own step is always that of the target.
- */
-function placeIn(
-  { apex, wanted: { hostname, target } }: DiagnosisInput,
-  name: string,
-  publishedAt: string | undefined,
-): { readonly publishedAt?: string; readonly ours?: true } {
-  const isOurs =
-    (!apex && isSameName(name, hostname)) ||
-    (publishedAt !== undefined && isSameName(publishedAt, target));
-  return {
-    ...(publishedAt === undefined ? {} : { publishedAt }),
-    ...(isOurs ? { ours: true } : {}),
   };
 }
 
@@ -215,13 +153,6 @@ const summaries: {
   unknown_critical: (foundAt, { hostname }) =>
     `A CAA record of ${foundAt} is marked critical and not understood by our certificate authority, which forbids any certificate for ${hostname}.`,
 };
-
-/** The name that holds the records, and the one it stands for. */
-function placeOf(name: string, publishedAt: string | undefined): string {
-  return publishedAt === undefined
-    ? foreignName(name)
-    : `${foreignName(publishedAt)}, where ${foreignName(name)} leads`;
-}
 
 function repair(place: string, finding: Blocks): string {
   const { ours, foundAt, publishedAt = foundAt, toRemove } = finding;
@@ -253,41 +184,4 @@ function removal(
 ): string {
   const toAllow = [toAdd, ...orToAdd].join(' or ');
   return `Delete from ${foundAt}, or set to flags 0: ${listed(toRemove)}. If an issue record remains there, add: ${toAllow}`;
-}
-
-function unknown(finding: Unknown): Words {
-  const { hostname, outcome, asked } = finding;
-  const name = placeOf(finding.name, finding.publishedAt);
-  const by = asked === undefined ? '' : ', asked of our resolvers';
-  return {
-    summary: `The CAA records of ${name} could not be read, which a certificate authority must take for a refusal to issue for ${hostname}.`,
-    expected: `An answer to the CAA question for ${name}, be it that there is no such record.`,
-    found: `${name}${by}: ${outcomes[outcome]}`,
-    action: whomToAsk(finding),
-  };
-}
-
-type Unknown = CaaFinding & { readonly code: 'caa_unknown' };
-
-/**
- * Whether it is about our own target, or our resolvers are all that has failed: those that were asked about a registry's
- * name, or decline to answer. One that fails or is silent but knows the name may only pass on what the zone does.
- */
-function isOurQuestion({ ours, asked, outcome }: Unknown): boolean {
-  return ours === true || asked === 'registry' || (asked === 'resolver' && outcome === 'refused');
-}
-
-function whomToAsk(finding: Unknown): string {
-  const { ours, name, publishedAt = name, asked } = finding;
-  const at = foreignName(publishedAt);
-  if (ours) {
-    return 'Nothing for you to do: these records are those of our own target. We keep asking automatically.';
-  }
-  if (isOurQuestion(finding)) {
-    const whose = asked === 'registry' ? `${at} is a registry’s, and ` : '';
-    return `Nothing for you to do: ${whose}it is our own resolvers that could not tell. We keep asking automatically.`;
-  }
-  return asked === 'resolver'
-    ? `Nothing to change yet: we keep asking by ourselves. If it lasts, ask the DNS provider of ${at} whether its servers answer CAA questions (type 257).`
-    : `Ask the DNS provider of ${at} why its servers do not answer CAA questions (type 257). We keep asking automatically.`;
 }

@@ -1,7 +1,7 @@
 /** The climb for CAA records (RFC 8659, 3): which names to ask, and what the answers come to. */
 import { isLaboratoryTld } from '../../names/zone.ts';
 import { type CaaLevel, type CaaRecord, recordsOf } from '../observation.ts';
-import type { Outcome } from '../server-pointing.ts';
+import { type Outcome, outcomeOf } from '../server-pointing.ts';
 import {
   authorityReading,
   type CaaAuthority,
@@ -54,14 +54,31 @@ export type CaaVerdict =
       readonly method?: string;
       readonly hint?: CaaHint;
       readonly rfc: Permission;
+      readonly differ?: CaaDifference;
     }
   /** `nxdomain` only of a top-level domain, which cannot be missing. */
   | {
       readonly kind: 'unknown';
       readonly name: string;
       readonly publishedAt?: string;
-      readonly outcome: Outcome | 'nxdomain';
+      readonly endless?: true;
+      readonly outcome: CaaFailure;
     };
+
+/** Why a climb came to nothing; `not_asked`: our own limits came before the answer. */
+export type CaaFailure = Outcome | 'nxdomain' | 'not_asked';
+
+/** The level at which the servers of a zone say different things, and what each says; sorted by server, two at least. */
+export type CaaDifference = {
+  readonly at: string;
+  readonly servers: readonly {
+    readonly server: string;
+    /** Its set in presentation form, sorted; empty: it has none. */
+    readonly records: readonly string[];
+    /** Whether our authority may issue where it meets this server. */
+    readonly allows: boolean;
+  }[];
+};
 
 /**
  * The names to ask for CAA, nearest first, the top-level domain last, never the root (RFC 8659, 3).
@@ -74,23 +91,55 @@ export function caaLevels(hostname: string): string[] {
 
 /**
  * Evaluates the climb of one name (each name of a request has its own). `levels` as caaLevels orders them, down to the first
- * that has a set or gave no answer. Only the nearest set counts; what lies above it is not read. Pure.
+ * that has a set or gave no answer. Only the nearest set counts; what lies above it is not read. Where servers differ, the
+ * worst counts: the authority may meet any of them. Pure.
  */
 export function evaluateCaa(
   levels: readonly CaaLevel[],
   ca: CaaAuthority,
   { wildcard }: { readonly wildcard: boolean },
 ): CaaVerdict {
-  for (const level of levels) {
-    const outcome = missing(level.name, level.answer.kind);
-    // An error is not absence: it may hide a set that forbids (RFC 8659, 3).
-    if (outcome !== undefined) {
-      return { kind: 'unknown', name: level.name, ...endOf(level), outcome };
-    }
-    const records = recordsOf(level.answer);
-    if (records.length > 0) return evaluateSet(level, records, ca, wildcard);
+  const [level, ...above] = levels;
+  if (level === undefined) return noSet;
+  const evaluate = (one: CaaLevel) =>
+    evaluateLevel(one, ca, wildcard) ?? evaluateCaa(above, ca, { wildcard });
+  const { name, servers = [] } = level;
+  if (servers.length === 0) return evaluate(level);
+  const verdicts = servers.map(({ server, ...said }) => ({
+    server,
+    records: presented(recordsOf(said.answer)),
+    verdict: evaluate({ name, ...said }),
+  }));
+  const worst =
+    worstFirst.flatMap((kind) => verdicts.filter(({ verdict }) => verdict.kind === kind))[0]
+      ?.verdict ?? noSet;
+  if (worst.kind !== 'deny') return worst;
+  const said = verdicts.map(({ server, records, verdict }) => ({
+    server,
+    records,
+    allows: verdict.kind === 'allow',
+  }));
+  return { ...worst, differ: { at: name, servers: said } };
+}
+
+const noSet: CaaVerdict = { kind: 'allow', foundAt: null, records: [], warnings: [], rfc: 'allow' };
+
+const worstFirst: readonly CaaVerdict['kind'][] = ['deny', 'unknown', 'allow'];
+
+/** What one level decides; undefined where it has no set. */
+function evaluateLevel(
+  level: CaaLevel,
+  ca: CaaAuthority,
+  wildcard: boolean,
+): CaaVerdict | undefined {
+  const outcome = missing(level.name, level.answer);
+  // An error is not absence: it may hide a set that forbids (RFC 8659, 3).
+  if (outcome !== undefined) {
+    const endless = level.endless ? ({ endless: true } as const) : {};
+    return { kind: 'unknown', name: level.name, ...endOf(level), ...endless, outcome };
   }
-  return { kind: 'allow', foundAt: null, records: [], warnings: [], rfc: 'allow' };
+  const records = recordsOf(level.answer);
+  return records.length > 0 ? evaluateSet(level, records, ca, wildcard) : undefined;
 }
 
 function endOf({ publishedAt }: CaaLevel): { readonly publishedAt?: string } {
@@ -98,8 +147,8 @@ function endOf({ publishedAt }: CaaLevel): { readonly publishedAt?: string } {
 }
 
 /** Why a level gave nothing to go by; undefined where it answered. */
-function missing(name: string, kind: CaaLevel['answer']['kind']): Outcome | 'nxdomain' | undefined {
-  switch (kind) {
+function missing(name: string, answer: CaaLevel['answer']): CaaFailure | undefined {
+  switch (answer.kind) {
     case 'records':
     case 'nodata':
       return undefined;
@@ -109,7 +158,7 @@ function missing(name: string, kind: CaaLevel['answer']['kind']): Outcome | 'nxd
     case 'servfail':
     case 'refused':
     case 'timeout':
-      return kind;
+      return outcomeOf(answer);
   }
 }
 

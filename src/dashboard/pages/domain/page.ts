@@ -4,14 +4,7 @@ import { eventTypes } from '../../../http/schemas/events.ts';
 import { attribute, type Html, html } from '../../../net/html.ts';
 import type { Domain, Event, Project, Settings } from '../../client.ts';
 import { apiPath, domainPath, projectPath } from '../../client.ts';
-import {
-  form,
-  type Link,
-  type Page,
-  type PageRoute,
-  type Shown,
-  type SignedInRequest,
-} from '../../layout.ts';
+import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../../layout.ts';
 import {
   badge,
   bothTimes,
@@ -25,8 +18,10 @@ import {
   whoActs,
 } from '../../parts/elements.ts';
 import { facts } from '../../parts/table.ts';
+import { offers } from '../../session.ts';
 import { roleOf } from '../domains.ts';
 import { refusedPage } from '../problem.ts';
+import { writing } from '../projects.ts';
 import { findingsSection, serversSection } from './findings.ts';
 import { isRecordThere, recordSection, steps } from './record.ts';
 import { removalPages } from './remove.ts';
@@ -37,7 +32,7 @@ export function domainPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains/:hostname';
   return [
     { method: 'GET', path, handle: (asked) => domainPage(asked) },
-    { method: 'POST', path: `${path}/verify`, handle: verify },
+    { method: 'POST', path: `${path}/verify`, needs: writing, handle: verify },
     { method: 'GET', path: '/projects/:projectId/events', handle: events },
     ...removalPages(),
   ];
@@ -89,11 +84,11 @@ function sections(
   settings: Settings,
   error: ErrorBody | null,
 ): Html {
-  const { link, now } = asked;
+  const { now } = asked;
   const findings = part('findings', html`${findingsSection(domain)}`);
   const record = part('record', recordSection(domain));
   return html`${refusal(error)}
-${part('head', head(domain, settings, link))}
+${part('head', head(asked, domain, settings))}
 ${part('summary', summaryPanel(asked, domain), { say: spokenSummary(domain) })}
 ${isRecordThere(domain) ? [findings, record] : [record, findings]}
 ${part('servers', serversSection(domain, now))}
@@ -101,12 +96,14 @@ ${part('certificate', certificateSection(domain, now))}
 ${part('timeline', timelineSection(timeline, now))}`;
 }
 
-function head(domain: Domain, settings: Settings, link: Link): Html {
+function head({ link, session }: SignedInRequest, domain: Domain, settings: Settings): Html {
   const { hostname, unicodeHostname, projectId, status } = domain;
   const path = link(domainPath(projectId, hostname));
   const items = [
     html`<a href="${link(`${projectPath(projectId)}/settings`)}">Primary and redirects</a>`,
-    html`<a class="danger" href="${path}/remove">Remove</a>`,
+    ...(offers(session, 'domains:write')
+      ? [html`<a class="danger" href="${path}/remove">Remove</a>`]
+      : []),
   ];
   const open =
     status === 'live'
@@ -122,11 +119,10 @@ function summaryPanel({ link, now, session }: SignedInRequest, domain: Domain): 
   const label = status === 'pending' ? 'Verify' : 'Re-verify';
   // Where nothing has to be done, nothing asks for it.
   const isCalm = status === 'live' || status === 'verified';
-  const verifying = form(
-    link(`${domainPath(projectId, hostname)}/verify`),
-    session,
-    html`<button id="verify"${attribute('class', isCalm ? 'secondary' : null)}>${label}</button>`,
-  );
+  const button = html`<button id="verify"${attribute('class', isCalm ? 'secondary' : null)}>${label}</button>`;
+  const verifying = offers(session, 'domains:write')
+    ? form(link(`${domainPath(projectId, hostname)}/verify`), session, button)
+    : null;
   return html`<section class="panel" aria-label="Status">${steps(domain)}
 <p class="summary large">${summaryText(domain, now)}</p>
 <div class="act">${summary.actor === null ? null : whoActs('Who acts now', summary.actor)}${verifying}</div></section>`;
@@ -142,13 +138,16 @@ const verify: Page = async (asked) => {
 /** The page of a domain that was removed, with status 404 and its history. */
 function removedPage(asked: SignedInRequest, project: Project, timeline: readonly Event[]): Shown {
   const hostname = timeline[0]?.hostname ?? asked.params['hostname'] ?? '';
+  const added = offers(asked.session, 'domains:write')
+    ? html`Added again, it asks for the same record: <a href="${asked.link(`${projectPath(project.id)}/domains`)}">add it</a>.`
+    : null;
   return {
     kind: 'page',
     status: 404,
     title: `${hostname}: removed`,
     above: crumbs(project),
     main: html`<h1>${hostname}</h1>
-<p>This domain is removed, and serves no traffic. Added again, it asks for the same record: <a href="${asked.link(`${projectPath(project.id)}/domains`)}">add it</a>.</p>
+<p>This domain is removed, and serves no traffic. ${added}</p>
 ${timelineSection(timeline, asked.now)}`,
   };
 }

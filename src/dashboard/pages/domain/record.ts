@@ -1,4 +1,4 @@
-/** The DNS record to create, what this provider calls it, and where it is entered. */
+/** The DNS records to create, what this provider calls them, and where they are entered. */
 import { attribute, type Html, html } from '../../../net/html.ts';
 import type { Domain } from '../../client.ts';
 import { copyable, fold } from '../../parts/elements.ts';
@@ -14,26 +14,38 @@ export function isRecordThere({ status }: Domain): boolean {
  * that is known.
  */
 export function recordSection(domain: Domain): Html {
-  const { record, zone } = domain;
+  const { record, proofRecord } = domain;
   const isThere = isRecordThere(domain);
   const patience = isThere ? [] : [PATIENCE];
-  const hints = [...naming(domain), whereToEnter(domain), LASTING, ...patience];
-  return html`<h2 id="record-title">DNS record</h2>
-<p>${isThere ? 'The record exists' : 'Create it'} in the zone <strong>${zone}</strong>${isThere ? '; leave it as it is' : ''}.</p>
+  const lasting = proofRecord === null ? LASTING : `${LASTING} ${NOT_LASTING}`;
+  const hints = [...naming(domain), whereToEnter(domain), lasting, ...patience];
+  return html`<h2 id="record-title">${proofRecord === null ? 'DNS record' : 'DNS records'}</h2>
+${whatToDo(domain)}
 ${table(
-  'The DNS record to create',
+  proofRecord === null ? 'The DNS record to create' : 'The DNS records to create',
   [
     { heading: 'Type', cell: ({ type }) => html`<code>${type}</code>`, names: true },
     { heading: 'Name', cell: ({ name }) => copyable(name, 'the name'), className: 'name' },
     { heading: 'Value', cell: ({ value }) => copyable(value, 'the value'), className: 'wide' },
     { heading: 'TTL', cell: ({ ttl }) => html`<code>${ttl}</code>` },
   ],
-  [record],
+  proofRecord === null ? [record] : [record, proofRecord],
 )}
 ${fold('how-to-enter', 'How it is entered', html`<ul class="hints">${hints.map((words) => html`<li>${words}</li>`)}</ul>`)}`;
 }
 
+function whatToDo(domain: Domain): Html {
+  const { zone, proofRecord, record } = domain;
+  if (proofRecord !== null) {
+    return html`<p>Create both in the zone <strong>${zone}</strong>. ${proofRecord.why} The ${proofRecord.type} record says that it is this project’s; the ${record.type} record leads visitors here.</p>`;
+  }
+  return isRecordThere(domain)
+    ? html`<p>The record exists in the zone <strong>${zone}</strong>; leave it as it is.</p>`
+    : html`<p>Create it in the zone <strong>${zone}</strong>.</p>`;
+}
+
 const LASTING = 'It never changes, even if you verify again or remove the domain and add it again.';
+const NOT_LASTING = 'The TXT record is another one when the domain is added again.';
 
 /** How long DNS changes take, as the interface document says it. */
 const PATIENCE =

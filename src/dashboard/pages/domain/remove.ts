@@ -7,15 +7,17 @@ import { apiPath, domainPath, projectPath } from '../../client.ts';
 import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../../layout.ts';
 import { choiceField, refusal } from '../../parts/elements.ts';
 import { refusedPage } from '../problem.ts';
+import { writing } from '../projects.ts';
 import { changeSettings, withRedirect } from '../settings.ts';
 
 /** The page that asks before a domain is removed, and its two forms: remove it, or redirect it instead. */
 export function removalPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains/:hostname';
+  const needs = writing;
   return [
-    { method: 'GET', path: `${path}/remove`, handle: (asked) => removalPage(asked) },
-    { method: 'POST', path: `${path}/remove`, handle: remove },
-    { method: 'POST', path: `${path}/redirect`, handle: redirectInstead },
+    { method: 'GET', path: `${path}/remove`, needs, handle: (asked) => removalPage(asked) },
+    { method: 'POST', path: `${path}/remove`, needs, handle: remove },
+    { method: 'POST', path: `${path}/redirect`, needs, handle: redirectInstead },
   ];
 }
 
@@ -27,23 +29,23 @@ async function removalPage(asked: SignedInRequest, error: ErrorBody | null = nul
   const { api, params } = asked;
   const inProject = projectPath(params['projectId'] ?? '');
   const path = domainPath(params['projectId'] ?? '', params['hostname'] ?? '');
-  const [project, domain, domains, settings] = await Promise.all([
+  const choices = apiPath(`${inProject}/domains?limit=${CHOICES_MAX + 1}`);
+  const [project, domain, live, domains, settings] = await Promise.all([
     api.call<Project>('GET', apiPath(inProject)),
     api.call<Domain>('GET', apiPath(path)),
-    api.call<readonly Domain[]>('GET', apiPath(`${inProject}/domains`)),
+    api.call<readonly Domain[]>('GET', `${choices}&status=live`),
+    api.call<readonly Domain[]>('GET', choices),
     api.call<Settings>('GET', apiPath(`${inProject}/domain-settings`)),
   ]);
   if (!project.ok) return refusedPage(project.error, asked);
   if (!domain.ok) return refusedPage(domain.error, asked);
+  if (!live.ok) return refusedPage(live.error, asked);
   if (!domains.ok) return refusedPage(domains.error, asked);
   if (!settings.ok) return refusedPage(settings.error, asked);
   const { hostname, unicodeHostname } = domain.body;
   // Live domains are offered first: visitors can be sent there now.
-  const isLive = (one: Domain) => Number(one.status === 'live');
-  const others = domains.body
-    .filter((one) => one.hostname !== hostname)
-    .toSorted((one, other) => isLive(other) - isLive(one))
-    .map((one) => one.hostname);
+  const names = new Set([...live.body, ...domains.body].map((one) => one.hostname));
+  const others = [...names].filter((name) => name !== hostname);
   return {
     kind: 'page',
     status: error?.status ?? 200,

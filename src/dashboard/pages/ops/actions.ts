@@ -68,9 +68,10 @@ const actions: readonly Action[] = [
 export function actionPages(): readonly PageRoute[] {
   return actions.flatMap((action) => {
     const path = `/ops/domains/:domainId${action.path}`;
+    const needs = { scope: 'admin', operators: true } as const;
     return [
-      { method: 'GET', path, handle: confirmation(action) },
-      { method: 'POST', path, handle: doing(action) },
+      { method: 'GET', path, needs, handle: confirmation(action) },
+      { method: 'POST', path, needs, handle: doing(action) },
     ] as const;
   });
 }

@@ -46,11 +46,15 @@ ${timelineSection(timeline, now)}`,
   };
 };
 
-function head({ link, now }: SignedInRequest, { domain, project, removedAt }: WatchedDomain): Html {
+function head(
+  { link, now, session }: SignedInRequest,
+  { domain, project, removedAt }: WatchedDomain,
+): Html {
   const { hostname, unicodeHostname, status } = domain;
-  const customers = link(domainPath(project.id, hostname));
+  const asCustomer = html` · <a href="${link(domainPath(project.id, hostname))}">as the customer sees it</a>`;
+  const seen = offers(session, 'domains:read') ? asCustomer : null;
   return html`<div class="head"><h1>${unicodeHostname}</h1>${removedAt === null ? statusBadge(status) : badge('quiet', 'Removed')}</div>
-<p class="quiet under">${unicodeHostname === hostname ? null : html`${hostname} · `}${project.name}${removedAt === null ? html` · <a href="${customers}">as the customer sees it</a>` : html` · removed ${relativeTime(removedAt, now)}`}</p>`;
+<p class="quiet under">${unicodeHostname === hostname ? null : html`${hostname} · `}${project.name}${removedAt === null ? seen : html` · removed ${relativeTime(removedAt, now)}`}</p>`;
 }
 
 function summaryPanel(asked: SignedInRequest, { id, domain, removedAt }: WatchedDomain): Html {

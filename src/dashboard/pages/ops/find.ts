@@ -6,7 +6,8 @@ import type { FoundDomains } from '../../client.ts';
 import type { Page, Shown, SignedInRequest } from '../../layout.ts';
 import { badge, empty, relativeTime, statusBadge } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
-import { refusedPage, type Visitor, wayOut } from '../problem.ts';
+import { needsOperator } from '../access.ts';
+import { refusedPage, type Visitor } from '../problem.ts';
 
 /** How many domains a search shows; there may be more. */
 const LISTED = 50;
@@ -65,19 +66,6 @@ export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string
 <input id="name" name="name" value="${name}" placeholder="docs.example.com, or a part of it" inputmode="url" autocomplete="off" autocapitalize="none" spellcheck="false" required></div>
 <button>Find</button>
 </form></search>`;
-}
-
-/** The page for who lacks the scope `ops:read`, with status 403. */
-export function needsOperator(visitor: Visitor): Shown {
-  return {
-    kind: 'page',
-    status: 403,
-    title: 'For operators',
-    main: html`<div class="empty"><h1>For operators</h1>
-<p>This page shows every project. The key that you are signed in with may not see that: it needs the scope <code>ops:read</code>, and <code>admin</code> to change something.</p>
-<p>Who holds an admin key makes one: <code>signpost keys create --name operator --scope ops:read</code></p>
-${wayOut(visitor)}</div>`,
-  };
 }
 
 /** An API's refusal as a page for operators: one for a missing scope says how to get a key that has it. */

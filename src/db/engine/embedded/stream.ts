@@ -2,11 +2,11 @@
  * The embedded PostgreSQL as the `pg` driver sees it: a stream instead of a socket. Everything above
  * (pools, Prisma, BullMQ) is the same code that talks to a server.
  */
-import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Duplex } from 'node:stream';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { projectRoot } from '../migrate.ts';
+import { openDataDir } from './data-dir.ts';
 import type { FromHost, HostData, ToHost } from './host.ts';
 import { lockDirectory } from './lock.ts';
 
@@ -31,7 +31,7 @@ export async function openEmbedded(
   onStopped: (reason: Error) => void,
 ): Promise<EmbeddedPostgres> {
   if (dataDir === 'memory://') return start(dataDir, onStopped, async () => {});
-  await mkdir(dataDir, { recursive: true });
+  await openDataDir(dataDir);
   const unlock = await lockDirectory(dataDir);
   try {
     return await start(resolve(join(dataDir, 'postgres')), onStopped, unlock);

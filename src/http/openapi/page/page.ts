@@ -12,8 +12,8 @@ import { errorTable } from './responses-table.ts';
 import { prose, referred, schemaSections, words } from './schema-section.ts';
 
 /**
- * Every page by its path, as whole HTML documents: `/docs`, what the operations have in common, and one page for the
- * operations of each tag. The same document gives the same texts.
+ * Every page by its path, as whole HTML documents: `/docs`, what the operations have in common, one page for the operations of
+ * each tag, and one for the schemas. The same document gives the same texts.
  */
 export function renderPages(document: OpenApiDocument): ReadonlyMap<string, string> {
   const operations = operationsOf(document);
@@ -30,7 +30,16 @@ export function renderPages(document: OpenApiDocument): ReadonlyMap<string, stri
     base: './',
     main: overviewMain(document, operations),
   });
-  return linked([{ path: OVERVIEW, text: overview }, ...sections]);
+  const schemas = page(document, operations, {
+    title: `Schemas · ${document.info.title} API`,
+    base: '../',
+    main: schemasMain(document, operations),
+  });
+  return linked([
+    { path: OVERVIEW, text: overview },
+    ...sections,
+    { path: `${OVERVIEW}/schemas`, text: schemas },
+  ]);
 }
 
 /** The path of the overview; the other pages are below it. */
@@ -76,7 +85,7 @@ ${main}
 `.html;
 }
 
-/** The operations of each tag in a table, then the shared headers, the errors and the schemas. */
+/** The operations of each tag in a table, then the shared headers and the errors. */
 function overviewMain(document: OpenApiDocument, operations: readonly Listed[]): Html {
   const { info, components } = document;
   return html`<h1 id="overview">${info.title} API</h1>
@@ -98,11 +107,12 @@ ${document.tags.map(
 <h2 id="errors">Errors</h2>
 <p>The body is an <a href="#schema-Error">Error</a>, always. Those that no operation lists can happen to any request.</p>
 ${errorTable(document)}
-</section>
-<section aria-labelledby="schemas">
-<h2 id="schemas">Schemas</h2>
-${schemaSections(shownAtTheEnd(document, operations))}
 </section>`;
+}
+
+function schemasMain(document: OpenApiDocument, operations: readonly Listed[]): Html {
+  return html`<h1 id="schemas">Schemas</h1>
+${schemaSections(shownApart(document, operations))}`;
 }
 
 /** The call, and a link to where it is described. */
@@ -193,7 +203,7 @@ function operationsOf(document: OpenApiDocument): readonly Listed[] {
 }
 
 /** The schemas that no other place explains: bodies are shown with their operation, codes in the table of errors. */
-function shownAtTheEnd({ components }: OpenApiDocument, operations: readonly Listed[]) {
+function shownApart({ components }: OpenApiDocument, operations: readonly Listed[]) {
   const elsewhere = new Set(['ErrorCode']);
   for (const { operation } of operations) {
     const ref = operation.requestBody?.content['application/json'].schema.$ref;

@@ -29,7 +29,7 @@ export function fieldsOf(schema: JsonSchema): Html {
 export function schemaSections(schemas: Readonly<Record<string, JsonSchema>>): Html {
   return html`${Object.entries(schemas).map(
     ([name, schema]) => html`<section>
-<h3 id="schema-${name}"><a href="#schema-${name}">${name}</a></h3>
+<h2 id="schema-${name}"><a href="#schema-${name}">${name}</a></h2>
 <p>${words(schema.description ?? '')}</p>
 ${bodyOf(schema)}</section>
 `,

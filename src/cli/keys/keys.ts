@@ -1,9 +1,10 @@
 /** `signpost keys`: a client of the HTTP API, so it works on every storage while the service runs. */
 
 import { z } from 'zod';
-import { printable } from '../core/names/printable.ts';
-import { connect } from './client.ts';
-import { done, durationMs, failed, type Io, type Outcome, wrongUsage } from './command.ts';
+import { printable } from '../../core/names/printable.ts';
+import { connect, everyPage } from '../client.ts';
+import { done, durationMs, failed, type Io, type Outcome, wrongUsage } from '../command.ts';
+import { tableOf, toSeconds } from '../layout.ts';
 
 /** `url`: where the service is, if not where client.ts finds it. `json`: its own answer is wanted. */
 type Common = { readonly url?: string; readonly json?: boolean };
@@ -13,18 +14,28 @@ type Wanted = Common & {
   readonly scope: readonly string[];
   /** `90d`, or a time in RFC 3339; left out, the key has no end. */
   readonly expires?: string;
+  /** The ID of an account; left out, the key is of the installation, or of the account that is acted for. */
+  readonly account?: string;
+  /** IDs of projects of the account; left out, the key is for all of them. */
+  readonly project?: readonly string[];
 };
 
 /** Creates a key. Only its token, or with `json` the API's answer, goes to standard output. */
 export async function create(
-  { name, scope: scopes, expires, url, json = false }: Wanted,
+  { name, scope: scopes, expires, account, project, url, json = false }: Wanted,
   io: Io,
 ): Promise<Outcome> {
   const expiresAt = expires === undefined ? undefined : timeOf(expires, io.now());
   if (expiresAt === null) return wrongUsage(`--expires ${expires}: neither 90d nor a time`);
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
-  const answer = await connection.call('POST', '/v1/keys', { name, scopes, expiresAt });
+  const answer = await connection.call('POST', '/v1/keys', {
+    name,
+    scopes,
+    expiresAt,
+    accountId: account,
+    projectIds: project,
+  });
   return answer.ok ? showMinted(answer, json, io) : answer.refusal;
 }
 
@@ -114,11 +125,11 @@ export async function list(
 ): Promise<Outcome> {
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
-  const answer = await connection.call('GET', '/v1/keys');
+  const answer = await everyPage(connection.call, '/v1/keys');
   if (!answer.ok) return answer.refusal;
   const keys = z.array(shownKey).safeParse(answer.body);
   if (!keys.success) return notUnderstood();
-  io.out(json ? `${answer.text}\n` : table([headings, ...keys.data.map(rowOf)]));
+  io.out(json ? `${answer.text}\n` : tableOf([headings, ...keys.data.map(rowOf)]));
   return done;
 }
 
@@ -127,6 +138,7 @@ const headings = [
   'NAME',
   'STATUS',
   'SCOPES',
+  'ACCOUNT',
   'CREATED',
   'EXPIRES',
   'LAST USED',
@@ -141,25 +153,11 @@ function rowOf(key: ShownKey): readonly string[] {
     printable(key.name, MAX_NAME_LENGTH),
     key.status,
     key.scopes.join(','),
+    key.accountId ?? '-',
     ...[key.createdAt, key.expiresAt, key.lastUsedAt].map(toSeconds),
     key.successorId ?? '-',
     calls.join(', ') || '-',
   ];
-}
-
-/** `2026-11-20T12:00:00Z` */
-function toSeconds(time: string | null): string {
-  return time?.replace(/\.\d+(?=Z$)/, '') ?? '-';
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = headings.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return rows.map((row) => `${line(row)}\n`).join('');
 }
 
 /** What the command line reads of a key; what a later version adds is passed over. Times are RFC 3339. */
@@ -167,6 +165,7 @@ const shownKey = z.object({
   id: z.string(),
   name: z.string(),
   scopes: z.array(z.string()),
+  accountId: z.nullish(z.string()),
   status: z.string(),
   createdAt: z.string(),
   expiresAt: z.nullable(z.string()),

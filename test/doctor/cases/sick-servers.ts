@@ -1,0 +1,54 @@
+/** Servers that are silent, slow, lame, refuse or fail, or answer over one transport only. */
+import { table } from '../table.ts';
+
+const ours = '@ A 203.0.113.10 ; @ A 203.0.113.11 ; @ AAAA 2001:db8:1::10';
+const right = 'docs CNAME p1.edge.test.';
+
+export const sickServers = table(
+  'sick',
+  `
+answers over UDP are always cut off: right        | front:truncates | ${right} | docs | right - CNAME docs |
+answers over UDP are always cut off: missing      | front*2:truncates | | docs | wrong record_missing CNAME docs | does not exist in the DNS yet
+answers over UDP are always cut off: an apex      | front:truncates bind | ${ours} | @ | right proof_on_adding ALIAS @ | TXT
+answers over UDP are always cut off: CAA forbids  | front:truncates | ${right} ; @ CAA 0 issue "ca.example" | docs | wrong caa_blocks CNAME docs | letsencrypt.org
+only the answers about CAA are cut off            | front:truncates_caa | ${right} ; @ CAA 0 issue "letsencrypt.org" | docs | right - CNAME docs |
+answers come over TCP only: right                 | front:tcp_only | ${right} | docs | right - CNAME docs |
+answers come over TCP only: elsewhere             | front*2:tcp_only | docs A 198.51.100.7 | docs | wrong conflicting_a CNAME docs | Delete the A record 198.51.100.7
+answers come over TCP only: an apex               | front:tcp_only | ${ours} | @ | right proof_on_adding ALIAS @ | TXT
+answers come over UDP only                        | front:udp_only bind | ${right} | docs | right - CNAME docs |
+every answer is late                              | front:slow bind | ${right} | docs | right - CNAME docs |
+every answer of both servers is late              | front*2:slow | docs A 198.51.100.7 | docs | wrong conflicting_a CNAME docs | Delete the A record
+one of two servers is silent                      | front:drops bind | ${right} | docs | right name_server_unreachable CNAME docs | ask your DNS provider about this server
+both servers are silent                           | front*2:drops | ${right} | docs | unknown dns_unknown CNAME docs | ask that provider why they don’t answer
+one of two servers refuses                        | front:refuses bind | ${right} | docs | right name_server_lame CNAME docs | does not know it
+all servers refuse                                | front*2:refuses | ${right} | docs | unknown name_server_lame +dns_unknown CNAME docs | Add it there, or ask your DNS provider to
+one of two servers fails                          | front:fails bind | ${right} | docs | right name_server_lame CNAME docs | the server failed (SERVFAIL)
+all servers fail                                  | front*2:fails | ${right} | docs | unknown dns_unknown CNAME docs | ask your DNS provider why these servers fail
+*one of two servers has never got the zone        | nsd bind!not_received | ${right} | docs | right name_server_lame CNAME docs | is missing at this server
+*one of two servers knows nothing of the zone     | nsd bind!unknown | ${right} | docs | right name_server_lame CNAME docs | enter the right name servers
+no server knows anything of the zone              | nsd!unknown bind!unknown | ${right} | docs | unknown name_server_lame +dns_unknown CNAME docs | a.bind.test
+no server implements anything                     | front:not_implemented | ${right} | docs | unknown dns_unknown CNAME docs | ask your DNS provider
+one of two servers is dead                        | nsd dead | ${right} | docs | right name_server_unreachable CNAME docs | cannot be reached
+all servers are dead                              | dead*2 | ${right} | docs | unknown dns_unknown CNAME docs | check that these are the name servers of the provider
+A is right and AAAA fails at an apex              | front:fails_aaaa | ${ours} | @ | unknown dns_unknown ALIAS @ | fail for AAAA records
+AAAA is right and A fails at an apex              | front:fails_a | ${ours} | @ | unknown dns_unknown ALIAS @ | ask your DNS provider why these servers fail
+nothing comes of questions for AAAA               | front:drops_aaaa | ${ours} | @ | unknown dns_unknown ALIAS @ | fail for AAAA records
+AAAA does not exist though A does                 | front:denies_aaaa | @ A 203.0.113.10 ; @ A 203.0.113.11 | @ | right proof_on_adding ALIAS @ | TXT
+nothing comes of questions for CAA                | front:drops_caa | ${right} | docs | unknown caa_unknown CNAME docs | Ask the DNS provider of {z}
+questions for CAA fail                            | front:fails_caa | ${right} | docs | unknown caa_unknown CNAME docs | Ask the DNS provider of {z}
+questions for CAA fail at one of two servers      | front:fails_caa bind | ${right} | docs | right - CNAME docs |
+questions for CAA are refused                     | front:refuses_caa | ${right} | docs | unknown caa_unknown CNAME docs | declined to answer
+questions for CAA are not implemented             | front:not_implemented_caa | ${right} | docs | unknown caa_unknown CNAME docs | type 257
+nothing comes of questions with EDNS              | front:drops_edns | ${right} | docs | right - CNAME docs |
+a server too old for EDNS                         | front:no_edns | ${right} | docs | right - CNAME docs |
+questions with EDNS fail                          | front:fails_edns | ${right} | docs | unknown dns_unknown CNAME docs | ask your DNS provider why these servers fail
+names do not exist for questions with EDNS        | front:denies_edns | ${right} | docs | wrong record_missing CNAME docs | does not exist
+nothing comes of names in upper case              | front:drops_upper_case | ${right} | docs | right - CNAME docs |
+names in upper case fail                          | front:fails_upper_case | ${right} | docs | unknown dns_unknown CNAME docs | ask your DNS provider why these servers fail
+names in upper case are refused                   | front:refuses_upper_case | ${right} | docs | unknown name_server_lame CNAME docs | is missing at this server
+names in upper case do not exist                  | front:denies_upper_case | ${right} | docs | wrong record_missing CNAME docs | does not exist
+one of two servers denies every name              | front:denies bind | ${right} | docs | wrong name_servers_disagree CNAME docs | no such name
+one of four servers denies every name             | front:denies bind nsd knot | ${right} | docs | wrong name_servers_disagree CNAME docs | no such name
+one of two servers denies a name that has others  | front:denies bind | docs TXT "x" | docs | wrong record_missing CNAME docs | exists in the DNS
+`,
+);
