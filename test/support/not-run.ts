@@ -1,11 +1,11 @@
 /**
- * Ends the output with what could not be run, and a line of counts. With REQUIRE_ALL=1 a run that left
- * something out has failed.
+ * Ends the output with the tests that could not run, and a line of counts. With REQUIRE_ALL=1 a run that left tests out
+ * has failed. FAILED_FILES=<path> also writes which test files failed, for scripts/second-run.mjs.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Reporter, TestModule } from 'vitest/node';
+import { join, relative } from 'node:path';
+import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 import { NOT_RUN_FILE } from './programs.ts';
 
 type Counts = { readonly passed: number; readonly failed: number; readonly skipped: number };
@@ -26,10 +26,12 @@ export function notRunReporter(): Reporter {
       const counts = count(modules, unhandled.length);
       for (const note of notes) print(`Not run: ${note}`);
       const leftOut = notes.length > 0 || counts.skipped > 0;
-      if (leftOut && process.env['REQUIRE_ALL'] === '1') {
+      const isIncomplete = leftOut && process.env['REQUIRE_ALL'] === '1';
+      if (isIncomplete) {
         print('REQUIRE_ALL=1: a run that leaves tests out has failed');
         process.exitCode = 1;
       }
+      writeFailedFiles({ files: isIncomplete ? null : failedFiles(modules, unhandled), counts });
       print(`tests: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
     },
   };
@@ -51,6 +53,24 @@ function count(modules: readonly TestModule[], unhandledErrors: number): Counts 
     failed: inState('failed') + broken + unhandledErrors,
     skipped: inState('skipped'),
   };
+}
+
+function writeFailedFiles(report: { readonly files: string[] | null; readonly counts: Counts }) {
+  const path = process.env['FAILED_FILES'];
+  if (path) writeFileSync(path, JSON.stringify(report));
+}
+
+/** Paths below the working directory; null where an error belongs to no file, so that no second run can clear it. */
+function failedFiles(
+  modules: readonly TestModule[],
+  unhandled: readonly SerializedError[],
+): string[] | null {
+  const failed = modules
+    .filter((module) => module.state() === 'failed')
+    .map(({ moduleId }) => moduleId);
+  const blamed = unhandled.map((error): unknown => error['VITEST_TEST_PATH']);
+  if (!blamed.every((path) => typeof path === 'string')) return null;
+  return [...new Set([...failed, ...blamed])].map((path) => relative(process.cwd(), path)).sort();
 }
 
 function print(line: string): void {

@@ -1,0 +1,79 @@
+/** CI runs test files that failed once more, alone: scripts/second-run.mjs. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+const command = [path('../../node_modules/vitest/vitest.mjs'), 'run'];
+
+async function runTwice(files: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'signpost-test-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const script = path('../../scripts/second-run.mjs');
+  const child = spawn(process.execPath, [script, process.execPath, ...command, '--', ...files], {
+    cwd: path('fixtures/not-run/'),
+    env: { PATH: '', NO_COLOR: '1', FAILS_ONCE: join(folder, 'exists'), ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  const lines = output.trimEnd().split('\n');
+  const alone = lines.filter((line) => line.startsWith('Second run, alone: '));
+  const start = lines.findIndex((line) => /^(Passed on the second run|Failed twice)/.test(line));
+  return { code, output, alone, summary: start === -1 ? [] : lines.slice(start) };
+}
+
+const passedHeading = 'Passed on the second run (fix what makes them depend on the load):';
+
+describe('CI', () => {
+  it('passes when a test file that failed passes alone, and lists it', async () => {
+    const { code, summary } = await runTwice(['whole', 'recovers']);
+    expect([code, ...summary]).toEqual([
+      0,
+      passedHeading,
+      '  recovers.fixture.ts',
+      'tests: 2 passed, 0 failed, 0 skipped',
+    ]);
+  });
+
+  it('fails when a test file fails twice, and says which', async () => {
+    const { code, alone, summary } = await runTwice([
+      'fails',
+      'recovers',
+      'does-not-load',
+      'whole',
+    ]);
+    expect(alone).toEqual([
+      'Second run, alone: does-not-load.fixture.ts',
+      'Second run, alone: recovers.fixture.ts',
+    ]);
+    expect([code, ...summary]).toEqual([
+      1,
+      passedHeading,
+      '  recovers.fixture.ts',
+      '',
+      'Failed twice:',
+      '  does-not-load.fixture.ts',
+      'tests: 1 passed, 2 failed, 0 skipped',
+    ]);
+  });
+
+  it('runs nothing twice when everything passes', async () => {
+    const { code, alone } = await runTwice(['whole']);
+    expect([code, ...alone]).toEqual([0]);
+  });
+
+  it('runs a file with an unhandled rejection a second time', async () => {
+    const { code, alone } = await runTwice(['rejects']);
+    expect([code, ...alone]).toEqual([1, 'Second run, alone: rejects.fixture.ts']);
+  });
+
+  it('fails without a second run when tests were left out that REQUIRE_ALL=1 asks for', async () => {
+    const { code, alone } = await runTwice(['skipped-quietly', 'recovers'], { REQUIRE_ALL: '1' });
+    expect([code, ...alone]).toEqual([1]);
+  });
+});
