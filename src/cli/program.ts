@@ -1,4 +1,4 @@
-/** The commands, their options and their help. What each one does is loaded when it runs: the demo brings the service. */
+/** Commands, options and help. Implementations are loaded when they run, so that help starts fast. */
 import { readFileSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
 import { Command, Option } from '@commander-js/extra-typings';
@@ -8,8 +8,8 @@ import { defineDomains } from './domains/command.ts';
 import { columnsFor, createPaint, wantsColour } from './layout.ts';
 
 /**
- * Returns the program with every command defined. `settle` gets the outcome of the one command that runs, and is not
- * called for help, a version or a mistake. Mistakes of whoever typed are thrown by `parseAsync`, as CommanderError.
+ * Defines all commands. `settle` gets the outcome of the command that runs; it is not called for help,
+ * the version or usage errors. `parseAsync` throws usage errors as CommanderError.
  */
 export function createProgram(
   io: Io,
@@ -22,14 +22,14 @@ export function createProgram(
   const program: Program = new Command('signpost');
   program
     .usage('<command> [options]')
-    .version(version(), '-v, --version', 'show which version this is')
+    .version(version(), '-v, --version', 'show the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
     .exitOverride()
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
-      outputError: () => {}, // signpost.ts says it
+      outputError: () => {}, // signpost.ts prints errors
       getOutHelpWidth: () => columnsFor(io.screen.columns),
       getErrHelpWidth: () => columnsFor(io.screen.columns),
       getOutHasColors: () => true, // styleTitle decides
@@ -38,7 +38,7 @@ export function createProgram(
     .configureHelp({ styleTitle: (title) => paint('bold', title) })
     .addHelpText('after', exitCodes);
   const paint = createPaint(wantsColour(io.env, io.screen.out));
-  // The demo is a platform of its own: another one's .env is not for it.
+  // The demo configures its own platform and must not read .env.
   defineDemo(program, async (act) => settle(await act(io)));
   for (const define of [
     defineDoctor,
@@ -50,74 +50,79 @@ export function createProgram(
   ]) {
     define(program, run);
   }
-  // `signpost completion bash|zsh|fish|powershell`. It writes past `io`, to the process's own output.
-  // The typings are another package's; the object is the library's own.
+  // `signpost completion bash|zsh|fish|powershell`. It writes directly to the process's output.
+  // The cast bridges the typings of two packages; the object is the same.
   tab(program as unknown as Parameters<typeof tab>[0], { completionCommandName: 'completion' });
   program.commands
     .find((one) => one.name() === 'completion')
-    ?.description('print the script by which a shell completes commands and options');
+    ?.description('print a shell completion script');
   return program;
 }
 
 type Act = Parameters<Run>[0];
 
 const exitCodes = notes(
-  'Exit 0: it worked. Exit 1: check failed. Exit 2: bad usage, a refused request, or no answer.',
+  'Exit 0: success. Exit 1: check failed. Exit 2: bad usage, a refused request, or no answer.',
 );
 
-/** As package.json has it. */
 function version(): string {
   const text = readFileSync(new URL('package.json', projectRoot), 'utf8');
   const parsed: { readonly version: string } = JSON.parse(text);
   return parsed.version;
 }
 
-/** Between two acts, ms: long enough to read one. A pipe does not read along. */
+/** Between two acts, in ms: long enough to read one. Output that goes to a pipe needs no pause. */
 const PAUSE_MS = 2_000;
 
-/** `run` must leave the .env file alone: the demo's service has a configuration of its own. */
+/** `run` must leave the .env file alone: the demo configures its own service. */
 function defineDemo(program: Program, run: Run): void {
   program
     .command('demo')
-    .description(
-      'watch a customer’s domain go live on this machine, with the classic mistakes on the way',
-    )
+    .description('watch a customer’s domain go live on this machine, past the classic mistakes')
+    .option('--keep', 'leave everything running afterwards, to look around, until Ctrl-C')
     .addHelpText(
       'after',
       notes(
-        'It starts a service, a name server and a project’s deploy on ports of their own, and plays a customer until the domain is live. It takes less than half a minute, leaves nothing behind and touches no running service.',
+        'It starts Signpost, a name server and a project’s deploy on free ports of this machine, and plays a customer until the domain is live. It takes less than half a minute, uses no running service and removes its data at the end.',
         'Exit 0: the domain went live. Exit 1: it did not.',
       ),
     )
-    .action(() =>
-      run(async ({ out, screen }) => {
+    .action(({ keep }) =>
+      run(async ({ out, screen, interruptions }) => {
         out('Starting Signpost, a name server and a deploy on this machine …\n\n');
-        // Only now: it brings the whole service with it, which takes seconds.
+        // Imported here because it loads the whole service, which takes seconds.
         const { runDemo } = await import('./demo/demo.ts');
-        await runDemo((line) => out(`${line}\n`), screen.out ? PAUSE_MS : 0);
+        const stop = new AbortController();
+        interruptions.once(() => stop.abort());
+        const pauseMs = screen.out ? PAUSE_MS : 0;
+        await runDemo((line) => out(`${line}\n`), {
+          pauseMs,
+          stop: stop.signal,
+          keep: keep === true,
+        });
         return done;
       }),
     );
 }
 
-/** Checks from here or asks the service, by whether there is a target. */
+/** With a target it checks from this machine, otherwise through the service. */
 function defineDoctor(program: Program, run: Run): void {
   program
     .command('doctor')
-    .description('check the DNS of a host name: what every server shows, what is wrong, what to do')
-    .argument('<hostname>', 'in any spelling: Unicode, upper case, a pasted URL')
+    .description('check the DNS of a host name, and show problems and how to fix them')
+    .argument('<hostname>', 'host name; Unicode, upper case and pasted URLs work too')
     .option(
       '--target <host>',
-      'what its record must point to; the check then runs here, without service or key',
+      'what its record must point to; runs the check on this machine, without a service or key',
     )
     .addOption(urlOption())
-    .addOption(jsonOption('the answer of GET /v1/diagnosis/{hostname} on standard output'))
+    .addOption(jsonOption('print the response of GET /v1/diagnosis/{hostname}'))
     .addHelpText(
       'after',
       notes(
-        'It asks every name server once and says what each answers and who has to act. Nothing is stored and nothing has to be attached.',
-        'Without --target the running service is asked, which knows the target of an attached domain. With --target this machine checks, with the DNS_… variables of the service. The key to call the service with, one with the scope domains:read, is taken from SIGNPOST_API_KEY or API_KEY.',
-        'Exit 0: set up right. Exit 1: check failed. Exit 2: couldn’t check.',
+        'Queries every name server once, and shows each answer and who needs to act. Nothing is stored, and the domain need not be attached.',
+        'Without --target, the running service runs the check; it knows the target of an attached domain. The API key, with the scope domains:read, is read from SIGNPOST_API_KEY or API_KEY. With --target, this machine runs the check, using the service’s DNS_… variables.',
+        'Exit 0: set up correctly. Exit 1: check failed. Exit 2: couldn’t check.',
       ),
     )
     .action((hostname, options) =>
@@ -132,14 +137,14 @@ function defineDoctor(program: Program, run: Run): void {
 function defineRotateKeys(program: Program, run: Run): void {
   program
     .command('rotate-keys')
-    .description('reseal what is stored with the first key of KEY_ENCRYPTION_KEY')
-    .option('--check', 'change nothing, say what is sealed with which key')
+    .description('re-encrypt stored secrets with the first key of KEY_ENCRYPTION_KEY')
+    .option('--check', 'change nothing; show what is encrypted with which key')
     .addHelpText(
       'after',
       notes(
-        'That is: the keys of certificates, accounts and the local authority, the secrets of webhooks, and the derived secrets. Run it while the service runs, once every process has the new key first; docs/operations.md has the whole of it (“A new key encryption key”).',
-        'KEY_ENCRYPTION_KEY (the new key, a comma, the key of before) and DATABASE_URL are the service’s own, from the environment or .env; never arguments, which show in lists of processes. On embedded storage stop the service first. It may be stopped at any moment and run again: what is done stays done.',
-        'Exit 0: no key but the first is needed any more. Exit 1: another one still is. Exit 2: bad usage, or that could not be found out.',
+        'Covers the keys of certificates, CA accounts and the local CA, webhook secrets and derived secrets. First give every process the new key as its first key, then run this while the service runs. docs/operations.md has all steps (“A new key encryption key”).',
+        'Reads KEY_ENCRYPTION_KEY (the new key, a comma, the previous key) and DATABASE_URL from the environment or .env, like the service. With embedded storage, stop the service first. You can stop and rerun it at any time.',
+        'Exit 0: only the first key is needed. Exit 1: another key is still needed. Exit 2: bad usage, or the check failed.',
       ),
     )
     .action((options) =>
@@ -153,20 +158,20 @@ function defineRotateKeys(program: Program, run: Run): void {
 function defineZone(program: Program, run: Run): void {
   program
     .command('zone')
-    .description('show the DNS records to publish for the platform itself, as lines of a zone file')
-    .option('--ttl <seconds>', 'of every record, 1 to 86400; 300 where it is left out')
-    .option('--accounturi <url>', 'only our account may be issued for (RFC 8657)')
+    .description('show the DNS records of the platform itself, as lines of a zone file')
+    .option('--ttl <seconds>', 'TTL of every record, 1 to 86400 (default: 300)')
+    .option('--accounturi <url>', 'only allow certificates for this CA account (RFC 8657)')
     .option(
       '--validationmethods <methods>',
-      'only by these: ACME_CHALLENGE’s, or http-01,tls-alpn-01 (RFC 8657)',
+      'only allow these methods: the one of ACME_CHALLENGE, or http-01,tls-alpn-01 (RFC 8657)',
     )
-    .addOption(jsonOption('the same records for programs'))
+    .addOption(jsonOption('print the records as JSON'))
     .addHelpText(
       'after',
       notes(
-        'They stand below PLATFORM_DOMAIN: the edge’s addresses, and the CAA records by which a customer’s own do not keep a subdomain from its certificate. docs/platform-zone.md says why.',
-        'They are made of the service’s PLATFORM_DOMAIN, PLATFORM_ADDRESSES, ACME_ISSUER_DOMAINS, ACME_FALLBACK_ISSUER_DOMAINS and ACME_CONTACT, from the environment or .env. Nothing is asked or changed.',
-        'Exit 0: done. Exit 2: something is missing or wrong.',
+        'The records are below PLATFORM_DOMAIN: the edge’s addresses, and CAA records that keep a customer’s own CAA records from blocking certificates for subdomains. docs/platform-zone.md has details.',
+        'Reads PLATFORM_DOMAIN, PLATFORM_ADDRESSES, ACME_ISSUER_DOMAINS, ACME_FALLBACK_ISSUER_DOMAINS and ACME_CONTACT from the environment or .env, like the service. Makes no requests and no changes.',
+        'Exit 0: success. Exit 2: a variable is missing or invalid.',
       ),
     )
     .action((options) =>
@@ -177,25 +182,25 @@ function defineZone(program: Program, run: Run): void {
     );
 }
 
-/** `edge` alone does nothing: whoever calls it is shown its commands. */
+/** `edge` without a subcommand shows its help. */
 function defineEdge(program: Program, run: Run): void {
   program
     .command('edge')
     .usage('<command> [options]')
-    .description('print what a server in front of the edge needs')
+    .description('print the configuration of a server in front of the edge')
     .command('caddyfile')
-    .description('print the configuration of a Caddy in front of the edge (EDGE=caddy)')
+    .description('print the configuration of Caddy in front of the edge (EDGE=caddy)')
     .addHelpText(
       'after',
       notes(
-        'It is made of HOST, EDGE_HTTP_PORT, EDGE_HTTPS_PORT, PUBLIC_HTTPS_PORT, EDGE_CADDY_ADDRESS and TRUSTED_PROXIES, from the environment or .env. It names no customer and holds no secret: Caddy reads EDGE_CADDY_SECRET from its own environment. docs/edge.md says how the two are run.',
-        'Exit 0: done. Exit 2: a variable is wrong.',
+        'Reads HOST, EDGE_HTTP_PORT, EDGE_HTTPS_PORT, PUBLIC_HTTPS_PORT, EDGE_CADDY_ADDRESS and TRUSTED_PROXIES from the environment or .env. The file contains no customer names and no secrets: Caddy reads EDGE_CADDY_SECRET from its own environment. docs/edge.md explains the setup.',
+        'Exit 0: success. Exit 2: a variable is invalid.',
       ),
     )
     .action(() => run(async (io) => (await import('./caddyfile.ts')).printCaddyfile(io)));
 }
 
-/** `keys` alone does nothing: whoever calls it is shown its commands. */
+/** `keys` without a subcommand shows its help. */
 function defineKeys(program: Program, run: Run): void {
   const keys = program
     .command('keys')
@@ -216,14 +221,14 @@ function defineKeys(program: Program, run: Run): void {
     .addHelpText(
       'after',
       notes(
-        'The token is all that goes to standard output, so that KEY=$(signpost keys create --name shop --scope pets:read,pets:write) holds it.',
+        'Standard output contains only the token, so you can capture it: KEY=$(signpost keys create --name shop --scope pets:read,pets:write)',
       ),
     )
-    .requiredOption('--name <name>', 'what the key is for')
+    .requiredOption('--name <name>', 'label of the key')
     .addOption(scopeOption().makeOptionMandatory())
     .option(
       '--expires <when>',
-      'in 90d, 12h, 30m or 45s, or at a time such as 2027-01-01T00:00:00Z',
+      'expiry: after 90d, 12h, 30m or 45s, or at a time such as 2027-01-01T00:00:00Z',
     )
     .addOption(urlOption())
     .addOption(jsonOption())
@@ -232,13 +237,16 @@ function defineKeys(program: Program, run: Run): void {
   defineForOneKey(keys, run);
 }
 
-/** The commands that are about one key. */
 function defineForOneKey(keys: Program, run: Run): void {
   keys
     .command('rotate')
-    .description('replace a key and print the token of the new one; both work for a while')
+    .description('replace a key and print the new token; both keys work for a while')
     .argument('<id>', whichId)
-    .option('--grace <how long>', '24h, 30m, 7d, or 0 to end the old key at once', '24h')
+    .option(
+      '--grace <how long>',
+      'how long the old key keeps working: 24h, 30m, 7d, or 0 to end it at once',
+      '24h',
+    )
     .addOption(urlOption())
     .addOption(jsonOption())
     .action((id, options) =>
@@ -247,7 +255,7 @@ function defineForOneKey(keys: Program, run: Run): void {
 
   keys
     .command('revoke')
-    .description('end a key, everywhere within 5 seconds')
+    .description('revoke a key; it stops working everywhere within 5 seconds')
     .argument('<id>', whichId)
     .addOption(urlOption())
     .action((id, options) =>
@@ -257,9 +265,12 @@ function defineForOneKey(keys: Program, run: Run): void {
 
 const scopes = ['pets:read', 'pets:write', 'domains:read', 'domains:write', 'ops:read', 'admin'];
 
-/** The service reads them; completion offers those of this version. */
+/** Used for shell completion; the service validates scopes. */
 function scopeOption() {
-  return new Option('--scope <scope>', 'what the key may do; several with commas, or again')
+  return new Option(
+    '--scope <scope>',
+    'permission of the key; separate several with commas or repeat the option',
+  )
     .choices(scopes)
     .argParser<string[]>((list, before = []) => [
       ...before,
@@ -267,9 +278,9 @@ function scopeOption() {
     ]);
 }
 
-const whichId = 'as list shows it, or with signpost_ before it';
+const whichId = 'ID as shown by list, with or without the prefix signpost_';
 
 const whichKey = notes(
-  'The key to call with, one with the scope admin, is taken from SIGNPOST_API_KEY or API_KEY: arguments show in lists of processes.',
-  'Exit 0: done. Exit 2: bad usage, a refused request, or the service is unreachable.',
+  'The API key, with the scope admin, is read from SIGNPOST_API_KEY or API_KEY, because arguments are visible in process lists.',
+  'Exit 0: success. Exit 2: bad usage, a refused request, or the service is unreachable.',
 );

@@ -1,16 +1,17 @@
-/** The demo where it cannot begin; test/flow/demo.test.ts has it from its first line to its last. */
+/** The demo that cannot start. test/flow/demo.test.ts runs it from its first line to its last. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { runDemo } from '../../src/cli/demo/demo.ts';
 
-it('leaves no folder behind where its laboratory cannot start', async () => {
+it('leaves no folder behind when its test lab cannot start', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'signpost-test-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   vi.stubEnv('TMPDIR', folder);
   onTestFinished(() => void vi.unstubAllEnvs());
   const noPort = () => Promise.reject(new Error('no port is free'));
-  await expect(runDemo(() => {}, 0, noPort)).rejects.toThrow('no port is free');
+  const options = { pauseMs: 0, stop: new AbortController().signal, keep: false, start: noPort };
+  await expect(runDemo(() => {}, options)).rejects.toThrow('no port is free');
   expect(await readdir(folder)).toEqual([]);
 });

@@ -1,7 +1,4 @@
-/**
- * `npm run demo` and `signpost demo`: the real service and a laboratory, and a customer who makes the classic
- * mistakes.
- */
+/** `npm run demo` and `signpost demo`: the real service in a test lab, and a customer who makes the classic mistakes. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +14,7 @@ import {
   createCustomer,
   type EventShown,
 } from './customer.ts';
+import { keepRunning, type Running } from './keep.ts';
 import { type Laboratory, PLATFORM_DOMAIN, startLaboratory, visit, ZONE } from './laboratory.ts';
 
 const HOSTNAME = `docs.${ZONE}`;
@@ -27,23 +25,30 @@ const POLL_MS = 100;
 /** Prints one line, given without its end. */
 type Print = (line: string) => void;
 
+/** How the demo is run. */
+export type DemoOptions = {
+  /** Before each act, in ms, so that a person can read it. */
+  readonly pauseMs: number;
+  /** Aborted to stop the demo at any moment, by Ctrl-C. */
+  readonly stop: AbortSignal;
+  /** Leaves everything running after the tour, until `stop`. */
+  readonly keep: boolean;
+  /** A test passes its own. */
+  readonly start?: typeof startLaboratory;
+};
+
 /**
- * Plays the demo, with a pause of `pauseMs` before each act; resolves when the domain has answered over HTTPS.
- * Rejects where an act takes longer than 15 s or anything fails. Stops what it has started and removes its data,
- * whatever fails. `start` is another one in tests.
+ * Plays the tour, and with `keep` waits for `stop` afterwards. Rejects when an act takes longer than 15 s or anything
+ * fails. Whatever happens, it stops what it started and removes its data.
  */
-export async function runDemo(
-  write: Print,
-  pauseMs: number,
-  start = startLaboratory,
-): Promise<void> {
+export async function runDemo(write: Print, options: DemoOptions): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signpost-demo-'));
   try {
-    const laboratory = await start();
+    const lab = await (options.start ?? startLaboratory)();
     try {
-      await playOn(laboratory, dataDir, stopwatch(write), pauseMs);
+      await playOn(lab, dataDir, write, options);
     } finally {
-      await laboratory.close();
+      await lab.close();
     }
   } finally {
     await rm(dataDir, { recursive: true, force: true });
@@ -51,60 +56,85 @@ export async function runDemo(
 }
 
 async function playOn(
-  laboratory: Laboratory,
+  lab: Laboratory,
   dataDir: string,
-  print: Print,
-  pauseMs: number,
+  write: Print,
+  options: DemoOptions,
 ): Promise<void> {
-  const config = demoConfig(laboratory, dataDir);
-  const signpost = await startSignpost(config, pino({ level: 'silent' }));
+  const signpost = await startSignpost(demoConfig(lab, dataDir), pino({ level: 'silent' }));
+  const stopped = once(options.stop);
   try {
-    await play(signpost, laboratory, print, pauseMs);
+    const running = whatRuns(signpost, dataDir);
+    await Promise.race([play(running, lab, stopwatch(write), options), stopped]);
+    if (options.keep && !options.stop.aborted) await keepRunning(running, write, stopped);
   } finally {
     await signpost.close(5_000);
   }
 }
 
-async function play(
-  signpost: Signpost,
-  laboratory: Laboratory,
-  print: Print,
-  pauseMs: number,
-): Promise<void> {
+function whatRuns(signpost: Signpost, dataDir: string): Running {
   const { http, edge } = signpost.addresses;
   if (http === null || edge === null) throw new Error('the demo needs every role');
-  const customer = createCustomer(http, signpost.firstKey ?? '');
-  const domain = await customer.addDomain(HOSTNAME, laboratory.upstream);
+  return {
+    http,
+    httpsPort: edge.httpsPort,
+    firstKey: signpost.firstKey,
+    hostname: HOSTNAME,
+    rootCertificate: signpost.parts.rootCertificate,
+    dataDir,
+  };
+}
+
+function once(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+async function play(
+  running: Running,
+  lab: Laboratory,
+  print: Print,
+  { pauseMs, stop }: DemoOptions,
+): Promise<void> {
+  const { http, httpsPort, firstKey, rootCertificate } = running;
+  const customer = createCustomer(http, firstKey ?? '');
+  const domain = await customer.addDomain(HOSTNAME, lab.upstream);
   const { type, name, value, ttl } = domain.record;
   print(said(`The customer adds ${HOSTNAME} and is shown the record to create:`));
   print(`    ${type}  ${name}  ${value}  TTL ${ttl}`);
 
-  const follow = createFollower(customer, print);
+  const follow = createFollower(customer, print, stop);
   for (const act of acts) {
     await sleep(pauseMs);
+    if (stop.aborted) return;
     print('');
     print(said(act.says));
-    await laboratory.publish(act.publishes.map((record) => record.replace('{target}', value)));
+    await lab.publish(act.publishes.map((record) => record.replace('{target}', value)));
     for (const record of act.publishes)
       print(dim(`    ${ZONE}: ${record.replace('{target}', value)}`));
     await follow(act);
   }
-  const root = await signpost.parts.rootCertificate();
-  const answer = await visit(HOSTNAME, edge.httpsPort, root ?? '');
+  const answer = await visit(HOSTNAME, httpsPort, (await rootCertificate()) ?? '');
   print('');
   print(said(`A visitor opens https://${HOSTNAME}/`));
   print(`    ${answer.status}  ${answer.body.trim()}`);
   print(dim(`    certificate by ${answer.issuer}, valid until ${answer.validTo}`));
 }
 
-/** Prints what happens to the domain, as it happens, until the act has had its effect. */
-function createFollower({ timeline }: Customer, print: Print): (act: Act) => Promise<void> {
+/** Prints the domain's events as they happen, until the act has had its effect. */
+function createFollower(
+  { timeline }: Customer,
+  print: Print,
+  stop: AbortSignal,
+): (act: Act) => Promise<void> {
   let seen = 0;
   return async ({ until }) => {
     const deadline = Date.now() + ACT_DEADLINE_MS;
-    while (Date.now() < deadline) {
+    while (Date.now() < deadline && !stop.aborted) {
       const fresh = (await timeline()).slice(seen);
-      // Events after the awaited one belong to the next act: they are left for its turn.
+      // Events after the awaited one belong to the next act.
       const last = fresh.findIndex((event) => isAwaited(event, until));
       const shown = last === -1 ? fresh : fresh.slice(0, last + 1);
       seen += shown.length;
@@ -151,7 +181,7 @@ function demoConfig({ dnsPort }: Laboratory, dataDir: string): Config {
     DNS_SERVERS: `127.0.0.1:${dnsPort}`,
     DNS_AUTHORITY_PORT: String(dnsPort),
     DNS_ALLOW_PRIVATE: 'true',
-    // The ladder's steps shrink with the window: a check every quarter of a second instead of every 15 s.
+    // Waits between checks shrink with the window: a quarter of a second instead of 15 s.
     VERIFY_WINDOW: '10m',
   });
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
