@@ -28,6 +28,15 @@ function firstCells(text: string): string[] {
   );
 }
 
+/** The pages of these folders of `docs/`. */
+function pagesAbout(...folders: readonly string[]): string[] {
+  return folders.flatMap((folder) =>
+    readdirSync(new URL(`docs/${folder}/`, root))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => file(`docs/${folder}/${name}`)),
+  );
+}
+
 function section(text: string, heading: string): string {
   return text.split(/^## /m).find((part) => part.startsWith(heading)) ?? '';
 }
@@ -36,7 +45,7 @@ const same = (listed: readonly string[], had: readonly string[]) =>
   expect([...listed].sort()).toEqual([...new Set(had)].sort());
 
 describe('the documents', () => {
-  const findings = file('docs/findings.md');
+  const findings = file('docs/understand/findings.md');
   const headings = (level: string) =>
     [...findings.matchAll(new RegExp(`^${level} (.+)$`, 'gm'))].map(([, code = '']) => code);
 
@@ -126,11 +135,11 @@ describe('the documents', () => {
         return step.kind === 'moved' ? [`${state.status} --> ${step.to.status}`] : [];
       }),
     );
-    same(file('docs/lifecycle.md').match(/\b\w+ --> \w+/g) ?? [], ways);
+    same(file('docs/understand/life-of-a-domain.md').match(/\b\w+ --> \w+/g) ?? [], ways);
   });
 
   it('list every state, event and cause, and no other', () => {
-    const page = file('docs/lifecycle.md');
+    const page = file('docs/understand/life-of-a-domain.md');
     const lifecycle = file('src/core/life/lifecycle.ts');
     const states = [...lifecycle.matchAll(/readonly status: '(\w+)'/g)].map(
       ([, name = '']) => name,
@@ -146,12 +155,15 @@ describe('the documents', () => {
       firstCells(section(page, 'Events')),
       events.map(([, name = '']) => name),
     );
-    same(firstCells(section(page, 'Certificates')), Object.keys(nextActions));
+    same(
+      firstCells(section(file('docs/understand/certificates.md'), 'Escalations')),
+      Object.keys(nextActions),
+    );
   });
 
   it('say in which order domain settings are refused, and with which statuses', () => {
-    const api = file('docs/api.md');
-    const text = api.slice(api.indexOf('### Domain settings')).replace(/\s+/g, ' ');
+    const api = file('docs/integrate/projects.md');
+    const text = api.slice(api.indexOf('## Domain settings')).replace(/\s+/g, ' ');
     const [, order = ''] = /refused in this order[^:]*: ([^.]+)\./.exec(text) ?? [];
     const named = [...order.matchAll(/`(\w+)`/g)].map(([, code = '']) => code);
     const source = file('src/core/names/redirects.ts');
@@ -170,11 +182,11 @@ describe('the documents', () => {
   });
 
   it('list every variable, and no other', () => {
-    same(firstCells(section(file('docs/operations.md'), 'Variables')), variableNames);
+    same(firstCells(file('docs/run/configuration.md')), variableNames);
   });
 
   it('name every path of the API', () => {
-    const api = file('docs/api.md');
+    const api = pagesAbout('integrate', 'run').join();
     const folder = 'src/http/routes/';
     const routes = readdirSync(new URL(folder, root)).map((name) => file(folder + name));
     const paths = [...routes.join().matchAll(/'(\/v1\/[^']*|\/\w+z)'/g)].map(
@@ -206,7 +218,7 @@ describe('the documents', () => {
       jitter: 0.5,
     });
     expect(wait).toBe(waitMs);
-    expect(file('docs/lifecycle.md')).toContain(row);
+    expect(file('docs/understand/life-of-a-domain.md')).toContain(row);
   });
 
   it('show when settled domains are checked', () => {
@@ -214,7 +226,7 @@ describe('the documents', () => {
     const { liveMs, missedMs, unsureMs, driftedShare, driftedMsMin, driftedMsMax } = recheckWaits;
     const { failedMs, failedForMs, notServedMs } = recheckWaits;
     const hours = (ms: number) => ms / (60 * MINUTE);
-    const checks = section(file('docs/lifecycle.md'), 'Checks of live');
+    const checks = section(file('docs/understand/life-of-a-domain.md'), 'Checks of live');
     expect(checks.match(/^\| `.*$/gm)).toEqual([
       `| \`live\` | ${minutes(liveMs)}, ± 10 % |`,
       `| \`live\`, after a first miss | ${minutes(missedMs)} after it |`,
@@ -231,7 +243,7 @@ describe('the documents', () => {
       const life = { issuedAt: noon, expiresAt: new Date(noon.getTime() + days * DAY) };
       return Number(((Number(renewAt(life, jitter)) - Number(noon)) / DAY).toFixed(3));
     };
-    const text = section(file('docs/lifecycle.md'), 'Renewals');
+    const text = section(file('docs/understand/certificates.md'), 'Renewals');
     const rows = [...text.matchAll(/^\| (\d+) days \| ([\d.]+) to ([\d.]+) days \|$/gm)];
     expect(rows.length).toBe(3);
     for (const [, days, first, last] of rows) {
@@ -247,7 +259,9 @@ describe('the documents', () => {
       attemptWaitsMs.slice(0, index + 1).reduce((sum, wait) => sum + wait / MINUTE, 0),
     );
     expect(times).toEqual([1, 11, 100]);
-    expect(file('docs/lifecycle.md')).toContain('Tries at 0, 1, 11 and 100 minutes, then daily');
+    expect(file('docs/understand/certificates.md')).toContain(
+      'Tries at 0, 1, 11 and 100 minutes, then daily',
+    );
   });
 
   it.each(Object.entries(authorityLimits))('show the limit of %s', (_limit, limit) => {
@@ -266,7 +280,7 @@ describe('the documents', () => {
         : refill < 24 * HOUR
           ? `${Math.round(refill / MINUTE)} min`
           : `${Math.round(refill / HOUR)} h`;
-    for (const page of ['docs/lifecycle.md', 'docs/decisions/0015-budget.md']) {
+    for (const page of ['docs/understand/certificates.md', 'docs/decisions/0015-budget.md']) {
       expect(file(page)).toContain(`| ${tokens} in ${inWords} | ${every} |`);
     }
   });

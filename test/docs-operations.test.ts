@@ -1,4 +1,4 @@
-/** docs/operations.md is read at three in the morning: what it names must be there, and the waits must be the code's. */
+/** Operators read these pages at three in the morning: every name in them exists, and every wait is the one in the code. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { queueNames } from '../src/core/operations/jobs.ts';
@@ -8,14 +8,12 @@ import { repairKinds } from '../src/db/domains/waiting.ts';
 
 const root = new URL('../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
-const page = read('docs/operations.md');
+const runbooks = read('docs/run/runbooks.md');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-function part(heading: string, level = '## '): string {
-  const parts = page.split(new RegExp(`^${level}`, 'm'));
-  return parts.find((text) => text.startsWith(heading)) ?? '';
-}
+/** The sections of a page, each with its heading. */
+const sectionsOf = (page: string) => page.split(/^## /m).slice(1);
 
 const sources = ['src', 'workers'].flatMap((folder) =>
   readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
@@ -32,32 +30,29 @@ function quoted(text: string): string[] {
   return [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
 }
 
-const runbooks = part('Runbooks');
-
 describe('the runbooks', () => {
-  it.each([
-    'A domain is stuck',
-    'Redis is lost',
-    'PostgreSQL was restored from yesterday',
-    'A new key encryption key',
-    'The certificate authority is down',
-    'A certificate authority revokes certificates',
-    "The authority's limit is reached",
-    'A queue grows',
-  ])('say of “%s” what one sees, what to do and what happens by itself', (title) => {
-    const text = part(title, '### ');
-    expect(text).toMatch(/^\*You see\* /m);
-    expect(text).toMatch(/^1\. /m);
-    expect(text).toMatch(/^\*By itself:\* /m);
-  });
+  const named = sectionsOf(runbooks).filter((text) => !/^(Redis|A key)/.test(text));
+
+  it.each(named.map((text) => [text.split('\n', 1)[0], text]))(
+    '%s says what it means, what to do in order, and what happens automatically',
+    (_title, text) => {
+      expect(text).toMatch(/^\*\*(Means|You see):\*\* /m);
+      expect(text).toMatch(/^(1\. |\| cause)/m);
+      expect(text).toMatch(/^\*\*Automatic:\*\* /m);
+    },
+  );
 
   it('name only requests that the API answers', () => {
-    const api = read('docs/api.md'); // held to the routes by docs-match-code.test.ts
+    const api = ['run/operators-api', 'run/monitoring', 'integrate/domains']
+      .map((page) => read(`docs/${page}.md`))
+      .join(); // test/docs-match-code.test.ts compares these pages with the routes
     const requests = quoted(runbooks).filter((code) => /^(GET|POST|DELETE) /.test(code));
     expect(requests.length).toBeGreaterThan(3);
     for (const request of requests) {
       const [, method = '', path = ''] = /^(\S+) (\S+?)(?:\?.*)?$/.exec(request) ?? [];
-      expect(api, request).toContain(`${method} ${path.replace('/v1/projects/{projectId}', '…')}`);
+      const shown = path.replace('/v1/projects/{projectId}', '…');
+      const found = api.includes(`${method} ${shown}`) || api.includes(`\`${shown}\``);
+      expect(found, request).toBe(true);
     }
   });
 
@@ -71,6 +66,8 @@ describe('the runbooks', () => {
       'LIMIT',
       'FLUSHALL',
       'pg_stat_activity',
+      'maxmemory-policy',
+      'noeviction',
     ];
     const named = quoted(runbooks)
       .filter((code) => !/^(GET|POST|DELETE) /.test(code))
@@ -85,7 +82,7 @@ describe('the runbooks', () => {
 });
 
 describe('the queues', () => {
-  const text = part('The queues');
+  const text = read('docs/understand/queues.md');
 
   it('are listed, and no other', () => {
     const rows = [...text.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
@@ -93,12 +90,11 @@ describe('the queues', () => {
   });
 
   it('are repaired in the ways that are listed, and no other', () => {
-    const list =
-      /\*\*What the reconciler repairs\*\*.*?\. The table/.exec(unwrapped(text))?.[0] ?? '';
+    const list = /\*\*The reconciler repairs\*\*.*?\. The table/.exec(unwrapped(text))?.[0] ?? '';
     expect(quoted(list)).toEqual([...repairKinds]);
   });
 
-  it('set a job aside for as long as they say', () => {
+  it('quarantine a job for as long as the page says', () => {
     expect(quarantine).toMatchObject({
       faultsMax: 10,
       takesSuspicious: 3,
@@ -109,7 +105,7 @@ describe('the queues', () => {
     );
   });
 
-  it('give a delivery up when they say', () => {
+  it('give up a delivery when the page says', () => {
     const hours = attemptWaitsMs.reduce((sum, ms) => sum + ms, 0) / HOUR;
     expect(unwrapped(text)).toContain(`for ${hours.toFixed(1)} hours`);
   });

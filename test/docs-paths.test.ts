@@ -81,10 +81,10 @@ describe('the documents', () => {
   });
 
   it.each([
-    ['docs/api.md', '[a](findings.md#hints)', []],
-    ['docs/api.md', '[a](../README.md)', []],
+    ['docs/run/edge.md', '[a](../understand/findings.md#hints)', []],
+    ['docs/run/edge.md', '[a](../../README.md)', []],
     ['README.md', '[a](findings.md)', ['findings.md']],
-    ['docs/api.md', '[a](findings.md#guesses)', ['findings.md#guesses']],
+    ['docs/understand/doctor.md', '[a](findings.md#guesses)', ['findings.md#guesses']],
   ] as const)('in %s, %j has what is wrong: %j', (document, text, wrong) => {
     expect(wrongLinksIn(document, text)).toEqual(wrong);
   });

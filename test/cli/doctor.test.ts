@@ -24,15 +24,15 @@ describe('a check from this machine ends as it found things', () => {
   it('right: 0, without a word on the other output', async () => {
     const { code, stdout, stderr } = await doctor('docs.shop.test');
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^✓ docs\.shop\.test is set up right\n/);
+    expect(stdout).toMatch(/^✓ docs\.shop\.test is set up correctly\n/);
     expect(stdout).toMatch(/\n {4}ns2\.shop\.test {2}127\.0\.0\.9 {2}answers {2}AA {2}NOERROR /);
   });
 
   it('wrong: 1, with what is there and what to do', async () => {
     const { code, stdout, stderr } = await doctor('old.shop.test');
     expect([code, stderr]).toEqual([1, '']);
-    expect(stdout).toMatch(/^✗ old\.shop\.test is not set up right\n/);
-    expect(stdout).toContain('✗ cname_mismatch · blocks · the owner of the domain acts\n');
+    expect(stdout).toMatch(/^✗ old\.shop\.test is not set up correctly\n/);
+    expect(stdout).toContain('✗ cname_mismatch · blocks · the domain owner needs to act\n');
     expect(stdout).toContain('  ✗ CNAME old-host.example, TTL 1 min\n');
     expect(stdout).toContain(`  CNAME  old   ${target}  3600\n`);
   });
@@ -54,13 +54,15 @@ describe('a check from this machine ends as it found things', () => {
 
   it('at a name in whatever spelling', async () => {
     const { stdout } = await doctor('https://Bücher.SHOP.test:443/a?b');
-    expect(stdout).toMatch(/^✓ xn--bcher-kva\.shop\.test \(bücher\.shop\.test\) is set up right\n/);
+    expect(stdout).toMatch(
+      /^✓ xn--bcher-kva\.shop\.test \(bücher\.shop\.test\) is set up correctly\n/,
+    );
   });
 
   it('and says of a CAA record for one account that the service has to be asked', async () => {
     const { stdout } = await doctor('docs.account.test');
-    expect(stdout).toContain('! caa_warns · warns · the owner of the domain acts\n');
-    expect(stdout).toMatch(/\n {2}note {6}From here that account cannot be compared with ours/);
+    expect(stdout).toContain('! caa_warns · warns · the domain owner needs to act\n');
+    expect(stdout).toMatch(/\n {2}note {6}This machine cannot verify that CA account/);
   });
 
   it('with --json as the API would answer it, and nothing else', async () => {
@@ -97,7 +99,7 @@ describe('what cannot be understood', () => {
     [['docs.shop.test', ...to, '--colour'], "unknown option '--colour'"],
     [
       ['docs.shop.test'],
-      'to check from here, pass --target <host>; to ask the service, set SIGNPOST_API_KEY (or API_KEY)',
+      'to check from this machine, pass --target <host>; to check through the service, set SIGNPOST_API_KEY (or API_KEY)',
     ],
     ...[
       ['foo bar', 'The label “foo bar” contains a space.'],
@@ -105,26 +107,26 @@ describe('what cannot be understood', () => {
       ['a_b.shop.test', 'The label “a_b” contains an underscore.'],
     ].map(([hostname = '', problem]): [string[], string] => [
       [hostname, ...to],
-      `${problem} Give a public host name such as docs.example.com: letters, digits and hyphens, with dots between.`,
+      `${problem} Use a public host name such as docs.example.com: letters, digits and hyphens, separated by dots.`,
     ]),
     [['co.uk', ...to], '“co.uk” is a public suffix: names are registered below it.'],
-    [['*.shop.test', ...to], 'Wildcards can’t be checked; please give one host name, without “*”.'],
+    [['*.shop.test', ...to], 'Wildcards can’t be checked. Enter one host name without “*”.'],
     [
       ['docs.shop.test', '--url', 'http://127.0.0.1:1'],
-      '--url asks the service, which needs SIGNPOST_API_KEY (or API_KEY); without --url, --target <host> checks from here',
+      '--url checks through the service, which requires SIGNPOST_API_KEY (or API_KEY); to check from this machine, use --target <host> without --url',
     ],
     [
       ['docs.shop.test', '--target', 'https://DOCS.shop.test/'],
-      '--target: “docs.shop.test” is the host name itself, which cannot point to itself; please give the name it must lead to.',
+      '--target: “docs.shop.test” is the host name itself, which cannot point to itself. Enter the name that it must point to.',
     ],
     [
       ['docs.shop.test', '--target', 'co.uk'],
-      "--target: “co.uk” is a public suffix, which nobody's record leads to; please give a name below it.",
+      '--target: “co.uk” is a public suffix and cannot be a target. Enter a name below it.',
     ],
     [['docs.shop.test', '--target', ''], '--target: The host name is empty.'],
     [
       ['docs.shop.test', '--target', '192.0.2.1'],
-      '--target: “192.0.2.1” is an IP address or a number; please give a host name.',
+      '--target: “192.0.2.1” is an IP address or a number. Enter a host name.',
     ],
   ];
   it.each(misunderstood)('%j: %s', async (args, problem) => {
@@ -172,7 +174,7 @@ it('a shell gets the same answer, with its exit code', async () => {
   const args = ['doctor', 'old.shop.test', '--target', target];
   const { code, stdout, stderr } = await spawnSignpost(args, laboratory.env);
   expect([code, stderr]).toEqual([1, '']);
-  expect(stdout).toMatch(/^✗ old\.shop\.test is not set up right\n/);
+  expect(stdout).toMatch(/^✗ old\.shop\.test is not set up correctly\n/);
   expect(stdout).toMatch(/\d+ questions, .*\n$/);
 });
 
@@ -219,13 +221,13 @@ async function doctorInto(file: string | null, hostname: string) {
 /** `DOCTOR_PAGES=write npx vitest run test/cli/doctor.test.ts` writes what is printed into the page. */
 const isToBeWritten = process.env['DOCTOR_PAGES'] === 'write';
 
-describe('docs/doctor.md shows what is printed, less times and counts', () => {
+describe('docs/understand/doctor.md shows what is printed, less times and counts', () => {
   it.each([
     ['right', 'docs.shop.test'],
     ['wrong', 'blog.shop.test'],
   ])('%s', async (name, hostname) => {
     const { stdout } = await doctor(hostname);
-    const url = new URL('../../docs/doctor.md', import.meta.url);
+    const url = new URL('../../docs/understand/doctor.md', import.meta.url);
     const text = await readFile(url, 'utf8');
     const fence = new RegExp(`(<!-- ${name} -->\\n\`\`\`\\n[^\\n]*\\n\\n)([\\s\\S]*?)\`\`\``);
     const shown = fence.exec(text)?.[2] ?? '';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { signpost } from './cli.ts';
 
-const page = readFileSync(new URL('../../docs/platform-zone.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/run/platform-zone.md', import.meta.url), 'utf8');
 
 const settings = {
   PLATFORM_DOMAIN: 'edge.example.net',
@@ -45,7 +45,7 @@ describe('signpost zone', () => {
     const { out, err } = await zone([], { ...settings, PLATFORM_ADDRESSES: '10.0.0.5' });
     expect(out).toContain('  IN  A     10.0.0.5\n');
     expect(err).toBe(
-      'signpost: 10.0.0.5 is no public address (private): visitors and certificate authorities cannot reach it.\n',
+      'signpost: 10.0.0.5 is not a public address (private): visitors and certificate authorities cannot reach it.\n',
     );
   });
 
@@ -87,9 +87,9 @@ describe('signpost zone', () => {
   });
 
   const domainNeeded =
-    'PLATFORM_DOMAIN is needed: the name that customers’ records point below, such as edge.example.net';
+    'PLATFORM_DOMAIN is required: the domain below which customers’ records point, such as edge.example.net';
   const addressesNeeded =
-    'PLATFORM_ADDRESSES is needed: the edge’s public addresses, comma separated';
+    'PLATFORM_ADDRESSES is required: the edge’s public addresses, comma-separated';
   type Row = readonly [args: string, env: Record<string, string>, problem: string];
   const wrong: readonly Row[] = [
     ['', { PLATFORM_DOMAIN: '' }, domainNeeded],
@@ -103,7 +103,7 @@ describe('signpost zone', () => {
     [
       '',
       { PLATFORM_DOMAIN: Array(4).fill('a'.repeat(59)).join('.') },
-      'PLATFORM_DOMAIN must have 236 characters or fewer, as a target has 17 more',
+      'PLATFORM_DOMAIN must have at most 236 characters, because a target has 17 more',
     ],
     [
       '',
@@ -118,25 +118,25 @@ describe('signpost zone', () => {
     [
       '',
       { ACME_DIRECTORY_URL: 'https://acme.ca.example/directory' },
-      'ACME_ISSUER_DOMAINS is needed: how CAA records name the certificate authority of ACME_DIRECTORY_URL',
+      'ACME_ISSUER_DOMAINS is required: the CAA identity of the certificate authority of ACME_DIRECTORY_URL',
     ],
-    ['--ttl 5m', {}, '--ttl 5m: must be seconds, 1 to 86400'],
-    ['--ttl 0', {}, '--ttl 0: must be seconds, 1 to 86400'],
-    ['--ttl 86401', {}, '--ttl 86401: must be seconds, 1 to 86400'],
+    ['--ttl 5m', {}, '--ttl 5m: must be a number of seconds from 1 to 86400'],
+    ['--ttl 0', {}, '--ttl 0: must be a number of seconds from 1 to 86400'],
+    ['--ttl 86401', {}, '--ttl 86401: must be a number of seconds from 1 to 86400'],
     [
       '--accounturi https://ca.example/1;x',
       {},
-      '--accounturi https://ca.example/1;x: must be the account’s URL to the letter, such as https://acme-v02.api.letsencrypt.org/acme/acct/123',
+      '--accounturi https://ca.example/1;x: must be the exact URL of the account, such as https://acme-v02.api.letsencrypt.org/acme/acct/123',
     ],
     [
       '--validationmethods dns-01',
       {},
-      '--validationmethods dns-01: must be http-01, by which certificates are ordered, or http-01,tls-alpn-01',
+      '--validationmethods dns-01: must be http-01 (ACME_CHALLENGE) or http-01,tls-alpn-01',
     ],
     [
       '--validationmethods http-01',
       { ACME_CHALLENGE: 'tls-alpn-01' },
-      '--validationmethods http-01: must be tls-alpn-01, by which certificates are ordered, or http-01,tls-alpn-01',
+      '--validationmethods http-01: must be tls-alpn-01 (ACME_CHALLENGE) or http-01,tls-alpn-01',
     ],
     ['--colour', {}, "unknown option '--colour'"],
   ];

@@ -44,7 +44,12 @@ const rows: readonly Row[] = [
     /as soon as the DNS/,
   ],
   ['has failed', { ...without, status: 'failed' }, 'no_certificate_yet', /as soon as the DNS/],
-  ['waits for its certificate', { ...without, status: 'verified' }, 'no_certificate_yet', /on its/],
+  [
+    'waits for its certificate',
+    { ...without, status: 'verified' },
+    'no_certificate_yet',
+    /being issued/,
+  ],
   [
     'has lost its certificate to the clock',
     ended,
@@ -63,13 +68,18 @@ const rows: readonly Row[] = [
     'no_certificate_yet',
     /as soon as the DNS/,
   ],
-  ['is served', live, 'served', /given another one/],
-  ['is verified with a certificate of before', { ...live, status: 'verified' }, 'served', /given/],
+  ['is served', live, 'served', /got a different certificate/],
+  [
+    'is verified with a certificate of before',
+    { ...live, status: 'verified' },
+    'served',
+    /got a different/,
+  ],
   [
     'is served by the local authority',
     local,
     'served',
-    /none of them trusts.* the platform’s operator/,
+    /they do not trust.* the platform’s operator/,
   ],
   ['has a certificate of the last hour', fresh, 'may_be_cached', /private window/],
   [
@@ -84,14 +94,19 @@ const rows: readonly Row[] = [
     'may_be_cached',
     /old server/,
   ],
-  ['has other findings', { ...live, findings: ['caa_blocks', 'dns_unknown'] }, 'served', /given/],
-  ['was missed once', { ...fresh, missedAt: noon }, 'not_reaching_us', /no longer led here/],
-  ['has drifted', { ...live, status: 'drifted' }, 'not_reaching_us', /no longer led here/],
+  [
+    'has other findings',
+    { ...live, findings: ['caa_blocks', 'dns_unknown'] },
+    'served',
+    /got a different/,
+  ],
+  ['was missed once', { ...fresh, missedAt: noon }, 'not_reaching_us', /no longer pointed here/],
+  ['has drifted', { ...live, status: 'drifted' }, 'not_reaching_us', /no longer pointed here/],
   [
     'has drifted, and its certificate has ended',
     { ...ended, status: 'drifted' },
     'not_reaching_us',
-    /no longer led here/,
+    /no longer pointed here/,
   ],
   ['has lost its name', { ...live, status: 'pending' }, 'not_reaching_us', /not served here/],
   [
@@ -100,7 +115,12 @@ const rows: readonly Row[] = [
     'not_reaching_us',
     /not served here/,
   ],
-  ['shows it everywhere', { ...live, ...seen('ours', 'ours') }, 'served', /every .* given another/],
+  [
+    'shows it everywhere',
+    { ...live, ...seen('ours', 'ours') },
+    'served',
+    /every .* got a different/,
+  ],
   [
     'shows it everywhere, since minutes',
     { ...fresh, ...seen('ours') },
@@ -120,7 +140,7 @@ const rows: readonly Row[] = [
     /last hour/,
   ],
   ['has no address', { ...live, ...seen() }, 'served', /^The certificate is served\. A browser/],
-  ['is local, and shown', { ...local, ...seen('ours') }, 'served', /none of them trusts/],
+  ['is local, and shown', { ...local, ...seen('ours') }, 'served', /they do not trust/],
   [
     'is shown, but remembered otherwise',
     { ...live, findings: ['old_answer_cached'], ...seen('ours') },
@@ -131,25 +151,25 @@ const rows: readonly Row[] = [
     'shows another at one address',
     { ...fresh, ...seen('ours', old, 'timeout') },
     'other_certificate',
-    /192\.0\.2\.2 showed a certificate of “Old CA” for old\.test and 1 more instead\. .*if not, /,
+    /192\.0\.2\.2 served a certificate of “Old CA” for old\.test and 1 more instead\. .*If not, /,
   ],
   [
     'shows others at many',
     { ...local, ...seen({}, {}, {}, {}) },
     'other_certificate',
-    /but 192\.0\.2\.1 showed a certificate; .*3 showed a certificate and 1 more instead/,
+    /but 192\.0\.2\.1 served a certificate; .*3 served a certificate and 1 more instead/,
   ],
   [
     'is not shown at some addresses',
     { ...live, ...seen('ours', 'refused', 'timeout', 'no_certificate') },
     'not_shown',
-    /2 refused the connection; .*3 did not answer in time; .*4 ended the handshake .* nothing for you/,
+    /2 refused the connection; .*3 did not answer in time; .*4 ended the handshake .* No action needed/,
   ],
   [
     'shows the one before at one address',
     { ...fresh, ...seen('ours', 'ours_before') },
     'may_be_cached',
-    /but 192\.0\.2\.2 still showed the one before it\. There is nothing to do/,
+    /but 192\.0\.2\.2 still served the previous one\. No action needed/,
   ],
 ];
 
@@ -194,7 +214,7 @@ describe('a warning at a domain that', () => {
 
 describe('the documents', () => {
   it('list every state, and no other', () => {
-    const api = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
+    const api = readFileSync(new URL('../../docs/integrate/domains.md', import.meta.url), 'utf8');
     const [, text = ''] = api.split('### When a browser warns');
     const [table = ''] = text.split('\n### ');
     const listed = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, state]) => state);

@@ -4,7 +4,7 @@ import { explainProblem, problemTypes } from '../../src/core/certificates/proble
 
 /** Whoever may act on it, and a word of what to do. */
 const rows: readonly (readonly [type: string, actor: string, action: RegExp])[] = [
-  ['caa', 'customer', /CAA record of the name, or of a name above it/],
+  ['caa', 'customer', /CAA records of the name and its parent domains/],
   ['dns', 'customer', /every name server .* DNSSEC/],
   ['unauthorized', 'customer', /Remove other A and AAAA records/],
   ['incorrect_response', 'customer', /Remove other A and AAAA records/],
@@ -12,11 +12,11 @@ const rows: readonly (readonly [type: string, actor: string, action: RegExp])[] 
   ['connection', 'customer', /Remove other A and AAAA records/],
   ['rejected_identifier', 'customer', /another host name/],
   ['unsupported_identifier', 'customer', /another host name/],
-  ['rate_limited', 'platform', /nothing for you to do: .*when the authority allows it/],
-  ['order_lost', 'platform', /nothing for you to do: .*automatically/],
-  ['account_does_not_exist', 'platform', /nothing for you to do: the operator of this service/],
-  ['user_action_required', 'platform', /nothing for you to do: the operator of this service/],
-  ['other', 'platform', /own words: .* nothing for you to do/],
+  ['rate_limited', 'platform', /No action needed: .*when the authority accepts it/],
+  ['order_lost', 'platform', /No action needed: .*automatically/],
+  ['account_does_not_exist', 'platform', /No action needed: the operator of this service/],
+  ['user_action_required', 'platform', /No action needed: the operator of this service/],
+  ['other', 'platform', /authority's message\. .* no action is needed/],
 ];
 
 describe('a refusal of the certificate authority', () => {
@@ -37,9 +37,9 @@ describe('a refusal of the certificate authority', () => {
   });
 });
 
-describe('docs/api.md', () => {
+describe('docs/integrate/domains.md', () => {
   it('lists every type, and no other', () => {
-    const api = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
+    const api = readFileSync(new URL('../../docs/integrate/domains.md', import.meta.url), 'utf8');
     const [, text = ''] = api.split('### Why an order was refused');
     const [section = ''] = text.split('\n##');
     const listed = [...section.matchAll(/^\| (`\w+`(?:, `\w+`)*)/gm)].flatMap(([, names = '']) =>

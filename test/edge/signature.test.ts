@@ -1,4 +1,4 @@
-/** What a deploy can tell by `Signpost-Signature`, as docs/api.md says. */
+/** What a deploy can tell by `Signpost-Signature`, as docs/integrate/deploy-requests.md says. */
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
@@ -125,9 +125,9 @@ describe('A request to a deploy', () => {
   });
 });
 
-/** The example of docs/api.md in this language. */
+/** The example of docs/integrate/deploy-requests.md in this language. */
 function example(language: string): string {
-  const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/integrate/deploy-requests.md', import.meta.url), 'utf8');
   const text = page.slice(page.indexOf('### Requests that came through Signpost'));
   return new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1] ?? '';
 }

@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
-const readme = fileURLToPath(new URL('../../README.md', import.meta.url));
-const tourInReadme = /(?<=<!-- tour -->\n)[\s\S]*?(?=<!-- \/tour -->)/;
+const page = fileURLToPath(new URL('../../docs/tour.md', import.meta.url));
+const tourInPage = /(?<=<!-- tour -->\n)[\s\S]*?(?=<!-- \/tour -->)/;
 
 /** What differs from run to run is left out: times, the target's label, the authority's name, the day. */
 function withoutChance(output: string): string {
@@ -19,7 +19,7 @@ function withoutChance(output: string): string {
 
 describe('the tour', () => {
   // Again, twice at most, where a check fell between two answers of a zone that was just being changed: it tells the same in another order.
-  it('shows a domain going live past the classic mistakes, as the README says', {
+  it('shows a domain going live past the classic mistakes, as docs/tour.md shows it', {
     retry: 2,
   }, async () => {
     const { stdout } = await promisify(execFile)(
@@ -28,14 +28,14 @@ describe('the tour', () => {
       { cwd: projectRoot, timeout: 150_000, env: { PATH: process.env['PATH'], NO_COLOR: '1' } },
     );
     const tour = `\`\`\`\n${withoutChance(stdout).trim()}\n\`\`\`\n`;
-    const text = readFileSync(readme, 'utf8');
-    if (process.env['UPDATE_README'] === '1') {
+    const text = readFileSync(page, 'utf8');
+    if (process.env['UPDATE_TOUR'] === '1') {
       writeFileSync(
-        readme,
-        text.replace(tourInReadme, () => tour),
+        page,
+        text.replace(tourInPage, () => tour),
       );
     }
-    const shown = tourInReadme.exec(readFileSync(readme, 'utf8'))?.[0];
+    const shown = tourInPage.exec(readFileSync(page, 'utf8'))?.[0];
     expect(shown).toBe(tour);
     const order = [
       'record_missing:',

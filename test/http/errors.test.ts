@@ -5,8 +5,8 @@ import { type ErrorCode, errors, refuse } from '../../src/http/pipeline/errors.t
 // Every key of the table is a code, by its type.
 const codes = Object.keys(errors) as ErrorCode[];
 
-test('docs/api.md lists exactly the codes that there are, with their statuses', async () => {
-  const page = await readFile(new URL('../../docs/api.md', import.meta.url), 'utf8');
+test('docs/integrate/errors.md lists exactly the codes that there are, with their statuses', async () => {
+  const page = await readFile(new URL('../../docs/integrate/errors.md', import.meta.url), 'utf8');
   const section = /^## Errors$([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(page)?.[1] ?? '';
   const rows = [...section.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)];
   const documented = rows.map(([, code, status]) => `${code} ${status}`);

@@ -175,7 +175,7 @@ describe.skipIf(!postgres?.available)('an Idempotency-Key that two processes are
   });
 });
 
-it('docs/api.md says how long answers are kept', async () => {
-  const page = await readFile(new URL('../../../docs/api.md', import.meta.url), 'utf8');
+it('docs/integrate/api.md says how long answers are kept', async () => {
+  const page = await readFile(new URL('../../../docs/integrate/api.md', import.meta.url), 'utf8');
   expect(page).toContain(`kept for ${ANSWERS_KEPT_MS / 3_600_000} hours`);
 });

@@ -40,8 +40,8 @@ test.each([
   expect(holdsKey('signpost_x7Gk2mPq9LwZ')).toBe(false);
 });
 
-describe('a scanner for leaked keys that follows docs/api.md', () => {
-  const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
+describe('a scanner for leaked keys that follows docs/integrate/keys.md', () => {
+  const page = readFileSync(new URL('../../../docs/integrate/keys.md', import.meta.url), 'utf8');
   const published = /^ {4}(\S*signpost_\S*)$/m.exec(page)?.[1] ?? '';
   const find = (text: string) => text.match(new RegExp(published, 'g')) ?? [];
 

@@ -1,0 +1,120 @@
+/** Every command of the ten-minute guide, in its order, with a name server on loopback in place of the customer's provider. */
+import { readFileSync } from 'node:fs';
+import { expect, it, onTestFinished } from 'vitest';
+import { startDnsServer } from '../../src/lab/dns-server.ts';
+import { startProcess } from '../support/process.ts';
+import { freePort } from '../support/servers.ts';
+import { freshStorage } from '../support/storage.ts';
+import { blocksOf } from './blocks.ts';
+import { replaceAll, runShell } from './shell.ts';
+
+const guide = 'docs/integrate/quickstart.md';
+
+/** A line of the guide's output that the test waits for, as the customer would before going on. */
+const waitFor = (file: string, words: string) =>
+  `for i in $(seq 600); do grep -q '${words}' ${file} && break; sleep 0.1; done\n`;
+
+/** The service as `npm start` runs it, asking a name server of this test. */
+async function startService(dnsPort: number) {
+  const { storage, close } = await freshStorage('embedded');
+  onTestFinished(close);
+  if (storage.kind !== 'embedded') throw new Error('freshStorage gave another storage');
+  const [port, edgeHttp, edgeHttps] = [await freePort(), await freePort(), await freePort()];
+  const service = await startProcess({
+    PATH: process.env['PATH'] ?? '',
+    DATA_DIR: storage.dataDir,
+    PORT: String(port),
+    EDGE_HTTP_PORT: String(edgeHttp),
+    EDGE_HTTPS_PORT: String(edgeHttps),
+    DNS_SERVERS: `127.0.0.1:${dnsPort}`,
+    DNS_AUTHORITY_PORT: String(dnsPort),
+    DNS_ALLOW_PRIVATE: 'true',
+    WEBHOOK_ALLOW_PRIVATE: 'true',
+  });
+  onTestFinished(async () => void (await service.stop()));
+  const key = /signpost_\w+/.exec(service.stdout())?.[0] ?? '';
+  return { key, port, edgeHttps };
+}
+
+it('leads from nothing to a live domain, and removes it', async () => {
+  const dns = await startDnsServer({
+    zones: { 'example.com': [], 'edge.signpost.test': ['* A 127.0.0.1'] },
+  });
+  onTestFinished(dns.close);
+  const { key, port, edgeHttps } = await startService(dns.port);
+  const [start, ...steps] = blocksOf(guide, 'sh');
+  expect(start).toBe('WEBHOOK_ALLOW_PRIVATE=true npm start\n');
+  expect(steps).toHaveLength(8);
+  const [setUp = '', deploy = '', receiver = '', add = '', findings = '', ...rest] = steps;
+  const [verify = '', visit = '', remove = ''] = rest;
+  const [deployPort, receiverPort] = [await freePort(), await freePort()];
+  const received = `received-${port}`;
+
+  const script = replaceAll(
+    [
+      ...[setUp, deploy, receiver.replace(/ &\n/, ` > "$TMPDIR/${received}" &\n`)],
+      ...['echo "# record"\n', add, 'echo "# findings"\n', findings],
+      ...['echo "# verify"\n', verify, 'echo "# visit"\n', visit],
+      waitFor(`"$TMPDIR/${received}"`, 'domain.live'),
+      ...['echo "# removed"\n', remove, 'echo "# received"\n', `cat "$TMPDIR/${received}"\n`],
+    ].join(''),
+    [
+      ['KEY=…', `KEY=${key}`],
+      ['localhost:3000', `localhost:${port}`],
+      ['listen(4000)', `listen(${deployPort})`],
+      ['127.0.0.1:4000', `127.0.0.1:${deployPort}`],
+      ['127.0.0.1:8000/', `127.0.0.1:${receiverPort}/`],
+      [':8443', `:${edgeHttps}`],
+    ],
+  );
+  const publishing = publishTheRecord(dns, port, key);
+  const { stdout, stderr, code } = await runShell(script, {
+    PORT: String(receiverPort),
+    SIGNPOST_URL: `http://localhost:${port}`,
+    TMPDIR: process.env['TMPDIR'] ?? '/tmp',
+  });
+  await publishing;
+  expect([code, stderr]).toEqual([0, expect.any(String)]);
+  const said = (name: string) => stdout.split(`# ${name}\n`)[1]?.split(/^# /m)[0] ?? '';
+  expect(said('record')).toContain('"type": "CNAME"');
+  expect(said('visit')).toBe('Hello from my app\n');
+  const events = said('received').match(/(domain|certificate)\.\w+/g) ?? [];
+  expect(events).toEqual(
+    expect.arrayContaining([
+      'domain.added',
+      'domain.verified',
+      'certificate.issued',
+      'domain.live',
+    ]),
+  );
+});
+
+/** What the customer does at their provider while the guide waits. */
+async function publishTheRecord(
+  dns: Awaited<ReturnType<typeof startDnsServer>>,
+  port: number,
+  key: string,
+): Promise<void> {
+  const get = async (path: string) => {
+    const response = await fetch(`http://localhost:${port}/v1${path}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    return response.json();
+  };
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const [project] = await get('/projects');
+    const [domain] = project === undefined ? [] : await get(`/projects/${project.id}/domains`);
+    if (domain === undefined) continue;
+    await dns.setZone('example.com', [`docs CNAME ${domain.record.value}.`]);
+    return;
+  }
+}
+
+it.each([
+  ['docs/integrate/receiver.mjs', 'js'],
+  ['docs/integrate/receiver.py', 'python'],
+])('%s is what the page about webhooks shows', (path, language) => {
+  const file = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  expect(blocksOf('docs/integrate/webhooks.md', language)).toContain(file);
+});
