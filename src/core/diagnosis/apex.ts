@@ -45,7 +45,7 @@ export type ApexFinding =
 /** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const apex: FamilyOf<ApexFinding> = {
   cname_at_apex: {
-    meaning: 'A CNAME at the apex, where none may be',
+    meaning: 'A CNAME at the apex, where none is allowed',
     severity: 'blocks',
     actor: 'customer',
     order: 80,
@@ -53,7 +53,7 @@ export const apex: FamilyOf<ApexFinding> = {
     explain: (finding) => {
       const { hostname } = finding;
       return {
-        summary: `${hostname} has a CNAME record, which must not stand there: it hides the mail and name server records of the whole domain.`,
+        summary: `${hostname} has a CNAME record, which is not allowed there: it hides the mail and name server records of the whole domain.`,
         expected: recordIn(finding),
         found: `CNAME @ → ${foreignName(finding.found)}`,
         action: `Delete the CNAME record of ${hostname}. ${createAtApex(finding)}`,
@@ -61,7 +61,7 @@ export const apex: FamilyOf<ApexFinding> = {
     },
   },
   apex_partial: {
-    meaning: 'The apex shows some of our addresses only',
+    meaning: 'The apex has only some of our addresses',
     severity: 'informs',
     actor: 'dns_provider',
     order: 230,
@@ -69,15 +69,15 @@ export const apex: FamilyOf<ApexFinding> = {
     explain: (finding) => {
       const { hostname, addresses, missing } = finding;
       return {
-        summary: `${hostname} leads here, with some of our addresses only.`,
+        summary: `${hostname} points here, with only some of our addresses.`,
         expected: `${addressRecords([...addresses, ...missing])}`,
         found: `${addressRecords(addresses)}, without ${addressRecords(missing)}`,
-        action: `Nothing for you to do where your provider makes these records from an ALIAS: it is right, with less to fall back on. Where they were entered by hand, add: ${addressRecords(missing)}.`,
+        action: `Nothing to do if your provider makes these records from an ALIAS: it works, with less redundancy. If they were entered by hand, add: ${addressRecords(missing)}.`,
       };
     },
   },
   apex_mixed: {
-    meaning: 'The apex shows foreign addresses beside ours',
+    meaning: 'The apex has other addresses beside ours',
     severity: 'blocks',
     actor: 'customer',
     order: 90,
@@ -85,7 +85,7 @@ export const apex: FamilyOf<ApexFinding> = {
     explain: (finding) => {
       const { hostname, ours, others } = finding;
       return {
-        summary: `${hostname} leads some of its visitors here and others elsewhere.`,
+        summary: `${hostname} sends some visitors here and others elsewhere.`,
         expected: `Our addresses only: ${addressRecords(ours)}`,
         found: `Ours: ${addressRecords(ours)}; others: ${addressRecords(others)}`,
         action: `Delete from ${hostname}: ${addressRecords(others)}. The others stay.`,
@@ -93,7 +93,7 @@ export const apex: FamilyOf<ApexFinding> = {
     },
   },
   apex_elsewhere: {
-    meaning: 'The apex shows foreign addresses',
+    meaning: 'The apex has other addresses',
     severity: 'blocks',
     actor: 'customer',
     order: 100,
@@ -101,7 +101,7 @@ export const apex: FamilyOf<ApexFinding> = {
     explain: (finding) => {
       const { hostname, addresses } = finding;
       return {
-        summary: `${hostname} leads its visitors to other addresses than ours.`,
+        summary: `${hostname} points to other addresses than ours.`,
         expected: recordIn(finding),
         found: addressRecords(addresses),
         action: `Delete from ${hostname}: ${addressRecords(addresses)}. ${createAtApex(finding)}`,
@@ -209,7 +209,7 @@ export function createAtApex(finding: AtApex): string {
     return `Create: ${recordIn(finding)}. If your provider has none of these: ${choices(finding)}`;
   }
   if (provider.apex === null) {
-    return `${provider.name} has no record, as far as we know, that leads ${finding.hostname} to another host name. Choose: ${choices(finding)} ${provider.where}`;
+    return `${provider.name} has no known record type that points ${finding.hostname} to another host name. Choose: ${choices(finding)} ${provider.where}`;
   }
   return `Create: ${recordAt(provider, finding)}. ${provider.where}`;
 }
@@ -217,11 +217,11 @@ export function createAtApex(finding: AtApex): string {
 function recordAt({ name: at, apex }: Provider, finding: Wanted): string {
   const { name, value, ttl } = recordFor(finding);
   return apex === 'CNAME flattening'
-    ? `CNAME ${name} → ${value}, TTL ${ttl}, which ${at} turns into addresses automatically (CNAME flattening)`
+    ? `CNAME ${name} → ${value}, TTL ${ttl}, which ${at} resolves automatically (CNAME flattening)`
     : `${apex} ${name} → ${value}, TTL ${ttl}`;
 }
 
 function choices({ hostname, target, ourAddresses = [] }: AtApex): string {
   const now = ourAddresses.length === 0 ? '' : ` (now ${addressRecords(ourAddresses)})`;
-  return `create A and AAAA records with the addresses of ${target}${now}, to be changed when those change; or add www.${hostname} here and let your provider redirect ${hostname} to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.`;
+  return `create A and AAAA records with the addresses of ${target}${now}, and update them when those change; or add www.${hostname} here and let your provider redirect ${hostname} to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.`;
 }

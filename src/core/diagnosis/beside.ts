@@ -24,7 +24,7 @@ export type BesideFinding =
 /** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const beside: FamilyOf<BesideFinding> = {
   mail_at_name: {
-    meaning: 'Mail arrives at the name, which a CNAME would end',
+    meaning: 'The name receives mail, which a CNAME would end',
     severity: 'warns',
     actor: 'customer',
     order: 160,
@@ -32,15 +32,15 @@ export const beside: FamilyOf<BesideFinding> = {
     explain: (finding) => {
       const { hostname } = finding;
       return {
-        summary: `${hostname} receives mail, and a CNAME record would end that: it tolerates no other record beside it.`,
+        summary: `${hostname} receives mail. A CNAME record would end that, because no other record can share its name.`,
         expected: `No MX records at ${hostname}, beside: ${recordIn(finding)}`,
         found: `MX ${listed(finding.exchanges)}`,
-        action: `If nobody uses mail addresses that end in @${hostname}: delete the MX records there, then create the CNAME record. If somebody does: keep them, and add another name here instead, for example www.${hostname}.`,
+        action: `If mail addresses that end in @${hostname} are unused: delete the MX records there, then create the CNAME record. Otherwise keep them, and add another name here instead, for example www.${hostname}.`,
       };
     },
   },
   wildcard_answers: {
-    meaning: 'A wildcard shows the record, not one of its own',
+    meaning: 'A wildcard answers, possibly instead of a separate record',
     severity: 'warns',
     actor: 'customer',
     order: 200,
@@ -49,15 +49,15 @@ export const beside: FamilyOf<BesideFinding> = {
       const { hostname } = finding;
       const wildcard = foreign(finding.wildcard);
       return {
-        summary: `The wildcard ${wildcard} leads every name beside ${hostname} here, and perhaps ${hostname}, too: the DNS cannot tell.`,
+        summary: `The wildcard ${wildcard} points every name beside ${hostname} here, and possibly ${hostname}. The DNS does not show the difference.`,
         expected: recordIn(finding),
         found: `A random name beside ${hostname} gets the same answer.`,
-        action: `If you have created a record of its own for ${hostname}, nothing is to do. Otherwise create one, to be safe when ${wildcard} changes: ${recordIn(finding)}.`,
+        action: `If you created a separate record for ${hostname}, there is nothing to do. Otherwise create one, so that it keeps working when ${wildcard} changes: ${recordIn(finding)}.`,
       };
     },
   },
   proxied: {
-    meaning: "A proxy's addresses stand where the CNAME should show",
+    meaning: 'A proxy hides the CNAME',
     severity: 'blocks',
     actor: 'customer',
     order: 30,
@@ -68,13 +68,13 @@ export const beside: FamilyOf<BesideFinding> = {
       const { hostname, target, addresses } = finding;
       const by = foreign(finding.by);
       return {
-        summary: `${hostname} shows addresses of ${by}’s proxy, so the DNS does not tell where it leads, and a certificate cannot be relied on.`,
+        summary: `${hostname} resolves to addresses of ${by}’s proxy. The DNS does not show where it points, and a certificate may fail.`,
         expected: `${recordIn(finding)}, not proxied`,
         found: `Addresses of ${by}: ${addressRecords(addresses)}`,
         action:
           finding.by === 'Cloudflare'
-            ? `If this is your own site behind Cloudflare: there, under DNS → Records, edit the record of ${hostname} and set its proxy status from “Proxied” (orange cloud) to “DNS only” (grey cloud). Its value must be exactly ${target}. If it is somebody else’s site: delete these addresses where your DNS is, and create the record.`
-            : `If this is your own site behind ${by}: switch the proxy off there for ${hostname}, so that the DNS shows the record itself. Its value must be exactly ${target}.`,
+            ? `If this is your own site behind Cloudflare: there, under DNS → Records, edit the record of ${hostname} and set its proxy status from “Proxied” (orange cloud) to “DNS only” (grey cloud). Its value must be exactly ${target}. If it is another site: delete these addresses at your DNS provider, and create the record.`
+            : `If this is your own site behind ${by}: turn the proxy off there for ${hostname}, so that the DNS shows the record. Its value must be exactly ${target}.`,
       };
     },
   },
@@ -113,7 +113,7 @@ export function mailFirst(finding: Masked): string {
   const { hostname, exchanges = [] } = finding;
   if (exchanges.length === 0) return '';
   const own = wildcardIn(finding) === undefined ? ' and delete its MX records' : '';
-  return `${hostname} receives mail (MX ${listed(exchanges)}), which a CNAME record would end. First move the mail to another name${own}; or keep it, and add another name here instead, for example www.${hostname}. `;
+  return `${hostname} receives mail (MX ${listed(exchanges)}), which a CNAME record would end. First move the mail to another name${own}, or keep it and add another name here instead, for example www.${hostname}. `;
 }
 
 /** Returns the wildcard that a hint of the finding says answers for the name, printable; undefined where no hint does. */

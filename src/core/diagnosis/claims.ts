@@ -17,19 +17,19 @@ export type ClaimFinding =
 /** Its rule. No observation of the DNS makes it: workers/resolve-claim.ts does. */
 export const claims: FamilyOf<ClaimFinding> = {
   held_elsewhere: {
-    meaning: 'Another project on this platform has added this apex, too',
+    meaning: 'Another project on this platform also has this apex',
     severity: 'blocks',
     actor: 'customer',
     order: 150,
     check: null,
     explain: ({ hostname, proof }) => {
-      const summary = `Another project has added ${hostname}, too, and its addresses do not say whose it is.`;
+      const summary = `Another project also has ${hostname}, and its addresses do not prove who owns it.`;
       if (proof === undefined) {
         return {
           summary,
           expected: `${hostname} in one project only.`,
-          found: `${hostname} is in another project, too.`,
-          action: `Remove ${hostname} from the other project; it goes on here by itself. The next check shows which record proves that it is yours.`,
+          found: `${hostname} is also in another project.`,
+          action: `Remove ${hostname} from the other project. Setup then continues here. The next check shows which record proves that it is yours.`,
         };
       }
       const { type, fullName, value } = proof.record;
@@ -49,7 +49,7 @@ const found: { readonly [S in ProofSeen]: (proof: Proof) => string } = {
   both: shown,
   partial: (proof) => `Not every name server of the zone has the record yet. ${shown(proof)}`,
   unknown: ({ record: { fullName } }) =>
-    `No name server said whether ${fullName} has a TXT record; nothing is known to be wrong with it.`,
+    `No name server answered whether ${fullName} has a TXT record. It may be right.`,
 };
 
 function shown({ record: { fullName }, found: values }: Proof): string {
@@ -59,13 +59,13 @@ function shown({ record: { fullName }, found: values }: Proof): string {
 }
 
 const actions: { readonly [S in ProofSeen]: (proof: Proof, hostname: string) => string } = {
-  proven: () => 'Nothing: the next check gives the name to this project.',
+  proven: () => 'Nothing to do: the next check moves the name to this project.',
   missing: (proof, hostname) =>
-    `If ${hostname} is yours: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}” beside the others, if there are any. Setup then continues at the next check. If the other project is yours, you may remove the name there instead.`,
+    `If ${hostname} is yours: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}”. Keep other TXT records there. Setup then continues at the next check. If the other project is yours, you can remove the name there instead.`,
   both: ({ record: { fullName, value } }) =>
-    `The other project's own record stands beside yours, so nothing moves. Delete the other TXT record at ${fullName} that begins with “signpost-domain-verification=”, and keep the one with “${value}”.`,
+    `The other project's record is there too, so nothing moves. Delete the other TXT record at ${fullName} that starts with “signpost-domain-verification=”, and keep the one with “${value}”.`,
   partial: () =>
-    'Usually nothing: your name servers follow each other within minutes, and we check again automatically.',
+    'Usually nothing: your name servers update within minutes, and we check again automatically.',
   unknown: (proof, hostname) =>
-    `It is asked for again by itself. If ${hostname} is yours and the record is not there yet: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}”.`,
+    `We check again automatically. If ${hostname} is yours and the record is not there yet: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}”.`,
 };

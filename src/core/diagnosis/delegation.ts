@@ -34,7 +34,7 @@ export type DelegationFinding =
 /** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const delegation: FamilyOf<DelegationFinding> = {
   domain_unregistered: {
-    meaning: 'Nobody has registered the domain',
+    meaning: 'The domain does not exist in its registry',
     severity: 'blocks',
     actor: 'customer',
     order: 10,
@@ -44,11 +44,11 @@ export const delegation: FamilyOf<DelegationFinding> = {
       return {
         summary:
           hostname === finding.domain
-            ? `${domain} does not exist at its registry.`
-            : `${domain} does not exist at its registry, so ${hostname} cannot exist.`,
-        expected: `${domain} at its registry.`,
+            ? `${domain} does not exist in its registry.`
+            : `${domain} does not exist in its registry, so ${hostname} cannot exist.`,
+        expected: `${domain} in the registry.`,
         found: `The registry of .${foreign(finding.registry)} says that ${domain} does not exist (NXDOMAIN).`,
-        action: `Check the spelling. If it is right, register ${domain}, or renew it at your registrar if it has expired or is on hold. A new domain shows up within minutes to hours.`,
+        action: `Check the spelling. If it is right, register ${domain}, or renew it at your registrar if it has expired or is on hold. A new domain appears within minutes to hours.`,
       };
     },
   },
@@ -69,7 +69,7 @@ export const delegation: FamilyOf<DelegationFinding> = {
       return {
         summary: isOfSeveralProviders(finding)
           ? `${have} the record of ${hostname}; those of another DNS provider do not.`
-          : `${have} the record of ${hostname}; the others have yet to follow.`,
+          : `${have} the record of ${hostname}; the others do not have it yet.`,
         expected: `At every name server: ${recordIn(finding)}`,
         found: `${have} the record: ${listed(right)}; ${lines(still)}`,
         action: agreeing(finding),
@@ -77,7 +77,7 @@ export const delegation: FamilyOf<DelegationFinding> = {
     },
   },
   delegation_mismatch: {
-    meaning: 'The zone and the one above list different name servers',
+    meaning: 'The zone and its parent list different name servers',
     severity: 'warns',
     actor: 'customer',
     order: 190,
@@ -88,16 +88,16 @@ export const delegation: FamilyOf<DelegationFinding> = {
       const keeper = keeperOf(finding.zone);
       const above = keeper === 'the zone above' ? `${keeper} (${foreign(finding.parent)})` : keeper;
       return {
-        summary: `${above.charAt(0).toUpperCase()}${above.slice(1)} lists other name servers for ${zone} than ${zone} itself, so not everybody may see the same ${hostname}.`,
+        summary: `${above.charAt(0).toUpperCase()}${above.slice(1)} lists other name servers for ${zone} than ${zone} itself, so visitors can get different answers for ${hostname}.`,
         expected: `The same name servers at ${above} and in the NS records of ${zone}.`,
         found: `Only at ${above}: ${orNone(onlyAtParent)}; only in the zone: ${orNone(onlyAtZone)}`,
-        action: `At ${above}, enter the name servers of the provider where you edit the records of ${zone}, and only those. After a move to another provider it takes up to two days until everybody follows; until then keep the records at both.`,
+        action: `At ${above}, enter the name servers of the provider where you edit the records of ${zone}, and only those. After a move to another provider, resolvers follow within two days. Until then keep the records at both.`,
       };
     },
   },
 };
 
-/** Nobody has registered the domain: there is nothing that a record could stand in. */
+/** The domain is not registered: there is nothing that a record could stand in. */
 function domainUnregistered({
   observation,
   expected,
@@ -157,8 +157,8 @@ function isOfSeveralProviders({ right, others }: Disagreeing): boolean {
 function agreeing(finding: Disagreeing): string {
   const { hostname, zone = hostname } = finding;
   return isOfSeveralProviders(finding)
-    ? `These name servers seem to belong to different DNS providers, which take nothing over from each other. Create the record at both, or list the name servers of only one of them at ${finding.zone === undefined ? 'your registrar' : keeperOf(zone)}.`
-    : 'Nothing to do but wait for your DNS provider, whose servers take the record over from each other. We check again within seconds. If it is still so after an hour, ask your provider why these servers stay behind.';
+    ? `These name servers seem to belong to different DNS providers, which do not copy records from each other. Create the record at both, or list the name servers of only one of them at ${finding.zone === undefined ? 'your registrar' : keeperOf(zone)}.`
+    : 'Nothing to do: your DNS provider is updating its name servers. We check again within seconds. If this lasts more than an hour, ask your provider why these servers are behind.';
 }
 
 function orNone(names: readonly string[]): string {

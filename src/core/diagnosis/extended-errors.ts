@@ -7,28 +7,28 @@ import type { ExtendedError } from './observation.ts';
 
 /** By INFO-CODE, 0 to 24 (RFC 8914, 4). Each completes “the resolver says: …”. */
 export const extendedErrorWords: readonly string[] = [
-  'an error of its own kind',
+  'another error',
   'DNSSEC uses a key algorithm it does not know',
   'DNSSEC uses a digest it does not know',
-  'the name servers did not answer, so an old answer was given',
-  'the answer was forged on the way, by policy',
-  'DNSSEC could not be decided',
+  'the name servers did not answer, so it gave an old answer',
+  'the answer was replaced by a policy',
+  'DNSSEC could not be validated either way',
   'the DNSSEC signatures do not match',
-  'the DNSSEC signatures have run out',
-  'the DNSSEC signatures begin in the future',
+  'the DNSSEC signatures have expired',
+  'the DNSSEC signatures are not valid yet',
   'the DS record at the registrar matches no key of the zone',
-  'the zone is declared signed, but signatures are missing',
+  'the zone should be signed, but signatures are missing',
   'no key of the zone is marked as a zone key',
   'the DNSSEC proof that a record is missing is broken',
-  'an earlier failure is repeated',
+  'an earlier failure was cached',
   'the resolver is not ready yet',
   'the resolver’s operator blocks the name',
-  'somebody outside makes the resolver block the name',
-  'the resolver’s user had the name filtered',
+  'the resolver must block the name for legal reasons',
+  'the resolver’s user filters the name',
   'the resolver does not serve us',
-  'the name servers did not answer, so an old “does not exist” was given',
-  'a name server does not know the zone',
-  'the question is not supported',
+  'the name servers did not answer, so it gave an old “does not exist”',
+  'a name server does not serve the zone',
+  'the query is not supported',
   'none of the name servers could be reached',
   'the network between the resolver and a name server failed',
   'a name server sent a malformed answer',
@@ -58,7 +58,7 @@ export function bogusCause(errors: readonly ExtendedError[]): ExtendedError | un
 
 /** One error in words, with its number and the resolver's own text escaped; safe to show. */
 export function describeExtendedError({ code, text }: ExtendedError): string {
-  const words = extendedErrorWords[code] ?? 'an error without a name here';
+  const words = extendedErrorWords[code] ?? 'an unknown error';
   const own = text === '' ? '' : `: “${printable(text, TEXT_LENGTH_MAX)}”`;
   return `${words} (EDE ${code}${own})`;
 }

@@ -27,7 +27,7 @@ export type Finding =
   | CaaFinding
   | ClaimFinding;
 
-/** A finding's name, as it is stored, documented in docs/findings.md and spelled by the API. */
+/** A finding's name, as it is stored, documented in docs/understand/findings.md and spelled by the API. */
 export type FindingCode = Finding['code'];
 /** The finding of one code. */
 export type FindingOf<C extends FindingCode> = Finding & { readonly code: C };

@@ -152,17 +152,17 @@ export const hintWords: {
   readonly [C in HintCode]: (hint: HintOf<C>, wanted: Wanted) => string;
 } = {
   cname_indirect: ({ via }, { target }) =>
-    `It does arrive at ${target}, but by a detour: ${lines(via.map(foreignName), ' → ')}. Detours break without notice; enter the name itself.`,
+    `It reaches ${target}, but through other names: ${lines(via.map(foreignName), ' → ')}. Such chains break without notice; enter the target itself.`,
   doubled_name: ({ name }, wanted) =>
-    `The record exists as ${foreignName(name)}: your provider adds the domain by itself. Change its name to “${recordFor(wanted).name}”.`,
+    `The record exists as ${foreignName(name)}: your provider appends the domain. Change its name to “${recordFor(wanted).name}”.`,
   wrong_host: ({ name }, { hostname }) =>
-    `The record stands at ${foreignName(name)} instead of ${hostname}. Move it, or add ${foreignName(name)} here.`,
+    `The record is at ${foreignName(name)} instead of ${hostname}. Move it, or add ${foreignName(name)} here.`,
   relative_target: ({ found }, { target }) =>
-    `Your provider added the domain to the value, which makes ${foreignName(found)}. Write the value with a dot at its end: ${target}.`,
+    `Your provider appended the domain to the value, which gives ${foreignName(found)}. End the value with a dot: ${target}.`,
   txt_instead_of_cname: ({ text }, wanted) =>
-    `There is a TXT record that names our target: “${foreign(text)}”. Delete it; the type has to be ${recordFor(wanted).type}, the value ${wanted.target}.`,
+    `A TXT record has our target as its value: “${foreign(text)}”. Delete it; the type must be ${recordFor(wanted).type}, the value ${wanted.target}.`,
   wildcard_masks: ({ wildcard }, { hostname }) =>
-    `What shows here comes from the wildcard ${foreign(wildcard)}. A record of its own for ${hostname} goes before it; the wildcard may stay.`,
+    `This answer comes from the wildcard ${foreign(wildcard)}. A separate record for ${hostname} takes precedence; keep the wildcard.`,
   trailing_junk: ({ found }, { target }) =>
     `The value was pasted with something around it: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or blanks.`,
 };

@@ -71,14 +71,14 @@ export const pointing: FamilyOf<PointingFinding> = {
         expected: recordIn(finding),
         found:
           seen === 'nxdomain'
-            ? `No record of any type has the name ${hostname} (NXDOMAIN).`
+            ? `No record exists at ${hostname} (NXDOMAIN).`
             : `${hostname} has records of other types, or names below it, but not this one (NODATA).`,
         action: isApex(finding) ? createAtApex(finding) : createBelow(finding),
       };
     },
   },
   cname_mismatch: {
-    meaning: "The CNAME's value is not the one shown",
+    meaning: 'The CNAME has another value than the one shown',
     severity: 'blocks',
     actor: 'customer',
     order: 70,
@@ -93,7 +93,7 @@ export const pointing: FamilyOf<PointingFinding> = {
         found: `CNAME ${recordFor(finding).name} → ${found}`,
         action:
           beforeWildcard(finding, 'If there is a CNAME record of exactly that name, change it.') ??
-          `Change the CNAME record of ${hostname}: its value must be exactly ${target}, not another name that leads there.`,
+          `Change the CNAME record of ${hostname}: its value must be exactly ${target}, not another name that points there.`,
       };
     },
   },
@@ -104,7 +104,7 @@ export const pointing: FamilyOf<PointingFinding> = {
     order: 60,
     check: cnameLoop,
     explain: (finding) => ({
-      summary: `The CNAME record of ${finding.hostname} leads in a circle, so nobody arrives anywhere.`,
+      summary: `The CNAME record of ${finding.hostname} forms a loop and resolves to nothing.`,
       expected: recordIn(finding),
       found: lines(finding.names.map(foreignName), ' → '),
       action: `Change the CNAME record of ${finding.hostname}: its value must be exactly ${finding.target}.`,
@@ -112,7 +112,7 @@ export const pointing: FamilyOf<PointingFinding> = {
   },
   // At an apex after the alias, which hides more; at a subdomain before it.
   conflicting_a: {
-    meaning: 'A records stand in the way',
+    meaning: 'A records block the CNAME',
     severity: 'blocks',
     actor: 'customer',
     order: 40,
@@ -122,7 +122,7 @@ export const pointing: FamilyOf<PointingFinding> = {
     explain: (finding) => conflictIn('A', finding),
   },
   conflicting_aaaa: {
-    meaning: 'AAAA records stand in the way',
+    meaning: 'AAAA records block the CNAME',
     severity: 'blocks',
     actor: 'customer',
     order: 50,
@@ -214,7 +214,7 @@ function createBelow(finding: PointingFinding & { readonly code: 'record_missing
   // Where a wildcard answers, the name has no records of its own.
   const alone =
     seen === 'nodata' && wildcardIn(finding) === undefined
-      ? ` A CNAME record stands alone: if there are other records of exactly the name ${hostname}, such as TXT, they have to go first.`
+      ? ` A CNAME cannot share its name: first delete other records of exactly the name ${hostname}, such as TXT.`
       : '';
   return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}.${alone} Most providers add the domain automatically: enter only “${recordFor(finding).name}” as the name.${where}`;
 }
@@ -224,7 +224,7 @@ function beforeWildcard(finding: Masked, ifOwn: string): string | undefined {
   const wildcard = wildcardIn(finding);
   if (wildcard === undefined) return undefined;
   const mail = mailFirst(finding);
-  return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}. It goes before ${wildcard}, which stays as it is. ${ifOwn}`;
+  return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}. It takes precedence over ${wildcard}, which stays as it is. ${ifOwn}`;
 }
 
 /** Words for addresses in the way: foreign ones, our own at a subdomain, or one family of an apex. */
@@ -238,12 +238,12 @@ function conflictIn(type: 'A' | 'AAAA', finding: Conflict): Words {
   const { type: wanted } = recordFor(finding);
   return {
     summary: allOurs
-      ? `${hostname} has our address in ${type} records of its own; those would stay behind when our addresses change, so it must follow ${target} instead.`
-      : `${hostname} has ${type} records that send its visitors elsewhere and stand in the way of the ${wanted} record.`,
+      ? `${hostname} has our address in separate ${type} records. They would be wrong when our addresses change, so it must point to ${target} instead.`
+      : `${hostname} has ${type} records that send visitors elsewhere and block the ${wanted} record.`,
     expected: recordIn(finding),
     found: `${type} ${listed(addresses)}`,
     action: apex
-      ? `Delete ${theRecords}. If the record that leads here is not there yet, create: ${recordIn(finding)}.`
+      ? `Delete ${theRecords}. If the record that points here does not exist yet, create: ${recordIn(finding)}.`
       : (beforeWildcard(
           finding,
           `If there are ${type} records of exactly that name, delete those first.`,

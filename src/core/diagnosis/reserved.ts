@@ -23,7 +23,7 @@ export type ReservedFinding =
 /** Its rule; findings.ts puts it beside those of the other families. */
 export const reserved: FamilyOf<ReservedFinding> = {
   reserved_address: {
-    meaning: 'An address that nobody can reach',
+    meaning: 'An address that cannot be reached from the internet',
     severity: 'warns',
     actor: 'customer',
     order: 210,
@@ -82,13 +82,13 @@ function reservedIn(finding: Reserved): Words {
   });
   return {
     summary: servers
-      ? `A name server of ${hostname} has an address that nobody on the internet can reach.`
-      : `${hostname} has an address that nobody on the internet can reach.`,
+      ? `A name server of ${hostname} has an address that cannot be reached from the internet.`
+      : `${hostname} has an address that cannot be reached from the internet.`,
     expected: 'Public addresses only.',
     found: lines(shown),
     action: servers
-      ? 'Ask your DNS provider to give this name server a public address, or to take it off the list.'
-      : `Delete ${addresses.length === 1 ? 'this record' : 'these records'}, which may come from a test or a local network. ${hostname} needs only the record that leads here.`,
+      ? 'Ask your DNS provider to give this name server a public address, or to remove it from the list.'
+      : `Delete ${addresses.length === 1 ? 'this record' : 'these records'}. It looks like a test or local address. ${hostname} needs only the record that points here.`,
   };
 }
 
@@ -101,19 +101,19 @@ const ranges: ReadonlyMap<string, string> = new Map([
   ['carrierGradeNat', 'inside a provider’s network'],
   ['unspecified', 'no address at all'],
   ['multicast', 'for groups of receivers'],
-  ['broadcast', 'for everybody in a network'],
+  ['broadcast', 'for all hosts in a network'],
   ['benchmarking', 'for measurements'],
   ['documentation', 'for examples in documents'],
-  ['ipv4Mapped', 'an IPv4 address in disguise'],
-  ['rfc6145', 'an IPv4 address in disguise'],
-  ['rfc6052', 'an IPv4 address in disguise'],
+  ['ipv4Mapped', 'an IPv4 address in IPv6 form'],
+  ['rfc6145', 'an IPv4 address in IPv6 form'],
+  ['rfc6052', 'an IPv4 address in IPv6 form'],
   ['6to4', 'a tunnel that is no longer in use'],
   ['teredo', 'a tunnel that is no longer in use'],
   ['discard', 'where packets are thrown away'],
   ['deprecatedSiteLocal', 'for private networks, no longer in use'],
   ['segmentRouting', 'inside a provider’s network'],
-  ['as112', 'for servers that catch stray questions'],
-  ['as112v6', 'for servers that catch stray questions'],
+  ['as112', 'for servers that catch stray queries'],
+  ['as112v6', 'for servers that catch stray queries'],
   ['amt', 'for the relaying of multicast'],
   ['orchid2', 'a name for a key, not a place'],
   ['deprecatedOrchid', 'a name for a key, not a place'],

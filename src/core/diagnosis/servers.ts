@@ -33,7 +33,7 @@ type FailingServers<C extends FailingCode> = {
 /** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const servers: FamilyOf<ServerFinding> = {
   name_server_lame: {
-    meaning: 'A listed name server does not know the zone',
+    meaning: 'A listed name server does not serve the zone',
     severity: 'warns',
     actor: 'dns_provider',
     order: 170,
@@ -41,10 +41,10 @@ export const servers: FamilyOf<ServerFinding> = {
     explain: ({ hostname, zone, servers }) => {
       const [at, count] = [foreign(zone), counted(servers.length, 'name server')];
       return {
-        summary: `${count} listed for ${at} ${servers.length === 1 ? 'does' : 'do'} not know it, so ${hostname} may be found slowly, not every time, or not at all.`,
+        summary: `${count} listed for ${at} ${servers.length === 1 ? 'does' : 'do'} not serve it, so ${hostname} may resolve slowly, sometimes, or not at all.`,
         expected: `Every name server listed for ${at} answers for it.`,
         found: inStates(servers),
-        action: `${at} is missing at ${servers.length === 1 ? 'this server' : 'these servers'}. Add it there, or ask your DNS provider to; or enter the right name servers at ${keeperOf(zone)}, without those that are no longer used.`,
+        action: `${at} is missing at ${servers.length === 1 ? 'this server' : 'these servers'}. Add it there, or ask your DNS provider to. Or enter the right name servers at ${keeperOf(zone)}, without unused ones.`,
       };
     },
   },
@@ -57,15 +57,15 @@ export const servers: FamilyOf<ServerFinding> = {
     explain: ({ hostname, zone, servers }) => {
       const [at, count] = [foreign(zone), counted(servers.length, 'name server')];
       return {
-        summary: `${count} of ${at} cannot be reached, so ${hostname} may be found slowly, or not every time.`,
+        summary: `${count} of ${at} cannot be reached, so ${hostname} may resolve slowly, or not every time.`,
         expected: `Every name server listed for ${at} answers.`,
         found: inStates(servers),
-        action: `Nothing to change at once: the other servers answer. If it lasts, ask your DNS provider about ${servers.length === 1 ? 'this server' : 'these servers'}, or take what is no longer used off the list at ${keeperOf(zone)}.`,
+        action: `Nothing to change now: the other servers answer. If it lasts, ask your DNS provider about ${servers.length === 1 ? 'this server' : 'these servers'}, or remove unused servers at ${keeperOf(zone)}.`,
       };
     },
   },
   dns_unknown: {
-    meaning: 'No server gave an answer that says anything; nothing is known to be wrong',
+    meaning: 'No server gave a usable answer; nothing is known to be wrong',
     severity: 'informs',
     actor: 'dns_provider',
     order: 250,
@@ -203,7 +203,7 @@ function nextWhere(finding: Unknown): string {
     return 'Nothing for you to do: the name is ours. We check again automatically.';
   }
   if (isOurTrouble(finding)) {
-    return 'Nothing for you to do: our side couldn’t ask. We check again automatically.';
+    return 'Nothing for you to do: we could not ask. We check again automatically.';
   }
   return finding.servers.some(({ server }) => ipaddr.isValid(server))
     ? `Nothing to change yet: we check again automatically. If it lasts while other names can be looked up, ask your DNS provider why the name servers of ${finding.hostname} fail.`
@@ -218,12 +218,12 @@ function named(server: string): string {
 const states: { readonly [S in ServerState]: string } = {
   answers: 'answers',
   refused: outcomes.refused,
-  not_authoritative: 'answers, but not as one that is responsible',
+  not_authoritative: 'answers, but is not authoritative',
   servfail: outcomes.servfail,
   malformed: 'its answer cannot be read',
   timeout: outcomes.timeout,
   no_address: 'its name has no address',
-  reserved_address: 'its address is not a public one',
+  reserved_address: 'its address is not public',
   not_asked: 'not asked this time',
 };
 

@@ -46,14 +46,14 @@ export const answerWords: { readonly [K in Answer<unknown>['kind']]: string } = 
   nodata: 'no such record (NODATA)',
   nxdomain: 'no such name (NXDOMAIN)',
   servfail: 'failed (SERVFAIL)',
-  refused: 'declined (REFUSED)',
+  refused: 'refused (REFUSED)',
   timeout: 'no answer in time',
 };
 
 /** Beside a server that was not asked. */
 const unaskedWords: { readonly [S in Unasked]: string } = {
   no_address: 'not asked: its name has no address',
-  reserved_address: 'not asked: nobody on the internet can reach its address',
+  reserved_address: 'not asked: its address cannot be reached from the internet',
   not_asked: 'not asked this time',
 };
 

@@ -93,7 +93,7 @@ export function isApex(finding: Wanted): boolean {
 /** What became of a query, or of a server that was asked. */
 export const outcomes: { readonly [O in Outcome | 'nxdomain']: string } = {
   servfail: 'the server failed (SERVFAIL)',
-  refused: 'the server declined to answer (REFUSED)',
+  refused: 'the server refused to answer (REFUSED)',
   timeout: 'no answer in time',
-  nxdomain: 'said not to exist (NXDOMAIN)',
+  nxdomain: 'does not exist (NXDOMAIN)',
 };

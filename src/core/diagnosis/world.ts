@@ -41,7 +41,7 @@ export type WorldFinding =
 /** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
 export const world: FamilyOf<WorldFinding> = {
   dnssec_bogus: {
-    meaning: 'Its DNSSEC is broken, so most of the world cannot see it',
+    meaning: 'DNSSEC is broken, so much of the internet cannot resolve it',
     // Since 2026-03-15 every public authority validates DNSSEC (CA/Browser Forum, ballot SC-085).
     severity: 'blocks',
     actor: 'customer',
@@ -51,33 +51,33 @@ export const world: FamilyOf<WorldFinding> = {
     explain: ({ hostname, errors, ...finding }) => {
       const zone = foreign(finding.zone);
       return {
-        summary: `DNSSEC of ${zone} is broken: much of the internet refuses its answers, and no certificate can be issued for ${hostname}.`,
+        summary: `DNSSEC of ${zone} is broken: much of the internet rejects its answers, and no certificate can be issued for ${hostname}.`,
         expected: `Signatures of ${zone} that match the DS record at ${keeperOf(finding.zone)}, or no DS record.`,
         found:
           errors.length === 0
-            ? 'Resolvers that check signatures fail; without the check they answer.'
-            : `Resolvers that check signatures fail: ${lines(errors.map(describeExtendedError), '; ')}`,
+            ? 'Validating resolvers fail; without validation they answer.'
+            : `Validating resolvers fail: ${lines(errors.map(describeExtendedError), '; ')}`,
         action: repairOf(errors)(zone, keeperOf(finding.zone)),
       };
     },
   },
   old_answer_cached: {
-    meaning: 'It is right; some resolvers remember what was before',
+    meaning: 'The zone is right; some resolvers have the previous answer in their cache',
     severity: 'informs',
     actor: 'platform',
     order: 240,
     check: oldAnswerCached,
     explain: (finding) => {
       const { hostname, remembered, resolvers, until } = finding;
-      const what = remembered === 'negative' ? 'that there was no record' : 'the record of before';
+      const what = remembered === 'negative' ? 'that there was no record' : 'the previous record';
       const end = until === null ? undefined : clockTime(until);
       return {
-        summary: `The DNS of ${hostname} is right; some resolvers still remember ${what}.`,
+        summary: `The DNS of ${hostname} is right. Some resolvers still have in their cache ${what}.`,
         expected: recordIn(finding),
         found: lines(
           resolvers.map(({ server, shows }) => `${foreign(server)}: ${foreignName(shows)}`),
         ),
-        action: `Nothing for you to do: they forget it, ${end === undefined ? 'mostly within hours' : `at the latest at ${end}`}. Until then some visitors may not arrive here.`,
+        action: `Nothing for you to do: it expires ${end === undefined ? 'within hours' : `by ${end}`}. Until then some visitors may not reach this site.`,
       };
     },
   },
@@ -202,16 +202,16 @@ type Repair = (zone: string, keeper: string) => string;
 
 /** By the code of the cause; the usual one is a DS record that a former provider left behind. */
 const repairs: ReadonlyMap<number, Repair> = new Map<number, Repair>([
-  [7, (zone) => `Ask your DNS provider to sign ${zone} again: its signatures have run out.`],
+  [7, (zone) => `Ask your DNS provider to sign ${zone} again: its signatures have expired.`],
   [
     8,
     (zone) =>
-      `Ask your DNS provider to check the clock of its servers and to sign ${zone} again: its signatures begin in the future.`,
+      `Ask your DNS provider to check the clock of its servers and to sign ${zone} again: its signatures are not valid yet.`,
   ],
   [
     10,
     (zone, keeper) =>
-      `${zone} has a DS record at ${keeper}, but its records are not signed. Delete the DS record at ${keeper} (switch DNSSEC off there), or switch signing on at your DNS provider.`,
+      `${zone} has a DS record at ${keeper}, but its records are not signed. Delete the DS record at ${keeper} (turn DNSSEC off there), or turn signing on at your DNS provider.`,
   ],
   [
     12,
@@ -225,7 +225,7 @@ function repairOf(errors: readonly ExtendedError[]): Repair {
 }
 
 function replaceDs(zone: string, keeper: string): string {
-  return `The usual cause is a DS record left from a former DNS provider. At ${keeper}, delete the DS record of ${zone} (switch DNSSEC off), or replace it with the one that your DNS provider shows now.`;
+  return `The usual cause is a DS record left from a former DNS provider. At ${keeper}, delete the DS record of ${zone} (turn DNSSEC off), or replace it with the one that your DNS provider shows now.`;
 }
 
 /** `14:05 UTC on 2026-11-20`, rounded up to the minute; undefined for what is no time. */

@@ -74,7 +74,7 @@ export const caaFindings: FamilyOf<CaaFinding> = {
       const place = placeOf(finding.foundAt, finding.publishedAt);
       const strict =
         rfc === 'allow'
-          ? '. By the RFC alone they would allow it; our authority reads them more strictly'
+          ? '. The RFC alone would allow it; our certificate authority is stricter'
           : '';
       return {
         summary: summaries[reason ?? 'other_authority'](place, finding),
@@ -85,7 +85,7 @@ export const caaFindings: FamilyOf<CaaFinding> = {
     },
   },
   caa_unknown: {
-    meaning: 'A CAA question got no answer, so no certificate authority may issue',
+    meaning: 'A CAA query got no answer, so no certificate authority can issue',
     // A certificate authority must treat an unanswered CAA question as a refusal (RFC 8659, 3).
     severity: 'blocks',
     actor: 'dns_provider',
@@ -95,7 +95,7 @@ export const caaFindings: FamilyOf<CaaFinding> = {
     explain: unknown,
   },
   caa_warns: {
-    meaning: 'Our certificate authority may issue, but by luck',
+    meaning: 'Our certificate authority can issue, but the CAA records are fragile',
     severity: 'warns',
     actor: 'customer',
     order: 220,
@@ -103,9 +103,9 @@ export const caaFindings: FamilyOf<CaaFinding> = {
     explain: ({ hostname, records, reasons, ...finding }) => {
       const foundAt = foreign(finding.foundAt);
       return {
-        summary: `Our certificate authority may issue for ${hostname}, but the CAA records of ${foundAt} need attention.`,
+        summary: `Our certificate authority can issue for ${hostname}, but the CAA records of ${foundAt} need attention.`,
         expected:
-          'A CAA record that names our authority alone, without parameters, or none at all.',
+          'A CAA record that names only our certificate authority, without parameters; or no CAA record.',
         found: `At ${foundAt}: ${listed(records)}`,
         action: reasons.map((reason) => advice[reason]).join(' '),
       };
@@ -203,17 +203,17 @@ const summaries: {
   other_authority: (foundAt, { hostname, orToAdd }) =>
     orToAdd === undefined
       ? `The CAA records of ${foundAt} do not let our certificate authority issue for ${hostname}.`
-      : `The CAA records of ${foundAt} let neither of our certificate authorities issue for ${hostname}.`,
+      : `The CAA records of ${foundAt} do not let either of our certificate authorities issue for ${hostname}.`,
   nobody: (foundAt, { hostname }) =>
-    `The CAA records of ${foundAt} let no certificate authority at all issue for ${hostname}.`,
+    `The CAA records of ${foundAt} do not let any certificate authority issue for ${hostname}.`,
   malformed: (foundAt, { hostname }) =>
-    `A CAA record of ${foundAt} cannot be understood as it is written, which forbids a certificate for ${hostname}.`,
+    `A CAA record of ${foundAt} is malformed, which forbids a certificate for ${hostname}.`,
   other_account: (foundAt, { hostname, method }) =>
-    `The CAA record of ${foundAt} names our certificate authority, but another account there than ours (accounturi)${method === undefined ? '' : `, and leaves out our method ${method}`}, which forbids it for ${hostname}.`,
+    `The CAA record of ${foundAt} names our certificate authority, but another account (accounturi)${method === undefined ? '' : `, and does not include our method ${method}`}. That forbids a certificate for ${hostname}.`,
   other_method: (foundAt, { hostname, method }) =>
-    `The CAA record of ${foundAt} names our certificate authority, but its validationmethods leave out ${method ?? 'our method'}, by which we prove ${hostname}.`,
+    `The CAA record of ${foundAt} names our certificate authority, but its validationmethods do not include ${method ?? 'our method'}, which we use for ${hostname}.`,
   unknown_critical: (foundAt, { hostname }) =>
-    `A CAA record of ${foundAt} is marked critical and not understood by our certificate authority, which forbids any certificate for ${hostname}.`,
+    `A CAA record of ${foundAt} is critical and unknown to our certificate authority, which forbids any certificate for ${hostname}.`,
 };
 
 /** The name that holds the records, and the one it stands for. */
@@ -226,7 +226,7 @@ function placeOf(name: string, publishedAt: string | undefined): string {
 function repair(place: string, finding: Blocks): string {
   const { ours, foundAt, publishedAt = foundAt, toRemove } = finding;
   if (ours) {
-    return `Nothing for you to do: the records of ${place} come from our own target. We correct them and check again automatically.`;
+    return `Nothing for you to do: the records of ${place} are those of our target. We fix them and check again automatically.`;
   }
   const at = foreignName(publishedAt);
   return toRemove === undefined ? addition(at, finding) : removal(at, toRemove, finding);
@@ -237,12 +237,10 @@ function addition(at: string, { toAdd, orToAdd, reason, method }: Blocks): strin
   const bare = withoutParameters(toAdd);
   const wider = bare === toAdd ? '' : ` – or, for any account and method: ${bare}`;
   const other =
-    orToAdd === undefined
-      ? ''
-      : ` – beside it or in its place, for the certificate authority that stands in for the first: ${listed(orToAdd)}`;
-  const add = `Add this CAA record at ${at}, beside those that are there: ${toAdd}${wider}${other}`;
+    orToAdd === undefined ? '' : ` – or, for our second certificate authority: ${listed(orToAdd)}`;
+  const add = `Add this CAA record at ${at}, beside the existing ones: ${toAdd}${wider}${other}`;
   return reason === 'other_method' && method !== undefined
-    ? `${add} – or add ${method} to the validationmethods of the record that is there.`
+    ? `${add} – or add ${method} to the validationmethods of the existing record.`
     : add;
 }
 
@@ -258,10 +256,10 @@ function removal(
 function unknown(finding: Unknown): Words {
   const { hostname, outcome, asked } = finding;
   const name = placeOf(finding.name, finding.publishedAt);
-  const by = asked === undefined ? '' : ', asked of our resolvers';
+  const by = asked === undefined ? '' : ' (from our resolvers)';
   return {
-    summary: `The CAA records of ${name} could not be read, which a certificate authority must take for a refusal to issue for ${hostname}.`,
-    expected: `An answer to the CAA question for ${name}, be it that there is no such record.`,
+    summary: `The CAA records of ${name} could not be read. A certificate authority must treat that as a refusal to issue for ${hostname}.`,
+    expected: `An answer to the CAA query for ${name}, even that there is no CAA record.`,
     found: `${name}${by}: ${outcomes[outcome]}`,
     action: whomToAsk(finding),
   };
@@ -281,13 +279,13 @@ function whomToAsk(finding: Unknown): string {
   const { ours, name, publishedAt = name, asked } = finding;
   const at = foreignName(publishedAt);
   if (ours) {
-    return 'Nothing for you to do: these records are those of our own target. We keep asking automatically.';
+    return 'Nothing for you to do: these records are those of our target. We check again automatically.';
   }
   if (isOurQuestion(finding)) {
-    const whose = asked === 'registry' ? `${at} is a registry’s, and ` : '';
-    return `Nothing for you to do: ${whose}it is our own resolvers that could not tell. We keep asking automatically.`;
+    const whose = asked === 'registry' ? `${at} belongs to a registry, and ` : '';
+    return `Nothing for you to do: ${whose}our resolvers could not read it. We check again automatically.`;
   }
   return asked === 'resolver'
-    ? `Nothing to change yet: we keep asking by ourselves. If it lasts, ask the DNS provider of ${at} whether its servers answer CAA questions (type 257).`
-    : `Ask the DNS provider of ${at} why its servers do not answer CAA questions (type 257). We keep asking automatically.`;
+    ? `Nothing to change yet: we check again automatically. If it lasts, ask the DNS provider of ${at} whether its servers answer CAA queries (type 257).`
+    : `Ask the DNS provider of ${at} why its servers do not answer CAA queries (type 257). We check again automatically.`;
 }
