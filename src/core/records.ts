@@ -1,142 +1,145 @@
 /**
- * What is stored, as everything above the database knows it. The database layer gives these and takes them; its own types of
- * rows stay there. JSON that only one module writes is `unknown` here: that module reads it. Times are exact to the
- * millisecond.
+ * Stored records as the layers above the database see them; row types stay in the database layer.
+ * JSON that only one module writes is `unknown` here, and that module parses it. Times are exact to
+ * the millisecond.
  */
 import type { DomainStatus } from './life/lifecycle.ts';
 
-/** Every plan that a project may have, as stored and as the API spells it. */
+/** As stored and as the API spells them. */
 export const plans = ['free', 'pro', 'enterprise'] as const;
-/** One of `plans`. */
 export type Plan = (typeof plans)[number];
 
-/** A project, without its deploys, domains and redirects. */
+/** Without its deploys, domains and redirects. */
 export type Project = {
   readonly id: string;
   readonly name: string;
-  /** No two projects share one. */
+  /** Unique. */
   readonly slug: string;
   readonly plan: Plan;
-  /** When a deploy last succeeded; null: none has. */
+  /** When a deploy last succeeded; null: never. */
   readonly deployedAt: Date | null;
   readonly createdAt: Date;
-  /** A domain of the project (A-labels, lower case); null: none is the primary one. */
+  /** A domain of the project (A-labels, lower case); null: none is primary. */
   readonly primaryHostname: string | null;
-  /** Of the key that signs the requests to its deploys: one more with each rotation. */
+  /** Of the key that signs requests to its deploys; each rotation adds one. */
   readonly signingGeneration: number;
-  /** When that key took the place of the one before; null: it is the first. */
+  /** When that key replaced the previous one; null: never. */
   readonly signingRotatedAt: Date | null;
 };
 
-/** Every status that a deploy can be reported with. */
 export const deployStatuses = ['succeeded', 'failed'] as const;
-/** One of `deployStatuses`. */
 export type DeployStatus = (typeof deployStatuses)[number];
 
-/** One deploy of a project. The edge sends visitors to the newest one that succeeded. */
+/** The edge sends visitors to the newest deploy that succeeded. */
 export type Deploy = {
   readonly id: string;
   readonly projectId: string;
   readonly status: DeployStatus;
   /** An http or https URL. */
   readonly upstream: string;
-  /** In PEM, what the certificate of an https upstream must lead to; null: an authority that Node.js trusts. */
+  /**
+   * PEM: the CA certificates that an https upstream's certificate must chain to; null: those that
+   * Node.js trusts.
+   */
   readonly upstreamCa: string | null;
   readonly createdAt: Date;
 };
 
-/** A domain with everything that its row has; a job loads less (src/db/domains/domain-row.ts). */
+/** All columns of a domain; jobs load fewer (src/db/domains/domain-row.ts). */
 export type DomainRecord = {
   readonly id: string;
   readonly projectId: string;
-  /** A-labels in lower case without a trailing dot. */
+  /** Lower-case A-labels without a trailing dot. */
   readonly hostname: string;
   /** The host name that the customer's record must point to. */
   readonly target: string;
   readonly status: DomainStatus;
-  /** Fences jobs: one of an earlier epoch changes nothing. */
+  /** Fences jobs: a job with an earlier epoch changes nothing. */
   readonly epoch: number;
-  /** Counts every change of what the domain is: a save holds only while it is what was loaded. */
+  /** Changes with every save; a save succeeds only if the version is the one loaded. */
   readonly version: number;
-  /** Checks that ran since it was added, verified again or lost its name. */
+  /** Checks since it was added, verified again or lost its name. */
   readonly attempts: number;
   /** Of the last check, as JSON (`Finding[]`, the headline first). */
   readonly findings: unknown;
   readonly addedAt: Date;
-  /** When its newest window began. */
+  /** When its current window started. */
   readonly pendingSince: Date;
   /** Null: no check has run since it was added. */
   readonly lastCheckedAt: Date | null;
   /** When its own job is due; null: it has none. */
   readonly nextCheckAt: Date | null;
-  /** When it was last verified; null: not since it was last pending. */
+  /** Null: not since it was last pending. */
   readonly verifiedAt: Date | null;
-  /** The first of the two checks that make a live domain drifted; null: there is none. */
+  /** The first of the two checks that make a live domain drifted; null: none. */
   readonly missedAt: Date | null;
-  /** When an operator is notified unless a certificate comes; null: not planned. */
+  /** When an operator is notified unless a certificate is issued; null: not planned. */
   readonly escalateAt: Date | null;
   readonly removedAt: Date | null;
   readonly driftedAt: Date | null;
   readonly failedAt: Date | null;
-  /** When a batch checks it again; null: no batch does. */
+  /** When a sweep checks it again; null: never. */
   readonly recheckAt: Date | null;
-  /** When its certificate is to be renewed; null: not planned. */
+  /** When its certificate is renewed; null: not planned. */
   readonly renewAt: Date | null;
-  /** When its authority is next asked when it wants the certificate renewed (RFC 9773). */
+  /** When its CA is next asked for the renewal window (RFC 9773). */
   readonly renewalInfoAt: Date | null;
-  /** What the name's addresses showed, and when (src/db/domains/served-certificates.ts). */
+  /** What the name's addresses served, and when (src/db/domains/served-certificates.ts). */
   readonly shown: unknown;
   /** Of the newest certificate. */
   readonly certificateEndsAt: Date | null;
-  /** Somebody has its page open until then, about. */
+  /** Approximately when the last viewer of its page leaves. */
   readonly watchedUntil: Date | null;
 };
 
-/** An order, and what came of it. */
+/** An order and its certificate. */
 export type Certificate = {
   readonly id: string;
   readonly domainId: string;
   readonly hostname: string;
   readonly status: 'ordering' | 'issued' | 'failed';
-  /** Null where another edge has the key. */
+  /** Null if an external edge has the key. */
   readonly sealedKey: Uint8Array<ArrayBuffer> | null;
-  /** The directory of the authority that has the order; null: the first one's, the local one's, or another edge's. */
+  /**
+   * The directory of the CA that has the order; null: the first CA's, the local CA's, or an
+   * external edge's.
+   */
   readonly authority: string | null;
-  /** By which its authority knows the order; null: it has not been placed. */
+  /** The order's URL at its CA; null: not placed. */
   readonly orderUrl: string | null;
-  /** In PEM, the leaf first; null until it is issued. */
+  /** PEM, the leaf first; null until it is issued. */
   readonly chain: string | null;
   readonly issuer: string | null;
   readonly issuedAt: Date | null;
   readonly expiresAt: Date | null;
   /** Why the order ended without a certificate; null: it did not. */
   readonly problem: unknown;
-  /** The last time that the authority could not be asked, or had not finished. */
+  /** The last time that the CA was unreachable or had not finished. */
   readonly setback: unknown;
-  /** The window in which its authority wants it renewed, and its page on why (RFC 9773). */
+  /** The CA's renewal window and explanation URL (RFC 9773). */
   readonly renewalInfo: unknown;
-  /** What it counts for of its authority's limits: keys of src/core/certificates/budget.ts. */
+  /** The rate limits it counts toward: keys of src/core/certificates/budget.ts. */
   readonly buckets: readonly string[];
   /** When it was issued, refused or superseded. */
   readonly endedAt: Date | null;
   readonly createdAt: Date;
 };
 
-/** What an operator was notified of. A domain has at most one that is open. */
+/** A notification to the operator. A domain has at most one that is open. */
 export type Escalation = {
   readonly id: string;
   readonly domainId: string;
-  /** An `EscalationCause`, or one that another version stored. */
+  /** An `EscalationCause`, or one of another version. */
   readonly cause: string;
   /** An `EscalationEvidence`, as JSON. */
   readonly evidence: unknown;
-  /** What happens next by itself, in the words for customers. */
+  /** The next automatic step, as shown to customers. */
   readonly nextAction: string;
   readonly openedAt: Date;
   readonly closedAt: Date | null;
 };
 
-/** A URL to which events are sent. The secrets are sealed; nothing here can be signed with. */
+/** A URL that receives events. The secrets are sealed and cannot sign. */
 export type Webhook = {
   readonly id: string;
   /** Null: an operator's. */
@@ -145,42 +148,43 @@ export type Webhook = {
   /** Empty: every type. */
   readonly eventTypes: readonly string[];
   readonly sealedSecret: Uint8Array<ArrayBuffer>;
-  /** After a rotation both secrets sign, until the old one ends. */
+  /** After a rotation, both secrets sign until the old one ends. */
   readonly sealedOldSecret: Uint8Array<ArrayBuffer> | null;
   readonly oldSecretEndsAt: Date | null;
   readonly createdAt: Date;
-  /** Null: it is on. */
+  /** Null: enabled. */
   readonly disabledAt: Date | null;
   /** A `DisabledReason` of src/core/operations/webhook-plan.ts. */
   readonly disabledReason: string | null;
-  /** The first attempt that failed since one arrived, or since it was switched on or given its URL. */
+  /** The first failed attempt since a success, since it was enabled, or since its URL changed. */
   readonly failingSince: Date | null;
-  /** Null: it exists. One that is deleted is found nowhere. */
+  /** Null: it exists. Deleted webhooks are never returned. */
   readonly deletedAt: Date | null;
 };
 
-/** Of an event on its way to a webhook. */
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
 
-/** A job that was set aside. */
+/** A quarantined job. */
 export type Quarantine = {
   readonly queue: string;
   readonly jobId: string;
-  /** Null where the job is no domain's. */
+  /** Null if the job has no domain. */
   readonly domainId: string | null;
   /** One line without secrets. */
   readonly reason: string;
-  /** How often it was set aside; each time for longer. */
+  /** How often it was quarantined; each time is longer. */
   readonly times: number;
-  /** When it was last set aside. */
+  /** When it was last quarantined. */
   readonly since: Date;
   readonly until: Date;
 };
 
-/** How every item that the vault sealed begins, also where it is read without a key (src/db/issuance/sealed-columns.ts). */
+/**
+ * The format of sealed items, also for readers without a key (src/db/issuance/sealed-columns.ts).
+ */
 export const sealedItem = {
   /** The first byte. */
   version: 1,
-  /** The version and the 8 bytes that name the key encryption key. */
+  /** The version byte and the 8 bytes that name the key encryption key. */
   headerBytes: 9,
 } as const;

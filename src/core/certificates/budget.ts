@@ -1,6 +1,7 @@
 /**
- * What a certificate authority's published limits leave us, kept by ourselves so that no order meets them: token buckets,
- * each stored as one time, at which it is full again (the generic cell rate algorithm, as the authority itself counts).
+ * Keeps orders within the published rate limits of a certificate authority (CA), so that it rejects
+ * none. Token buckets, each stored as the time at which it is full again (generic cell rate
+ * algorithm).
  */
 
 import { getDomain } from 'tldts';
@@ -8,18 +9,17 @@ import { DAY, HOUR } from '../time.ts';
 import type { RenewalWindow } from './plan.ts';
 
 /**
- * Let's Encrypt's (letsencrypt.org/docs/rate-limits, read 2026-08-05). A bucket holds `tokens` and is refilled evenly, an
- * empty one within `windowMs`: an order every 36 s, a certificate every 202 min, of one set of names every 34 h, a failed
- * authorization every 12 min.
+ * Let's Encrypt's limits (letsencrypt.org/docs/rate-limits, read 2026-08-05). A bucket holds
+ * `tokens` and refills evenly within `windowMs`.
  */
 export const authorityLimits = {
-  /** New orders of our account. */
+  /** New orders per account. */
   orders: { tokens: 300, windowMs: 3 * HOUR },
-  /** A project's share of them, a quarter, so that no project uses up everybody's. Our choice. */
+  /** A quarter of the account's orders, so that one project cannot exhaust them. */
   project_orders: { tokens: 75, windowMs: 3 * HOUR },
   /** Certificates for a registrable domain and all names below it. */
   registrable_domain: { tokens: 50, windowMs: 7 * DAY },
-  /** Certificates for exactly the same names; we order one name at a time. */
+  /** Certificates for exactly the same set of names; every order is for one name. */
   same_names: { tokens: 5, windowMs: 7 * DAY },
   /** Failed authorizations of a name. */
   failed_authorizations: { tokens: 5, windowMs: HOUR },
@@ -27,36 +27,35 @@ export const authorityLimits = {
   Record<string, { readonly tokens: number; readonly windowMs: number }>
 >;
 
-/** One of the limits above, by its name; part of the keys by which buckets are stored. */
+/** Part of the key under which a bucket is stored. */
 export type AuthorityLimit = keyof typeof authorityLimits;
 
 /**
- * `opened`: as the kind of order that was opened. `plain`: after all without naming what it replaces, so that limits hold
- * for it that did not when it was opened.
+ * `plain`: placed without `replaces` although it was opened with it, so the limits of a renewal
+ * apply.
  */
 export type PlacedAs = 'opened' | 'plain';
 
-/** Whose limits are kept. `none`: only our own restraint, of five refusals of a name in an hour. */
+/** `none`: no published limits; only five refusals of a name per hour. */
 export type Budget = 'letsencrypt' | 'none';
 
 /**
- * `renewal`: this domain has a certificate of the same authority, so neither the account's orders nor the registrable
- * domain's certificates are counted. `replacement`: it is ordered with `replaces` (RFC 9773, 5) and in the window that the
- * authority asked for; no limit holds for it.
+ * `renewal`: the domain has a certificate of the same CA; the limits for orders and for the
+ * registrable domain don't apply. `replacement`: ordered with `replaces` (RFC 9773, 5) within the
+ * window that the CA suggested; no limit applies.
  */
 export type OrderKind = 'first' | 'renewal' | 'replacement';
 
-/** A bucket that an order has to do with. */
 export type Bucket = {
-  /** Its limit, its authority and whose it is, by which it is stored. */
+  /** Limit, CA and subject, separated by spaces. */
   readonly key: string;
   readonly limit: AuthorityLimit;
 };
 
-/** An order may not be placed yet. */
+/** The limit that delays an order. */
 export type BudgetWait = {
   readonly limit: AuthorityLimit;
-  /** Whose limit: a host name, a registrable domain or a project's id; empty for our account. */
+  /** A host name, a registrable domain or a project's id; empty for the account. */
   readonly subject: string;
   readonly until: Date;
 };
@@ -81,10 +80,12 @@ const countedFor: Readonly<Record<Budget, Readonly<Record<OrderKind, readonly Au
     },
   };
 
-/** Whom an order is for. */
 export type OrderOwner = { readonly hostname: string; readonly projectId: string };
 
-/** The limits that an order for this name meets; `authority`: its directory, whose limits are its own. */
+/**
+ * Returns the buckets that this order takes tokens from. `authority`: the CA's directory; each CA
+ * has its own buckets.
+ */
 export function bucketsOf(
   { authority, budget }: { readonly authority: string; readonly budget: Budget },
   { kind, ...whose }: OrderOwner & { readonly kind: OrderKind },
@@ -95,13 +96,13 @@ export function bucketsOf(
   });
 }
 
-/** Reads a stored key that `bucketsOf` made; null for one of another version. Never throws. */
+/** Parses a key from `bucketsOf`; null for an unknown limit. Never throws. */
 export function bucketOf(key: string): Bucket | null {
   const [limit = ''] = key.split(' ');
   return isLimit(limit) ? { limit, key } : null;
 }
 
-/** Returns whose a bucket is: its authority's directory, and the subject as in `BudgetWait`. */
+/** Returns the CA's directory and the subject (as in `BudgetWait`) of a bucket. */
 export function partsOfKey({ key }: Bucket): {
   readonly authority: string;
   readonly subject: string;
@@ -114,7 +115,10 @@ function isLimit(text: string): text is AuthorityLimit {
   return Object.hasOwn(authorityLimits, text);
 }
 
-/** Let's Encrypt counts by the whole Public Suffix List: below a suffix of its private section everybody has their own. */
+/**
+ * Let's Encrypt uses the whole Public Suffix List: each name below a private suffix counts
+ * separately.
+ */
 function subjectOf(limit: AuthorityLimit, { hostname, projectId }: OrderOwner): string {
   if (limit === 'orders') return '';
   if (limit === 'project_orders') return projectId;
@@ -122,7 +126,7 @@ function subjectOf(limit: AuthorityLimit, { hostname, projectId }: OrderOwner): 
   return getDomain(hostname, { allowPrivateDomains: true, extractHostname: false }) ?? hostname;
 }
 
-/** `window`: when the authority wants the certificate before this order replaced; null: not said. */
+/** `window`: the CA's renewal window for the previous certificate; null if unknown. */
 export function orderKind(
   previous: { readonly window: RenewalWindow | null } | null,
   now: Date,
@@ -132,39 +136,39 @@ export function orderKind(
   return window !== null && window.start <= now && now < window.end ? 'replacement' : 'renewal';
 }
 
-/** By the host of an authority's directory. Let's Encrypt's staging has far higher limits than its own. */
+/** Let's Encrypt's staging host has far higher limits, so it counts as `none`. */
 export function publishedBudget(host: string): Budget {
   const isLetsEncrypt = host === 'letsencrypt.org' || host.endsWith('.letsencrypt.org');
   return isLetsEncrypt && !host.startsWith('acme-staging') ? 'letsencrypt' : 'none';
 }
 
-/** Returns how many milliseconds it takes until one more token is there. */
+/** Returns the milliseconds until one more token is available. */
 export function refillMs(limit: AuthorityLimit): number {
   const { tokens, windowMs } = authorityLimits[limit];
   return windowMs / tokens;
 }
 
-/** From when a token is there to be taken; in the past where it is now. */
+/** Returns when a token is available; now or earlier means available now. */
 export function tokenAt(limit: AuthorityLimit, fullAt: Date): Date {
   const { tokens } = authorityLimits[limit];
   return new Date(fullAt.getTime() - (tokens - 1) * refillMs(limit));
 }
 
-/** Returns how many whole tokens are there now: 0 up to the limit. `fullAt`: when the bucket is full again. */
+/** Returns the whole tokens available now. `fullAt`: when the bucket is full again. */
 export function tokensLeft(limit: AuthorityLimit, fullAt: Date, now: Date): number {
   const { tokens } = authorityLimits[limit];
   const missing = Math.max(0, fullAt.getTime() - now.getTime()) / refillMs(limit);
   return Math.max(0, tokens - Math.ceil(missing));
 }
 
-/** The bucket after one token was taken from it, whether it was there or not: what has happened has happened. */
+/** Returns the new `fullAt` after a token is taken, even from an empty bucket. */
 export function afterTaking(limit: AuthorityLimit, fullAt: Date, now: Date): Date {
   return new Date(Math.max(fullAt.getTime(), now.getTime()) + refillMs(limit));
 }
 
 /**
- * The bucket after the token that was taken at `takenAt` was given back. What has been refilled for it since then is there
- * already, so that never more comes out than the limit allows.
+ * Returns the new `fullAt` after the token taken at `takenAt` is returned, minus what was refilled
+ * since then. The bucket never exceeds its limit.
  */
 export function afterGivingBack(
   limit: AuthorityLimit,
@@ -175,17 +179,18 @@ export function afterGivingBack(
   return new Date(fullAt.getTime() - Math.max(0, refillMs(limit) - refilled));
 }
 
-/** From failed authorizations an order takes only once it is refused: before that there has to be one to lose. */
+/** A failed authorization takes its token when the CA refuses, not when the order is opened. */
 export function takesAtOnce({ limit }: Bucket): boolean {
   return limit !== 'failed_authorizations';
 }
 
-/** An order that has waited longer for its authority to answer is counted as a new one when it is placed. Our choice. */
+/** An order that is placed later than this after it was opened takes another token. */
 const COUNTED_MS = 60_000;
 
 /**
- * Of an order that is about to be placed: those from which a token is taken once more, because it was opened so long ago
- * that the token of then says nothing about now. An outage of a day would end with all of its orders within minutes.
+ * Returns the buckets from which an order about to be placed takes another token: it was opened so
+ * long ago that its first token has been refilled. After a long outage, this spreads the open
+ * orders instead of placing them all within minutes.
  */
 export function takenAgain(
   { buckets, createdAt }: { readonly buckets: readonly string[]; readonly createdAt: Date },
@@ -196,14 +201,17 @@ export function takenAgain(
 }
 
 /**
- * What a refusal gives back: the authority counts certificates when they are issued, we when they are ordered, so that
- * many orders at once keep to the limit, too. Orders count as orders.
+ * Whether a refused order returns its token. The CA counts certificates at issuance, Signpost at
+ * the order, so concurrent orders stay within the limit. Tokens for orders are not returned.
  */
 export function isGivenBack({ limit }: Bucket): boolean {
   return limit === 'registrable_domain' || limit === 'same_names';
 }
 
-/** Returns the longest wait; null where each bucket has a token now. `fullAt`: by key; a missing one is full. */
+/**
+ * Returns the longest wait; null if every bucket has a token. `fullAt`: by key; a missing key means
+ * full.
+ */
 export function budgetWait(
   buckets: readonly Bucket[],
   fullAt: ReadonlyMap<string, Date>,
@@ -218,7 +226,10 @@ export function budgetWait(
   return last;
 }
 
-/** The limit that keeps an order back from every authority in use; null where one of them takes it, or none is known. */
+/**
+ * Returns the shortest wait over all CAs; null if one of them accepts the order now, or `waits` is
+ * empty.
+ */
 export function soonestWait(waits: readonly (BudgetWait | null)[]): BudgetWait | null {
   let soonest: BudgetWait | null = null;
   for (const wait of waits) {
@@ -238,7 +249,7 @@ const sentences: {
   failed_authorizations: (hostname) => ['failed authorizations', `of ${hostname}`],
 };
 
-/** `50 certificates in 7 days for example.com and all names below it`. */
+/** Example: `50 certificates in 7 days for example.com and all names below it`. */
 export function limitInWords({
   limit,
   subject,

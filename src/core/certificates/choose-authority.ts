@@ -1,49 +1,54 @@
 /**
- * Which of several certificate authorities the next order goes to. The first of the list is the one that the operator
- * wants; the others stand in for it.
+ * Chooses the certificate authority (CA) for the next order. The first in the list is preferred;
+ * the others are fallbacks.
  */
 
 import { scaleOf } from '../life/ladder.ts';
 import { MINUTE } from '../time.ts';
 
-/** When another authority takes an order over. Our choice: first well before an operator is notified. */
+/** When an order moves to another CA: well before an operator is notified. */
 export const standIn = {
-  /** A pause that ends sooner is waited for. */
+  /** Shorter pauses are waited out. */
   pauseMs: 5 * MINUTE,
-  /** A short failure moves nothing: an order there may be half done, and another one has to prove the name again. */
+  /**
+   * Shorter failures are waited out: an order may be half done, and another CA must validate the
+   * name again.
+   */
   downMs: 5 * MINUTE,
   /**
-   * Twice as long after each move of the same life, up to 5 h 20 min: between two authorities that answer requests and fail
-   * orders, an order would move for ever.
+   * The wait doubles with each move, up to 5 h 20 min. Otherwise an order would move forever
+   * between two CAs that answer requests but fail orders.
    */
   doublings: 6,
 } as const;
 
-/** What is known of one authority when an order for one name is to be placed or continued. */
+/** The state of one CA for one order. */
 export type AuthorityState = {
-  /** By the CAA records that we have seen. */
+  /** By the CAA records of the last check. */
   readonly isForbidden: boolean;
-  /** Its newest answer about this name was a no that another authority need not share. */
+  /** Its latest answer about this name is a refusal that other CAs may not share. */
   readonly saidNo: boolean;
-  /** Nothing may be asked there before then: it wants us to wait, or its budget is used up. In the past: now. */
+  /**
+   * No request before then: the CA sent Retry-After, or its budget is used up. In the past:
+   * available now.
+   */
   readonly pausedUntil: Date;
-  /** How long it has given no answer, from the first time in a row to the last; 0 where it does, however slow it is. */
+  /** From the first to the last failure in a row; 0 if it answers, even slowly. */
   readonly downForMs: number;
-  /** An order of this life was taken away from it, and it has not answered any request since. */
+  /** An order was moved away from it, and it has not answered since. */
   readonly isSilent: boolean;
-  /** How often this life's order was moved before, where this authority has it now; 0 for any other. */
+  /** Moves so far, at the CA that currently has the order; 0 at any other. */
   readonly moves: number;
 };
 
-/** Where the order goes. */
 export type AuthorityChoice = {
-  /** Its place in the list that was given. */
+  /** Index in the list of CAs. */
   readonly index: number;
-  /** Nothing may be asked there before then; in the past: now. */
+  /** No request before then; in the past: now. */
   readonly notBefore: Date;
 };
 
-/** Problem types (RFC 8555, 6.7) that are the authority's own view of the name, or of us. */
+/** Problem types (RFC 8555, 6.7) that reflect this CA's policy or account. */
 const anotherMaySayYes: ReadonlySet<string> = new Set([
   'caa',
   'rejected_identifier',
@@ -51,7 +56,7 @@ const anotherMaySayYes: ReadonlySet<string> = new Set([
   'user_action_required',
 ]);
 
-/** Whether a refusal of this type says nothing about what another authority would answer. */
+/** Whether another CA may answer differently. */
 export function isOwnView(problemType: string): boolean {
   return anotherMaySayYes.has(problemType);
 }
@@ -59,9 +64,10 @@ export function isOwnView(problemType: string): boolean {
 type Rules = { readonly now: Date; readonly windowMs: number };
 
 /**
- * Chooses the first that can take the order within minutes. Where none can, the first of those that can be asked again
- * soonest, whatever else is known of them, but a silent one only where all are. Null where CAA forbids all of them. Pure.
- * `authorities`: in the order of preference. `windowMs`: a laboratory's shortens the waits.
+ * Returns the first CA that can take the order within minutes; otherwise the one available soonest,
+ * silent ones last. Null if CAA forbids all of them. Pure.
+ * `authorities`: in order of preference. `windowMs`: VERIFY_WINDOW; a shorter window shortens the
+ * waits.
  */
 export function chooseAuthority(
   authorities: readonly AuthorityState[],
@@ -79,7 +85,10 @@ export function chooseAuthority(
   return chosen === undefined ? null : { index: chosen.index, notBefore: chosen.notBefore };
 }
 
-/** Returns the places of those that would have the order if they answered: asking them may change the choice. */
+/**
+ * Returns the indexes of CAs that would be chosen if they answered. A request to them can change
+ * the choice.
+ */
 export function worthAsking(
   authorities: readonly AuthorityState[],
   rules: Rules,

@@ -1,14 +1,14 @@
 /**
- * Why a verified domain has no certificate after 30 minutes, or a served one no next certificate in time: the causes, and
- * which of them is the likeliest.
- * escalation-words.ts says each of them to operator and customer alike; docs/lifecycle.md lists the same ones.
+ * Decides why a verified domain has no certificate after 30 minutes, or a served one was not
+ * renewed in time. escalation-words.ts has the text for each cause; docs/understand/certificates.md
+ * lists them.
  */
 
 import { type Finding, severities } from '../diagnosis/findings.ts';
 import type { AuthorityLimit } from './budget.ts';
 import { mayOrderAt, nextAttemptAt, type Refusal } from './plan.ts';
 
-/** Why a domain has no certificate, as it is stored and as the API spells it. */
+/** As stored and as the API spells it. */
 export type EscalationCause =
   | 'dns_changed'
   | 'caa_blocks'
@@ -23,69 +23,75 @@ export type EscalationCause =
   | 'platform_fault';
 
 /**
- * What came of asking one address of the name for a challenge. `reachable`: our edge answered. `no_route`: this machine
- * has no way there (no IPv6, say), and `reserved`: nobody on the internet has; neither says anything about the edge.
+ * The result of requesting the challenge from one address of the name. `reachable`: the edge
+ * answered. `no_route`: this machine has no route (no IPv6, for example). `reserved`: not a public
+ * address. The last two say nothing about the edge.
  */
 export type Probe = {
   readonly address: string;
-  /** The challenge that was asked for; missing: http-01. */
+  /** Missing: http-01. */
   readonly method?: 'tls-alpn-01';
 } & (
   | { readonly outcome: 'reachable' | 'refused' | 'timeout' | 'no_route' | 'reserved' }
-  /** Somebody else answered, or the edge does not hold the name. `status`: HTTP's; null in a handshake. */
+  /**
+   * Another server answered, or the edge does not have the name. `status`: of HTTP; null in a
+   * handshake.
+   */
   | { readonly outcome: 'other_answer'; readonly status: number | null }
 );
 
-/** The next thing that the order's own job does. */
+/** What the order's job does next. */
 export type NextAttempt = {
-  /** A new order is placed, or the open one is taken up again. */
+  /** Place a new order, or resume the open one. */
   readonly order: 'new' | 'open';
   /** RFC 3339. */
   readonly at: string;
-  /** RFC 3339: when another new order follows, should that one be refused. Null for an open order. */
+  /** RFC 3339: when the next new order follows if this one is refused. Null for an open order. */
   readonly thenAt: string | null;
 };
 
-/** What the cause was decided from. Plain JSON: it is stored with the escalation, and its words are made from it. */
+/** What the cause is decided from. Plain JSON, stored with the escalation. */
 export type EscalationEvidence = {
   readonly findings: readonly Finding[];
-  /** Why the authority refused the newest order since verification; `retryAfter` in RFC 3339. */
+  /** Why the CA refused the newest order since verification; `retryAfter` in RFC 3339. */
   readonly problem: {
     readonly type: string;
     readonly detail: string;
     readonly retryAfter?: string;
   } | null;
-  /** Orders refused since verification. */
+  /** Refused orders since verification. */
   readonly refusals: number;
-  /** The authority's published limit that keeps a new order back, whose it is, and until when (RFC 3339). */
+  /** The CA's rate limit that delays a new order; `until` in RFC 3339. */
   readonly budget: {
     readonly limit: AuthorityLimit;
-    /** A host name or a registrable domain; empty for our account. */
+    /** As in `BudgetWait`. */
     readonly subject: string;
     readonly until: string;
   } | null;
-  /** The challenge, asked for at each address of the name; empty where that was not tried. */
+  /** The challenge probe of each address; empty if none ran. */
   readonly probes: readonly Probe[];
-  /** When (RFC 3339) the authority could not be asked, or had not finished, and how that showed. */
+  /** When (RFC 3339) the CA was unreachable or had not finished, and the error. */
   readonly setback: {
     readonly at: string;
     readonly detail: string;
-    /** An edge of another make obtains the certificate, and this is what it showed. */
+    /** An external edge obtains the certificate; `detail` is what it served. */
     readonly isExternal?: true;
   } | null;
-  /** The order's job met faults again and again, and was set aside: why, and until when (RFC 3339). */
+  /** Why the order's job was quarantined, and until when (RFC 3339). */
   readonly quarantine: { readonly reason: string; readonly until: string } | null;
-  /** Another cause that the last check found: it becomes the cause where the next check finds it, too. */
+  /**
+   * A different cause found by the last check. It becomes the cause if the next check confirms it.
+   */
   readonly candidate: EscalationCause | null;
   /** Null: not decided yet. */
   readonly nextAttempt: NextAttempt | null;
-  /** The domain is served, and what did not come is its renewal: when (RFC 3339) its certificate ends. */
+  /** When (RFC 3339) the certificate expires, for a served domain whose renewal is late. */
   readonly servedUntil: string | null;
 };
 
 type Facts = Pick<EscalationEvidence, 'findings' | 'problem' | 'budget' | 'probes' | 'setback'>;
 
-/** What blocks although the record may be right: each is a cause of its own. */
+/** Blocking findings other than a wrong record; each has its own cause. */
 const otherwiseBlocking: ReadonlySet<string> = new Set([
   'caa_blocks',
   'caa_unknown',
@@ -93,7 +99,7 @@ const otherwiseBlocking: ReadonlySet<string> = new Set([
   'dnssec_bogus',
 ]);
 
-/** Problems of RFC 8555, 6.7 that say that the challenge was not seen at the name. */
+/** Problem types (RFC 8555, 6.7) that mean the CA did not see the challenge at the name. */
 const aboutTheChallenge: ReadonlySet<string> = new Set([
   'connection',
   'unauthorized',
@@ -102,7 +108,7 @@ const aboutTheChallenge: ReadonlySet<string> = new Set([
   'dns',
 ]);
 
-/** The first that holds is the cause: what would keep every order back comes before what an order met. */
+/** In order of precedence: what blocks every order comes before what one order met. */
 const ranking: readonly (readonly [EscalationCause, (facts: Facts) => boolean])[] = [
   ['dns_changed', ({ findings }) => findings.some(takesBack)],
   ['caa_blocks', has('caa_blocks')],
@@ -123,18 +129,18 @@ const ranking: readonly (readonly [EscalationCause, (facts: Facts) => boolean])[
   ['authority_unreachable', ({ setback }) => setback !== null],
 ];
 
-/** Returns the likeliest cause; `platform_fault` where nothing outside explains it. Pure. */
+/** Returns the likeliest cause; `platform_fault` if no external cause applies. Pure. */
 export function likeliestCause(facts: Facts): EscalationCause {
   return ranking.find(([, holds]) => holds(facts))?.[0] ?? 'platform_fault';
 }
 
-/** They take a verified domain back to pending: there is no second check of what was verified. */
+/** These return a verified domain to pending, so no second check follows. */
 const countsAtOnce: ReadonlySet<EscalationCause> = new Set(['dns_changed', 'caa_blocks']);
 
 /**
- * Whether an open escalation keeps its cause although this check found another one: two checks in a row have to agree on it,
- * so that what comes and goes does not close and open escalations in turns. A check of a domain that is served moves it
- * nowhere, so there every cause waits for its second check.
+ * Whether an open escalation keeps its cause although this check found another one. Two checks in a
+ * row must agree, so that intermittent causes don't close and open escalations. For a served domain
+ * this holds for every cause.
  */
 export function keepsCause(
   open: { readonly cause: EscalationCause; readonly evidence: EscalationEvidence },
@@ -145,19 +151,19 @@ export function keepsCause(
   return open.cause !== found && !agreed;
 }
 
-/** Whether a limit is the cause. That too many authorizations failed is none: why they did is. */
+/** Whether a rate limit is the cause. For failed authorizations, the cause is why they failed. */
 export function isSpent(
   budget: EscalationEvidence['budget'],
 ): budget is NonNullable<EscalationEvidence['budget']> {
   return budget !== null && budget.limit !== 'failed_authorizations';
 }
 
-/** Whether an address conclusively has no edge of ours to answer for the name. */
+/** Whether the probe shows that the address does not reach the edge. */
 export function isUnreached({ outcome }: Probe): boolean {
   return outcome === 'refused' || outcome === 'timeout' || outcome === 'other_answer';
 }
 
-/** Whether a finding means that the record itself is no longer right. */
+/** Whether a finding means that the record itself is no longer correct. */
 export function takesBack({ code }: Finding): boolean {
   return severities[code] === 'blocks' && !otherwiseBlocking.has(code);
 }
@@ -166,33 +172,35 @@ function has(...codes: readonly Finding['code'][]) {
   return ({ findings }: Facts) => findings.some(({ code }) => codes.includes(code));
 }
 
-/** Longer than an open order waits by itself (takeUpAgainAt in plan.ts): then the authority has asked us to. */
+/**
+ * Longer than an open order normally waits (takeUpAgainAt in plan.ts), so the CA sent a
+ * Retry-After.
+ */
 const ASKED_TO_WAIT_MS = 5 * 60_000;
 
-/** What the next work on a domain's order depends on. */
 type Plan = {
   readonly hasOrder: boolean;
   readonly nextCheckAt: Date | null;
   readonly refusals: number;
   readonly recentRefusals: readonly Refusal[];
-  /** A limit of the authority allows no new order before then. */
+  /** A rate limit of the CA allows no new order before then. */
   readonly budgetUntil: Date | null;
-  /** The job was set aside until then; null: it was not. */
+  /** The job is quarantined until then; null if it is not. */
   readonly setAsideUntil: Date | null;
 };
 
-/** Whether the order's job may be made due now: not where its authority has postponed an open order. */
+/** Whether the order's job can be made due now: not if the CA postponed an open order. */
 export function mayWake(
   { hasOrder, nextCheckAt }: Pick<Plan, 'hasOrder' | 'nextCheckAt'>,
   now: Date,
 ): boolean {
-  // A new order keeps to the budget by itself.
+  // A new order checks the budget itself.
   return (
     !hasOrder || nextCheckAt === null || nextCheckAt.getTime() <= now.getTime() + ASKED_TO_WAIT_MS
   );
 }
 
-/** Returns when the order's job works next. `woken`: it was made due now, whatever was planned. */
+/** Returns when the order's job runs next. `woken`: the job was made due now, ahead of its plan. */
 export function nextAttempt(plan: Plan, woken: boolean, now: Date): NextAttempt {
   const { hasOrder, nextCheckAt, refusals, recentRefusals, budgetUntil, setAsideUntil } = plan;
   const planned = woken ? now : later(later(now, nextCheckAt ?? now), setAsideUntil ?? now);
@@ -202,7 +210,10 @@ export function nextAttempt(plan: Plan, woken: boolean, now: Date): NextAttempt 
   return { order: 'new', at: at.toISOString(), thenAt };
 }
 
-/** Whether probes that failed in an open escalation are put right: none fails now, and one at least answers. */
+/**
+ * Whether failed probes of an open escalation have recovered: none fails now and at least one
+ * answers.
+ */
 export function isRepaired(
   before: Pick<EscalationEvidence, 'probes'>,
   after: Pick<EscalationEvidence, 'probes'>,

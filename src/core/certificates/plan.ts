@@ -1,34 +1,34 @@
 /**
- * When to try for a certificate, first and again, and when its own authority wants it renewed (RFC 9773). It follows the
- * authority's budget, not the DNS ladder.
+ * When to order a certificate, retry, and renew (ACME Renewal Information, RFC 9773). The schedule
+ * follows the CA's rate limits, not the backoff of the DNS checks.
  */
 import { scaleOf } from '../life/ladder.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
 
 /**
- * Waits in milliseconds after the first, second and third refusal since verification; daily from then on. Measured from the
- * first try that is 0, 1, 11 and 100 min.
+ * Waits in milliseconds after the first, second and third refusal since verification; daily after
+ * that. From the first attempt: 0, 1, 11 and 100 min.
  */
 export const attemptWaitsMs: readonly number[] = [1 * MINUTE, 10 * MINUTE, 89 * MINUTE];
 
-/** An order that the authority refused. `retryAfter`: before then it wants no other; null: it did not say. */
+/** A refused order. `retryAfter`: no new order before then; null if the CA sent none. */
 export type Refusal = { readonly at: Date; readonly retryAfter: Date | null };
 
-/** Returns the next try after `refusals` refusals (1 or more), never before the time the authority asked us to wait for. */
+/** Returns the next attempt after `refusals` (1 or more) refusals, never before `retryAfter`. */
 export function nextAttemptAt(refusals: number, now: Date, retryAfter: Date | null): Date {
   const wait = attemptWaitsMs[refusals - 1] ?? DAY;
   return new Date(Math.max(now.getTime() + wait, retryAfter?.getTime() ?? 0));
 }
 
-/** The latest time that the authority asked us to wait for, whoever asks for the order; in the past where there is none. */
+/** Returns the latest Retry-After of all refusals; in the past if there is none. */
 export function mayOrderAt(refusals: readonly Refusal[]): Date {
   return new Date(Math.max(0, ...refusals.map(({ retryAfter }) => retryAfter?.getTime() ?? 0)));
 }
 
 /**
- * When to ask an authority again that could not be reached or has not finished: a tenth of the time waited
- * already, from 15 s to 5 min, and never before it asked us to. The order stays open; this is no refusal. `since`:
- * when the domain was verified, or a renewal's order opened.
+ * When to resume an order after the CA was unreachable or had not finished: after a tenth of the
+ * elapsed time, from 15 s to 5 min, never before `retryAfter`. The order stays open; this is not a
+ * refusal. `since`: when the domain was verified, or the renewal's order was opened.
  */
 export function takeUpAgainAt(since: Date, now: Date, retryAfter: Date | null): Date {
   const share = 0.1 * (now.getTime() - since.getTime());
@@ -36,45 +36,53 @@ export function takeUpAgainAt(since: Date, now: Date, retryAfter: Date | null): 
   return new Date(Math.max(now.getTime() + wait, retryAfter?.getTime() ?? 0));
 }
 
-/** When the certificate of a live domain is renewed: shares of its own life, whether that is 90 days, 45 or 6. */
+/** When to renew, as shares of the certificate's lifetime. */
 export const renewal = {
-  /** "When they have a third of their total lifetime left" (letsencrypt.org/docs/integration-guide). */
+  /**
+   * "When they have a third of their total lifetime left" (letsencrypt.org/docs/integration-guide).
+   */
   shareOfLifetime: 2 / 3,
-  /** Up to this much earlier, so that what was issued together is not renewed together. Our choice. */
+  /** Up to this much earlier, so that certificates issued together are not renewed together. */
   spreadShare: 0.05,
   /**
-   * Whatever its authority says: later than the usual windows, which are about at two thirds, and soon enough for the first
-   * four tries before an operator is notified; that is four and a half days of 90, and seven hours of 6 days. Our choice.
+   * The latest renewal, whatever the CA suggests: after its usual window (about two thirds), and
+   * early enough for four attempts before an operator is notified.
    */
   latestShareOfLifetime: 3 / 4,
   /**
-   * After a check that found the DNS not right, or a CAA set against it: no order was placed, so the authority's budget
-   * says nothing; the checks of live domains would see a repair no sooner.
+   * After a check found wrong DNS or a blocking CAA record. No order was placed, so rate limits
+   * don't matter; the regular checks would not see a fix sooner.
    */
   checkAgainMs: HOUR,
   /**
-   * By then the renewal of a certificate of 90 days has been tried for twelve days, and that of one of six days for most of
-   * a day; and there is a day left to act in for every certificate of five days or more. Our choice.
+   * When an operator is notified. The renewal of a 90-day certificate has then been tried for
+   * twelve days, and at least a day is left for any certificate of five days or more.
    */
   escalateShareOfLifetime: 4 / 5,
-  /** Of a certificate that lives no longer than this (a laboratory's) a fifth is no time to act in. */
+  /**
+   * For a lifetime of at most this (a test lab), a fifth is too short to act, so the operator is
+   * notified as soon as renewal is due.
+   */
   escalateAtOnceMs: HOUR,
 } as const;
 
 type Lifetime = { readonly issuedAt: Date; readonly expiresAt: Date };
 
-/** A certificate, by its UUID, and when its authority wants it renewed (RFC 9773); null: it has not said. */
+/** `id`: a UUID. `window`: the CA's suggestion (RFC 9773); null if it gave none. */
 export type Renewable = Lifetime & { readonly id: string; readonly window: RenewalWindow | null };
 
-/** Returns our own plan, for where the authority has none. `jitter`: 0 to 1, 1 is the earliest. */
+/**
+ * Returns the default renewal time, without a suggestion of the CA. `jitter`: 0 to 1, 1 is the
+ * earliest.
+ */
 export function renewAt(lifetime: Lifetime, jitter: number): Date {
   return atShare(lifetime, renewal.shareOfLifetime - renewal.spreadShare * jitter);
 }
 
 /**
- * When a certificate is renewed: at a time in its authority's window, which is now where that time is past (RFC 9773, 4.2),
- * but with a quarter of its life left at the latest. Where in the window is drawn once for each certificate, by its id:
- * whoever asks again does not draw again, and many certificates are spread over all of it.
+ * Returns when a certificate is renewed: at a time in the CA's window, now if that has passed (RFC
+ * 9773, 4.2), and at the latest with a quarter of its lifetime left. The certificate's id
+ * determines the time, so repeated calls agree and certificates spread over the window.
  */
 export function plannedRenewalAt(certificate: Renewable, now: Date): Date {
   const { id, window } = certificate;
@@ -86,8 +94,8 @@ export function plannedRenewalAt(certificate: Renewable, now: Date): Date {
 }
 
 /**
- * Where an answer of the authority takes the renewal; null where it was due before, so that the plan of its tries stands:
- * an answer every few hours would have a daily one made every few hours.
+ * Returns the new renewal time after an answer of the CA; null if renewal was already due. Then the
+ * retry schedule stays, since frequent answers would turn daily retries into hourly ones.
  */
 export function movedRenewalAt(
   certificate: Renewable,
@@ -98,20 +106,24 @@ export function movedRenewalAt(
   return isDue ? null : plannedRenewalAt({ ...certificate, window }, now);
 }
 
-/** From 0 up to 1, by a certificate's id (a UUID): its first 48 bits, which are random (RFC 9562, 5.4). */
+/**
+ * Returns a number in [0, 1) from the first 48 bits of a certificate's id, a random UUID (RFC 9562,
+ * 5.4).
+ */
 export function drawOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) / 2 ** 48;
 }
 
-/** Spread as our own plan is: all of a window may be later. */
+/** Spread like `renewAt`, since a whole window may be later. */
 function latestRenewalAt(lifetime: Lifetime, draw: number): Date {
   const latest = isShort(lifetime) ? renewal.shareOfLifetime : renewal.latestShareOfLifetime;
   return atShare(lifetime, latest - renewal.spreadShare * draw);
 }
 
 /**
- * Returns when an operator is notified of a served certificate that has not been renewed: with a fifth of its life left; of
- * a life of an hour or less as soon as its renewal is due. Always before it expires, and never before the renewal was due.
+ * Returns when an operator is notified that a served certificate was not renewed: with a fifth of
+ * its lifetime left; for a lifetime of an hour or less, as soon as renewal is due. Always before it
+ * expires, never before renewal was due.
  */
 export function escalateRenewalAt(lifetime: Lifetime): Date {
   return atShare(
@@ -120,15 +132,18 @@ export function escalateRenewalAt(lifetime: Lifetime): Date {
   );
 }
 
-/** When a domain is worked on that is served with a certificate. */
+/** The next times for a domain that is served with a certificate. */
 export type ServedTimes = {
   readonly certificateEndsAt: Date;
   readonly renewAt: Date;
-  /** When its authority is asked when it wants the certificate renewed. */
+  /** When the CA is next asked for the renewal window. */
   readonly renewalInfoAt: Date;
 };
 
-/** Of a domain that has it from `now` on; `escalateAt`: when an operator is notified unless it is renewed. */
+/**
+ * For a certificate served from `now` on. `escalateAt`: when an operator is notified unless it is
+ * renewed.
+ */
 export function servedTimes(
   certificate: Renewable,
   now: Date,
@@ -150,23 +165,26 @@ function atShare({ issuedAt, expiresAt }: Lifetime, share: number): Date {
   return new Date(issuedAt.getTime() + Math.round(lifetime * share));
 }
 
-/** When a renewal is tried again whose DNS was not right; a laboratory's short window shortens it. */
+/** When a renewal is retried after wrong DNS. A shorter `windowMs` shortens the wait. */
 export function renewalCheckAt(now: Date, windowMs: number): Date {
   return new Date(now.getTime() + Math.round(renewal.checkAgainMs * scaleOf(windowMs)));
 }
 
-/** How often a window is asked for again: RFC 9773, 4.3.2 gives the bounds as examples, 4.3.3 the usual wait. */
+/**
+ * How often the renewal window is requested: bounds from the examples of RFC 9773, 4.3.2; the usual
+ * wait from 4.3.3.
+ */
 export const renewalPolls = { leastMs: MINUTE, usualMs: 6 * HOUR, mostMs: 24 * HOUR } as const;
-/** After an answer that is none. RFC 9773, 4.3.3 asks for longer and longer waits; the numbers are our choice. */
+/** The backoff after an unusable answer; RFC 9773, 4.3.3 asks for exponential backoff. */
 export const silentPolls = { leastMs: HOUR, mostMs: 16 * HOUR, spreadShare: 0.5 } as const;
 
-/** In which the authority wants the renewal; the end is after the start. */
+/** The CA's suggested window; the end is after the start. */
 export type RenewalWindow = { readonly start: Date; readonly end: Date };
 
 /**
- * The name by which an authority knows a certificate (RFC 9773, 4.1): the keyIdentifier of its authority key identifier
- * and its serial number, both big-endian bytes. A serial number is positive (RFC 5280, 4.1.2.2), and comes with or
- * without the zero byte that says so in DER.
+ * Returns the CA's name for a certificate (RFC 9773, 4.1), from the keyIdentifier and the serial
+ * number (both big-endian). The serial number is positive (RFC 5280, 4.1.2.2), with or without
+ * DER's leading zero byte.
  */
 export function certificateId(keyIdentifier: Uint8Array, serialNumber: Uint8Array): string {
   const first = serialNumber.findIndex((byte) => byte !== 0);
@@ -175,32 +193,39 @@ export function certificateId(keyIdentifier: Uint8Array, serialNumber: Uint8Arra
   return `${base64url(keyIdentifier)}.${base64url(serial)}`;
 }
 
-/** Returns null where one of the times is none, or the window is empty: that counts as no answer (RFC 9773, 4.2). */
+/**
+ * Returns null if a time is invalid or the window is empty, which counts as no answer (RFC 9773,
+ * 4.2).
+ */
 export function renewalWindow(start: Date, end: Date): RenewalWindow | null {
   return end > start ? { start, end } : null;
 }
 
-/** A time in the window, or now where that is over (RFC 9773, 4.2). `draw`: from 0 up to 1, by the caller. */
+/** Returns a time in the window, or now if that has passed (RFC 9773, 4.2). `draw`: in [0, 1). */
 export function renewalTime({ start, end }: RenewalWindow, draw: number, now: Date): Date {
   const at = start.getTime() + Math.floor((end.getTime() - start.getTime()) * draw);
   return new Date(Math.max(at, now.getTime()));
 }
 
-/** When to ask for the window again, where the authority said until when it holds; null: it did not say. */
+/** When to request the window again. `retryAfter`: null if the CA sent none. */
 export function askAgainAt(now: Date, retryAfter: Date | null): Date {
   const { leastMs, usualMs, mostMs } = renewalPolls;
   const asked = retryAfter === null ? usualMs : retryAfter.getTime() - now.getTime();
   return new Date(now.getTime() + Math.min(Math.max(asked, leastMs), mostMs));
 }
 
-/** When a new certificate's authority is asked first: those that were stored together are not asked about together. */
+/**
+ * When to request a new certificate's window first. `draw` spreads certificates that were stored
+ * together.
+ */
 export function askFirstAt(storedAt: Date, draw: number): Date {
   return new Date(storedAt.getTime() + Math.floor(renewalPolls.usualMs * draw));
 }
 
 /**
- * When an authority is asked again that could not say: as long as that has lasted, from an hour to 16, and up to half as
- * long again by the draw; never before it asked us to, up to a day. `since`: the first time in a row.
+ * When to ask again after an unusable answer: the wait grows with the outage, from an hour to 16 h,
+ * plus up to half of that by `draw`, and at least until `retryAfter` (a day at most). `since`: the
+ * first failure in a row.
  */
 export function askSilentAgainAt(
   { since, retryAfter }: { readonly since: Date; readonly retryAfter: Date | null },
@@ -215,8 +240,8 @@ export function askSilentAgainAt(
 }
 
 /**
- * When an authority is asked again that has no opinion on the certificate: it may have one by tomorrow. A 404 is also what a
- * server gives that has only just issued it, or is being repaired.
+ * When to ask again after a 404. The CA may have a window by tomorrow: a server also answers 404
+ * right after issuance or during maintenance.
  */
 export function askWithoutOpinionAgainAt(now: Date, draw: number): Date {
   const { mostMs } = renewalPolls;

@@ -1,43 +1,41 @@
 /**
- * Why a certificate authority said no, in words for the customer: its own words stand beside them, and are for whoever knows
- * the protocol. docs/api.md lists the same types.
+ * Explains a CA's refusal to the customer. The CA's own message is shown beside it.
+ * docs/integrate/domains.md lists the same types.
  */
 import type { Actor } from '../diagnosis/findings.ts';
 
-/** A refusal in whole sentences for the customer. */
 export type ProblemWords = {
   /** What it means. */
   readonly summary: string;
-  /** What to do about it. When the next order follows is said elsewhere. */
+  /** What to do about it. The time of the next order is shown elsewhere. */
   readonly action: string;
-  /** Who has to act. */
   readonly actor: Actor;
 };
 
 const otherAddress =
-  'Remove other A and AAAA records of the name, and whatever else answers in place of this service, such as a proxy. If there is nothing of the kind, there is nothing for you to do: the findings say so as soon as one is seen, and the operator of this service is alerted if it lasts.';
+  'Remove other A and AAAA records of the name, and any proxy in front of this service. Without those, no action is needed. The findings report such a record as soon as one is seen, and the operator is alerted if the problem lasts.';
 const otherName =
-  'Ask for another host name, or ask that authority about this one: its own words say why.';
-const byItself = 'There is nothing for you to do: a new order is placed automatically.';
+  'Use another host name, or contact that authority about this one. Its message says why.';
+const byItself = 'No action needed: a new order is placed automatically.';
 const ourSettings =
-  'There is nothing for you to do: the operator of this service has to fix it, and is alerted if it lasts.';
+  'No action needed: the operator of this service has to fix it, and is alerted if it lasts.';
 
-/** RFC 8555, 6.7's types in our spelling, and what we add at the end. */
+/** The types of RFC 8555, 6.7 in snake_case, then additional ones. */
 const words = {
   account_does_not_exist: ours('does not know the account of this service'),
   /** RFC 9773, 7.4. */
   already_replaced: {
-    summary: 'The certificate authority has the certificate down as replaced already.',
+    summary: 'The certificate authority has already recorded the certificate as replaced.',
     action: byItself,
     actor: 'platform',
   },
-  bad_csr: ours('could not take our request for a certificate'),
-  bad_public_key: ours('does not take the key that we made'),
-  bad_signature_algorithm: ours('does not take the way in which we sign'),
+  bad_csr: ours('rejected our certificate request'),
+  bad_public_key: ours('does not accept our public key'),
+  bad_signature_algorithm: ours('does not accept our signature algorithm'),
   caa: {
     summary: 'The certificate authority found a CAA record that forbids a certificate.',
     action:
-      'Review each CAA record of the name, or of a name above it, at every one of your name servers: its words may say which one it read. Allow the authority there, or remove the record. Our check before the order found it allowed, so it may be new, or not everywhere.',
+      "Review the CAA records of the name and its parent domains on all of your name servers. The authority's message may say which one it read. Allow the authority there, or remove the record. Our check before the order found no such record, so it may be new, or on some servers only.",
     actor: 'customer',
   },
   connection: {
@@ -48,28 +46,27 @@ const words = {
   dns: {
     summary: 'The certificate authority got no answer from the DNS of the name.',
     action:
-      'Make sure that every name server of your domain answers all queries over UDP and TCP, and that its DNSSEC signatures are valid if it uses DNSSEC. Your DNS provider can check that. A short failure clears up on its own.',
+      'Make sure that every name server of your domain answers all queries over UDP and TCP, and that its DNSSEC signatures are valid if it uses DNSSEC. Your DNS provider can check that. A short outage needs no action.',
     actor: 'customer',
   },
-  external_account_required: ours('wants an account that is bound to one of its customers'),
+  external_account_required: ours('requires an external account'),
   incorrect_response: {
-    summary: 'The certificate authority came to something that gave another answer than ours.',
+    summary: 'The certificate authority reached a server that gave a wrong answer.',
     action: otherAddress,
     actor: 'customer',
   },
-  invalid_contact: ours('does not take the mail address of this service'),
+  invalid_contact: ours('does not accept the email address of this service'),
   /** draft-ietf-acme-profiles. */
-  invalid_profile: ours('does not offer the kind of certificate that we ask for'),
-  malformed: ours('could not read what we sent'),
+  invalid_profile: ours('does not offer the certificate profile that we request'),
+  malformed: ours('could not parse our request'),
   order_not_ready: {
-    summary: 'The order was not ready when the certificate was asked for.',
+    summary: 'The order was not ready when the certificate was requested.',
     action: byItself,
     actor: 'platform',
   },
   rate_limited: {
-    summary: 'The certificate authority takes no more orders of this kind for now.',
-    action:
-      'There is nothing for you to do: a new order is placed automatically when the authority allows it.',
+    summary: 'The certificate authority accepts no more orders for now: its rate limit is reached.',
+    action: 'No action needed: a new order is placed automatically when the authority accepts it.',
     actor: 'platform',
   },
   rejected_identifier: {
@@ -78,52 +75,50 @@ const words = {
     actor: 'customer',
   },
   tls: {
-    summary: 'The certificate authority came to something that could not finish a TLS handshake.',
+    summary: 'The certificate authority reached a server that could not complete a TLS handshake.',
     action: otherAddress,
     actor: 'customer',
   },
   unauthorized: {
-    summary: 'The certificate authority came to the name, and did not find our answer there.',
+    summary: 'The certificate authority reached the name, but did not find our answer there.',
     action: otherAddress,
     actor: 'customer',
   },
-  unsupported_contact: ours('does not take the kind of address that this service gave'),
+  unsupported_contact: ours('does not accept the contact type of this service'),
   unsupported_identifier: {
     summary: 'The certificate authority does not issue for names of this kind.',
     action: otherName,
     actor: 'customer',
   },
-  user_action_required: ours('waits for its terms to be agreed to'),
+  user_action_required: ours('requires agreement to its terms'),
   /** The order or its authorization ended without a reason, or expired. */
   order_invalid: {
-    summary: 'The order ended without a reason, or was open for too long.',
+    summary: 'The order ended without a reason or expired.',
     action: byItself,
     actor: 'platform',
   },
-  /** The authority no longer knows the order. */
   order_lost: {
     summary: 'The certificate authority no longer knows the order.',
     action: byItself,
     actor: 'platform',
   },
-  /** The authority does not offer the challenge for this name that we are configured to answer. */
-  challenge_not_offered: ours('does not let us prove the name in the way that we are set up for'),
-  /** A type that we have no code for. */
+  /** The CA does not offer the configured challenge for this name. */
+  challenge_not_offered: ours('does not offer the challenge type that we are configured for'),
+  /** Any other type. */
   other: {
-    summary: 'The certificate authority said no for a reason that we have no words for.',
+    summary: 'The certificate authority refused for another reason.',
     action:
-      'Read its own words: if they are about your DNS, mend it there. Else there is nothing for you to do: a new order is placed automatically.',
+      "Read the authority's message. If it is about your DNS, fix it there. Otherwise no action is needed: a new order is placed automatically.",
     actor: 'platform',
   },
 } as const satisfies Readonly<Record<string, ProblemWords>>;
 
-/** Why an authority refused, as it is stored and as the API spells it. */
+/** As stored and as the API spells it. */
 export type ProblemType = keyof typeof words;
 
-/** Every type that has words. */
 export const problemTypes = Object.keys(words) as readonly ProblemType[]; // of the object above, which has no other keys
 
-/** Returns the words of a stored type; those of `other` for one that only a newer version knows. Never throws. */
+/** Returns the text for a stored type; that of `other` for an unknown one. Never throws. */
 export function explainProblem(type: string): ProblemWords {
   return Object.hasOwn(words, type) ? words[type as ProblemType] : words.other; // one of its keys
 }

@@ -1,26 +1,30 @@
-/** What the addresses of a name show in a TLS handshake, held against the stored certificates, and what a browser says of it. */
+/**
+ * Compares what the addresses of a name serve in a TLS handshake with the stored certificates, and
+ * explains what a browser shows.
+ */
 
 import type { FindingCode } from '../diagnosis/findings.ts';
 import type { DomainStatus } from '../life/lifecycle.ts';
 import { printable, shortList } from '../names/printable.ts';
 
-/** What one address shows, compared with the certificates that are stored for the name. */
 export type ShownOutcome =
-  /** The newest one. */
+  /** The newest certificate. */
   | 'ours'
-  /** An earlier one, which the newest has replaced. */
+  /** An earlier one that the newest has replaced. */
   | 'ours_before'
   /** One that is not stored for the name. */
   | 'other'
-  /** The server closed the handshake without one. */
+  /** The server ended the handshake without a certificate. */
   | 'no_certificate'
   | 'refused'
   | 'timeout'
-  /** These two say nothing of what visitors see: this machine has no way there, or nobody on the internet has. */
+  /**
+   * These two say nothing about visitors: this machine has no route, or the address is not public.
+   */
   | 'no_route'
   | 'reserved';
 
-/** `issuer` and `names` are foreign text made fit to be shown; null and empty where no certificate was. */
+/** `issuer` and `names` are sanitized foreign text; null and empty without a certificate. */
 export type AddressShown = {
   readonly address: string;
   readonly outcome: ShownOutcome;
@@ -28,22 +32,22 @@ export type AddressShown = {
   readonly names: readonly string[];
 };
 
-/** One check of all the addresses, as the world resolves the name; empty where it resolved to none. */
+/** One check of all public addresses of the name; empty if it resolves to none. */
 export type Shown = { readonly checkedAt: Date; readonly addresses: readonly AddressShown[] };
 
 const saysNothing: readonly ShownOutcome[] = ['no_route', 'reserved'];
 
-/** Whether some visitors are given something else than the newest certificate, or nothing; false without addresses. */
+/** Whether some visitors get another certificate or none; false without addresses. */
 export function hasProblem({ addresses }: Shown): boolean {
   return addresses.some(({ outcome }) => outcome !== 'ours' && !saysNothing.includes(outcome));
 }
 
-/** What came of one handshake. */
+/** The result of one handshake. */
 export type Handshake =
   | {
       readonly address: string;
       readonly outcome: 'certificate';
-      /** SHA-256 of the leaf, in any spelling that is always the same. */
+      /** SHA-256 of the leaf, always in the same spelling. */
       readonly fingerprint: string;
       readonly issuer: string;
       readonly names: readonly string[];
@@ -53,13 +57,16 @@ export type Handshake =
       readonly outcome: Exclude<ShownOutcome, 'ours' | 'ours_before' | 'other'>;
     };
 
-/** Our choice: enough to know a certificate again. It may have a hundred names. */
+/** Enough to recognize a certificate, which can have a hundred names. */
 const NAMES_MAX = 5;
 const ISSUER_LENGTH_MAX = 100;
-/** A host name has no more (RFC 1035, 2.3.4). */
+/** RFC 1035, 2.3.4. */
 const NAME_LENGTH_MAX = 253;
 
-/** In the order of the handshakes. `fingerprints`: of the certificates stored for the name, the served one first. */
+/**
+ * Keeps the order of `handshakes`. `fingerprints`: of the certificates stored for the name, the
+ * newest first.
+ */
 export function compareServed(
   handshakes: readonly Handshake[],
   fingerprints: readonly string[],
@@ -77,59 +84,61 @@ export function compareServed(
   });
 }
 
-/** What a browser that is led to the domain meets, as the API spells it. */
+/** What a browser gets at the domain, as the API spells it. */
 export type BrowserState =
-  /** There is none, or it has expired. */
+  /** No certificate, or an expired one. */
   | 'no_certificate_yet'
-  /** We serve it. A browser that warns nevertheless has met something in between, or the local authority signed it. */
+  /** Served. If a browser still warns, a proxy intervenes or the local CA signed it. */
   | 'served'
-  /** A browser, a resolver or an address may still have what was there before. */
+  /** A browser, a resolver or an address may still have the previous state. */
   | 'may_be_cached'
-  /** An address showed one that is not ours. */
+  /** An address served a foreign certificate. */
   | 'other_certificate'
-  /** An address showed none, or did not answer. */
+  /** An address served no certificate or did not answer. */
   | 'not_shown'
-  /** The DNS leads elsewhere, or the domain is not served until it is right. */
+  /** The DNS points elsewhere, or the domain is not served until its DNS is correct. */
   | 'not_reaching_us';
 
-/** What is stored of the domain, as far as the answer depends on it. */
+/** What the answer depends on. */
 export type Visited = {
   readonly status: DomainStatus;
-  /** The first of two checks that make a live domain drifted, where there was one. */
+  /** The first of the two checks that make a live domain drifted, if any. */
   readonly missedAt: Date | null;
   readonly findings: readonly FindingCode[];
-  /** The newest one. `isTrusted`: by browsers. */
+  /** The newest certificate. `isTrusted`: by browsers. */
   readonly certificate: {
     readonly storedAt: Date;
     readonly hasEnded: boolean;
     readonly isTrusted: boolean;
   } | null;
-  /** The last check of the addresses; null where there was none. */
+  /** The last check of the addresses; null if none ran. */
   readonly shown: Shown | null;
 };
 
-/** What a browser meets at the domain, and the words for it. */
 export type BrowserWarning = {
   readonly state: BrowserState;
-  /** A sentence or two for the customer. */
+  /** One or two sentences for the customer. */
   readonly summary: string;
-  /** The check that it was decided from; null where none says anything about the present certificate. */
+  /** The check that it is based on; null if none covers the current certificate. */
   readonly shown: Shown | null;
 };
 
-/** Milliseconds for which browsers and resolvers may go by what was before: the TTL of most records, and of ours. */
+/**
+ * Milliseconds for which browsers and resolvers may cache the previous state: the TTL of most
+ * records, and of ours.
+ */
 export const REMEMBERED_MS = 3_600_000;
 
-/** Milliseconds: a live domain is checked hourly at least, so an older check says nothing of now. */
+/** Milliseconds; live domains are checked at least hourly, so an older check is outdated. */
 export const CHECK_COUNTS_MS = 7_200_000;
 
-/** With one of these among the findings, some resolvers or servers still show what was there before. */
+/** Findings that mean some resolvers or servers still give the previous answer. */
 const explainedElsewhere: ReadonlySet<FindingCode> = new Set([
   'old_answer_cached',
   'name_servers_disagree',
 ]);
 
-/** Returns what a browser that comes at this moment meets, and what it means. Pure: nothing is asked of the network. */
+/** Returns what a browser gets now, and why. Pure: sends no requests. */
 export function browserWarning(visited: Visited, now: Date): BrowserWarning {
   const shown = observationThatCounts(visited, now);
   return { ...classify(visited, shown, now), shown };
@@ -151,7 +160,7 @@ function classify(visited: Visited, shown: Shown | null, now: Date): Classified 
   return (shown && problemOf(shown)) ?? whileServed(visited, certificate, shown, now);
 }
 
-/** Nothing is known to be wrong with what we serve: what is left is what others remember. */
+/** No known problem with the served certificate, so only caches remain. */
 function whileServed(
   { findings }: Visited,
   certificate: NonNullable<Visited['certificate']>,
@@ -172,8 +181,8 @@ function whileServed(
 }
 
 /**
- * Of a domain that is not live the addresses are not asked, a check from before the certificate knew another one, and where
- * nobody checks any more (EDGE_PROBE) the last check is not to stand for ever.
+ * Ignores a check of a domain that is not live, from before the certificate, or too old (EDGE_PROBE
+ * was turned off).
  */
 function observationThatCounts({ status, certificate, shown }: Visited, now: Date): Shown | null {
   if (status !== 'live' || certificate === null || certificate.hasEnded) return null;
@@ -181,7 +190,10 @@ function observationThatCounts({ status, certificate, shown }: Visited, now: Dat
   return shown !== null && !isOld && shown.checkedAt >= certificate.storedAt ? shown : null;
 }
 
-/** The gravest first: what warns, what gives no page, and what passes by itself. Null: no problem is known. */
+/**
+ * By severity: browser warnings, then errors, then what resolves without action. Null: no known
+ * problem.
+ */
 function problemOf({ addresses }: Shown): Classified | null {
   const at = (...outcomes: readonly ShownOutcome[]) =>
     addresses.filter(({ outcome }) => outcomes.includes(outcome));
@@ -195,37 +207,37 @@ function problemOf({ addresses }: Shown): Classified | null {
 }
 
 const elsewhere =
-  'At the last check the DNS no longer led here. A browser that warns shows the certificate of the server that it came to instead; the findings say what to change.';
+  'At the last check the DNS no longer pointed here. A browser that warns shows the certificate of another server. The findings say what to change.';
 
 const notServed =
-  'The domain is not served here until its DNS is right; its certificate is kept until then. A browser that warns shows the certificate of the server that it came to instead.';
+  'The domain is not served here until its DNS is correct; its certificate is kept until then. A browser that warns shows the certificate of another server.';
 
 const untrusted =
-  'The certificate is served, and every browser warns of it: the local certificate authority signed it, which none of them trusts. There is nothing for you to do: certificates that they trust are for the platform’s operator to set up.';
+  'The certificate is served, but browsers warn: it is signed by the local certificate authority, which they do not trust. No action needed: the platform’s operator has to set up a trusted authority.';
 
 const oldAnswers =
-  'The certificate is served, but some of the DNS still shows what was there before. A browser that warns has come to the old server; the findings say what is remembered, and for how long.';
+  'The certificate is served, but some of the DNS still gives the old answer. A browser that warns has reached the old server. The findings say what is cached, and for how long.';
 
 const lastHour = 'The certificate was stored within the last hour.';
-const everywhere = 'The certificate is served: every address that could be tried shows it.';
+const everywhere = 'The certificate is served: every address that could be checked serves it.';
 const served = 'The certificate is served.';
 
 const privateWindow =
-  'A browser that warns may remember what was there before: close the page and open it again in a private window. Elsewhere it passes by itself, mostly within an hour.';
+  'A browser that warns may have a cached answer: close the page and open it again in a private window. Other caches expire, usually within an hour.';
 
 const between =
-  'A browser that warns nevertheless has been given another one: compare its issuer with the one here. Something stands between, such as a proxy, a virus scanner or an entry in a hosts file.';
+  'A browser that still warns got a different certificate: compare its issuer with the one here. A proxy, a virus scanner or a hosts file may intervene.';
 
-/** Of each: more say nothing new. */
+/** More entries add no information. */
 const ADDRESSES_LISTED = 3;
 
 function anotherOne(others: readonly AddressShown[]): string {
   const described = others.map(({ address, issuer, names }) => {
     const of = issuer === null ? '' : ` of “${issuer}”`;
     const forNames = names.length === 0 ? '' : ` for ${shortList(names, 1)}`;
-    return `${address} showed a certificate${of}${forNames}`;
+    return `${address} served a certificate${of}${forNames}`;
   });
-  return `The certificate is stored, but ${shortList(described, ADDRESSES_LISTED, '; ')} instead. Something answers there in place of the edge, such as a proxy, or the server of before. If you have put it there, its certificate is the one to look after; if not, tell whoever runs this service.`;
+  return `The certificate is stored, but ${shortList(described, ADDRESSES_LISTED, '; ')} instead. A proxy or the previous server answers there instead of the edge. If it is yours, check its certificate. If not, contact the operator of this service.`;
 }
 
 const silences: Readonly<Partial<Record<ShownOutcome, string>>> = {
@@ -236,7 +248,7 @@ const silences: Readonly<Partial<Record<ShownOutcome, string>>> = {
 
 function notShown(silent: readonly AddressShown[]): string {
   const described = silent.map(({ address, outcome }) => `${address} ${silences[outcome]}`);
-  return `The certificate is stored, but ${shortList(described, ADDRESSES_LISTED, '; ')}. A browser that is led there shows an error. There is nothing for you to do: the operator of this service has to check that address.`;
+  return `The certificate is stored, but ${shortList(described, ADDRESSES_LISTED, '; ')}. A browser that uses this address shows an error. No action needed: the operator of this service has to check that address.`;
 }
 
 function oneOfBefore(behind: readonly AddressShown[]): string {
@@ -244,15 +256,15 @@ function oneOfBefore(behind: readonly AddressShown[]): string {
     behind.map(({ address }) => address),
     ADDRESSES_LISTED,
   );
-  return `A new certificate is stored, but ${where} still showed the one before it. There is nothing to do: it passes as soon as the edge there has taken the new one.`;
+  return `A new certificate is stored, but ${where} still served the previous one. No action needed: the edge there picks up the new one shortly.`;
 }
 
-/** Without a certificate the edge ends the handshake, so there is no page to show. */
+/** Without a certificate the edge ends the handshake, so there is no page to describe. */
 function notYet({ status, certificate }: Visited): string {
   if (status === 'pending' || status === 'failed') {
-    return 'There is no certificate yet: it is ordered as soon as the DNS is right. Until then a browser shows an error, or what the DNS leads to instead.';
+    return 'There is no certificate yet: it is ordered as soon as the DNS is right. Until then a browser shows an error, or the site that the DNS points to.';
   }
   return certificate?.hasEnded
-    ? 'The certificate has expired, and the next one is on its way. Until it is there, browsers get no secure connection and show an error.'
-    : 'The DNS is right, and the certificate is on its way. Until it is there, browsers get no secure connection and show an error.';
+    ? 'The certificate has expired, and the next one is being issued. Until then, browsers show an error.'
+    : 'The DNS is correct, and the certificate is being issued. Until then, browsers show an error.';
 }

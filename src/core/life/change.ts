@@ -1,33 +1,33 @@
-/** What comes of an occurrence: everything that becomes another about a domain, for one transaction to write. */
+/** The changes to a domain that result from an occurrence, written in one transaction. */
 import type { ServedTimes } from '../certificates/plan.ts';
 import type { Finding } from '../diagnosis/findings.ts';
 import type { DomainEvent, EscalationEnd } from './events.ts';
 import type { DomainState } from './lifecycle.ts';
 
-/** What one occurrence does to a domain, written as a whole in one transaction; of a `refused` one nothing is. */
+/** Written as a whole in one transaction; a `refused` change writes nothing. */
 export type Change = {
-  /** `stayed`: its state is the same, if not its times. `refused`: nothing becomes another. */
+  /** `stayed`: same status, though times may differ. `refused`: nothing changes. */
   readonly kind: 'moved' | 'stayed' | 'refused';
-  /** The state from now on. */
+  /** The new state. */
   readonly to: DomainState;
-  /** `next`: jobs of the epoch that ends change nothing any more. */
+  /** `next`: fences off the jobs of the current epoch. */
   readonly epoch: 'same' | 'next';
-  /** The checks that ran: one more, or none yet of a window that begins. */
+  /** How the number of checks changes: one more, unchanged, or zero for a new window. */
   readonly attempts: 'counted' | 'same' | 'reset';
-  /** All that hold from now on, the headline first. */
+  /** All current findings, the headline first. */
   readonly findings: readonly Finding[];
   /** In the order in which they are recorded. */
   readonly events: readonly DomainEvent[];
   /** When its job is due; null: it has none. */
   readonly nextCheckAt: Date | null;
-  /** When a batch checks it next; null: no batch does. */
+  /** When a sweep checks it next; null: never. */
   readonly recheckAt: Date | null;
-  /** When an operator is notified unless a certificate comes; null: not at all. */
+  /** When an operator is notified unless a certificate is issued; null: never. */
   readonly escalateAt: Date | null;
-  /** Of the certificate that it is served with from now on; null: no other one than before. */
+  /** The times of the certificate served from now on; null: unchanged. */
   readonly served: ServedTimes | null;
   /** Why its open escalation ends; null: it stays open. */
   readonly closes: EscalationEnd | null;
-  /** Whether the domain is taken out of its project. */
+  /** Whether the domain is removed from its project. */
   readonly isRemoved: boolean;
 };

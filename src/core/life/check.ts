@@ -1,35 +1,38 @@
-/** What comes of a check: the next state, its events, and when to check again. */
+/** Decides the result of a check: the next state, its events, and when to check again. */
 import { type Finding, type FindingCode, severities } from '../diagnosis/findings.ts';
 import type { Change } from './change.ts';
 import { eventOfCheck, findingsChanged } from './events.ts';
 import { type Eagerness, nextWaitMs, recheckAt, windowEnd } from './ladder.ts';
 import { type DomainState, type Transition, transition, type Verdict } from './lifecycle.ts';
 
-/** What a check needs to know of the domain it is about. */
+/** What the decision depends on. */
 export type CheckedDomain = {
   readonly state: DomainState;
-  /** Of the check before. */
+  /** Of the previous check. */
   readonly findings: readonly Finding[];
-  /** Of the newest certificate; null where there is none. */
+  /** Of the newest certificate; null if there is none. */
   readonly certificateEndsAt: Date | null;
-  /** When an operator is notified unless a certificate comes; null: not planned. */
+  /** When an operator is notified unless a certificate is issued; null: not planned. */
   readonly escalateAt: Date | null;
-  /** Somebody has the domain's page open until then, about. */
+  /** Approximately when the last viewer of the domain's page leaves. */
   readonly watchedUntil: Date | null;
 };
 
-/** The time of the check, and what its decision depends on beside the domain. */
+/** The time and settings of a check. */
 export type CheckRules = {
   readonly now: Date;
-  /** How long a pending domain has (VERIFY_WINDOW). */
+  /** How long a domain can stay pending (VERIFY_WINDOW). */
   readonly windowMs: number;
-  /** How long after its verification an operator is notified (ESCALATE_AFTER). */
+  /** How long after verification an operator is notified (ESCALATE_AFTER). */
   readonly escalateAfterMs: number;
   /** 0 to 1; see ladder.ts. */
   readonly jitter: number;
 };
 
-/** Decides what one check does, and an expired certificate after it, with an event for each move. Pure. */
+/**
+ * Decides the effect of one check, and of an expired certificate after it, with an event for each
+ * transition. Pure.
+ */
 export function decideCheck(domain: CheckedDomain, result: CheckResult, rules: CheckRules): Change {
   const { findings } = result;
   const certificateEndsAt = domain.certificateEndsAt ?? rules.now;
@@ -45,7 +48,7 @@ export function decideCheck(domain: CheckedDomain, result: CheckResult, rules: C
   return {
     kind: hasMoved ? 'moved' : 'stayed',
     to,
-    // Jobs of before are fenced off where the domain goes back to pending.
+    // Returning to pending fences off earlier jobs.
     epoch: hasMoved && to.status === 'pending' ? 'next' : 'same',
     attempts: 'counted',
     findings,
@@ -54,13 +57,14 @@ export function decideCheck(domain: CheckedDomain, result: CheckResult, rules: C
     recheckAt: notPastTheEnd(next.recheckAt, to, domain.certificateEndsAt),
     escalateAt: escalateAt(to, domain, rules),
     served: null,
-    // An escalation outlives the way back to pending: it is about the certificate that has not come.
+    // An escalation stays open when the domain returns to pending: its certificate is still
+    // missing.
     closes: hasMoved && to.status === 'failed' ? 'domain_failed' : null,
     isRemoved: false,
   };
 }
 
-/** A domain that is served keeps the time that its certificate has set. */
+/** A served domain keeps the time that its certificate set. */
 function escalateAt(
   to: DomainState,
   domain: CheckedDomain,
@@ -78,7 +82,7 @@ type Step = Exclude<Transition, { kind: 'refused' }> & {
   readonly because: 'check' | 'certificate';
 };
 
-/** What the check moves, and then what the clock does: the certificate may have expired meanwhile. */
+/** First the check's transition, then the expiry of the certificate. */
 function stepsOf(domain: CheckedDomain, result: CheckResult, rules: CheckRules): readonly Step[] {
   const { state, certificateEndsAt } = domain;
   const moved = transition(state, { kind: 'checked', verdict: verdictFor(state, result) }, rules);
@@ -88,7 +92,7 @@ function stepsOf(domain: CheckedDomain, result: CheckResult, rules: CheckRules):
   return ended.kind === 'refused' ? steps : [...steps, { ...ended, because: 'certificate' }];
 }
 
-/** Why to check sooner: somebody has the page open, or one of the zone's servers has the record. */
+/** Check sooner if the page is open or one of the zone's servers has the record. */
 function eagernessOf(
   { watchedUntil }: CheckedDomain,
   findings: readonly Finding[],
@@ -98,7 +102,7 @@ function eagernessOf(
   return findings.some(({ code }) => code === 'name_servers_disagree') && 'on_its_way';
 }
 
-/** The expiry of its certificate moves a domain that is served with it, so it is checked no later than that. */
+/** Expiry of the certificate is a transition, so a served domain is checked no later than that. */
 function notPastTheEnd(
   recheckAt: Date | null,
   state: DomainState,
@@ -109,12 +113,12 @@ function notPastTheEnd(
     : recheckAt;
 }
 
-/** What one check found: what the DNS means for the domain, and the findings with the headline first. */
+/** `findings`: the headline first. */
 export type CheckResult = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
 
 /**
- * What keeps a domain from going on is not always what takes back how far it has come: while a provider's servers follow
- * each other, or a resolver finds fault with a signature, the record is there all the same.
+ * Findings that block a domain without returning it to pending: while name servers disagree or a
+ * DNSSEC signature fails, the record itself still exists.
  */
 const toleratedFindings: { readonly [S in DomainState['status']]: readonly FindingCode[] } = {
   pending: [],
@@ -124,10 +128,12 @@ const toleratedFindings: { readonly [S in DomainState['status']]: readonly Findi
   failed: [],
 };
 
-/** These keep back the next certificate of a served domain, and nothing else: its record is right. */
+/** These block only the next certificate of a served domain; its record is correct. */
 const onlyForNextCertificate: readonly FindingCode[] = ['caa_blocks', 'caa_unknown'];
 
-/** The verdict as this state takes it: what it tolerates takes nothing back, though it may keep the domain waiting. */
+/**
+ * The verdict for this state: tolerated findings keep the domain waiting, but never move it back.
+ */
 function verdictFor(state: DomainState, { verdict, findings }: CheckResult): Verdict {
   const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
   if (blocking.length === 0) return verdict;
@@ -141,13 +147,16 @@ function verdictFor(state: DomainState, { verdict, findings }: CheckResult): Ver
 type Timing = Pick<CheckRules, 'now' | 'windowMs' | 'jitter'>;
 type WhenNext = Pick<Change, 'nextCheckAt' | 'recheckAt'>;
 
-/** When a domain in this state is next worked on: by its own job, `verified` at once, or by a batch. Both null: never. */
+/**
+ * When to process a domain in this state next: by its own job (`verified`: at once) or by a sweep.
+ * Both null: never.
+ */
 export function whenNext(state: DomainState, rules: Timing, eager: Eagerness): WhenNext {
   switch (state.status) {
     case 'pending': {
       const { pendingSince } = state;
       const next = rules.now.getTime() + nextWaitMs({ ...rules, pendingSince, eager });
-      // Never past the end of the window, so that the window ends when it was said to.
+      // Never past the end of the window, so that it ends on time.
       const end = windowEnd(pendingSince, rules.windowMs).getTime();
       return { nextCheckAt: new Date(Math.min(next, end)), recheckAt: null };
     }

@@ -1,4 +1,4 @@
-/** The one place that decides about a domain: what happens to it goes in, what becomes another comes out. */
+/** Decides every change of a domain: an occurrence in, a `Change` out. */
 import { drawOf, type Renewable, servedTimes } from '../certificates/plan.ts';
 import { severities } from '../diagnosis/findings.ts';
 import type { Change } from './change.ts';
@@ -7,13 +7,13 @@ import type { DomainEvent } from './events.ts';
 import { findingsChanged } from './events.ts';
 import { type Rules, type Transition, transition } from './lifecycle.ts';
 
-/** What a decision needs to know of the domain it is about. Null times: nothing is planned. */
+/** What a decision depends on. Null times: nothing is planned. */
 export type DecidedDomain = CheckedDomain & {
   readonly nextCheckAt: Date | null;
   readonly recheckAt: Date | null;
 };
 
-/** What can happen to a domain, with everything that the decision about it rests on. */
+/** What can happen to a domain, with the data that the decision needs. */
 export type DomainOccurrence =
   | ({
       readonly kind: 'checked';
@@ -30,10 +30,13 @@ export type DomainOccurrence =
   | ({ readonly kind: 'claimed_elsewhere' } & Claimed)
   | { readonly kind: 'removed' };
 
-/** How the DNS has proven that the name is another project's. */
+/** The DNS record that proves another project's ownership. */
 type Claimed = Pick<Extract<DomainEvent, { type: 'domain.claimed_elsewhere' }>, 'proof' | 'found'>;
 
-/** Decides what an occurrence does to a domain; `refused` where it does not fit. Pure, total (test/core/decide.test.ts). */
+/**
+ * Decides the effect of an occurrence; `refused` if it does not fit the state. Pure, total
+ * (test/core/decide.test.ts).
+ */
 export function decide(domain: DecidedDomain, occurrence: DomainOccurrence, rules: Rules): Change {
   switch (occurrence.kind) {
     case 'checked': {
@@ -51,7 +54,7 @@ export function decide(domain: DecidedDomain, occurrence: DomainOccurrence, rule
   }
 }
 
-/** A domain that is added, or added again: the first window begins, and its first check is due at once. */
+/** Starts the first window of a domain that is added (again); its first check is due at once. */
 export function firstChange(now: Date): Change {
   return {
     ...nothingBut({ kind: 'moved', to: { status: 'pending', pendingSince: now } }),
@@ -61,8 +64,8 @@ export function firstChange(now: Date): Change {
 }
 
 /**
- * `verified` → `live`; a domain that is served already has the certificate from now on. What warns still does; what
- * blocked, or could not be checked, is over.
+ * `verified` → `live`; a domain that is already served gets the new certificate. Warnings stay;
+ * blocking and unknown findings are cleared.
  */
 function stored(
   domain: DecidedDomain,
@@ -73,7 +76,7 @@ function stored(
   if (step.kind === 'refused') return unchanged(domain);
   const { escalateAt, ...served } = servedTimes(certificate, rules.now);
   const renewed = { ...unchanged(domain), kind: step.kind, to: step.to, escalateAt, served };
-  // It was served before: the DNS decides over its state and its next check, not the certificate.
+  // Already served: the DNS decides its state and next check, not the certificate.
   if (step.kind === 'stayed') return { ...renewed, closes: 'certificate_issued' };
   const findings = domain.findings.filter(({ code }) => severities[code] === 'warns');
   const { expiresAt } = certificate;
@@ -89,7 +92,10 @@ function stored(
   };
 }
 
-/** A new window for one that waits for its DNS; any other one keeps its state and is checked at once. */
+/**
+ * Restarts the window of a domain that waits for its DNS; any other keeps its state and is checked
+ * at once.
+ */
 function verifyRequested(domain: DecidedDomain, rules: Rules): Change {
   const { now } = rules;
   const step = transition(domain.state, { kind: 'verify_requested' }, rules);
@@ -101,7 +107,7 @@ function verifyRequested(domain: DecidedDomain, rules: Rules): Change {
     : { ...unchanged(domain), kind: 'moved', events, nextCheckAt: now };
 }
 
-/** Another project's proof ends its hold on the name; it waits for its own again, in a new window. */
+/** Another project's proof takes the name. The domain becomes pending with a new window. */
 function claimed(domain: DecidedDomain, { proof, found }: Claimed, rules: Rules): Change {
   const step = transition(domain.state, { kind: 'claimed_elsewhere' }, rules);
   if (step.kind !== 'moved') return unchanged(domain);
@@ -114,17 +120,17 @@ function claimed(domain: DecidedDomain, { proof, found }: Claimed, rules: Rules)
 
 type Moved = Extract<Transition, { kind: 'moved' }>;
 
-/** The next epoch, due at once, with nothing of the one before planned any more. */
+/** Starts a new epoch that is due at once and clears everything planned before. */
 function restarted(domain: DecidedDomain, { to }: Moved, now: Date): Change {
   return { ...ended(domain), kind: 'moved', to, attempts: 'reset', nextCheckAt: now };
 }
 
-/** Nothing is planned any more, and jobs of before are fenced off. */
+/** Clears everything planned and fences off earlier jobs. */
 function ended({ state, findings }: DecidedDomain): Change {
   return { ...nothingBut({ kind: 'moved', to: state }), findings, epoch: 'next' };
 }
 
-/** Everything as it was; refused, unless the caller says otherwise. */
+/** No changes; refused unless the caller overrides `kind`. */
 function unchanged({ state, findings, nextCheckAt, recheckAt, escalateAt }: DecidedDomain): Change {
   const times = { nextCheckAt, recheckAt, escalateAt };
   return { ...nothingBut({ kind: 'refused', to: state }), findings, ...times };

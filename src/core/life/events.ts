@@ -1,6 +1,7 @@
 /**
- * Every event of a domain, each with its evidence. Written in the transaction that makes it so (src/db/events.ts), shown in
- * the timeline, streamed and sent to webhooks; docs/lifecycle.md lists the same ones.
+ * Every event of a domain, with its evidence. Written in the transaction that causes it
+ * (src/db/events.ts), shown in the timeline, streamed and sent to webhooks.
+ * docs/understand/life-of-a-domain.md lists them.
  */
 import type { Finding, FindingCode } from '../diagnosis/findings.ts';
 import type { DnsRecord } from '../names/instructions.ts';
@@ -9,13 +10,13 @@ import type { TransitionEvent } from './lifecycle.ts';
 
 type Findings = { readonly findings: readonly Finding[] };
 
-/** What happened, with its evidence. The store adds the domain, the time and the number. */
+/** The store adds the domain, the time and the sequence number. */
 export type DomainEvent =
   | { readonly type: 'domain.reverify_requested' }
-  /** `record`: the one to create, as far as is known before the first check. */
+  /** `record`: the record to create, as far as known before the first check. */
   | { readonly type: 'domain.added'; readonly record: DnsRecord }
   | FindingsChanged
-  /** `findings`: of the last two what warns although the record is right. */
+  /** `findings`: for the last two, warnings although the record is correct. */
   | (Findings & {
       readonly type:
         | 'domain.unverified'
@@ -27,14 +28,17 @@ export type DomainEvent =
       readonly type: 'domain.failed';
       readonly reason: 'window_ended' | 'certificate_ended';
     })
-  /** `proof`: by what the DNS says whose the name is: a CNAME to the new project's target, or its TXT record. */
+  /**
+   * `proof`: the record that proved ownership: a CNAME to the new project's target, or its TXT
+   * record.
+   */
   | {
       readonly type: 'domain.claimed_elsewhere';
       readonly proof: 'cname' | 'txt';
-      /** What the DNS shows to everybody: the CNAME's target, or the name at which the TXT record stands. */
+      /** Public DNS data: the CNAME's target, or the TXT record's name. */
       readonly found: string;
     }
-  /** `primary` and `redirects`: what of the project's domain settings went with it. */
+  /** `primary` and `redirects`: the domain settings that were removed with it. */
   | {
       readonly type: 'domain.removed';
       readonly primary: boolean;
@@ -45,7 +49,7 @@ export type DomainEvent =
       readonly issuer: string;
       readonly expiresAt: Date;
     }
-  /** No other one came in time: the domain is not served until one does. */
+  /** It was not renewed in time; the domain is not served until a new certificate is issued. */
   | { readonly type: 'certificate.ended'; readonly expiresAt: Date }
   | { readonly type: 'certificate.failed'; readonly problem: string; readonly detail: string }
   | {
@@ -60,7 +64,7 @@ export type DomainEvent =
       readonly reason: EscalationEnd;
     };
 
-/** Every reason why an escalation can be closed. */
+/** Why an escalation can be closed. */
 export const escalationEnds = [
   'certificate_issued',
   'cause_changed',
@@ -69,23 +73,25 @@ export const escalationEnds = [
   'claimed_elsewhere',
   'closed_by_operator',
 ] as const;
-/** One of `escalationEnds`. */
 export type EscalationEnd = (typeof escalationEnds)[number];
 
-/** An event's type, as it is stored, streamed and sent to webhooks. */
+/** As stored, streamed and sent to webhooks. */
 export type EventType = DomainEvent['type'];
 
-/** A transition that a check, or the end of a certificate seen at that check, has brought about. */
+/** A transition caused by a check, or by a certificate found expired at that check. */
 export type CheckTransition = {
   readonly type: TransitionEvent;
   /** `certificate`: it has expired. */
   readonly because: 'check' | 'certificate';
   readonly findings: readonly Finding[];
-  /** Read for `certificate.ended` alone. */
+  /** Used for `certificate.ended` only. */
   readonly certificateEndsAt: Date;
 };
 
-/** Returns the event of a transition. Throws for `domain.live` and `domain.claimed_elsewhere`: no check yields them. */
+/**
+ * Returns the event of a transition. Throws for `domain.live` and `domain.claimed_elsewhere`, which
+ * no check causes.
+ */
 export function eventOfCheck(transition: CheckTransition): DomainEvent {
   const { type, because, findings } = transition;
   switch (type) {
@@ -100,7 +106,7 @@ export function eventOfCheck(transition: CheckTransition): DomainEvent {
       return { type };
     case 'domain.live':
     case 'domain.claimed_elsewhere':
-      throw new Error(`no check yields ${type}: the certificate, or another's proof does`);
+      throw new Error(`a check never causes ${type}`);
     case 'certificate.ended':
       return { type, expiresAt: transition.certificateEndsAt };
   }
@@ -109,14 +115,14 @@ export function eventOfCheck(transition: CheckTransition): DomainEvent {
 const titles: { readonly [T in EventType]: string } = {
   'domain.added': 'Added',
   'domain.findings_changed': 'New findings',
-  'domain.verified': 'Verified: the DNS is right',
+  'domain.verified': 'Verified: the DNS is correct',
   'domain.live': 'Live',
   'domain.failed': 'Failed',
-  'domain.unverified': 'Pending again: the DNS changed before the certificate came',
+  'domain.unverified': 'Pending again: the DNS changed before the certificate was issued',
   'domain.reverify_requested': 'Check requested',
-  'domain.drifted': 'Drifted: the DNS leads elsewhere',
-  'domain.recovered': 'Live again: the DNS is repaired',
-  'domain.claimed_elsewhere': 'Another project’s record answers for the name',
+  'domain.drifted': 'Drifted: the DNS points elsewhere',
+  'domain.recovered': 'Live again: the DNS is fixed',
+  'domain.claimed_elsewhere': 'Another project proved ownership of the name',
   'domain.removed': 'Removed; traffic stopped',
   'certificate.issued': 'Certificate issued',
   'certificate.renewed': 'Certificate renewed',
@@ -126,26 +132,26 @@ const titles: { readonly [T in EventType]: string } = {
   'escalation.closed': 'Escalation closed',
 };
 
-/** Returns a few words; the type itself where only a later version, with the same database, knows it. */
+/** Returns a short title, or the type itself if only a later version knows it. */
 export function eventTitle(type: string): string {
   const known: Readonly<Record<string, string>> = titles;
   return known[type] ?? type;
 }
 
-/** What differs between two checks; at least one of the lists has an item. */
+/** The difference between two checks; at least one list is not empty. */
 export type FindingsChanged = {
   readonly type: 'domain.findings_changed';
   readonly appeared: readonly Finding[];
-  /** As the check before had them. One whose evidence changed is in both lists. */
+  /** As in the previous check. A finding with changed evidence is in both lists. */
   readonly cleared: readonly Finding[];
 };
 
-/** How long something is remembered, and foreign texts, in which resolvers name a server of many or the time. */
+/** The expiry of a cached answer, and foreign texts that can contain a server or the time. */
 const passingEverywhere: readonly string[] = ['until', 'text'];
 
 /**
- * Evidence that may be another one at every check of the same fault: addresses rotate, a bad server fails now in one
- * way and now in another, resolvers name the first reason only once. It is stored, but is no event.
+ * Evidence that can differ between checks of the same problem: addresses rotate, a bad server fails
+ * in different ways, resolvers give the first reason only once. It is stored, but causes no event.
  */
 const passingIn: { readonly [C in FindingCode]?: readonly string[] } = {
   record_missing: ['ourAddresses'],
@@ -167,7 +173,9 @@ const passingIn: { readonly [C in FindingCode]?: readonly string[] } = {
   caa_unknown: ['outcome', 'publishedAt', 'asked'],
 };
 
-/** Returns one event of what appeared and what is gone, in whatever order; an empty list where nothing changed. */
+/**
+ * Returns one event with new and cleared findings, in any order; an empty list if nothing changed.
+ */
 export function findingsChanged(
   before: readonly Finding[],
   after: readonly Finding[],
@@ -179,14 +187,16 @@ export function findingsChanged(
     : [{ type: 'domain.findings_changed', appeared, cleared }];
 }
 
-/** Whether two checks found the very same in the same order, passing evidence included. */
+/** Whether two checks have exactly equal findings in the same order. */
 export function areEqual(some: readonly Finding[], others: readonly Finding[]): boolean {
   return isSame(some, others, nothing);
 }
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** Those of `some` that no finding of `others` equals, passing evidence aside. */
+/**
+ * Returns the findings of `some` without an equal in `others`, ignoring evidence that can differ.
+ */
 function except(some: readonly Finding[], others: readonly Finding[]): Finding[] {
   return some.filter((finding) => {
     const passing = new Set([...passingEverywhere, ...(passingIn[finding.code] ?? [])]);
@@ -194,7 +204,7 @@ function except(some: readonly Finding[], others: readonly Finding[]): Finding[]
   });
 }
 
-/** Equal by value, whatever order a database keeps the fields in. */
+/** Compares by value; the order of fields doesn't matter. */
 function isSame(one: unknown, other: unknown, passing: ReadonlySet<string>): boolean {
   if (one === other) return true;
   if (!isObject(one) || !isObject(other)) return false;

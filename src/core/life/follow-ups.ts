@@ -1,23 +1,25 @@
-/** Which jobs a domain in its present state must have. The API, the workers and the reconciler all ask here. */
+/** Which jobs a domain must have in its state. The API, the workers and the reconciler use this. */
 import type { DomainStatus } from './lifecycle.ts';
 
-/** What of a domain decides which jobs it has. */
+/** What the jobs depend on. */
 export type Waiting = {
   readonly status: DomainStatus;
-  /** Null: neither a check nor an order is planned. */
+  /** Null: no check or order is planned. */
   readonly nextCheckAt: Date | null;
-  /** Null: no operator is to be notified. */
+  /** Null: no escalation is planned. */
   readonly escalateAt: Date | null;
 };
 
-/** A job that the domain must have in this queue. */
+/** A job that the domain must have. */
 export type FollowUp = {
   readonly queue: 'check-dns' | 'issue-certificate' | 'escalate-certificate';
   /** In the past: at once. */
   readonly runAt: Date;
 };
 
-/** The jobs that a waiting domain needs, each with the time it is due; none for one that is live, drifted or failed. */
+/**
+ * Returns the jobs of a waiting domain with their due times; none if it is live, drifted or failed.
+ */
 export function followUps({ status, nextCheckAt, escalateAt }: Waiting): readonly FollowUp[] {
   if (status === 'pending') return due('check-dns', nextCheckAt);
   if (status === 'verified') {

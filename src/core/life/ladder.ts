@@ -1,36 +1,45 @@
 /**
- * When to check a domain again that is not right yet.
- * A wait is a share of the time already waited, so the delay it adds is never more than 5 % of the customer's own.
+ * When to check a domain again. The wait is a share of the time already waited, so it adds at most
+ * 5 % to the customer's own delay.
  */
 import { HOUR, MINUTE, SECOND } from '../time.ts';
 
 /** DNS propagation takes "up to 48 hours (often a few minutes)" (interface document, part 8). */
 export const VERIFY_WINDOW_MS = 48 * HOUR;
 
-/** The waits of a pending domain. Shares are fractions (0 to 1) of the time since its window began. */
+/**
+ * Waits of a pending domain. Shares are fractions (0 to 1) of the time since its window started.
+ */
 export const ladder = {
   shareOfAge: 0.05,
   waitMsMin: 15 * SECOND,
   waitMsMax: 5 * MINUTE,
-  /** While somebody watches. */
+  /** While the domain's page is open. */
   watchedWaitMs: 5 * SECOND,
-  /** Where one of the zone's servers has the record already: most follow within minutes, some never. Our choice. */
+  /**
+   * When one of the zone's servers already has the record: most others follow within minutes, some
+   * never.
+   */
   onItsWayShare: 0.01,
-  /** A wait is longer or shorter by this share of itself at most. */
+  /** Random variation of each wait, up or down. */
   jitterShare: 0.1,
 } as const;
 
-/** When domains that wait for nothing are checked: in batches from the database instead of by a job each. */
+/** When a sweep checks domains that have no job. */
 export const recheckWaits = {
-  /** Below an hour, so that with its jitter and a batch's wait each live domain is checked once an hour. */
+  /**
+   * Below an hour, so that with jitter and the sweep's delay each live domain is checked hourly.
+   */
   liveMs: 50 * MINUTE,
-  /** After a first miss; the second must come 10 minutes after it or later (lifecycle.ts). */
+  /** After a first miss; the second must follow at least DRIFT_CONFIRM_MS later (lifecycle.ts). */
   missedMs: 10 * MINUTE,
-  /** Where that check was not conclusive: the miss is neither confirmed nor over. Our choice. */
+  /** After an inconclusive check, which neither confirms nor clears the miss. */
   unsureMs: MINUTE,
-  /** Where an address does not show its certificate: what was said of that is not to stand for an hour. Our choice. */
+  /** When an address does not serve the certificate, so that this is updated soon. */
   notServedMs: 5 * MINUTE,
-  /** A share of the time since it drifted: a repair is seen soon, and an abandoned domain costs little. */
+  /**
+   * A share of the time since it drifted: a fix is seen soon, and an abandoned domain costs little.
+   */
   driftedShare: 0.05,
   driftedMsMin: MINUTE,
   driftedMsMax: 15 * MINUTE,
@@ -38,27 +47,27 @@ export const recheckWaits = {
   failedForMs: 30 * 24 * HOUR,
 } as const;
 
-/** No wait is shorter than this, however short a laboratory makes the window. */
+/** Minimum wait, however short a test lab's VERIFY_WINDOW is. */
 const FLOOR_MS = 250;
 
-/** Why to check sooner than by the ladder: somebody watches, or some of the zone's servers have the record. */
+/** Why to check sooner: the page is open, or some of the zone's servers have the record. */
 export type Eagerness = false | 'watched' | 'on_its_way';
 
 /** What the wait of a pending domain depends on. */
 export type LadderInput = {
-  /** When its window began. */
+  /** When its window started. */
   readonly pendingSince: Date;
   readonly now: Date;
-  /** How long its window is: `VERIFY_WINDOW_MS` but in laboratories. */
+  /** `VERIFY_WINDOW_MS` except in test labs. */
   readonly windowMs: number;
   readonly eager: Eagerness;
-  /** 0 to 1, drawn by the caller; spreads domains that were added together. */
+  /** 0 to 1; spreads domains that were added together. */
   readonly jitter: number;
 };
 
 /**
- * The wait in milliseconds until the next check.
- * A window shorter than 48 h (a laboratory's) shortens every step by the same factor.
+ * Returns the milliseconds until the next check. A window shorter than 48 h (a test lab's) shortens
+ * every wait by the same factor.
  */
 export function nextWaitMs({ pendingSince, now, windowMs, eager, jitter }: LadderInput): number {
   const scale = scaleOf(windowMs);
@@ -74,7 +83,7 @@ export function nextWaitMs({ pendingSince, now, windowMs, eager, jitter }: Ladde
   return Math.round(Math.max(FLOOR_MS, step * spreadOf(jitter)));
 }
 
-/** By how much a laboratory's short window shortens every wait; 1 in production. */
+/** The factor by which a short window shortens every wait; 1 in production. */
 export function scaleOf(windowMs: number): number {
   return Math.min(1, windowMs / VERIFY_WINDOW_MS);
 }
@@ -84,7 +93,7 @@ type Settled =
   | { readonly status: 'drifted'; readonly driftedAt: Date }
   | { readonly status: 'failed'; readonly failedAt: Date };
 
-/** When a batch next checks a domain that waits for nothing; null: never again, its 30 days are over. */
+/** When a sweep next checks a domain without a job; null: never, its 30 days are over. */
 export function recheckAt(
   state: Settled,
   { now, windowMs, jitter }: Pick<LadderInput, 'now' | 'windowMs' | 'jitter'>,
@@ -110,12 +119,11 @@ export function recheckAt(
   }
 }
 
-/** The factor of a wait by its jitter, 0 to 1: ± 10 %, so that what began together does not stay together. */
+/** Returns the factor for a jitter of 0 to 1: ± 10 %, so that domains added together spread out. */
 export function spreadOf(jitter: number): number {
   return 1 + ladder.jitterShare * (2 * jitter - 1);
 }
 
-/** When the window of a pending domain ends. */
 export function windowEnd(pendingSince: Date, windowMs: number): Date {
   return new Date(pendingSince.getTime() + windowMs);
 }

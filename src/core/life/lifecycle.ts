@@ -1,16 +1,16 @@
 /**
- * The life of a domain: every state, everything that can happen to it, and what comes of it.
+ * The lifecycle of a domain: its states, what can happen to it, and the result.
  *
  *   pending ──▶ verified ◀──▶ live ◀──▶ drifted
  *      ▲  └──▶ failed ◀─────────────────┘
  *
- * These are the usual ways; docs/lifecycle.md draws them all. Removal is not a state: it takes the domain
- * out of the table and bumps its epoch (src/db/domains/domains.ts).
+ * These are the main transitions; docs/understand/life-of-a-domain.md has all. Removal is not a
+ * state: it deletes the domain and bumps its epoch (src/db/domains/domains.ts).
  */
 
 import { scaleOf } from './ladder.ts';
 
-/** What a domain is. `missedAt`: when a check found it wrong for the first time since it was right; null: none has. */
+/** `missedAt`: the first check that found a live domain wrong since it was correct; null: none. */
 export type DomainState =
   | { readonly status: 'pending'; readonly pendingSince: Date }
   | { readonly status: 'verified'; readonly verifiedAt: Date }
@@ -18,13 +18,12 @@ export type DomainState =
   | { readonly status: 'drifted'; readonly driftedAt: Date }
   | { readonly status: 'failed'; readonly failedAt: Date };
 
-/** A state's name, as it is stored and as the API spells it. */
+/** As stored and as the API spells it. */
 export type DomainStatus = DomainState['status'];
 
-/** What a check says of the DNS. `unknown` moves nothing but the clock. */
+/** The result of a DNS check. `unknown` changes no state. */
 export type Verdict = 'right' | 'wrong' | 'unknown';
 
-/** What can happen to a domain. */
 export type Occurrence =
   | { readonly kind: 'checked'; readonly verdict: Verdict }
   | { readonly kind: 'certificate_stored' }
@@ -32,7 +31,6 @@ export type Occurrence =
   | { readonly kind: 'verify_requested' }
   | { readonly kind: 'claimed_elsewhere' };
 
-/** The event that a transition records. */
 export type TransitionEvent =
   | 'domain.verified'
   | 'domain.live'
@@ -44,21 +42,27 @@ export type TransitionEvent =
   | 'domain.claimed_elsewhere'
   | 'certificate.ended';
 
-/** What an occurrence does to a state. Only `moved` records an event, perhaps in the same state. */
+/** The effect of an occurrence. Only `moved` records an event, sometimes in the same state. */
 export type Transition =
   | { readonly kind: 'moved'; readonly to: DomainState; readonly event: TransitionEvent }
-  /** No event; `to` differs from before by `missedAt` at most. */
+  /** No event; `to` differs from the state before in `missedAt` at most. */
   | { readonly kind: 'stayed'; readonly to: DomainState }
-  /** The occurrence came too late or does not fit the state: a no-op, never an error. */
+  /** The occurrence is late or does not fit the state: a no-op, not an error. */
   | { readonly kind: 'refused' };
 
-/** Two conclusive misses at least this far apart make a live domain `drifted`; a laboratory's window shortens it. */
+/**
+ * Two conclusive misses at least this far apart make a live domain `drifted`; a shorter window
+ * shortens it.
+ */
 export const DRIFT_CONFIRM_MS = 10 * 60 * 1_000;
 
-/** `windowMs`: how long a pending domain has (VERIFY_WINDOW). */
+/** `windowMs`: how long a domain can stay pending (VERIFY_WINDOW). */
 export type Rules = { readonly now: Date; readonly windowMs: number };
 
-/** What comes of an occurrence in a state. Pure and total; test/core/lifecycle.test.ts is its table. */
+/**
+ * Returns the effect of an occurrence in a state. Pure and total; test/core/lifecycle.test.ts
+ * covers every pair.
+ */
 export function transition(state: DomainState, occurrence: Occurrence, rules: Rules): Transition {
   switch (state.status) {
     case 'pending':
@@ -84,7 +88,7 @@ function fromPending(
   switch (occurrence.kind) {
     case 'checked':
       if (occurrence.verdict === 'right') return verified(now);
-      // The clock ends the window, whatever the last check found.
+      // Time ends the window, whatever the last check found.
       return now.getTime() >= state.pendingSince.getTime() + windowMs
         ? failed(now)
         : { kind: 'stayed', to: state };
@@ -106,7 +110,7 @@ function fromVerified(state: In<'verified'>, occurrence: Occurrence, { now }: Ru
     case 'certificate_stored':
       return { kind: 'moved', to: { status: 'live', missedAt: null }, event: 'domain.live' };
     case 'verify_requested':
-      // It holds its name: asking for a check must not give that up, nor put an escalation off.
+      // It keeps its name: a requested check must not release it or delay an escalation.
       return { kind: 'moved', to: state, event: 'domain.reverify_requested' };
     case 'claimed_elsewhere':
       return pendingAgain(now, 'domain.claimed_elsewhere');
@@ -121,15 +125,15 @@ function fromLive(state: In<'live'>, occurrence: Occurrence, rules: Rules): Tran
     case 'checked':
       return afterCheckOfLive(state, occurrence.verdict, rules);
     case 'certificate_stored':
-      // A renewal: nothing changes hands.
+      // A renewal: the state stays.
       return { kind: 'stayed', to: state };
     case 'certificate_ended':
-      // The DNS is what it was: it keeps its name, and waits for another certificate.
+      // The DNS is still correct, so it keeps its name and waits for a new certificate.
       return { ...verified(now), event: 'certificate.ended' };
     case 'claimed_elsewhere':
       return pendingAgain(now, 'domain.claimed_elsewhere');
     case 'verify_requested':
-      // Re-verify never takes a served domain down.
+      // A requested check never takes a served domain down.
       return { kind: 'stayed', to: state };
   }
 }
@@ -163,7 +167,10 @@ function fromFailed(state: In<'failed'>, occurrence: Occurrence, { now }: Rules)
   }
 }
 
-/** One miss is noted, and only a second one far enough behind it counts: a single check may meet a passing failure. */
+/**
+ * Drift needs a second miss after DRIFT_CONFIRM_MS, since a single check can hit a temporary
+ * failure.
+ */
 function afterCheckOfLive(
   state: In<'live'>,
   verdict: Verdict,

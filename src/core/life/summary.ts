@@ -1,52 +1,58 @@
 /**
- * Where a domain stands, what happens next and when: the one line that the API, the pages and the command line all say.
- * Decided from what is stored; docs/lifecycle.md has the states themselves.
+ * The status line of a domain: where it stands, what happens next and when. The API, the pages and
+ * the CLI show it. Decided from stored data; docs/understand/life-of-a-domain.md explains the
+ * states.
  */
 import { type Actor, explain, type Finding, severities } from '../diagnosis/findings.ts';
 import type { DomainStatus } from './lifecycle.ts';
 
-/** A domain's status in words. */
 export type Summary = {
-  /** Status: a sentence or two. */
+  /** The status, in one or two sentences. */
   readonly now: string;
-  /** What happens next by itself: a whole sentence where `nextAt` is null, else one that the time completes. */
+  /**
+   * The next automatic step: a whole sentence if `nextAt` is null, otherwise one that the time
+   * completes.
+   */
   readonly next: string;
-  /** When `next` happens; null: it is under way, or not planned. */
+  /** When `next` happens; null: it is running or not planned. */
   readonly nextAt: Date | null;
-  /** Who has to act; null: nobody has to. */
+  /** Who must act; null: no action needed. */
   readonly actor: Actor | null;
 };
 
-/** Everything that the words depend on. */
+/** What the summary depends on. */
 export type SummaryInput = {
   readonly status: DomainStatus;
   /** The headline first. */
   readonly findings: readonly Finding[];
   /** Null: no check has run. */
   readonly lastCheckedAt: Date | null;
-  /** When its own job or a batch checks it next; null: nothing is planned. */
+  /** When its own job or a sweep checks it next; null: not planned. */
   readonly nextCheckAt: Date | null;
   /** Null: not since it was last pending. */
   readonly verifiedAt: Date | null;
-  /** The first of two checks that make a live domain drifted, where there was one. */
+  /** The first of the two checks that make a live domain drifted, if any. */
   readonly missedAt: Date | null;
   readonly certificate: {
-    /** Null: there is none. */
+    /** Null: no certificate. */
     readonly expiresAt: Date | null;
-    /** When an order is next worked on; null: none is planned. */
+    /** When an order is next processed; null: not planned. */
     readonly nextAttemptAt: Date | null;
-    /** Whether the authority refused the newest order. */
+    /** Whether the CA refused the newest order. */
     readonly isRefused: boolean;
   };
   readonly hasEscalation: boolean;
 };
 
-/** Returns what holds now and what comes next. Pure and total: every state has its line. */
+/** Pure and total: every state has a summary. */
 export function summaryOf(input: SummaryInput, now: Date): Summary {
   return lines[input.status](input, now);
 }
 
-/** The whole in one line, with the time exact: `… The next check is on 2026-11-20 at 12:00:16 UTC.` */
+/**
+ * Formats the summary in one line with the exact time: `… The next check is on 2026-11-20 at
+ * 12:00:16 UTC.`
+ */
 export function summaryLine({ now, next, nextAt }: Summary): string {
   return `${now} ${nextAt === null ? next : `${next} ${exactly(nextAt)}.`}`;
 }
@@ -65,7 +71,7 @@ const lines: { readonly [S in DomainStatus]: Line } = {
   verified(input, now) {
     const { certificate, findings, hasEscalation } = input;
     const [headline] = findings;
-    const tried = soon('The certificate is tried for again', 'The certificate is being obtained.');
+    const tried = soon('The next attempt is', 'The certificate is being obtained.');
     const next = tried({ nextCheckAt: certificate.nextAttemptAt }, now);
     if (headline !== undefined && severities[headline.code] === 'blocks') {
       const { summary, actor } = explain(headline);
@@ -73,15 +79,15 @@ const lines: { readonly [S in DomainStatus]: Line } = {
     }
     if (hasEscalation) {
       return {
-        now: 'The DNS is right, but the certificate has not come; an operator was notified.',
+        now: 'The DNS is correct, but no certificate was issued yet. An operator was notified.',
         actor: 'platform',
         ...next,
       };
     }
     return {
       now: certificate.isRefused
-        ? 'The DNS is right; the certificate authority has refused the certificate so far.'
-        : 'The DNS is right. The certificate is on its way, which takes a minute or two.',
+        ? 'The DNS is correct, but the certificate authority has refused the certificate so far.'
+        : 'The DNS is correct. The certificate is being issued, which takes a minute or two.',
       actor: null,
       ...next,
     };
@@ -89,22 +95,22 @@ const lines: { readonly [S in DomainStatus]: Line } = {
 
   live(input, now) {
     if (input.missedAt !== null) {
-      const { now: trouble, actor } = troubleOf(input, 'At the last check its DNS was not right.');
-      const next = soon('It is checked once more', 'It is being checked once more.');
-      return { now: `Live, but perhaps not for long. ${trouble}`, actor, ...next(input, now) };
+      const { now: trouble, actor } = troubleOf(input, 'At the last check its DNS was wrong.');
+      const next = soon('The second check is', 'The second check is under way.');
+      return { now: `Live, but the last check failed. ${trouble}`, actor, ...next(input, now) };
     }
     return { ...liveTrouble(input), ...nextCheck(input, now) };
   },
 
   drifted(input, now) {
-    const { now: trouble, actor } = troubleOf(input, 'Its DNS leads elsewhere now.');
+    const { now: trouble, actor } = troubleOf(input, 'Its DNS points elsewhere now.');
     const end = input.certificate.expiresAt;
-    const served = end === null ? '' : ` Who still comes here is served until ${day(end)}.`;
+    const served = end === null ? '' : ` Remaining traffic is served until ${day(end)}.`;
     return { now: `No longer live. ${trouble}${served}`, actor, ...nextCheck(input, now) };
   },
 
   failed(input, now) {
-    const { now: trouble, actor } = troubleOf(input, 'Its DNS was not right.');
+    const { now: trouble, actor } = troubleOf(input, 'Its DNS was wrong.');
     const why =
       input.verifiedAt === null
         ? 'Not live: the time to set up its DNS ran out.'
@@ -117,7 +123,7 @@ const lines: { readonly [S in DomainStatus]: Line } = {
   },
 };
 
-/** What is worth saying of a domain that is served and right: the gravest first, else that there is nothing to do. */
+/** The most severe problem of a live domain; otherwise that no action is needed. */
 function liveTrouble({
   findings,
   certificate,
@@ -125,7 +131,7 @@ function liveTrouble({
 }: SummaryInput): Pick<Summary, 'now' | 'actor'> {
   const [headline] = findings;
   if (hasEscalation) {
-    const now = 'Live, but its certificate has not been renewed; an operator was notified.';
+    const now = 'Live, but its certificate has not been renewed. An operator was notified.';
     return { now, actor: 'platform' };
   }
   if (headline !== undefined && severities[headline.code] !== 'informs') {
@@ -134,13 +140,13 @@ function liveTrouble({
   }
   if (certificate.isRefused) {
     const now =
-      'Live; the certificate authority has refused its renewal so far. It is tried again.';
+      'Live, but the certificate authority has refused the renewal so far. It is retried automatically.';
     return { now, actor: null };
   }
-  return { now: 'Live. Nothing to do: its certificate renews automatically.', actor: null };
+  return { now: 'Live. No action needed: its certificate renews automatically.', actor: null };
 }
 
-/** The headline, and who acts on it where anybody has to. */
+/** The headline, and who must act on it. */
 function troubleOf(
   { findings: [headline] }: SummaryInput,
   otherwise: string,
@@ -152,7 +158,9 @@ function troubleOf(
 
 const nextCheck = soon('The next check is', 'A check is under way.');
 
-/** `when` is completed by a time to come; `under way` is said once that has come, or where there is none. */
+/**
+ * `when` is completed by a future time; `underWay` is used if that time has come or is not planned.
+ */
 function soon(when: string, underWay: string) {
   return (
     { nextCheckAt }: Pick<SummaryInput, 'nextCheckAt'>,

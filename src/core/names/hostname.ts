@@ -1,31 +1,31 @@
-/** Which host names can be published, and in which spelling the rest of the system knows them. */
+/** Which host names can be added, and their canonical spelling. */
 import { hostInPasted, toAsciiName, toUnicodeName } from './idna.ts';
 import { printable } from './printable.ts';
 import { splitAtZone, suffixOf, type ZonePlace } from './zone.ts';
 
-/** A host name that can be published: A-labels in lower case without a trailing dot, and its place in its zone. */
+/** An accepted host name: lower-case A-labels without a trailing dot, and its place in its zone. */
 export type Hostname = ZonePlace & { readonly ascii: string; readonly unicode: string };
 
-/** Why a host name cannot be added, as the API spells it. */
+/** As the API spells it. */
 export type HostnameRefusalCode =
   | 'invalid_hostname'
   | 'public_suffix'
   | 'platform_hostname'
   | 'wildcard_unsupported';
 
-/** `reason` is one sentence for the customer, safe to show. */
+/** `reason`: one sentence for the customer, safe to show. */
 export type HostnameResult =
   | { readonly ok: true; readonly hostname: Hostname }
   | { readonly ok: false; readonly code: HostnameRefusalCode; readonly reason: string };
 
-/** RFC 1035, 2.3.4, less the root's empty label and the first length octet. */
+/** RFC 1035, 2.3.4, without the root label and the first length octet. */
 const NAME_OCTETS_MAX = 253;
 /** Let's Encrypt refuses longer names (boulder, policy/pa.go, maxLabels). */
 const LABELS_MAX = 10;
 
 /**
- * Reads a host name as people type or paste it. Never throws, whatever the text. The `ascii` of an accepted name is accepted
- * again and stays the same. `platformDomain`, in any spelling, and every name below it is refused.
+ * Parses a host name as people type or paste it. Never throws. The `ascii` of an accepted name is
+ * accepted again, unchanged. Refuses `platformDomain` (in any spelling) and every name below it.
  */
 export function parseHostname(text: string, platformDomain: string): HostnameResult {
   const pasted = hostInPasted(text);
@@ -33,21 +33,21 @@ export function parseHostname(text: string, platformDomain: string): HostnameRes
   if (pasted.host.startsWith('*.')) {
     return refused(
       'wildcard_unsupported',
-      `A wildcard such as “${printable(pasted.host, 80)}” cannot be added; please add each host name by itself.`,
+      `A wildcard such as “${printable(pasted.host, 80)}” cannot be added. Add each host name separately.`,
     );
   }
   const name = toAsciiName(pasted.host);
   return name.ok ? placed(name.ascii, platformDomain) : refused('invalid_hostname', name.reason);
 }
 
-/** Decides on a name whose labels are all sound, by its size and its place in the DNS. */
+/** Checks size and position of a name whose labels are valid. */
 function placed(ascii: string, platformDomain: string): HostnameResult {
   const sizeReason = reasonAgainstShape(ascii);
   if (sizeReason !== undefined) return refused('invalid_hostname', sizeReason);
   if (isWithin(ascii, platformDomain)) {
     return refused(
       'platform_hostname',
-      `“${ascii}” belongs to this platform; please use a domain of your own.`,
+      `“${ascii}” belongs to this platform. Use your own domain.`,
     );
   }
   const suffix = suffixOf(ascii);
@@ -65,23 +65,23 @@ function placed(ascii: string, platformDomain: string): HostnameResult {
     case 'special_use':
       return refused(
         'invalid_hostname',
-        `Names under “.${suffix.tld}” have no place in the public DNS (${suffix.source}).`,
+        `Names under “.${suffix.tld}” do not exist in the public DNS (${suffix.source}).`,
       );
     case 'unknown_tld':
       return refused(
         'invalid_hostname',
         ascii.includes('.')
           ? `“.${suffix.tld}” is not a public top-level domain.`
-          : `“${ascii}” is a single label; please give the full name, such as docs.example.com.`,
+          : `“${ascii}” is a single label. Enter the full name, such as docs.example.com.`,
       );
   }
 }
 
 function reasonAgainstShape(ascii: string): string | undefined {
   const labels = ascii.split('.');
-  // A last label that is a number makes the whole an IPv4 address in some notation (WHATWG URL, 3.5).
+  // A numeric last label makes the whole an IPv4 address in some notation (WHATWG URL, 3.5).
   if (/^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')) {
-    return `“${printable(ascii, 80)}” is an IP address or a number; please give a host name.`;
+    return `“${printable(ascii, 80)}” is an IP address or a number. Enter a host name.`;
   }
   if (ascii.length > NAME_OCTETS_MAX) {
     return `The name takes ${ascii.length} octets; the DNS allows ${NAME_OCTETS_MAX}.`;
@@ -91,7 +91,7 @@ function reasonAgainstShape(ascii: string): string | undefined {
     : undefined;
 }
 
-/** Whether a name is the domain or lies below it. The domain is the operator's, in any spelling. */
+/** Whether a name equals the platform's domain (in any spelling) or is below it. */
 function isWithin(ascii: string, domain: string): boolean {
   const pasted = hostInPasted(domain);
   const parent = pasted.ok ? toAsciiName(pasted.host) : pasted;

@@ -1,8 +1,10 @@
-/** From labels in any script to A-labels (UTS 46), and plain words for labels that cannot become one. */
+/** Converts labels in any script to A-labels (UTS 46), and explains why a label is invalid. */
 import { toASCII, toUnicode } from 'tr46';
 import { printable } from './printable.ts';
 
-/** UTS 46, 4.2, with every check on; lengths are checked here, to name the label that is too long. */
+/**
+ * UTS 46, 4.2, with every check on; lengths are checked below, to name the label that is too long.
+ */
 const rules = {
   checkBidi: true,
   checkHyphens: true,
@@ -13,19 +15,25 @@ const rules = {
 
 const LABEL_OCTETS_MAX = 63;
 
-/** `ascii`: A-labels in lower case. `reason`: one sentence for the customer, with foreign text made printable. */
+/**
+ * `ascii`: lower-case A-labels. `reason`: one sentence for the customer, with foreign text made
+ * printable.
+ */
 export type AsciiName =
   | { readonly ok: true; readonly ascii: string }
   | { readonly ok: false; readonly reason: string };
 
-/** Returns lower-case A-labels of 63 octets at most, or a sentence about the first label that is wrong. Never throws. */
+/**
+ * Returns lower-case A-labels of at most 63 octets, or the reason against the first invalid label.
+ * Never throws.
+ */
 export function toAsciiName(host: string): AsciiName {
   const typed = host.split(fullStops);
   const strange = typed.find((label) => !isNormalPunycode(label));
   if (strange !== undefined) return { ok: false, reason: sentence(strange, badPunycode) };
   const ascii = toASCII(host, rules);
   if (ascii === null) return { ok: false, reason: reasonAgainst(typed) };
-  // Characters such as "⒈" become labels of their own only now.
+  // Characters such as "⒈" contain a dot only after mapping.
   for (const label of ascii.split('.')) {
     const words = wordsAgainst(label);
     if (words !== undefined) return { ok: false, reason: sentence(label, words) };
@@ -33,14 +41,14 @@ export function toAsciiName(host: string): AsciiName {
   return { ok: true, ascii };
 }
 
-/** Returns the name as people read it, for A-labels that `toAsciiName` has accepted. */
+/** Returns the Unicode form of A-labels that `toAsciiName` accepted. */
 export function toUnicodeName(ascii: string): string {
   return toUnicode(ascii, rules).domain;
 }
 
 const badPunycode = 'starts with “xn--” but is not Punycode in its normal form';
 
-/** What can be wrong with one label; the first that holds is said. Labels are compared in lower case. */
+/** In order of precedence, for lower-case labels. */
 const labelFaults: readonly {
   readonly holds: (label: string) => boolean;
   readonly words: string;
@@ -51,14 +59,14 @@ const labelFaults: readonly {
   { holds: (label) => label.includes('_'), words: 'contains an underscore' },
   { holds: (label) => /^-|-$/.test(label), words: 'begins or ends with a hyphen' },
   {
-    // Reserved LDH labels (RFC 5890, 2.3.1); certificate authorities refuse them.
+    // Reserved LDH labels (RFC 5890, 2.3.1); CAs refuse them.
     holds: (label) => /^(?!xn)..--/u.test(label),
     words: 'has hyphens in the third and fourth place, which is reserved',
   },
   {
-    // RFC 952 and RFC 1123, 2.1, which STD 3 stands for.
+    // RFC 952 and RFC 1123, 2.1 (STD 3).
     holds: (label) => /[^a-z0-9-]/.test(label) && /^[\0-\x7f]*$/.test(label),
-    words: 'may hold letters, digits and hyphens only',
+    words: 'can contain only letters, digits and hyphens',
   },
 ];
 
@@ -66,19 +74,19 @@ function wordsAgainst(label: string): string | undefined {
   return labelFaults.find(({ holds }) => holds(label))?.words;
 }
 
-/** Why UTS 46 refuses a name: some label alone, or the direction of writing of all of them together. */
+/** Why UTS 46 refuses a name: one label, or the writing direction of all of them. */
 function reasonAgainst(labels: readonly string[]): string {
   for (const label of labels) {
     const words = wordsAgainst(label.normalize('NFKC').toLowerCase());
     if (words !== undefined) return sentence(label, words);
     if (toASCII(label, rules) === null) {
-      return sentence(label, 'holds characters that are not allowed there in a domain name');
+      return sentence(label, 'contains characters that a domain name cannot have there');
     }
   }
-  return 'The labels mix directions of writing in a way that domain names do not allow.';
+  return 'The labels mix writing directions in a way that domain names do not allow.';
 }
 
-/** One A-label has one spelling (RFC 5891, 4.4): what decodes must encode to itself again. */
+/** An A-label has one spelling (RFC 5891, 4.4), so it must round-trip. */
 function isNormalPunycode(label: string): boolean {
   const lower = label.toLowerCase();
   return !lower.startsWith('xn--') || toASCII(lower, rules) === lower;
@@ -88,36 +96,39 @@ function sentence(label: string, words: string): string {
   return label === '' ? `A label ${words}.` : `The label “${printable(label, 40)}” ${words}.`;
 }
 
-/** `host`: not empty, without a trailing dot, and not checked otherwise. `reason`: one sentence for the customer. */
+/**
+ * `host`: not empty, without a trailing dot, otherwise unchecked. `reason`: one sentence for the
+ * customer.
+ */
 export type PastedHost =
   | { readonly ok: true; readonly host: string }
   | { readonly ok: false; readonly reason: string };
 
-/** The full stops of UTS 46: what separates labels, in any script. */
+/** The label separators of UTS 46. */
 export const fullStops = /[.\u3002\uff0e\uff61]/u;
 
-/** Longer than any name that could still come to 253 octets; keeps hostile input cheap. */
+/** More than any name that could shrink to 253 octets; limits the cost of hostile input. */
 const CHARACTERS_MAX = 1_000;
 
 const schemeBefore = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
 const portAfter = /^([^:]*):(\d{0,5})$/;
 
 /**
- * Takes away surrounding space, scheme, path, query, fragment, port and one trailing dot. A port says nothing about the DNS,
- * and customers' domains are served on 80 and 443 only: our choice to drop it. A user name is refused, for an e-mail address
- * is not a host name. Never throws.
+ * Removes surrounding space, scheme, path, query, fragment, port and one trailing dot. A port is
+ * dropped because it has no effect on the DNS and domains are served on 80 and 443 only. A user
+ * name is refused, since an email address is not a host name. Never throws.
  */
 export function hostInPasted(text: string): PastedHost {
   const [authority = ''] = text.trim().replace(schemeBefore, '').split(/[/?#]/, 1);
   if (authority.includes('@')) {
-    return refused('This looks like an e-mail address or a user name; please give the host name.');
+    return refused('This looks like an email address or a user name. Enter the host name.');
   }
-  // A host name has no colon: one is a port's, more are an IPv6 address.
+  // One colon precedes a port; more mean an IPv6 address.
   if (authority.startsWith('[') || authority.split(':').length > 2) {
-    return refused('This looks like an IPv6 address; please give a host name.');
+    return refused('This looks like an IPv6 address. Enter a host name.');
   }
   const host = withoutPort(authority);
-  if (host === undefined) return refused('What follows the colon is not a port number.');
+  if (host === undefined) return refused('The part after the colon is not a port number.');
   return checked(host.trim());
 }
 

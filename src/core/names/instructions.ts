@@ -1,22 +1,25 @@
-/** The record a customer must create. What is shown and what is checked both come from here. */
+/** The record that a customer must create. The instructions and the check both use it. */
 import type { Observation } from '../diagnosis/observation.ts';
 import { splitAtZone } from './zone.ts';
 
-/** A record as a customer enters it. */
+/** A record as entered at a DNS provider. */
 export type DnsRecord = {
-  /** `ALIAS` at an apex, where no CNAME may stand (RFC 1034, 3.6.2); providers also call it ANAME or flattening. */
+  /**
+   * `ALIAS` at an apex, where a CNAME is not allowed (RFC 1034, 3.6.2); providers also call it
+   * ANAME or flattening.
+   */
   readonly type: 'CNAME' | 'ALIAS';
-  /** As providers' forms want it, relative to the zone: `docs`, or `@` for an apex. */
+  /** Relative to the zone, as providers' forms expect: `docs`, or `@` for an apex. */
   readonly name: string;
-  /** The host name it points to, without a trailing dot. */
+  /** The host name that it points to, without a trailing dot. */
   readonly value: string;
   /** Seconds. */
   readonly ttl: 3600;
 };
 
 /**
- * Returns the record for an accepted host name (A-labels, lower case). The same arguments always give the same record.
- * `zone`: the zone that the host name is in, where the DNS has shown it; else its registrable domain.
+ * Returns the record for an accepted host name (A-labels, lower case). `zone`: the host name's
+ * zone, if a delegation was seen; default: its registrable domain.
  */
 export function recordFor({
   hostname,
@@ -32,8 +35,8 @@ export function recordFor({
 }
 
 /**
- * Returns the zone delegated below the registrable domain that a host name is in, which its record goes into; undefined
- * where there is none, or no delegation was seen.
+ * Returns the host name's zone if it is delegated below the registrable domain; undefined
+ * otherwise, or if no delegation was seen.
  */
 export function zoneBelow({ hostname, delegation }: Seen): string | undefined {
   if (delegation?.kind !== 'delegated') return undefined;

@@ -1,26 +1,25 @@
 /**
- * The records that the platform publishes for its own name: customers' records point below it, to one target for each
- * domain, which nobody enters one by one. So there is a wildcard (RFC 4592), and with it a CAA set: where a customer's
- * name is a CNAME, a certificate authority finds that set before it climbs to the customer's own (RFC 8659, 3).
+ * The records that the platform publishes for its own domain. Customers' records point to one
+ * target per domain below it, so these are wildcard records (RFC 4592). They include a CAA set: for
+ * a CNAME, a CA finds that set before it climbs to the customer's own (RFC 8659, 3).
  */
 import ipaddr from 'ipaddr.js';
 import { type CaaParameter, presentationOf, recordToAdd } from '../diagnosis/caa/caa-value.ts';
 import { reservedRange } from './reserved-addresses.ts';
 
-/** What the records are made from. */
 export type PlatformZoneSettings = {
   /** Lower case, no trailing dot. */
   readonly platformDomain: string;
-  /** The edge's, IPv4 and IPv6, in any spelling. */
+  /** Of the edge, IPv4 and IPv6, in any spelling. */
   readonly addresses: readonly string[];
-  /** The CAA identities of our certificate authority. */
+  /** The CAA identities of the first CA. */
   readonly issuerDomains: readonly string[];
-  /** Those of the one that stands in for it; none where there is none. */
+  /** Those of the fallback CA; empty without a fallback. */
   readonly fallbackIssuerDomains: readonly string[];
   readonly ttlSeconds: number;
-  /** A mail address to which authorities report requests that the set forbids (RFC 8659, 4.4); null: none. */
+  /** An email address to which CAs report forbidden requests (RFC 8659, 4.4); null: none. */
   readonly contact: string | null;
-  /** What the permission is narrowed to: `accounturi` and `validationmethods` (RFC 8657). */
+  /** Restricts the permission: `accounturi` and `validationmethods` (RFC 8657). */
   readonly parameters: readonly CaaParameter[];
 };
 
@@ -35,12 +34,15 @@ export type PlatformRecord = {
   readonly data: string;
 };
 
-/** A target has a label of 16 characters more (derived-secrets.ts), and a name 253 in all (RFC 1035, 2.3.4). */
+/**
+ * Leaves room for a target's label of 16 characters and a dot (derived-secrets.ts) in the 253 of a
+ * name (RFC 1035, 2.3.4).
+ */
 export const PLATFORM_DOMAIN_LENGTH_MAX = 253 - 17;
 
 /**
- * Returns the records, all of one owner: addresses, IPv4 first, then the CAA set. The same settings make the same records in
- * the same order, each address once. Throws where an address is none.
+ * Returns the records of the wildcard name: addresses (IPv4 first, without duplicates), then the
+ * CAA set. Deterministic. Throws if an address is invalid.
  */
 export function platformZone(settings: PlatformZoneSettings): readonly PlatformRecord[] {
   const { platformDomain, ttlSeconds } = settings;
@@ -49,11 +51,11 @@ export function platformZone(settings: PlatformZoneSettings): readonly PlatformR
   return [...addressRecords(settings.addresses).map((record) => ({ ...own, ...record })), ...caa];
 }
 
-/** IPv4 first, otherwise as they were given. */
+/** IPv4 first, otherwise in the given order. */
 function addressRecords(addresses: readonly string[]) {
   const parsed = addresses.map((text) => ipaddr.parse(text));
   const ofKind = (kind: 'ipv4' | 'ipv6') =>
-    // What is written in two ways is one address; RFC 5952 has one way.
+    // RFC 5952 gives each address one spelling, which removes duplicates.
     new Set(parsed.filter((one) => one.kind() === kind).map((one) => one.toString()));
   return [
     ...[...ofKind('ipv4')].map((data) => ({ type: 'A', data }) as const),
@@ -64,7 +66,7 @@ function addressRecords(addresses: readonly string[]) {
 function caaSet(settings: PlatformZoneSettings): readonly string[] {
   const { issuerDomains, fallbackIssuerDomains, contact, parameters } = settings;
   const property = (tag: string, value: string) => presentationOf({ flags: 0, tag, value });
-  // An account belongs to one authority: to name it to another would forbid that one.
+  // An account belongs to one CA; the same `accounturi` would block the other.
   const elsewhere = parameters.filter(({ tag }) => tag !== 'accounturi');
   const permissions = [
     ...issuerDomains.map((issuer) => recordToAdd(issuer, parameters)),
@@ -74,15 +76,15 @@ function caaSet(settings: PlatformZoneSettings): readonly string[] {
   ];
   return [
     ...new Set(permissions),
-    // Wildcards are never ordered, so nobody is to get one for a name that points here.
+    // Wildcard certificates are never ordered, so none is allowed for names that point here.
     property('issuewild', ';'),
     ...(contact === null ? [] : [property('iodef', `mailto:${contact}`)]),
   ];
 }
 
 /**
- * As lines of a master file (RFC 1035, 5): every name and TTL in full, so that neither depends on `$ORIGIN` and `$TTL`
- * where the lines are put, nor changes them for what follows.
+ * Formats lines of a master file (RFC 1035, 5). Names and TTLs are complete, so the lines don't
+ * depend on `$ORIGIN` and `$TTL`.
  */
 export function inMasterFile(records: readonly PlatformRecord[]): string {
   const lines = records.map(
@@ -91,14 +93,14 @@ export function inMasterFile(records: readonly PlatformRecord[]): string {
   return lines.join('');
 }
 
-/** Returns a sentence about each setting that is valid, and hardly what was meant; empty where there is none. */
+/** Returns a warning for each setting that is valid but probably a mistake. */
 export function doubtsAbout({ addresses }: PlatformZoneSettings): readonly string[] {
   const reserved = addresses.flatMap((address) => {
     const range = reservedRange(address);
     return range === null
       ? []
       : [
-          `${address} is no public address (${range}): visitors and certificate authorities cannot reach it.`,
+          `${address} is not a public address (${range}): visitors and certificate authorities cannot reach it.`,
         ];
   });
   const hasIpv4 = addresses.some((address) => !address.includes(':'));

@@ -1,12 +1,12 @@
 /**
- * The TXT record that proves whose an apex is, where another project has it, too: addresses are the same for all. What the
- * customer is asked for and what the check asks for both come from here.
+ * The TXT record that proves ownership of an apex that another project already has, since all
+ * apexes have the same addresses. The instructions and the check both use it.
  */
 import { type Answer, isConclusive, recordsOf } from '../diagnosis/observation.ts';
 import { printable } from './printable.ts';
 import { splitAtZone } from './zone.ts';
 
-/** `name` as providers' forms want it, relative to the zone; `fullName` as the DNS has it. */
+/** `name`: relative to the zone, as providers' forms expect; `fullName`: fully qualified. */
 export type ProofRecord = {
   readonly type: 'TXT';
   readonly name: string;
@@ -15,29 +15,30 @@ export type ProofRecord = {
 };
 
 /**
- * What a check of the record found. `both`: the other project's own is there, too, so nobody moves, and two projects never
- * take the name from each other at every check. `partial`: not every server that answers has it.
+ * The result of a check. `both`: the other project's record is also there, so nothing moves;
+ * otherwise two projects would take the name from each other at every check. `partial`: only some
+ * servers have it.
  */
 export type ProofSeen = 'proven' | 'missing' | 'both' | 'partial' | 'unknown';
 
-/** The record that a claimant is asked for, how far it is, and what stands there: at most 5 values, sorted and cut. */
+/** The required record, its state, and the values found: at most 5, sorted and cut. */
 export type Proof = {
   readonly record: ProofRecord;
   readonly seen: ProofSeen;
   readonly found: readonly string[];
 };
 
-/** A label of its own (RFC 8552, 1), so that it stands beside whatever else the name has. */
+/** An underscored name (RFC 8552, 1) does not conflict with other records of the name. */
 const LABEL = '_signpost';
-/** What a finding keeps of foreign records. Our choice: enough to recognise a mistake. */
+/** How many foreign values a finding keeps, and how much of each: enough to recognize a mistake. */
 const [FOUND_MAX, FOUND_LENGTH_MAX] = [5, 200];
 
-/** Where the record stands: `_signpost.example.com`. */
+/** Returns the record's name: `_signpost.example.com`. */
 export function proofNameOf(hostname: string): string {
   return `${LABEL}.${hostname}`;
 }
 
-/** `zone`: the zone that the host name is in, where that is not the registrable domain. */
+/** `zone`: the host name's zone; default: its registrable domain. */
 export function proofRecordFor({
   hostname,
   zone = splitAtZone(hostname).zone,
@@ -52,8 +53,8 @@ export function proofRecordFor({
 }
 
 /**
- * Decides from what each server showed at the record's name; without a conclusive answer it is unknown, and nothing moves. A
- * value counts with the quotes and blanks that providers' forms keep.
+ * Decides from the answer of each server; `unknown` without a conclusive one. Ignores quotes and
+ * spaces around a value, which providers' forms may keep.
  */
 export function checkProof(
   answers: readonly Answer<string>[],

@@ -1,22 +1,25 @@
-/** Domain settings: which of a project's domains is the main one, and which of them only redirect to another. */
+/** Domain settings: a project's primary domain and its redirects. */
 
-/** `domains` of the interface document, part 1. Host names are A-labels in lower case. */
+/** `domains` of the interface document, part 1. Host names are lower-case A-labels. */
 export type DomainSettings = {
   /** Null: none is chosen. */
   readonly primary: string | null;
   readonly redirects: readonly Redirect[];
 };
 
-/** Visitors of `from` are sent to `to`, path and query kept. `status`: one of `redirectStatuses`. */
+/**
+ * Redirects visitors of `from` to `to` with the same path and query. `status`: one of
+ * `redirectStatuses`.
+ */
 export type Redirect = { readonly from: string; readonly to: string; readonly status: number };
 
-/** The statuses that send a visitor on (RFC 9110, 15.4); 303 is an answer to a form, and 300, 304 are no redirects. */
+/** RFC 9110, 15.4. 303 answers a form; 300 and 304 are not redirects. */
 export const redirectStatuses: readonly number[] = [301, 302, 307, 308];
 
-/** Our choice: more than anybody has old names of one site. */
+/** More than one site needs. */
 export const REDIRECTS_MAX = 100;
 
-/** Why settings do not fit a project, as the API spells it, in the order in which the rules are applied. */
+/** As the API spells it, in the order in which the rules are applied. */
 export type SettingsRefusalCode =
   | 'too_many_redirects'
   | 'redirect_status'
@@ -27,12 +30,12 @@ export type SettingsRefusalCode =
   | 'redirect_loop'
   | 'redirect_chain';
 
-/** `reason` begins with the place as it stands in a request's body, e.g. `domains.redirects[1]: …`. */
+/** `reason` starts with the path in the request body, e.g. `domains.redirects[1]: …`. */
 export type SettingsRefusal = { readonly code: SettingsRefusalCode; readonly reason: string };
 
 /**
- * Returns why settings do not fit a project with these domains; null where they do. What is accepted sends every visitor on
- * once at most, to a domain of the same project. Of several refusals the first in the order of the codes above is given.
+ * Returns the first reason why settings do not fit a project with these domains; null if they fit.
+ * Accepted settings redirect each visitor at most once, to a domain of the same project.
  */
 export function checkSettings(
   settings: DomainSettings,
@@ -47,21 +50,24 @@ export function checkSettings(
 
 type Rule = (settings: DomainSettings, hostnames: ReadonlySet<string>) => SettingsRefusal | null;
 
-/** Later rules rely on earlier ones: a path is followed only where each name redirects once, and none to itself. */
+/**
+ * Later rules rely on earlier ones: following a path requires that each name redirects once, and
+ * none to itself.
+ */
 const rules: readonly Rule[] = [
   ({ redirects }) =>
     redirects.length <= REDIRECTS_MAX
       ? null
       : refused(
           'too_many_redirects',
-          `domains.redirects: there are ${redirects.length}; a project may have ${REDIRECTS_MAX}.`,
+          `domains.redirects: ${redirects.length} redirects; the limit is ${REDIRECTS_MAX}.`,
         ),
   firstEntry(
     'redirect_status',
     ({ status }) =>
       redirectStatuses.includes(status)
         ? null
-        : `${status} is no status of a redirect; it must be one of ${redirectStatuses.join(', ')}.`,
+        : `${status} is not a redirect status; use one of ${redirectStatuses.join(', ')}.`,
     '.status',
   ),
   ({ primary }, hostnames) =>
@@ -77,20 +83,20 @@ const rules: readonly Rule[] = [
   ),
   firstEntry('redirect_twice', ({ from }, { redirects }, _hostnames, index) =>
     redirects.findIndex((one) => one.from === from) < index
-      ? `${from} redirects already, by an entry above.`
+      ? `${from} already redirects, in an entry above.`
       : null,
   ),
   firstEntry('primary_redirects', ({ from, to }, { primary }) =>
-    from === primary ? `${from} is the primary domain, and would redirect away to ${to}.` : null,
+    from === primary ? `${from} is the primary domain and cannot redirect to ${to}.` : null,
   ),
   firstEntry('redirect_loop', ({ from }, { redirects }) => {
     const path = pathFrom(from, redirects);
-    return path.at(-1) === from ? `${path.join(' → ')} leads in a circle.` : null;
+    return path.at(-1) === from ? `${path.join(' → ')} is a loop.` : null;
   }),
   firstEntry('redirect_chain', ({ from }, { redirects }) => {
     const path = pathFrom(from, redirects);
     return path.length > 2
-      ? `${path.join(' → ')} takes more than one step; let ${from} redirect to ${path.at(-1)} at once.`
+      ? `${path.join(' → ')} takes more than one step; redirect ${from} to ${path.at(-1)} directly.`
       : null;
   }),
 ];
@@ -102,7 +108,10 @@ type Entry = (
   index: number,
 ) => string | null;
 
-/** The rule that no entry may have a reason against it; names the first that has, and its field where it is one alone. */
+/**
+ * A rule that applies to each entry; reports the first violation. `field`: appended to the entry's
+ * path.
+ */
 function firstEntry(code: SettingsRefusalCode, reasonAgainst: Entry, field = ''): Rule {
   return (settings, hostnames) => {
     for (const [index, redirect] of settings.redirects.entries()) {
@@ -113,7 +122,7 @@ function firstEntry(code: SettingsRefusalCode, reasonAgainst: Entry, field = '')
   };
 }
 
-/** The names that a visitor is sent through; ends at the first that comes again. */
+/** Returns the names that a visitor passes; ends at the first repeated one. */
 function pathFrom(from: string, redirects: readonly Redirect[]): readonly string[] {
   const next = new Map(redirects.map((one) => [one.from, one.to]));
   const path = [from];
@@ -126,17 +135,16 @@ function pathFrom(from: string, redirects: readonly Redirect[]): readonly string
 }
 
 function foreignTo(name: string): string {
-  return `“${name}” is not a domain of this project; add it first.`;
+  return `“${name}” is not a domain of this project. Add it first.`;
 }
 
 function refused(code: SettingsRefusalCode, reason: string): SettingsRefusal {
   return { code, reason };
 }
 
-/** What the settings say of one domain, whose removal would leave them pointing at nothing. */
+/** The settings that refer to one domain. */
 export type SettingsUse = { readonly primary: boolean; readonly redirects: readonly Redirect[] };
 
-/** What leads to the domain: `redirects` to it, and whether it is the primary one. */
 export function usesOf({ primary, redirects }: DomainSettings, hostname: string): SettingsUse {
   return {
     primary: primary === hostname,
@@ -144,7 +152,7 @@ export function usesOf({ primary, redirects }: DomainSettings, hostname: string)
   };
 }
 
-/** Whether settings would be left pointing at nothing. */
+/** Whether removing the domain would leave settings that refer to it. */
 export function isInUse({ primary, redirects }: SettingsUse): boolean {
   return primary || redirects.length > 0;
 }

@@ -1,13 +1,14 @@
 /**
- * Addresses that nobody on the internet serves anything at (IANA's special-purpose registries, RFC 6890). A name server
- * there is not asked, or a zone could aim us at our own network; a host name there cannot be visited.
+ * Addresses that are not public (IANA's special-purpose registries, RFC 6890). Name servers there
+ * are not queried, since a zone could aim us at our own network; host names there cannot be
+ * visited.
  */
 import ipaddr from 'ipaddr.js';
 
 type Kind = 'documentation' | 'benchmarking' | 'reserved';
 type Cidr = ReturnType<typeof ipaddr.parseCIDR>;
 
-/** What ipaddr.js calls `reserved` only, though it has a better name. */
+/** Ranges that ipaddr.js only calls `reserved`. */
 const betterNames: readonly (readonly [Cidr, Kind])[] = (
   [
     ['192.0.2.0/24', 'documentation'], // RFC 5737
@@ -19,14 +20,14 @@ const betterNames: readonly (readonly [Cidr, Kind])[] = (
   ] as const
 ).map(([cidr, kind]) => [ipaddr.parseCIDR(cidr), kind]);
 
-/** All that has ever been given out of IPv6 (RFC 4291, 2.4; IANA's "Global Unicast"). */
+/** All of the allocated IPv6 space (RFC 4291, 2.4; IANA's "Global Unicast"). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * The range an address that is not public is in, by ipaddr.js's name for it (`private`, `loopback`, `linkLocal`,
- * `carrierGradeNat`, …) or as `documentation`, `benchmarking` or `reserved`; null for a public address. Also what
- * leads to an IPv4 address in disguise counts (mapped, translated, tunnelled), wherever it leads, and what is no
- * address at all.
+ * Returns the range of an address that is not public: ipaddr.js's name (`private`, `loopback`,
+ * `linkLocal`, `carrierGradeNat`, …), `documentation`, `benchmarking` or `reserved`; null for a
+ * public address. Embedded IPv4 addresses (mapped, translated, tunneled) and invalid addresses are
+ * never public.
  */
 export function reservedRange(address: string): string | null {
   if (!ipaddr.isValid(address)) return 'reserved';
@@ -34,7 +35,8 @@ export function reservedRange(address: string): string | null {
   const range = parsed.range();
   if (range === 'reserved') return betterName(parsed);
   if (range !== 'unicast') return range;
-  // ipaddr.js takes all it does not know for unicast: ::a00:1 (RFC 4291, 2.5.5.1), 100:0:0:1:: (RFC 9780), 4000::
+  // ipaddr.js treats unknown ranges as unicast: ::a00:1 (RFC 4291, 2.5.5.1), 100:0:0:1:: (RFC
+  // 9780), 4000::
   return parsed instanceof ipaddr.IPv6 && !parsed.match(globalUnicast) ? 'reserved' : null;
 }
 

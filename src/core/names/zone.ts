@@ -1,13 +1,15 @@
-/** Where a name sits among the registries' suffixes: its registrable domain, and the names nobody can register. */
+/**
+ * The registrable domain of a name, by the Public Suffix List, and names that cannot be registered.
+ */
 import { parse } from 'tldts';
 
 /**
- * Reserved for tests and documentation (RFC 6761, 6.2 and 6.5). No registry has them; our laboratories
- * do, so they count as suffixes here.
+ * Reserved for tests and documentation (RFC 6761, 6.2 and 6.5). Test labs use them, so they count
+ * as suffixes here.
  */
 const laboratoryTlds: ReadonlySet<string> = new Set(['test', 'example']);
 
-/** Names without a place in the public DNS, each with the document that says so. Covers everything below them. */
+/** Special-use names, each with the document that reserves it. Covers everything below them. */
 const specialUse: ReadonlyMap<string, string> = new Map([
   ['localhost', 'RFC 6761'],
   ['invalid', 'RFC 6761'],
@@ -15,11 +17,11 @@ const specialUse: ReadonlyMap<string, string> = new Map([
   ['onion', 'RFC 7686'],
   ['alt', 'RFC 9476'],
   ['internal', 'ICANN resolution 2024.07.29.06'],
-  // home.arpa (RFC 8375), in-addr.arpa and all the others: infrastructure, never a customer's.
+  // home.arpa (RFC 8375), in-addr.arpa and others are infrastructure.
   ['arpa', 'RFC 3172'],
 ]);
 
-/** Where a name stands in the zone of its registrable domain. */
+/** The position of a name in the zone of its registrable domain. */
 export type ZonePlace = {
   /** The registrable domain, by the ICANN section of the Public Suffix List. */
   readonly zone: string;
@@ -28,14 +30,14 @@ export type ZonePlace = {
   readonly apex: boolean;
 };
 
-/** Only a `registrable` name can be added. `source`: the document that takes the name out of the public DNS. */
+/** Only a `registrable` name can be added. `source`: the document that reserves the name. */
 export type Suffix =
   | { readonly kind: 'registrable' }
   | { readonly kind: 'public_suffix' }
   | { readonly kind: 'special_use'; readonly tld: string; readonly source: string }
   | { readonly kind: 'unknown_tld'; readonly tld: string };
 
-/** Whether a top-level domain exists in laboratories only. */
+/** Whether a top-level domain exists only in test labs. */
 export function isLaboratoryTld(tld: string): boolean {
   return laboratoryTlds.has(tld);
 }
@@ -50,14 +52,19 @@ export function suffixOf(ascii: string): Suffix {
   return domain === null ? { kind: 'public_suffix' } : { kind: 'registrable' };
 }
 
-/** Splits an accepted host name at its zone. A name without a registrable domain is its own zone. */
+/**
+ * Splits an accepted host name at its zone. A name without a registrable domain is its own zone.
+ */
 export function splitAtZone(ascii: string): ZonePlace {
   const zone = parse(ascii, icannOnly).domain ?? ascii;
   const apex = ascii === zone;
   return { zone, label: apex ? '@' : ascii.slice(0, -zone.length - 1), apex };
 }
 
-/** The text is a bare name already. Zones of the private section (github.io) are customers' zones like others. */
+/**
+ * The input is already a bare name. Zones in the private section (github.io) are ordinary customer
+ * zones.
+ */
 const icannOnly = {
   allowPrivateDomains: false,
   detectIp: false,

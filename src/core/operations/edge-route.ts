@@ -1,80 +1,93 @@
 /**
- * Where the edge sends the visitors of a host name and what it says to them and to the deploy, and the notifications by which
- * a process learns of changes to that.
+ * Routes of the edge: where it sends the requests for a host name, which headers it adds, and the
+ * notifications about route changes.
  */
 import { OLD_SECRET_MS } from './webhook-plan.ts';
 
-/** How the requests for one host name are answered, all of it of one moment. */
+/** A consistent snapshot of how requests for one host name are handled. */
 export type EdgeRoute = {
   readonly hostname: string;
   readonly projectId: string;
-  /** An http or https URL; a path in it is put before the request's. Null: nothing is deployed. */
+  /** An http or https URL; its path is prepended to the request's. Null: no deploy. */
   readonly upstream: string | null;
-  /** The deploy whose own authorities its certificate is verified by; null: those that Node.js trusts. */
+  /** The deploy whose CA certificates verify the upstream; null: those that Node.js trusts. */
   readonly upstreamCaId: string | null;
-  /** The certificate to serve; null: there is none yet. */
+  /** The certificate to serve; null: none yet. */
   readonly certificateId: string | null;
-  /** Where visitors are sent instead of to the upstream: a domain of the same project, and the status to say it with. */
+  /** Redirects visitors to another domain of the project, with this status. */
   readonly redirect: { readonly to: string; readonly status: number } | null;
-  /** The project's primary domain, for its deploy to know; null: none is chosen. */
+  /** The project's primary domain, passed to the deploy; null: none chosen. */
   readonly primary: string | null;
-  /** What signs the requests to the deploy. */
+  /** The key that signs requests to the deploy. */
   readonly signing: Signing;
-  /** The field Strict-Transport-Security of every answer over HTTPS; null: the deploy's own is passed on. */
+  /**
+   * The Strict-Transport-Security header for every HTTPS response; null: the deploy's own is passed
+   * on.
+   */
   readonly hsts: string | null;
 };
 
-/** Strict-Transport-Security of a domain (RFC 6797, 6.1): for how long browsers reach it over HTTPS alone. */
+/** Strict-Transport-Security of a domain (RFC 6797, 6.1). */
 export type Hsts = {
-  /** In seconds; 0: they forget it. */
+  /** Seconds; 0 clears the policy in browsers. */
   readonly maxAge: number;
-  /** Binds every name below it, wherever that leads. */
+  /** Also covers every name below it. */
   readonly includeSubdomains: boolean;
-  /** Browsers may have it in their own list (hstspreload.org). */
+  /** Allows browsers to include it in their preload list (hstspreload.org). */
   readonly preload: boolean;
 };
 
-/** In seconds. The longest is our choice, and what hstspreload.org recommends; the least for preloading is its own rule. */
+/** Seconds. `most`: what hstspreload.org recommends; `leastToPreload`: its requirement. */
 export const hstsMaxAge = { most: 63_072_000, leastToPreload: 31_536_000 } as const;
 
-/** Whether a setting fits the rules of preloading (hstspreload.org), where it asks for that. */
+/**
+ * Whether a setting meets the preload requirements (hstspreload.org), if it asks for preloading.
+ */
 export function mayPreload({ maxAge, includeSubdomains, preload }: Hsts): boolean {
   return !preload || (includeSubdomains && maxAge >= hstsMaxAge.leastToPreload);
 }
 
-/** The value of the field. */
+/** Formats the header's value. */
 export function hstsField({ maxAge, includeSubdomains, preload }: Hsts): string {
   const subdomains = includeSubdomains ? '; includeSubDomains' : '';
   return `max-age=${maxAge}${subdomains}${preload ? '; preload' : ''}`;
 }
 
-/** By which of a project's keys its requests are signed. The keys are derived (src/certificates/vault/derived-secrets.ts). */
+/** The project's signing key, derived in src/certificates/vault/derived-secrets.ts. */
 export type Signing = {
-  /** From 1 on; one more with each rotation. */
+  /** Starts at 1; each rotation adds one. */
   readonly generation: number;
-  /** Until then the key of the generation before signs as well, in milliseconds since 1970; null: it does not. */
+  /**
+   * The previous generation's key also signs until then, in milliseconds since 1970; null: it does
+   * not.
+   */
   readonly oldEndsAt: number | null;
 };
 
-/** When a key signs no more that was replaced at `rotatedAt`; null where none was. */
+/** When the key that was replaced at `rotatedAt` stops signing; null if there was no rotation. */
 export function oldKeyEndsAt(rotatedAt: Date | null): Date | null {
   return rotatedAt === null ? null : new Date(rotatedAt.getTime() + OLD_SECRET_MS);
 }
 
-/** What an edge process is notified of while it runs. Times as in src/core/operations/route-memory.ts. */
+/**
+ * Notifications that a running edge process receives. Times as in
+ * src/core/operations/route-memory.ts.
+ */
 export type RouteNotification =
-  /** From now on every change is notified. Sent again where one may have been missed. */
+  /** Every change from now on is notified. Sent again after notifications may have been lost. */
   | { readonly kind: 'listening'; readonly since: number }
-  /** Every change committed before `until` has been notified. Not sent while that is not known. */
+  /** Every change committed before `until` has been notified. Not sent while that is unknown. */
   | { readonly kind: 'complete'; readonly until: number }
-  /** Nobody holds the name any more: what is under way for it ends. */
+  /** The name was removed, so open requests for it end. */
   | { readonly kind: 'gone'; readonly hostname: string }
-  /** The name's route may be another one. */
+  /** The name's route may have changed. */
   | { readonly kind: 'changed'; readonly hostname: string }
-  /** Every name of the project. */
+  /** Affects every name of the project. */
   | { readonly kind: 'project_changed'; readonly projectId: string };
 
-/** Reads a payload of the trigger function tell_edges(); null: of a kind that this version does not know. Never throws. */
+/**
+ * Parses a payload of the trigger function tell_edges(); null if the kind is unknown. Never throws.
+ */
 export function parseRouteNotification(payload: string): RouteNotification | null {
   const [verb, subject = ''] = payload.split(' ');
   switch (verb) {

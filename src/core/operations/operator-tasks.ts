@@ -1,29 +1,30 @@
-/** Whether anything is wrong with the installation, and what an operator does about it: the gravest first. */
+/**
+ * Current problems of the installation and what the operator does about them, most severe first.
+ */
 import { shortList } from '../names/printable.ts';
 
-/** What the tasks are decided from. Times in seconds, at the moment of the reading. */
+/** What the tasks are decided from, at the time of the reading. */
 export type Vitals = {
-  /** Since a worker took the reconciler's last turn; null where there has never been one. */
+  /** Since the last run of the reconciler; null if it never ran. */
   readonly turnAgeSeconds: number | null;
-  /** Whether the queue answered. */
   readonly queueAnswers: boolean;
-  /** How late what is longest overdue is, by queue. */
+  /** The delay of the most overdue item, by queue. */
   readonly overdueSeconds: Readonly<Record<string, number>>;
   readonly escalationsOpen: number;
   readonly jobsSetAside: number;
-  /** Served domains by what is left of their certificate; `day` and `week` without those before them. */
+  /** Served domains by the remaining lifetime of their certificate. Each domain counts once. */
   readonly certificates: { readonly ended: number; readonly day: number; readonly week: number };
-  /** Operators of name servers, with how many domains could not be checked because of them. */
+  /** DNS operators, with the number of domains that could not be checked because of them. */
   readonly dnsOperators: readonly { readonly operator: string; readonly domains: number }[];
-  /** Domains that could not be checked because our own resolvers did not lead to their name servers. */
+  /** Domains that could not be checked because our resolvers did not find their name servers. */
   readonly ofOurResolvers: number;
-  /** Domains, whatever their status. */
+  /** All domains, in any status. */
   readonly attached: number;
-  /** The names of those that somebody has paused. */
+  /** Names of paused queues. */
   readonly queuesPaused: readonly string[];
 };
 
-/** What is wrong, as the API spells it. */
+/** As the API spells it. */
 export type OperatorTaskCode =
   | 'no_worker'
   | 'queue_paused'
@@ -36,32 +37,30 @@ export type OperatorTaskCode =
   | 'certificates_end_soon'
   | 'dns_operator_silent';
 
-/** `act`: customers are affected, or will be within a day. `watch`: it may pass by itself. */
+/** `act`: customers are affected now or within a day. `watch`: it may resolve without action. */
 export type Urgency = 'act' | 'watch';
 
-/** One thing that is wrong with the installation, in words for its operator. */
+/** One problem of the installation, explained to its operator. */
 export type OperatorTask = {
   readonly code: OperatorTaskCode;
   readonly urgency: Urgency;
-  /** What is wrong. */
   readonly summary: string;
-  /** What to do about it. */
   readonly action: string;
 };
 
-/** All of them our choice. */
+/** Thresholds above which a problem is reported. */
 const limits = {
-  /** The reconciler has a turn each minute. */
+  /** The reconciler runs every minute. */
   turnAgeSeconds: 300,
-  /** The longest wait of the ladder is as long. */
+  /** Equals the longest wait between two checks of a pending domain. */
   overdueSeconds: 300,
-  /** Of one operator; fewer are customers' own mistakes, more often than not. */
+  /** Per DNS operator; fewer are usually customers' mistakes. */
   silentDomains: 5,
-  /** Fewer, of an installation that has more, are zones that fail in themselves. */
+  /** In an installation with more domains, fewer failures are usually broken zones. */
   ofOurResolvers: { atLeast: 5, share: 0.1, inAnyCase: 1_000 },
 } as const;
 
-/** Returns what is wrong, in the order in which it is to be put right. Empty: nothing is known to be wrong. */
+/** Returns the problems, in the order in which to fix them; empty if none is known. */
 export function operatorTasksOf(vitals: Vitals): readonly OperatorTask[] {
   return rules.flatMap((rule) => rule(vitals) ?? []);
 }
@@ -87,9 +86,9 @@ function queueAway({ queueAnswers }: Vitals): OperatorTask | null {
     code: 'queue_away',
     urgency: 'act',
     summary:
-      'The queue does not answer, so no job runs. What was accepted is safe in the database.',
+      'The queue does not answer, so no job runs. Accepted requests are safe in the database.',
     action:
-      'Bring Redis back, or PostgreSQL where the queue is there. The backlog drains by itself; nothing has to be restarted.',
+      'Restore Redis, or PostgreSQL if the queue is there. The backlog then drains without a restart.',
   };
 }
 
@@ -101,8 +100,8 @@ function noWorker({ turnAgeSeconds }: Vitals): OperatorTask | null {
     summary:
       turnAgeSeconds === null
         ? 'No worker has run yet: nothing is checked, issued or renewed.'
-        : `No worker has taken a turn for ${inWords(turnAgeSeconds)}: nothing is checked, issued or renewed.`,
-    action: 'Start a process with ROLE=worker, or read the log of the one that should run.',
+        : `No worker has run for ${inWords(turnAgeSeconds)}: nothing is checked, issued or renewed.`,
+    action: 'Start a process with ROLE=worker, or check the log of the existing one.',
   };
 }
 
@@ -112,12 +111,15 @@ function paused({ queuesPaused }: Vitals): OperatorTask | null {
   return {
     code: 'queue_paused',
     urgency: 'act',
-    summary: `${shortList(queuesPaused, 3)} ${are} paused: nothing in ${them} runs.`,
-    action: `Resume ${them} in /ops/queues. What is due meanwhile waits, and runs then.`,
+    summary: `${shortList(queuesPaused, 3)} ${are} paused, so no job in ${them} runs.`,
+    action: `Resume ${them} in /ops/queues. Waiting jobs run then.`,
   };
 }
 
-/** Where many domains are concerned, or half of all: a small installation never has five. */
+/**
+ * Also reports when half of all domains are affected, since a small installation never reaches
+ * five.
+ */
 function resolversSilent({ ofOurResolvers: domains, attached }: Vitals): OperatorTask | null {
   const { atLeast, share, inAnyCase } = limits.ofOurResolvers;
   const isMany = domains >= atLeast && domains >= Math.min(attached * share, inAnyCase);
@@ -128,11 +130,11 @@ function resolversSilent({ ofOurResolvers: domains, attached }: Vitals): Operato
     urgency: 'act',
     summary: `Our resolvers couldn’t check ${count(domains, 'domain', 'domains')}.`,
     action:
-      'Ask each of DNS_SERVERS (the system’s, where it is not set) for some name, from the machine of a worker: one that fails has to be mended or replaced. Domains keep their state meanwhile.',
+      'Query each of DNS_SERVERS (default: the system’s) from a worker’s machine. Fix or replace the ones that fail. Until then, domains keep their state.',
   };
 }
 
-/** Names the queue that is latest with its delay, and the others without. */
+/** Names the most overdue queue with its delay, the others without. */
 function overdue({ overdueSeconds }: Vitals): OperatorTask | null {
   const late = Object.entries(overdueSeconds)
     .filter(([, seconds]) => seconds > limits.overdueSeconds)
@@ -143,9 +145,9 @@ function overdue({ overdueSeconds }: Vitals): OperatorTask | null {
   return {
     code: 'work_overdue',
     urgency: 'act',
-    summary: `${worst[0]} is ${inWords(worst[1])} late${others.length === 0 ? '' : `, and so ${others.length === 1 ? 'is' : 'are'} ${others.join(', ')}`}.`,
+    summary: `${worst[0]} is ${inWords(worst[1])} late${others.length === 0 ? '' : `. Also late: ${others.join(', ')}`}.`,
     action:
-      'Start more workers where the queue grows; where it does not, check the oldest domain below and what its job says.',
+      'Start more workers if the queue grows. If it does not, check the job of the oldest domain below.',
   };
 }
 
@@ -154,8 +156,8 @@ function certificatesEnded({ certificates: { ended } }: Vitals): OperatorTask | 
   return {
     code: 'certificates_ended',
     urgency: 'act',
-    summary: `${count(ended, 'domain that was', 'domains that were')} served ${ended === 1 ? 'has' : 'have'} a certificate that has ended: browsers warn.`,
-    action: 'Start with those that expire first, below: each says why it was not renewed.',
+    summary: `${count(ended, 'domain that was', 'domains that were')} served ${ended === 1 ? 'has' : 'have'} an expired certificate: browsers warn.`,
+    action: 'Start with those that expired first, below. Each says why it was not renewed.',
   };
 }
 
@@ -164,9 +166,9 @@ function escalations({ escalationsOpen }: Vitals): OperatorTask | null {
   return {
     code: 'escalations_open',
     urgency: 'act',
-    summary: `${count(escalationsOpen, 'domain gets', 'domains get')} no certificate, or no next one.`,
+    summary: `The certificate of ${count(escalationsOpen, 'domain', 'domains')} could not be issued or renewed.`,
     action:
-      'Each shows its cause and what happens next automatically; act where the cause is ours.',
+      'Each shows its cause and the next automatic step. Act on those caused by this platform.',
   };
 }
 
@@ -175,8 +177,9 @@ function setAside({ jobsSetAside }: Vitals): OperatorTask | null {
   return {
     code: 'jobs_set_aside',
     urgency: 'act',
-    summary: `${count(jobsSetAside, 'job went', 'jobs went')} wrong again and again, and ${jobsSetAside === 1 ? 'was' : 'were'} set aside.`,
-    action: 'Read the reason: it is a fault of ours. Mend it, then retry the job at its domain.',
+    summary: `${count(jobsSetAside, 'job', 'jobs')} failed repeatedly and ${jobsSetAside === 1 ? 'was' : 'were'} quarantined.`,
+    action:
+      'The reason is a fault in this platform. Fix it, then retry the job on the domain’s page.',
   };
 }
 
@@ -188,10 +191,10 @@ function certificatesEndSoon({ certificates: { day, week } }: Vitals): OperatorT
     urgency: day > 0 ? 'act' : 'watch',
     summary:
       day > 0
-        ? `${count(day, 'certificate ends', 'certificates end')} within a day.`
-        : `${count(week, 'certificate ends', 'certificates end')} within a week.`,
+        ? `${count(day, 'certificate expires', 'certificates expire')} within a day.`
+        : `${count(week, 'certificate expires', 'certificates expire')} within a week.`,
     action:
-      'A certificate is renewed with a third of its life left. Start with those that expire first, below.',
+      'Certificates are renewed with a third of their lifetime left. Start with those that expire first, below.',
   };
 }
 
@@ -204,7 +207,7 @@ function silentOperators({ dnsOperators }: Vitals): OperatorTask | null {
     urgency: 'watch',
     summary: `We couldn’t check domains with name servers of ${shortList(named, 3)}.`,
     action:
-      'Nothing is lost: such domains keep their state and are asked again. See whether that operator has an outage, or limits our questions.',
+      'These domains keep their state and are checked again. Check whether that operator has an outage or rate limits our queries.',
   };
 }
 
@@ -212,7 +215,10 @@ function count(number: number, one: string, many: string): string {
   return `${number} ${number === 1 ? one : many}`;
 }
 
-/** A duration in the largest unit of which it has two or more, rounded down: `12 minutes`, `119 seconds`. */
+/**
+ * Formats a duration in the largest unit with a value of at least two, rounded down: `12 minutes`,
+ * `119 seconds`.
+ */
 export function inWords(seconds: number): string {
   const units = [
     [86_400, 'day'],

@@ -1,41 +1,50 @@
-/** When a job of ours that goes wrong runs again, and when it is set aside so that it harms no others. */
+/** When a failed job is retried, and when it is quarantined so that it cannot block others. */
 import { HOUR, MINUTE, SECOND } from '../time.ts';
 
-/** From when a job that goes wrong runs alone, and from when it is set aside. */
+/** Thresholds for running a job alone and for quarantining it. */
 export const quarantine = {
-  /** Faults in a row; with the waits between them about a quarter of an hour. Our choice. */
+  /** Faults in a row; with the backoff, about a quarter of an hour. */
   faultsMax: 10,
-  /** From so many deaths of its worker in a row it runs alone: of all that died with it only one is at fault. Our choice. */
+  /**
+   * After this many worker crashes in a row, a job runs alone: several jobs run when a worker
+   * crashes, but only one is the cause.
+   */
   deathsSuspicious: 2,
-  /** Deaths of its worker in a row while it ran alone. Our choice. */
+  /** Worker crashes in a row while the job ran alone. */
   deathsAloneMax: 3,
   /**
-   * A sweep that has taken a domain so often without a save works on it alone, since of all that were taken with it only one
-   * is at fault, and notes it. Our choice.
+   * After a sweep has taken a domain this often without saving it, the sweep processes it alone and
+   * logs it.
    */
   takesSuspicious: 3,
-  /** How long it is set aside the first time, the second, and every time after that. */
+  /** How long a job is quarantined the first time, the second, and from then on. */
   waitsMs: [5 * MINUTE, HOUR, 24 * HOUR],
 } as const;
 
-/** After a fault: 1 s, doubled each time, 5 min at most. */
+/** After a fault: 1 s, doubled each time, at most 5 min. */
 const faultWait = { firstMs: SECOND, maxMs: 5 * MINUTE } as const;
-/** While a storage is away: soon enough that the backlog drains when it is back, seldom enough not to hammer. */
+/**
+ * During an outage of Redis or PostgreSQL: the backlog drains soon after it, without flooding the
+ * server.
+ */
 const outageWait = { firstMs: SECOND, maxMs: 30 * SECOND } as const;
 const FLOOR_MS = 250;
 const REASON_MAX = 300;
 
-/** What has gone wrong with a job so far. */
+/** The failures of a job so far. */
 export type Misfortune = {
-  /** In a row, outages not counted. */
+  /** Faults in a row, without outages. */
   readonly faults: number;
-  /** Of its worker, in a row, while it ran alone. */
+  /** Worker crashes in a row while the job ran alone. */
   readonly deathsAlone: number;
-  /** It was set aside before, and has not gone well since. */
+  /** It was quarantined before and has not succeeded since. */
   readonly probation: boolean;
 };
 
-/** Whether a job is set aside now: after 10 faults or 3 deaths alone, on probation after the first of either. */
+/**
+ * Whether to quarantine a job now: after `faultsMax` faults or `deathsAloneMax` crashes; on
+ * probation, after the first.
+ */
 export function isPoison({ faults, deathsAlone, probation }: Misfortune): boolean {
   return (
     faults >= (probation ? 1 : quarantine.faultsMax) ||
@@ -43,27 +52,36 @@ export function isPoison({ faults, deathsAlone, probation }: Misfortune): boolea
   );
 }
 
-/** Whether a job may have killed its worker, so that no other should be in its hands beside it. */
+/** Whether a job may have crashed its worker, so it must run alone. */
 export function isSuspect(deaths: number, probation: boolean): boolean {
   return probation || deaths >= quarantine.deathsSuspicious;
 }
 
-/** Returns the wait in ms after so many faults in a row: 1 s, doubled each time, 5 min at most. `scale`: as in ladder.ts. */
+/**
+ * Returns the backoff in ms after this many faults in a row: 1 s, doubled each time, at most 5 min.
+ * `scale`: as in ladder.ts.
+ */
 export function faultWaitMs(faults: number, scale: number): number {
   return doubled(faultWait, faults, scale);
 }
 
-/** Returns the wait in ms after so many attempts in a row met an outage: 1 s, doubled each time, 30 s at most. */
+/**
+ * Returns the backoff in ms after this many attempts in a row during an outage: 1 s, doubled each
+ * time, at most 30 s.
+ */
 export function outageWaitMs(outages: number, scale: number): number {
   return doubled(outageWait, outages, scale);
 }
 
-/** Returns how long, in ms, a job is set aside the first time, the second, and so on; the last holds ever after. */
+/** Returns how long, in ms, a job is quarantined each time; the last value repeats. */
 export function quarantineWaitsMs(scale: number): readonly number[] {
   return quarantine.waitsMs.map((ms) => Math.round(Math.max(FLOOR_MS, ms * scale)));
 }
 
-/** How long, in ms, a sweep leases a domain that it takes the first time, the second, and so on without a save between. */
+/**
+ * Returns the lease, in ms, of a domain that a sweep takes for the first time, the second, and so
+ * on without saving it.
+ */
 export function sweepLeasesMs(usualMs: number, scale: number): readonly number[] {
   const usual = Array.from({ length: quarantine.takesSuspicious }, () => usualMs);
   return [...usual, ...quarantineWaitsMs(scale).map((ms) => Math.max(usualMs, ms))];
@@ -79,8 +97,9 @@ function doubled(
 }
 
 /**
- * A fault in one line of at most 300 characters that an operator may read: its name, and the last paragraph of its
- * message (Prisma's begin with source code) without credentials of URLs, keys and whatever else is long and random.
+ * Formats a fault for an operator in one line of at most 300 characters: its name and the last
+ * paragraph of its message (Prisma's messages start with source code), without credentials in URLs,
+ * keys and long random text.
  */
 export function reasonOf({ name, message }: { readonly name: string; readonly message: string }) {
   const said =
@@ -91,7 +110,7 @@ export function reasonOf({ name, message }: { readonly name: string; readonly me
   return `${name}: ${said.replace(/\s+/g, ' ')}`.slice(0, REASON_MAX);
 }
 
-/** An id of ours, which is no secret. */
+/** Ids are not secrets. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function withoutSecrets(message: string): string {

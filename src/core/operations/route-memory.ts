@@ -1,62 +1,65 @@
 /**
- * How long an edge process believes what it has read of a name (docs/decisions/0017). All times are milliseconds of one
- * clock that never goes back.
+ * How long an edge process uses a cached route (docs/decisions/0017). All times are milliseconds of
+ * one monotonic clock.
  */
 
-/** Since when, and up to when, the process is notified of every change. */
+/** The period in which the process is notified of every change. */
 export type Subscription = {
-  /** When the listening began; null: the process does not listen. */
+  /** When listening started; null: the process does not listen. */
   readonly since: number | null;
-  /** Every change committed from `since` until then has been notified. It stays where it is when the listening ends. */
+  /**
+   * Every change committed from `since` to here has been notified. Keeps its value when listening
+   * ends.
+   */
   readonly completeUntil: number;
-  /** The last listening before this one of which `completeUntil` is known. */
+  /** The last period before this one whose `completeUntil` is known. */
   readonly earlier?: { readonly since: number; readonly completeUntil: number };
 };
 
-/** No change is notified. */
+/** Not listening. */
 export const unsubscribed: Subscription = { since: null, completeUntil: Number.NEGATIVE_INFINITY };
 
-/** What is known of an answer that the database once gave. */
+/** The state of a cached answer of the database. */
 export type Remembered = {
-  /** When the database was asked for it. */
+  /** When the database was queried for it. */
   readonly readAt: number;
-  /** A change of it was notified since. */
+  /** A change was notified since. */
   readonly isOutdated: boolean;
 };
 
-/** How long an answer counts, in milliseconds. */
+/** How long an answer is used, in milliseconds. */
 export type MemoryTimes = {
-  /** How long it counts after the last moment at which it is known to have been right. */
+  /** After the last time at which it is known to be correct. */
   readonly freshMs: number;
-  /** How long it counts at most, however complete the notifications are: a certificate expires without one. */
+  /** At most, even with complete notifications: the expiry of a certificate is not notified. */
   readonly rereadMs: number;
-  /** How long it may stand in for a look-up that fails while the database is there: one that is busy goes on changing. */
+  /** In place of a query that fails while the database is up: its data may still change. */
   readonly busyMs: number;
-  /** How long it may stand in for a database that is away, so that nobody can change anything there. */
+  /** During an outage of the database, when its data cannot change. */
   readonly awayMs: number;
 };
 
-/** The times of every edge process; its limits may set another `freshMs` (src/edge/routes/route-memories.ts). */
+/** For every edge process; `freshMs` can be overridden (src/edge/routes/route-memories.ts). */
 export const memoryTimes: MemoryTimes = {
-  // Together with edgeLimits.routePatienceMs less than the 5 s that a removal may take where its notification is lost.
+  // Plus edgeLimits.routePatienceMs, less than the 5 s within which a removal takes effect if its
+  // notification is lost.
   freshMs: 3_000,
   rereadMs: 300_000,
-  // Our choice: longer than a lock or a burst lasts, and no longer than a customer waits who has removed a domain.
+  // Longer than a lock or a burst, shorter than a customer waits after removing a domain.
   busyMs: 60_000,
-  // Our choice: longer than an outage that people are at work on. An edge that is cut off alone shows no removed domain
-  // for longer than that.
+  // Longer than a typical outage. Also limits how long an isolated edge serves a removed domain.
   awayMs: 24 * 3_600_000,
 };
 
 /**
- * `use` it; `ask`, and use it where no answer comes; ask, and use it where the database is away (`last_resort`);
- * `forget` it.
+ * `use` the cached answer; `ask` the database and use the cache if it fails; `last_resort`: the
+ * same, but only if the database is down; `forget` it.
  */
 export type MemoryVerdict = 'use' | 'ask' | 'last_resort' | 'forget';
 
 /**
- * Returns the subscription of a listening that begins again at `now`. Nothing counts as complete yet; what was complete when
- * the one before broke off becomes `earlier`.
+ * Returns the subscription when listening restarts at `now`. Nothing counts as complete yet; the
+ * complete period before becomes `earlier`.
  */
 export function resubscribe(
   { since, completeUntil, earlier }: Subscription,
@@ -67,7 +70,7 @@ export function resubscribe(
   return { ...unsubscribed, since: now, ...(subscription && { earlier: subscription }) };
 }
 
-/** Decides what to do with something remembered, by how long ago it is last known to have been right. Pure. */
+/** Decides how to use a cached answer, by its age since it was last known to be correct. Pure. */
 export function classifyMemory(
   { readAt, isOutdated }: Remembered,
   subscription: Subscription,
@@ -75,14 +78,15 @@ export function classifyMemory(
   { freshMs, rereadMs, busyMs, awayMs }: MemoryTimes,
 ): MemoryVerdict {
   const knownUntil = rightUntil(readAt, subscription);
-  // An earlier listening vouches for it while nobody answers. Whoever does is asked: it may have changed in between.
+  // An earlier period counts only while the database does not answer: the data may have changed
+  // since.
   const age = now - Math.max(knownUntil, rightUntil(readAt, subscription.earlier));
   if (age >= awayMs) return 'forget';
   if (age >= busyMs) return 'last_resort';
   return isOutdated || now - readAt >= rereadMs || now - knownUntil >= freshMs ? 'ask' : 'use';
 }
 
-/** Read before a listening began, it may have changed in between without a notification. */
+/** An answer from before listening started may have changed without a notification. */
 function rightUntil(
   readAt: number,
   subscription: Pick<Subscription, 'since' | 'completeUntil'> | undefined,

@@ -1,12 +1,12 @@
-/** Deliveries to webhooks: what an answer means, when the next attempt is, and when a receiver is given up. */
+/** Webhook deliveries: what a response means, when to retry, and when to disable the webhook. */
 
 import { scaleOf, spreadOf } from '../life/ladder.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
 
 /**
- * The wait after each attempt but the last, in milliseconds. The schedule of the Standard Webhooks specification
- * ("Deliverability and reliability") as far as 10 hours, and 10 once more: 8 attempts over 27.6 h, a night's outage and the
- * morning after it.
+ * The wait after each attempt but the last, in milliseconds. Follows the Standard Webhooks
+ * specification ("Deliverability and reliability") up to 10 hours, then 10 once more: 8 attempts
+ * over 27.6 h cover an outage overnight.
  */
 export const attemptWaitsMs = [
   5 * SECOND,
@@ -17,22 +17,23 @@ export const attemptWaitsMs = [
   10 * HOUR,
   10 * HOUR,
 ] as const;
-/** Attempts of one delivery in all, the first included. */
+/** Per delivery, including the first. */
 export const ATTEMPTS_MAX = attemptWaitsMs.length + 1;
 
-/** Our choice: a receiver that asks for longer is asked again after a day. */
+/** Longer values of Retry-After are cut to a day. */
 const RETRY_AFTER_MS_MAX = DAY;
-/** No wait is shorter than this, however short a laboratory makes the window. */
+/** Minimum wait, however short a test lab's VERIFY_WINDOW is. */
 const FLOOR_MS = 250;
 
-/** After a rotation both secrets sign for so long: a day to change the receiver. */
+/** After a rotation both secrets sign for this long, so the receiver can be updated. */
 export const OLD_SECRET_MS = DAY;
-/** A webhook none of whose deliveries has arrived for so long is switched off. */
+/** A webhook without a successful delivery for this long is disabled. */
 export const FAILING_MS = 5 * DAY;
 
 /**
- * Why an attempt did not deliver; nothing else of what the receiver said is kept. `name_not_resolved`: the host name has no
- * address; `name_not_told`: nobody could say. `address_refused`, `url_refused`: we do not go there (src/net/destination.ts).
+ * Why an attempt failed; nothing else of the response is stored. `name_not_resolved`: the host name
+ * has no address. `name_not_told`: the DNS query failed. `address_refused`, `url_refused`: not an
+ * allowed destination (src/net/destination.ts).
  */
 export type AttemptProblem =
   | 'not_accepted'
@@ -46,48 +47,55 @@ export type AttemptProblem =
   | 'address_refused'
   | 'url_refused';
 
-/** Why a delivery ended without another attempt: what became of its webhook, or another took its place. */
+/** Why a delivery ended without another attempt. */
 export type EndProblem = 'webhook_deleted' | 'webhook_disabled' | 'replayed';
-/** Why a delivery has not arrived, so far or for good. */
+/** Why a delivery has not succeeded. */
 export type DeliveryProblem = AttemptProblem | EndProblem;
 
-/** Why a webhook is switched off: somebody asked, its receiver said 410, or nothing arrived for days. */
+/**
+ * Why a webhook is disabled: on request, after a 410, or after days without a successful delivery.
+ */
 export type DisabledReason = 'requested' | 'gone' | 'failing';
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export type Answer =
-  /** `retryAfter`: the header as it came. */
+  /** `retryAfter`: the header, unparsed. */
   | { readonly kind: 'answered'; readonly status: number; readonly retryAfter: string | null }
   | {
       readonly kind: 'unanswered';
       readonly problem: Exclude<AttemptProblem, 'not_accepted' | 'redirected' | 'gone'>;
     };
 
-/** What becomes of the delivery. `httpStatus`: null without an answer. `disables`: its webhook is switched off, too. */
+/**
+ * What happens to the delivery. `httpStatus`: null without a response. `disables`: the webhook is
+ * disabled, too.
+ */
 export type Verdict =
   | { readonly kind: 'delivered'; readonly httpStatus: number }
   | (Missed & { readonly kind: 'again'; readonly at: Date })
   | (Missed & { readonly kind: 'failed'; readonly disables: 'gone' | 'failing' | null });
 type Missed = { readonly httpStatus: number | null; readonly problem: AttemptProblem };
 
-/** One attempt, and what its consequences depend on. */
+/** One attempt and its context. */
 export type AttemptMade = {
   readonly answer: Answer;
   /** Attempts before this one. */
   readonly attempts: number;
-  /** The first attempt that failed since one arrived, or since the webhook is on; null where none has. */
+  /**
+   * The first failed attempt since a success or since the webhook was enabled; null: none failed.
+   */
   readonly failingSince: Date | null;
   readonly now: Date;
-  /** VERIFY_WINDOW; a laboratory's short one shortens the waits. */
+  /** VERIFY_WINDOW; a shorter one shortens the waits. */
   readonly windowMs: number;
-  /** 0 to 1, drawn by the caller. */
+  /** 0 to 1. */
   readonly jitter: number;
 };
 
 /**
- * Decides what comes of one attempt. Delivered is any 2xx; a 410 ends the delivery and switches the webhook off; anything
- * else is tried again until `ATTEMPTS_MAX`. A window shorter than 48 h (a laboratory's) shortens every wait of the ladder by
- * the same factor.
+ * Decides the result of one attempt: 2xx is delivered; 410 ends the delivery and disables the
+ * webhook; anything else is retried up to `ATTEMPTS_MAX`. A window shorter than 48 h (a test lab's)
+ * shortens every wait by the same factor.
  */
 export function decideAttempt(made: AttemptMade): Verdict {
   const { answer, attempts, now } = made;
@@ -95,7 +103,8 @@ export function decideAttempt(made: AttemptMade): Verdict {
     return { kind: 'delivered', httpStatus: answer.status };
   }
   const missed = missedBy(answer);
-  // "Sender should disable the webhook endpoint, and stop sending it messages": Standard Webhooks on 410.
+  // "Sender should disable the webhook endpoint, and stop sending it messages": Standard Webhooks
+  // on 410.
   if (missed.problem === 'gone') return { ...missed, kind: 'failed', disables: 'gone' };
   const waitMs = attemptWaitsMs[attempts];
   if (waitMs === undefined) return { ...missed, kind: 'failed', disables: givesUp(made) };
@@ -116,13 +125,18 @@ function missedBy(answer: Answer): Missed {
   return { httpStatus: status, problem: redirected ? 'redirected' : 'not_accepted' };
 }
 
-/** Called once no attempt is left, so a delivery that may still arrive never switches its webhook off. */
+/**
+ * Called after the last attempt, so a delivery that can still succeed never disables its webhook.
+ */
 function givesUp({ failingSince, now }: AttemptMade): 'failing' | null {
   if (failingSince === null) return null;
   return now.getTime() - failingSince.getTime() >= FAILING_MS ? 'failing' : null;
 }
 
-/** How long a receiver that is busy asks to be left alone (RFC 9110, 10.2.3; RFC 6585, 4); 0 where it does not. */
+/**
+ * Returns the Retry-After of a busy receiver in milliseconds (RFC 9110, 10.2.3; RFC 6585, 4); 0 if
+ * missing.
+ */
 function askedWaitMs(answer: Answer, now: Date): number {
   if (answer.kind !== 'answered' || answer.retryAfter === null) return 0;
   if (answer.status !== 429 && answer.status !== 503) return 0;
