@@ -1,9 +1,11 @@
 /**
- * Asks the authorities when they want their certificates renewed (RFC 9773): the window may move, and into the past
- * where many certificates are about to be revoked. The renewal itself is renew-certificate's.
- * Woken by: the renewals' own job, after them. Reads: what is due to be asked about, the certificate. Writes: the
- * window, the time of the renewal that comes of it, and when to ask again.
- * May run twice: what is taken is leased, and an answer is for one certificate.
+ * Asks CAs when they want their certificates renewed (ACME Renewal Information, RFC 9773). The
+ * window can move, even into the past if the CA is about to revoke many certificates.
+ * renew-certificate.ts renews.
+ * Woken by: the renew-certificate job, after the renewals.
+ * Reads: the domains that are due, their certificates.
+ * Writes: the window, the new renewal time, and when to ask again.
+ * May run twice: taken domains are leased, and an answer belongs to one certificate.
  */
 import type { RenewalInformation, Silence } from '../src/certificates/authorities/authority.ts';
 import {
@@ -27,36 +29,39 @@ import {
 import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
-/** What asking needs of the process that it runs in. */
 export type AskRenewalsDeps = {
-  /** Live domains whose certificate is due to be asked about. */
+  /** Live domains whose CA is due to be asked. */
   readonly due: DueDomains;
   readonly loadWork: CertificateStore['loadWork'];
-  /** Stores what came of the question, for this certificate alone. */
+  /** Stores the answer for this certificate. */
   readonly plan: RenewalStore['plan'];
-  /** Asks the authority of this certificate; null where that has no opinion on it, or nobody can be asked. */
+  /** Asks the certificate's CA; null if it has no window for it or cannot be asked. */
   ask(certificate: Certificate): Promise<RenewalInformation | Silence | null>;
   rules(now: Date): CheckRules;
   now(): Date;
-  /** Called with a fault at one domain, which stops no other. */
+  /** Called with a domain's fault; other domains continue. */
   onFault(fault: unknown, domainId: string): void;
-  /** How many questions are under way at a time. */
+  /** Maximum concurrent requests. */
   readonly atOnce: number;
 };
 
 const BATCH = 50;
-/** A question takes a second, and 10 where nobody answers; what a dead worker took is due again after this. */
+/**
+ * A request takes a second, or 10 if the CA does not answer. If the worker crashes, its domains are
+ * due again after this.
+ */
 const LEASE: UsualLease = { usualMs: 5 * 60_000, leastMs: 30_000 };
-/** The next turn of the renewals waits until this one is over. Our choice. */
+/** Limits the run, because the next renewals wait for it. */
 const TURN_MS = 60_000;
 
 /**
- * Asks about every certificate that is due, for about a minute; what is left stays due. An authority that gives no
- * answer at all is left alone for the rest of the turn. Rejects where the database or the queue is away.
+ * Asks about every certificate that is due, for about a minute; the rest stays due. After a CA
+ * fails to answer, it is skipped for the rest of the run. Rejects if the database or the queue is
+ * down.
  */
 export async function askRenewals(deps: AskRenewalsDeps, stop: AbortSignal): Promise<JobResult> {
   const { due, atOnce, onFault } = deps;
-  /** Authorities to leave alone for the rest of the turn: each question would take its whole timeout. */
+  /** CAs to skip for the rest of the run, since each request would take its whole timeout. */
   const away = new Set<Certificate['authority']>();
   const lease = () => leaseNow(deps, LEASE);
   const work = (id: string) => askAbout(deps, away, id);
@@ -81,7 +86,7 @@ async function askAbout(
   await deps.plan(work.domain, certificate, planOf(renewable, before, answer, deps.now()));
 }
 
-/** Planned like a question without an answer, for those that were left alone. */
+/** Skipped certificates are planned like unanswered requests. */
 const notAsked: Silence = { kind: 'silence', retryAfter: null, isAway: true };
 
 function planOf(

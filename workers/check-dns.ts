@@ -1,8 +1,9 @@
 /**
- * pending → verified, or findings and the next check; failed once the window is over.
- * Woken by: adding a domain, verify, its own ladder, the reconciler.
- * Reads: the domain; the DNS. Writes: findings, state, events, the time of the next check.
- * May run twice: the save holds only for the epoch and the attempt that were loaded.
+ * pending → verified, or findings and the next check; failed after the window.
+ * Woken by: adding a domain, verify, its own schedule, the reconciler.
+ * Reads: the domain; the DNS.
+ * Writes: findings, state, events, the time of the next check.
+ * May run twice: the save succeeds only for the epoch and the attempt that were loaded.
  */
 
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
@@ -17,41 +18,39 @@ import type { NewEscalation } from '../src/db/issuance/escalations.ts';
 import type { ResolveClaim } from './resolve-claim.ts';
 import { done, type JobResult, retryNow } from './running/job.ts';
 
-/** What saving a check of a domain in any state needs of the process that it runs in. */
 export type SaveCheckDeps = {
-  /** Writes a check in one transaction, unless somebody saved since the domain was loaded. */
+  /** Writes a check in one transaction, unless the domain was saved since it was loaded. */
   save(check: CheckSave): Promise<MoveResult>;
-  /** Asks the DNS whether a held name is this project's. */
+  /** Asks the DNS whether a name that another project holds belongs to this project. */
   readonly resolveClaim: ResolveClaim;
-  /** Makes sure that the jobs of the domain's present state exist; may be called again. */
+  /** Creates the jobs that the domain's state needs; idempotent. */
   enqueueFollowUps(domain: { id: string; epoch: number }, next: NextWork): Promise<void>;
-  /** Called with every check that was saved, for the metrics. */
+  /** Called with every saved check, for the metrics. */
   countCheck?(check: SavedCheck): void;
-  /** The rules of a check at this time, with a jitter drawn for it. */
+  /** The rules of a check at this time, with a random jitter. */
   rules(now: Date): CheckRules;
   now(): Date;
 };
 
-/** What a check needs of the process that it runs in. */
 export type CheckDnsDeps = SaveCheckDeps & {
-  /** Undefined where there is no such domain, or it was removed. */
+  /** Undefined if the domain does not exist or was removed. */
   load(domainId: string): Promise<LoadedDomain | undefined>;
-  /** Where a few questions find the loaded observation unchanged, that very object may be the result. */
+  /** Returns the loaded observation itself if a light check finds it unchanged. */
   observe(domain: LoadedDomain): Promise<Observation>;
-  /** What the observation means, for the authorities that may issue. */
+  /** Diagnoses the observation, for the CAs in use. */
   diagnose(domain: LoadedDomain, observation: Observation): Promise<Diagnosis>;
 };
 
-/** The part of a change that the domain's jobs follow from. */
+/** The part of a change that the domain's jobs depend on. */
 export type NextWork = Pick<Change, 'to' | 'nextCheckAt' | 'escalateAt'>;
 
-/** A check that was saved, and its verdict. */
+/** A saved check with its verdict. */
 export type SavedCheck = Pick<CheckSave, 'domain' | 'observation' | 'outcome' | 'at'> &
   Pick<Diagnosis, 'verdict'>;
 
 /**
- * Checks the DNS of a pending domain once, and answers when the job runs next. Does nothing where the job is of another
- * epoch. Faults of the database, the queue and the observer are thrown.
+ * Checks the DNS of a pending domain once and returns when the job runs next. Does nothing for
+ * another epoch. Throws if the database, the queue or the observer fails.
  */
 export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobResult> {
   const domain = await deps.load(job.domainId);
@@ -69,8 +68,8 @@ export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobR
 }
 
 /**
- * Most checks find everything as it was and give back what was loaded: what it means has been said, and moves nothing.
- * But a name that another project held may be free by now, which the DNS does not show.
+ * An unchanged observation needs no new diagnosis, unless another project holds the name: it may be
+ * free by now, which the DNS does not show.
  */
 async function diagnosed(
   deps: CheckDnsDeps,
@@ -83,15 +82,14 @@ async function diagnosed(
     : deps.diagnose(domain, observation);
 }
 
-/** An observation that is to be saved. */
 type Seen = Pick<CheckSave, 'domain' | 'observation' | 'provenAgainst'> & {
-  /** Of a domain that is served: its escalation, should its certificate have expired. */
+  /** Builds the escalation of a served domain whose certificate has expired. */
   escalationAtEnd?(): Promise<NewEscalation | undefined>;
 };
 
 /**
- * Decides and saves a check of a domain in any state, and makes sure of the jobs that follow from it. Returns what came
- * of it, or null where somebody else saved first and nothing was changed.
+ * Decides and saves a check of a domain in any state and creates the follow-up jobs. Returns null
+ * if another save came first and nothing was changed.
  */
 export async function saveCheck(
   deps: SaveCheckDeps,
@@ -105,7 +103,7 @@ export async function saveCheck(
   const escalation = ended ? await escalationAtEnd?.() : undefined;
   const saved = await deps.save({ ...seen, outcome, at, ...(escalation && { escalation }) });
   if (saved.kind === 'stale') return null;
-  // The DNS is asked whose the name is, and the check is saved again with the answer.
+  // Another project holds the name: look up the proof of ownership, then save again.
   if (saved.kind === 'held_elsewhere') {
     const provenAgainst = saved.holderProjectId;
     const claim = await deps.resolveClaim(domain, observation, provenAgainst);
@@ -121,7 +119,7 @@ export async function saveCheck(
   return outcome;
 }
 
-/** A worker died between the save and the follow-up: this run adds the jobs that are missing. */
+/** A worker crashed between the save and the follow-up jobs, so this run creates them. */
 async function resumeAfterMove(deps: CheckDnsDeps, domain: LoadedDomain): Promise<JobResult> {
   const { state, nextCheckAt, escalateAt } = domain;
   await deps.enqueueFollowUps(domain, { to: state, nextCheckAt, escalateAt });

@@ -1,44 +1,45 @@
 /**
- * pending → delivered, or the next attempt; failed after the last one, at a 410, or with its webhook.
- * Woken by: the relay, for each attempt again: no job waits in the queue for its time, or for a place in a line.
- * Reads: the delivery with its webhook and its event. Writes: what came of the attempt; a webhook that is given up.
- * May run twice: the receiver gets the same webhook-id again, and the save holds only for the attempt that was loaded.
+ * pending → delivered, or the next attempt; failed after the last one, after a 410, or if the
+ * webhook is deleted or disabled.
+ * Woken by: the relay, for each attempt; no job waits in the queue for a later attempt.
+ * Reads: the delivery with its webhook and its event.
+ * Writes: the result of the attempt; disables a failing webhook.
+ * May run twice: the receiver gets the same webhook-id again, and the save succeeds only for the
+ * attempt that was loaded.
  */
 import { type Answer, decideAttempt, type Verdict } from '../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../src/db/delivery/deliveries.ts';
 import { done, type JobResult } from './running/job.ts';
 
-/** What an attempt needs of the process that it runs in. */
 export type DeliverWebhookDeps = {
-  /** Null where there is no such delivery. */
+  /** Null if the delivery does not exist. */
   load(deliveryId: string): Promise<LoadedDelivery | null>;
   /**
-   * Takes a place in the lines of the receiver and of the project; the function that is returned gives both back. Null
-   * where one of them is full: then neither is taken.
+   * Takes a slot of the receiver and one of the project; the returned function releases both. Null
+   * if either limit is reached; then none is taken.
    */
   enterLines(delivery: LoadedDelivery): (() => void) | null;
-  /** Makes the attempt. Whatever the receiver or the network does is an answer. */
+  /** Makes the attempt. Network and receiver failures are returned, not thrown. */
   send(delivery: LoadedDelivery, at: Date): Promise<Answer>;
-  /** Has the delivery wait until then, without an attempt counted. */
+  /** Postpones the delivery without counting an attempt. */
   putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
-  /** False where somebody saved first: then nothing was changed. */
+  /** False if another save came first and nothing was changed. */
   save(delivery: LoadedDelivery, outcome: DeliveryOutcome, at: Date): Promise<boolean>;
-  /** A laboratory's short window shortens the waits between attempts. */
+  /** VERIFY_WINDOW; a shorter one shortens the waits between attempts. */
   readonly windowMs: number;
-  /** 0 to 1, drawn again by each call. */
+  /** 0 to 1, new at each call. */
   jitter(): number;
   now(): Date;
 };
 
 /**
- * The wait of a delivery without a place: soon enough not to be missed, and later than the queue takes to forget this
- * job. Our choice.
+ * The wait of a delivery without a slot: short, but longer than the queue takes to forget this job.
  */
 const CROWDED_WAIT_MS = { least: 1_000, spread: 500 } as const;
 
 /**
- * Tries a delivery once. Does nothing where it is no longer pending, or not this job's turn. The job is never put off:
- * the relay makes a new one for each attempt.
+ * Tries a delivery once. Does nothing if it is no longer pending or no longer queued. The job never
+ * reschedules itself: the relay creates a new one for each attempt.
  */
 export async function deliverWebhook(
   deps: DeliverWebhookDeps,
@@ -46,7 +47,7 @@ export async function deliverWebhook(
 ): Promise<JobResult> {
   const delivery = await deps.load(deliveryId);
   if (delivery === null || delivery.status !== 'pending') return done;
-  // Another run of this job was quicker, and the row waits for its turn.
+  // Another run of this job was faster, and the row waits for its next attempt.
   if (delivery.queuedAt === null) return done;
   const ended = endOf(delivery);
   if (ended !== null) return save(deps, delivery, ended, deps.now());
@@ -83,7 +84,7 @@ async function save(
   outcome: DeliveryOutcome,
   now: Date,
 ): Promise<JobResult> {
-  // Somebody else saved first: what they wrote says how it goes on.
+  // Another save came first and decides what happens next.
   if (!(await deps.save(delivery, outcome, now))) return done;
   switch (outcome.kind) {
     case 'delivered':

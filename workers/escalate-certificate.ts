@@ -1,10 +1,13 @@
 /**
- * verified for 30 minutes without a certificate: what the interface document tells a person to do, done here. Does the
- * domain still verify? Does a CAA record forbid? Then a new attempt at once, and one open escalation.
- * Woken by: a delayed job from the moment of verification, itself while the escalation is open, the reconciler.
- * Reads: the domain, its orders, the DNS, the name's addresses. Writes: the escalation, or the way back to pending with
- * it.
- * May run twice: one escalation is open at most, the same cause again opens none, and all of it holds for one epoch.
+ * Runs when a domain has been verified for 30 minutes without a certificate. Automates the manual
+ * steps of the interface document: check the DNS and CAA again, try again at once, and keep one
+ * open escalation.
+ * Woken by: a delayed job from the time of verification, itself while the escalation is open, the
+ * reconciler.
+ * Reads: the domain, its orders, the DNS, the name's addresses.
+ * Writes: the escalation, and the return to pending with it.
+ * May run twice: at most one escalation is open, the same cause opens no second one, and saves
+ * succeed for one epoch only.
  */
 
 import {
@@ -38,31 +41,32 @@ import { done, retryNow } from './running/job.ts';
 type EvidenceDeps = ChoiceDeps &
   Pick<IssueCertificateDeps, 'observe' | 'diagnose' | 'save' | 'enqueueFollowUps'>;
 
-/** What an escalation needs of the process that it runs in. */
 export type EscalateCertificateDeps = EvidenceDeps & {
-  /** Undefined where there is no such domain. */
+  /** Undefined if the domain does not exist. */
   loadWork(domainId: string, now: Date): Promise<IssueWork | undefined>;
-  /** The open escalation of a domain, or null. */
   loadOpen(domainId: string): Promise<OpenEscalation | null>;
-  /** Asks each address of the name for a challenge; empty where no authority ever asks (the local one). */
+  /**
+   * Requests the challenge from each address of the name; empty for the local CA, which makes no
+   * requests.
+   */
   probe(hostname: string): Promise<readonly Probe[]>;
-  /** Opens the escalation, or brings the open one up to date, and stores when it is checked next. */
+  /** Opens or updates the escalation and stores when it is checked next. */
   openEscalation(
     domain: { id: string; epoch: number },
     escalation: NewEscalation,
     times: { at: Date; againAt: Date },
   ): Promise<OpenResult>;
-  /** Why and until when the domain's issue-certificate job is set aside; null where it is not. */
+  /** Why and until when the domain's issue-certificate job is quarantined; null if it is not. */
   findQuarantine(job: DomainJob): Promise<Quarantined | null>;
-  /** Runs the domain's issue-certificate job now, also where it is missing, or was set aside. */
+  /** Runs the domain's issue-certificate job now, even if it is missing or quarantined. */
   attemptNow(job: DomainJob): Promise<void>;
-  /** Where the operator reads it: the log. */
+  /** Writes the escalation to the log, for the operator. */
   logEscalation(domain: LoadedDomain, escalation: NewEscalation): void;
 };
 
 /**
- * Opens the escalation of a domain that still has no certificate, or brings it up to date. Does nothing where the job is
- * of another epoch or the domain is no longer verified.
+ * Opens or updates the escalation of a domain without a certificate. Does nothing for another epoch
+ * or if the domain is no longer verified.
  */
 export async function escalateCertificate(
   deps: EscalateCertificateDeps,
@@ -75,7 +79,7 @@ export async function escalateCertificate(
 
   const observation = await deps.observe(domain);
   const diagnosis = await deps.diagnose(domain, observation);
-  // Of a name that points elsewhere, the addresses are somebody else's.
+  // If the name points elsewhere, its addresses are not ours to probe.
   const probes = diagnosis.verdict === 'right' ? await deps.probe(domain.hostname) : [];
   const open = await deps.loadOpen(domain.id);
   const now = deps.now();
@@ -88,7 +92,6 @@ export async function escalateCertificate(
   return keepEscalation(deps, { work, diagnosis, probes, open, quarantine, now });
 }
 
-/** The check that goes with the escalation. */
 type Check = {
   readonly domain: LoadedDomain;
   readonly observation: Observation;
@@ -96,7 +99,10 @@ type Check = {
   readonly at: Date;
 };
 
-/** The DNS has changed, or CAA forbids: back to pending, in one transaction with the escalation. */
+/**
+ * The DNS changed or CAA forbids issuance: returns to pending, in one transaction with the
+ * escalation.
+ */
 async function goBack(
   deps: EscalateCertificateDeps,
   check: Check,
@@ -111,7 +117,7 @@ async function goBack(
   return done;
 }
 
-/** Everything that the escalation rests on. */
+/** What the escalation is built from. */
 type Found = {
   readonly work: IssueWork;
   readonly diagnosis: DiagnosisForAny;
@@ -121,7 +127,10 @@ type Found = {
   readonly now: Date;
 };
 
-/** It stays verified: a new attempt where the escalation is new or its cause was repaired, and another check later. */
+/**
+ * The domain stays verified: tries the order again if the escalation is new or its cause was fixed,
+ * and checks again later.
+ */
 async function keepEscalation(deps: EscalateCertificateDeps, found: Found): Promise<JobResult> {
   const { work, diagnosis, probes, open, quarantine, now } = found;
   const { domain, order } = work;

@@ -1,11 +1,14 @@
 /**
- * A served domain whose certificate has a fifth of its life left and is not renewed: one escalation for an operator,
- * brought up to date until the next certificate is stored. The old one is served meanwhile, and the domain stays what it
- * is.
- * Woken by: the renewals' own job, after them, so that what has just been renewed is none. Reads: what is due, the
- * orders, the DNS, the name's addresses. Writes: the escalation, the time of its next check, and where something changed
- * a renewal that is due at once.
- * May run twice: what is taken is leased, one escalation is open at most, and all of it holds for one certificate.
+ * Escalates a served domain whose certificate has a fifth of its lifetime left and is not renewed.
+ * The escalation is updated until the next certificate is stored. The old one stays served, and the
+ * domain keeps its state.
+ * Woken by: the renew-certificate job, after the renewals, so that fresh renewals are not
+ * escalated.
+ * Reads: the domains that are due, the orders, the DNS, the name's addresses.
+ * Writes: the escalation, the time of its next check, and an immediate renewal if something
+ * changed.
+ * May run twice: taken domains are leased, at most one escalation is open, and saves succeed for
+ * one certificate only.
  */
 
 import { mayWake, type NextAttempt, nextAttempt } from '../src/core/certificates/escalation.ts';
@@ -33,9 +36,8 @@ type Shared = Pick<
   'loadWork' | 'loadOpen' | 'observe' | 'diagnose' | 'probe' | 'logEscalation' | keyof ChoiceDeps
 >;
 
-/** What these escalations need of the process that they run in. */
 export type EscalateRenewalDeps = Shared & {
-  /** Live and drifted domains whose escalation is due to be opened or checked. */
+  /** Live and drifted domains whose escalation is due. */
   readonly due: DueDomains;
   /** As for a first certificate; `wakes` makes the renewal due at once. */
   openEscalation(
@@ -43,29 +45,29 @@ export type EscalateRenewalDeps = Shared & {
     escalation: NewEscalation,
     times: { at: Date; againAt: Date; wakes: boolean },
   ): Promise<OpenResult>;
-  /** Stores when the escalation of a domain that needs none yet is due. */
+  /** Stores when the domain's escalation is due; it is not due yet. */
   postponeEscalation(domain: Served, at: Date): Promise<void>;
-  /** Why and until when the sweep of renewals leaves the domain alone; null where it does not. */
+  /** Why and until when the renewal sweep skips the domain; null if it does not. */
   findQuarantine(domainId: string): Promise<Quarantined | null>;
-  /** Called with a fault at one domain, which stops no other. */
+  /** Called with a domain's fault; other domains continue. */
   onFault(fault: unknown, domainId: string): void;
-  /** How many domains are checked at a time. */
+  /** Maximum concurrent checks. */
   readonly atOnce: number;
 };
 
 const BATCH = 20;
-/** A check and a probe of each address take seconds; what a dead worker took is due again after this. */
+/** Checks and probes take seconds. If the worker crashes, its domains are due again after this. */
 const LEASE: UsualLease = { usualMs: 5 * 60_000, leastMs: 30_000 };
 
 /**
- * A check of a name whose servers are silent takes seconds, and there may be no end of them: after this the renewals have
- * their turn again. Our choice.
+ * Checks of unresponsive name servers take seconds each, so the run is limited and the renewals
+ * follow.
  */
 const TURN_MS = 2 * 60_000;
 
 /**
- * Opens the escalation of every served domain that is due for one, or brings it up to date, for about two minutes; what
- * is left stays due. Rejects where the database or the queue is away.
+ * Opens or updates every escalation that is due, for about two minutes; the rest stays due. Rejects
+ * if the database or the queue is down.
  */
 export async function escalateRenewals(
   deps: EscalateRenewalDeps,
@@ -87,7 +89,7 @@ async function escalate(deps: EscalateRenewalDeps, id: string): Promise<void> {
   if (dueAt > deps.now()) return deps.postponeEscalation(domain, dueAt);
   const observation = await deps.observe(domain);
   const diagnosis = await deps.diagnose(domain, observation);
-  // Of a name that points elsewhere, the addresses are somebody else's.
+  // If the name points elsewhere, its addresses are not ours to probe.
   const probes = diagnosis.verdict === 'right' ? await deps.probe(domain.hostname) : [];
   const open = await deps.loadOpen(domain.id);
   const quarantine = await deps.findQuarantine(domain.id);
@@ -113,8 +115,8 @@ async function escalate(deps: EscalateRenewalDeps, id: string): Promise<void> {
 }
 
 /**
- * When the escalation is due: another run may have renewed the certificate while this one's lease was over. Null where
- * the domain is not served; an expired certificate is for recheck-live.
+ * When the escalation is due: another run may have renewed the certificate after this one's lease
+ * ended. Null if the domain is not served; recheck-live handles expired certificates.
  */
 function plannedAt({ domain: { state }, usable }: IssueWork): Date | null {
   const served = state.status === 'live' || state.status === 'drifted';
@@ -132,16 +134,15 @@ function planOf(deps: ChoiceDeps, work: OrderWork, quarantine: Quarantined | nul
   };
 }
 
-/** What `escalationAtEnd` reads and logs with. */
 export type EscalationAtEndDeps = Pick<
   EscalateRenewalDeps,
   'loadWork' | 'loadOpen' | 'logEscalation' | keyof ChoiceDeps
 >;
 
 /**
- * Returns the escalation of a live domain whose certificate has expired, to be saved with that event: the open one,
- * which can no longer say that anything is served, or, where no worker ran for the last fifth of a life, a new one.
- * Undefined where the domain was removed meanwhile. Writes nothing but the log.
+ * Returns the escalation to save with the expiry of a live domain's certificate: the open one,
+ * updated, or a new one if no worker ran for the last fifth of the lifetime. Undefined if the
+ * domain was removed. Only writes to the log.
  */
 export async function escalationAtEnd(
   deps: EscalationAtEndDeps,
@@ -153,7 +154,7 @@ export async function escalationAtEnd(
   if (work === undefined) return undefined;
   const open = await deps.loadOpen(domain.id);
   const { cause, evidence } = settledCause(open, evidenceOf(work, diagnosis, []));
-  // It is verified from now on: its order is taken up at once, where the authority allows it.
+  // The domain becomes verified, so its order resumes at once unless the CA sent Retry-After.
   const nextCheckAt = work.setback?.retryAfter ?? now;
   const plan = { ...planOf(deps, { ...work, forbidden: [] }, null), nextCheckAt, refusals: 0 };
   const escalation = inWords(cause, { ...evidence, nextAttempt: nextAttempt(plan, false, now) });

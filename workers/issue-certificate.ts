@@ -1,8 +1,11 @@
 /**
- * verified → live once a certificate is stored; back to pending where the DNS has changed meanwhile.
- * Woken by: check-dns, its own plan (0, 1, 11, 100 min, daily), escalate-certificate, the reconciler.
- * Reads: the domain, its open order, the DNS. Writes: each step of the order before the next is taken.
- * May run twice: an open order is continued, never doubled; the certificate holds for one epoch.
+ * verified → live after a certificate is stored; back to pending if the DNS has changed.
+ * Woken by: check-dns, its own schedule (0, 1, 11, 100 min, daily), escalate-certificate, the
+ * reconciler.
+ * Reads: the domain, its open order, the DNS.
+ * Writes: each step of the order before the next starts.
+ * May run twice: an open order is continued, never duplicated; the certificate belongs to one
+ * epoch.
  */
 
 import type { OrderResult } from '../src/certificates/authorities/authority.ts';
@@ -27,55 +30,57 @@ import {
 } from './orders/choose-authority.ts';
 import { done, type JobResult, retryNow } from './running/job.ts';
 
-/** The authority could not be asked or has not finished: the order stays open. `detail`: one line, for a person. */
+/**
+ * The CA was unreachable or has not finished; the order stays open. `detail`: one line, for a
+ * person.
+ */
 export type Unavailable = {
   readonly kind: 'unavailable';
-  /** When the authority asked us to come back; null where it did not say. */
+  /** From Retry-After; null without one. */
   readonly retryAfter: Date | null;
   readonly detail: string;
-  /** Set where it did answer, and is slow or busy. */
+  /** The CA did answer, but is slow or busy. */
   readonly answered?: true;
 };
 
-/** What issuing needs of the process that it runs in. */
 export type IssueCertificateDeps = SaveCheckDeps &
   TakeUpDeps & {
     /** Makes a full observation. */
     observe(domain: LoadedDomain): Promise<Observation>;
     /**
-     * What the observation means for every authority that may be asked: `forbidden` has the places of those that CAA
+     * Diagnoses the observation for every CA in use. `forbidden`: indexes of the CAs that CAA
      * forbids.
      */
     diagnose(domain: LoadedDomain, observation: Observation): Promise<DiagnosisForAny>;
     readonly certificates: CertificateStore;
     /**
-     * Takes the order as far as it goes; stores each step through the callbacks first. `predecessor`: the certificate
-     * that it is to replace, if there is one.
+     * Advances the order as much as possible; stores each step through the callbacks first.
+     * `predecessor`: the certificate to replace, if any.
      */
     advance(
       order: Certificate,
       predecessor: Certificate | null,
     ): Promise<OrderResult | Unavailable>;
-    /** Checks what visitors are shown from now on; where another edge has the certificates, `advance` does so. */
+    /** Checks what visitors get from now on. With an external edge, `advance` does this. */
     readonly recordServedCertificate: RecordServedCertificate;
-    /** Drops the escalation's job, which nobody needs any more. */
+    /** Removes the escalation job, which is no longer needed. */
     forgetEscalation(domain: DomainJob): Promise<void>;
   };
 
-/** What an order needs, the first one or a renewal. */
+/** What a first order and a renewal need. */
 export type ObtainDeps = TakeUpDeps &
   Pick<
     IssueCertificateDeps,
     'certificates' | 'advance' | 'recordServedCertificate' | 'forgetEscalation'
   >;
 
-/** A fraction of a life: a certificate from before is good enough while more than this is left. */
+/** An existing certificate is reused while more than this share of its lifetime is left. */
 const reusableShare = 1 / 3;
 
 /**
- * Obtains the certificate of a verified domain, or reuses one that is good enough. Does nothing where the job is of
- * another epoch or the domain is no longer verified. The DNS is checked first: where it has changed, the domain goes
- * back to pending.
+ * Obtains the certificate of a verified domain or reuses a valid one. Does nothing for another
+ * epoch or if the domain is no longer verified. Checks the DNS first: if it changed, the domain
+ * returns to pending.
  */
 export async function issueCertificate(
   deps: IssueCertificateDeps,
@@ -96,7 +101,7 @@ export async function issueCertificate(
   return obtain(deps, work, checked.forbidden);
 }
 
-/** Orders cost the authority's budget: the DNS must be right, and CAA must allow, right before each. */
+/** Orders use up the CA's rate limit, so DNS and CAA are checked right before each. */
 async function preflight(
   deps: IssueCertificateDeps,
   domain: LoadedDomain,
@@ -107,23 +112,23 @@ async function preflight(
   if (diagnosis.verdict === 'right') return { kind: 'right', forbidden: diagnosis.forbidden };
   const decided = decideCheck(domain, diagnosis, deps.rules(now));
   const at = nextAttemptAt(1, now, null);
-  // Could not tell: it stays verified, shows what is unknown, and is checked again in a minute.
+  // Inconclusive: the domain stays verified, shows what is unknown, and is checked again in a
+  // minute.
   const outcome = decided.kind === 'stayed' ? { ...decided, nextCheckAt: at } : decided;
   const result = await deps.save({ domain, observation, outcome, at: now });
   if (result.kind !== 'saved') return retryNow(now);
   deps.countCheck?.({ domain, observation, outcome, at: now, verdict: diagnosis.verdict });
   if (outcome.kind === 'stayed') {
-    return { kind: 'again', at, note: 'could not check whether the DNS is still right' };
+    return { kind: 'again', at, note: 'could not check whether the DNS is still correct' };
   }
   await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
   return done;
 }
 
 /**
- * Continues the open order of a domain whose DNS is right, or opens one where an authority allows it, and takes it as
- * far as it goes. Whatever comes of it is stored, with the time of the next attempt where there is to be one.
- * `forbidden`: the places of the authorities that CAA forbids. May be called again at any time: an open order is never
- * doubled.
+ * Continues the open order of a domain with correct DNS, or opens one if a CA accepts it, and
+ * advances it as much as possible. Stores every result, with the time of the next attempt.
+ * `forbidden`: indexes of the CAs that CAA forbids. Idempotent: an open order is never duplicated.
  */
 export async function obtain(
   deps: ObtainDeps,
@@ -132,7 +137,7 @@ export async function obtain(
 ): Promise<JobResult> {
   const work = { ...loaded, forbidden };
   const order = await takeUp(deps, work);
-  // Removed or verified again since it was loaded.
+  // The domain was removed or verified again since it was loaded.
   if (order === null) return done;
   if ('until' in order) {
     return postponed(deps, work.domain, order.until, order.note);
@@ -153,7 +158,7 @@ async function conclude(
     case 'issued': {
       const { chain, issuer, notBefore: issuedAt, notAfter: expiresAt } = result;
       const certificate = { chain, issuer, issuedAt, expiresAt };
-      // Another run shared the order: what it stored may be there for this life to use.
+      // Another run shares the order; this domain can use what it stored.
       if (!(await deps.certificates.store(domain, order.id, certificate, now)))
         return retryNow(now);
       const job = { domainId: domain.id, epoch: domain.epoch };
@@ -178,7 +183,7 @@ async function conclude(
   }
 }
 
-/** Setbacks in a row are those of one kind: an authority that is slow today was not down since yesterday. */
+/** A row of setbacks has one kind: a slow CA does not extend an earlier outage. */
 function setbackOf(work: OrderWork, order: Certificate, result: Unavailable, at: Date): Setback {
   const { detail, retryAfter } = result;
   const answered = result.answered === true;
@@ -188,8 +193,8 @@ function setbackOf(work: OrderWork, order: Certificate, result: Unavailable, at:
 }
 
 /**
- * A certificate that a renewal still finds shown is not a new one: an edge of another make renews its own when it sees
- * fit.
+ * At an external edge, a renewal that still finds the old certificate is not finished: that edge
+ * renews on its own schedule.
  */
 function asNewCertificate(
   { now, rules }: ObtainDeps,
@@ -201,14 +206,14 @@ function asNewCertificate(
   if (!isRenewal || result.kind !== 'issued' || !usable?.expiresAt) return result;
   if (result.notAfter > usable.expiresAt) return result;
   const at = now();
-  const detail = `the certificate that ends at ${result.notAfter.toISOString()} is still shown`;
+  const detail = `the certificate that expires at ${result.notAfter.toISOString()} is still served`;
   const retryAfter = renewalCheckAt(at, rules(at).windowMs);
   return { kind: 'unavailable', detail, retryAfter, answered: true };
 }
 
 /**
- * Puts the order off. It runs again at once where verify was pressed meanwhile; where the domain no longer waits, or not
- * in this epoch, the run after this one ends the job.
+ * Postpones the order. Runs again at once if `verify` was requested in the meantime. If the domain
+ * no longer waits, or its epoch changed, the next run ends the job.
  */
 async function postponed(
   { certificates, now }: ObtainDeps,
@@ -220,7 +225,10 @@ async function postponed(
   return isPlanned ? { kind: 'again', at, note } : retryNow(now());
 }
 
-/** What another edge showed once it has to show again; what its authority wants renewed may be revoked soon. */
+/**
+ * Not from an external edge, which must serve it again first, and not if the CA wants it renewed,
+ * since it may be revoked soon.
+ */
 function isReusable(usable: Certificate, now: Date): boolean {
   const certificate = usable.sealedKey && renewableOf(usable);
   if (certificate === null) return false;

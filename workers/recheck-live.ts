@@ -1,8 +1,11 @@
 /**
- * live ⇄ drifted, and what a check finds at domains that wait for nothing: a live one at least once an hour, a drifted
- * one closer together, a failed one once a day for 30 days, after which it may be verified all the same.
- * Woken by: a job that comes again every few seconds. Reads: what is due; the DNS. Writes: as check-dns does.
- * May run twice: what is taken is leased, and a save holds only for the epoch and the attempt that were loaded.
+ * live ⇄ drifted, and checks of domains without a job: a live one at least once an hour, a drifted
+ * one more often, a failed one daily for 30 days, which can still verify it.
+ * Woken by: a job that repeats every few seconds.
+ * Reads: the domains that are due; the DNS.
+ * Writes: as check-dns.
+ * May run twice: taken domains are leased, and a save succeeds only for the epoch and the attempt
+ * that were loaded.
  */
 import type { RecordServedCertificate } from '../src/certificates/served/served-certificate.ts';
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
@@ -14,30 +17,29 @@ import { type CheckDnsDeps, saveCheck } from './check-dns.ts';
 import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
-/** What these checks need of the process that they run in. */
 export type RecheckLiveDeps = CheckDnsDeps & {
   /** Live, drifted and failed domains whose next check is due. */
   readonly due: DueDomains;
-  /** Makes a full observation, whatever was loaded. */
+  /** Makes a full observation. */
   observeInFull(domain: LoadedDomain): Promise<Observation>;
   /** The escalation of a domain whose certificate has expired (workers/escalate-renewal.ts). */
   escalationAtEnd(domain: LoadedDomain, diagnosis: Diagnosis): Promise<NewEscalation | undefined>;
-  /** What visitors are shown explains a warning, and moves nothing. */
+  /** Records what visitors get. This explains browser warnings and changes no state. */
   readonly recordServedCertificate: RecordServedCertificate;
-  /** Called with a fault at one domain, which stops no other. */
+  /** Called with a domain's fault; other domains continue. */
   onFault(fault: unknown, domainId: string): void;
-  /** How many domains are checked at a time. */
+  /** Maximum concurrent checks. */
   readonly atOnce: number;
 };
 
-/** Some hundreds: one statement takes them, and a worker that is killed delays no more than these. */
+/** One statement takes them all, and a crashed worker delays only these. */
 const BATCH = 200;
-/** A batch takes seconds; what a dead worker took is due again after this. */
+/** A batch takes seconds. If the worker crashes, its domains are due again after this. */
 const LEASE: UsualLease = { usualMs: 2 * 60_000, leastMs: 20_000 };
 
 /**
- * Checks every live, drifted and failed domain that is due, until none is or `stop` is aborted; a check under way is
- * finished. Rejects where the database or the queue is away.
+ * Checks every live, drifted and failed domain that is due, until none is left or `stop` is
+ * aborted; running checks finish. Rejects if the database or the queue is down.
  */
 export async function recheckLive(deps: RecheckLiveDeps, stop: AbortSignal): Promise<JobResult> {
   const { due, atOnce, onFault } = deps;
@@ -51,7 +53,7 @@ async function recheck(deps: RecheckLiveDeps, id: string): Promise<void> {
   const domain = await deps.load(id);
   if (domain === undefined || !isSettled(domain)) return;
   const { observation, diagnosis } = await check(deps, domain);
-  // Where somebody saved first, their save has also said when the next check is.
+  // If another save came first, it has set the next check.
   const escalationAtEnd = () => deps.escalationAtEnd(domain, diagnosis);
   const outcome = await saveCheck(deps, { domain, observation, escalationAtEnd }, diagnosis);
   if (outcome?.to.status === 'live') await deps.recordServedCertificate(domain);
@@ -62,8 +64,8 @@ function isSettled({ state: { status } }: LoadedDomain): boolean {
 }
 
 /**
- * Diagnoses every time, also where nothing has changed: what was right is right again, and what missed misses again. But
- * a miss of a live domain is never decided by a light check.
+ * Diagnoses even an unchanged observation, which can confirm a success or a miss. But a miss of a
+ * live domain needs a full observation.
  */
 async function check(
   deps: RecheckLiveDeps,

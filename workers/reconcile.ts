@@ -1,9 +1,9 @@
 /**
- * Repairs what the queue has lost: the database is the truth, the queue only the alarm clock. On a timer in every worker
- * process, not in the queue, because it is the queue that it repairs; a turn in the database lets one process do it.
- * Jobs that are overdue are looked up one by one; where a queue holds more or fewer jobs than rows wait, and every third
- * turn whatever it holds, the two are compared (workers/repair/compare-queue.ts). What seems wrong is checked once more,
- * some seconds later, before it is repaired. A job that is set aside stays so until its time.
+ * Repairs the queue from the database, which is the source of truth. Runs on a timer in every
+ * worker process, since the queue itself may be broken; a lease in the database lets one process do
+ * it. Overdue jobs are looked up one by one. If a queue's job count differs from the waiting rows,
+ * and on every third run, both are compared (workers/repair/compare-queue.ts). Suspects are checked
+ * again some seconds later before they are repaired. Quarantined jobs stay quarantined.
  */
 
 import { domainQueues, type QueueName, sweepQueues } from '../src/core/operations/jobs.ts';
@@ -17,37 +17,40 @@ import {
   unsuspicious,
 } from './repair/compare-queue.ts';
 
-/** How many of each kind were repaired. All 0 while nothing goes wrong, however late a busy queue is. */
+/** Repairs by kind. All 0 in normal operation, even if a busy queue is late. */
 export type Reconciled = { readonly [K in RepairKind]: number };
 
 /** How often one of the worker processes reconciles, in ms. */
 export const RECONCILE_EVERY_MS = 20_000;
-/** A job may be this late (a busy queue, a worker's stalled job) before it counts as lost. */
+/** A job can be this late (busy queue, stalled job) before it counts as lost. */
 const GRACE_MS = 20_000;
-/** The same in a laboratory, whose turns come quickly. A busy machine is late there, too. */
+/** The minimum in test labs, where runs are more frequent but machines can be just as busy. */
 const GRACE_MS_MIN = 5_000;
-/** How many overdue jobs are read at a time; the next turn takes more. */
+/** How many overdue jobs are read at a time; the next run takes more. */
 const PAGE = 1_000;
 /**
- * The second check comes a quarter of a turn after the first, as a rule 5 s, within which whatever was under way has
- * been saved.
+ * The second check follows a quarter of an interval after the first (normally 5 s), when work in
+ * progress has been saved.
  */
 const CONFIRM_SHARE = 4;
 const CONFIRM_MS_MIN = 1_000;
-/** Once a minute: equal counts may hide a missing job beside an orphan. */
+/** Once a minute, since equal counts can hide a missing job and an orphan. */
 const COMPARE_EVERY_TURNS = 3;
-/** Counts of a busy queue and of its rows are seldom of one moment, so a difference counts only after this many counts. */
+/**
+ * The counts of a busy queue and its rows are read at different times, so a difference must show in
+ * this many counts.
+ */
 const COUNTS = 3;
 const COUNT_PAUSE_MS = 200;
-/** A note of quarantine that nobody asked about for so long is dropped. Our choice. */
+/** A quarantine record that was not read for this long is deleted. */
 const FORGET_AFTER_MS = 30 * 24 * 3_600_000;
 
 const waitingQueues: readonly WaitingQueue[] = [...domainQueues, 'deliver-webhook'];
 
 /**
- * Makes one turn and returns what was repaired; null where it is another process's turn. Once `stop` is aborted it
- * begins nothing more, ends a pause, and returns what it has repaired until then; the next turn does the rest. Rejects
- * where the queue or the database is away.
+ * Runs once and returns the repairs; null if another process has the lease. After `stop` is aborted
+ * it starts nothing more, ends a pause and returns what it has repaired; the next run does the
+ * rest. Rejects if the queue or the database is down.
  */
 export async function reconcile(
   deps: ReconcileDeps,
@@ -55,9 +58,9 @@ export async function reconcile(
   stop = new AbortController().signal,
 ): Promise<Reconciled | null> {
   if (stop.aborted) return null;
-  // A tenth of slack, so that a timer that fires a moment early does not lose its turn.
+  // A tenth of slack, in case a timer fires early.
   if (!(await deps.waiting.takeTurn('reconcile', everyMs * 0.9))) return null;
-  // A third of a turn of slack: the turns do not come by this clock.
+  // A third of an interval of slack, since runs don't follow this clock.
   const all = await deps.waiting.takeTurn('compare', everyMs * (COMPARE_EVERY_TURNS - 0.3));
   if (stop.aborted) return null;
   const done = { missing_job: 0, overdue_job: 0, orphaned_job: 0, missing_sweep: 0 };
@@ -85,14 +88,14 @@ export async function reconcile(
   return done;
 }
 
-/** Whether a turn found anything to repair. */
+/** Whether a run found anything to repair. */
 export function repairedAny(done: Reconciled): boolean {
   return repairKinds.some((kind) => done[kind] > 0);
 }
 
 /**
- * Makes sure that each sweep has its job, due within its interval, and returns how many were added or woken. May be
- * called at any time.
+ * Ensures that each sweep has its job, due within its interval, and returns how many were added or
+ * woken. Idempotent.
  */
 export async function ensureSweeps({
   queues,
@@ -146,10 +149,10 @@ async function jobsAlive({ queues }: ReconcileDeps, queue: QueueName): Promise<n
   return waiting + delayed + active + prioritized;
 }
 
-/** A process that stops does not sit its pauses out. */
+/** A stopping process does not wait for the pause. */
 async function pause({ pause: wait }: ReconcileDeps, ms: number, stop: AbortSignal): Promise<void> {
   if (stop.aborted) return;
-  const over = new AbortController(); // or each pause would leave a listener behind
+  const over = new AbortController(); // otherwise each pause would leak a listener
   const stopped = new Promise<void>((resolve) => {
     stop.addEventListener('abort', () => resolve(), { signal: over.signal });
   });

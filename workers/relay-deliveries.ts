@@ -1,47 +1,49 @@
 /**
- * Gives the queue the deliveries that are due, a few of each webhook at a time: the backlog of a slow receiver waits in
- * PostgreSQL, where it holds up no other. On a timer in every worker process. Marked first and then given, because a job
- * may be over before a mark that came later; what is marked and lost is given again.
+ * Moves due deliveries to the queue, a few of each webhook at a time: the backlog of a slow
+ * receiver waits in PostgreSQL and delays no other. Runs on a timer in every worker process. Rows
+ * are marked before their jobs are added, since a job could finish before a later mark; marked rows
+ * whose jobs are lost are queued again.
  */
 import type { DeliveryTimes, Given } from '../src/db/delivery/delivery-times.ts';
 
-/** What a relay needs of the process that it runs in. */
 export type RelayDeliveriesDeps = DeliveryTimes & {
-  /** Adds the jobs that are not there, due at `at`. */
+  /** Adds the missing jobs, due at `at`. */
   enqueue(deliveries: readonly Given[], at: Date): Promise<void>;
-  /** Whether it is this caller's turn: true for one caller in `everyMs` ms. */
+  /** Takes a lease: true for one caller per `everyMs` ms. */
   takeTurn(name: string, everyMs: number): Promise<boolean>;
-  /** How many deliveries of one webhook the queue holds at most. */
+  /** Maximum jobs of one webhook in the queue. */
   readonly inFlight: number;
-  /** A job that nobody has worked on for so long is lost, and given again. */
+  /** A job without progress for this long is lost and queued again. */
   readonly lostAfterMs: number;
   pause(ms: number): Promise<void>;
   now(): Date;
 };
 
-/** How many deliveries one command to the queue carries. */
+/** Deliveries per command to the queue. */
 const BATCH = 500;
-/** A receiver that answers at once gets its next ones at once, not at the next turn of the timer. */
+/** A fast receiver gets its next deliveries at once, not on the next run of the timer. */
 const ROUNDS = 5;
 const ROUND_MS = 90;
-/** How long a delivery that has ended is kept; docs/api.md publishes it. */
+/** How long a finished delivery is kept; docs/integrate/webhooks.md states it. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 /**
- * PostgreSQL removed 80,000 rows a second on 2 cores, and a turn has one: what 1,300 attempts a second leave in a minute.
- * No replay brings rows faster than the workers try them: what ended was tried, or is its event's only delivery to that
- * webhook (src/db/delivery/replay-deliveries.ts).
+ * PostgreSQL deletes 80,000 rows a second on 2 cores, so one run per minute keeps up with 1,300
+ * attempts a second. Replays add rows no faster than workers process them: a replayed delivery was
+ * tried, or is its event's only one for that webhook (src/db/delivery/replay-deliveries.ts).
  */
 const PRUNE_EVERY_MS = 60_000;
 const PRUNED_AT_ONCE = 5_000;
-/** How long a turn prunes at most; nothing is given to the queue meanwhile. */
+/** Maximum time of one pruning; nothing is queued during it. */
 const PRUNING_MS = 1_000;
-/** How many times within `lostAfterMs` it checks for what was lost, and for what is left of webhooks that are off. */
+/**
+ * How often within `lostAfterMs` it looks for lost jobs and for deliveries of disabled webhooks.
+ */
 const TEND_SHARE = 6;
 
 /**
- * Returns the relay of one process, which is called twice a second and resolves with how many deliveries it gave to the
- * queue. Once `stop` is aborted it begins no further round. Rejects where the database or the queue is away; what the
- * queue did not take waits on.
+ * Returns the relay of one process; it is called twice a second and resolves with the number of
+ * queued deliveries. After `stop` is aborted it starts no further round. Rejects if the database or
+ * the queue is down; what was not queued stays due.
  */
 export function createRelay(deps: RelayDeliveriesDeps): (stop?: AbortSignal) => Promise<number> {
   let tendAt = 0;

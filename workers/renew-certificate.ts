@@ -1,9 +1,12 @@
 /**
- * The next certificate of a live domain: when the authority wants it, else a third of its life before the served one
- * expires.
- * Woken by: a job that comes again every few seconds. Reads: what is due, the open order, the DNS. Writes: each step of
- * the order, the new certificate beside the old one, which is served until then; the time of the next renewal.
- * May run twice: what is taken is leased, an open order is continued, and a renewal that has been made is not due.
+ * Renews the certificate of a live domain: when its CA suggests, otherwise with a third of its
+ * lifetime left.
+ * Woken by: a job that repeats every few seconds.
+ * Reads: the domains that are due, the open order, the DNS.
+ * Writes: each step of the order, the new certificate, the time of the next renewal. The old
+ * certificate is served until then.
+ * May run twice: taken domains are leased, an open order is continued, and a finished renewal is no
+ * longer due.
  */
 import { plannedRenewalAt, renewalCheckAt } from '../src/core/certificates/plan.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
@@ -16,36 +19,35 @@ import type { RecheckLiveDeps } from './recheck-live.ts';
 import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
-/** What renewals need of the process that they run in. */
 export type RenewCertificateDeps = Pick<RecheckLiveDeps, 'escalationAtEnd'> & {
-  /** What the check before the order and the order itself need, as for a first certificate. */
+  /** As for a first certificate. */
   readonly issue: IssueCertificateDeps;
   /** Live domains whose renewal is due. */
   readonly due: DueDomains;
-  /** Called with a fault at one domain, which stops no other. */
+  /** Called with a domain's fault; other domains continue. */
   onFault(fault: unknown, domainId: string): void;
-  /** How many orders are under way at a time. */
+  /** Maximum concurrent orders. */
   readonly atOnce: number;
-  /** How long a turn takes at most; five minutes unless given. */
+  /** Maximum time of a run; default: five minutes. */
   readonly turnMs?: number;
 };
 
 /**
- * An order takes seconds, and minutes at an authority that is busy; a worker that is killed delays these and those under
- * way.
+ * An order takes seconds, or minutes at a busy CA. A crashed worker delays these and the running
+ * ones.
  */
 const BATCH = 20;
-/** Longer than an order is followed for; what a dead worker took is continued after this. */
+/** Longer than an order is polled. If the worker crashes, its domains are due again after this. */
 const LEASE: UsualLease = { usualMs: 10 * 60_000, leastMs: 60_000 };
 /**
- * While an authority is away there may be no end of what is due: after this the escalations have their turn
- * (workers/escalate-renewal.ts), and the renewals the next one. Our choice.
+ * During an outage of a CA there may be more due than a run can process, so the escalations follow
+ * after this time (workers/escalate-renewal.ts).
  */
 const TURN_MS = 5 * 60_000;
 
 /**
- * Renews every certificate that is due, for one turn. Answers `again` at once where the turn was too short, else `done`.
- * Rejects where the database or the queue is away.
+ * Renews every certificate that is due, for one run. Returns `again` at once if time ran out,
+ * otherwise `done`. Rejects if the database or the queue is down.
  */
 export async function renewCertificate(
   deps: RenewCertificateDeps,
@@ -71,8 +73,8 @@ async function renew(deps: RenewCertificateDeps, id: string): Promise<void> {
 }
 
 /**
- * When the renewal is due. Another run may have renewed it while this one's lease was over, or the authority wants it
- * later by now: then that time is to come. Null: it is due, or its order is open.
+ * When the renewal is due: another run may have renewed it after this one's lease ended, or the CA
+ * may have moved the window. Null: it is due now, or its order is open.
  */
 function plannedAt({ now }: IssueCertificateDeps, { order, usable }: IssueWork): Date | null {
   const certificate = order === null ? usable && renewableOf(usable) : null;
@@ -81,9 +83,9 @@ function plannedAt({ now }: IssueCertificateDeps, { order, usable }: IssueWork):
 }
 
 /**
- * The check before the order. Where the DNS is not right, it counts as any check of a live domain, so that the customer
- * sees what keeps the next certificate back, and no order is placed: null. Else the places of the authorities that CAA
- * forbids.
+ * The check before the order. If the DNS is wrong, it is saved like any check of a live domain, so
+ * the customer sees what blocks the renewal, and returns null: no order. Otherwise returns the
+ * indexes of the CAs that CAA forbids.
  */
 async function checkFirst(
   { issue, escalationAtEnd: escalate }: RenewCertificateDeps,

@@ -1,6 +1,6 @@
 /**
- * What becomes of a check that was right at an apex that another project has, too: it proves whose the name is, or says
- * which record would. Part of saving a check (check-dns.ts); reads the DNS, writes nothing itself.
+ * Resolves a successful check of an apex that another project holds: proves ownership, or names the
+ * record that would. Part of saving a check (check-dns.ts); reads the DNS, writes nothing.
  */
 import type { FindingOf } from '../src/core/diagnosis/findings.ts';
 import type { Answer, Observation } from '../src/core/diagnosis/observation.ts';
@@ -8,15 +8,17 @@ import { zoneBelow } from '../src/core/names/instructions.ts';
 import { checkProof, type Proof, proofNameOf, proofRecordFor } from '../src/core/names/proof.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 
-/** What a claim is resolved by. */
 export type ClaimDeps = {
-  /** The value of the TXT record that proves a host name to be this project's. */
+  /** The value of the TXT record that proves this project's ownership. */
   proofFor(projectId: string, hostname: string): string;
-  /** The TXT records at a name, one answer for each server of its zone, paid from what the check has left. */
+  /**
+   * The TXT records of a name, one answer per server of its zone, within the check's remaining
+   * query budget.
+   */
   lookupTexts(name: string, spentAlready: Observation['cost']): Promise<readonly Answer<string>[]>;
 };
 
-/** `held`: what counts in place of the check. `proven`: the DNS has proven the claimant's control. */
+/** `held`: replaces the check's result. `proven`: the DNS proves the claimant's ownership. */
 export type Claim =
   | { readonly kind: 'proven' }
   | {
@@ -28,8 +30,8 @@ export type Claim =
     };
 
 /**
- * Says whether the domain's project has proven the name against its holder. Stores nothing. Never rejects for what the
- * network does.
+ * Decides whether the domain's project has proven ownership against the holder. Stores nothing.
+ * Never rejects on network failures.
  */
 export type ResolveClaim = (
   domain: LoadedDomain,
@@ -37,10 +39,7 @@ export type ResolveClaim = (
   holderProjectId: string,
 ) => Promise<Claim>;
 
-/**
- * Asks for the record that proves the claimant's control, and resolves the claim by it. Never rejects for what the
- * network does.
- */
+/** Creates the function that looks up the record and resolves the claim. */
 export function createResolveClaim(deps: ClaimDeps): ResolveClaim {
   return async (domain, observation, holderProjectId) => {
     const proof = await lookupProof(deps, domain, observation, holderProjectId);
@@ -66,7 +65,7 @@ async function lookupProof(
   };
 }
 
-/** A check that could not tell takes back nothing that an earlier one has found. */
+/** An inconclusive check keeps what an earlier one found. */
 function unlessUnknown(
   finding: FindingOf<'held_elsewhere'>,
   { findings }: LoadedDomain,

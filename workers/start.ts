@@ -1,4 +1,4 @@
-/** Starts the workers: the only file that makes a BullMQ Worker, and the only one that knows its errors. */
+/** Starts the workers. Only this file creates BullMQ Workers and uses BullMQ's errors. */
 import { setMaxListeners } from 'node:events';
 import {
   DelayedError,
@@ -32,74 +32,75 @@ import {
 import type { JobResult } from './running/job.ts';
 import { type Attempt, type Attempts, createAttempts, type RunDeps } from './running/run-job.ts';
 
-/** What the workers of a process are handed. */
 export type WorkerDeps = RunDeps & {
   readonly backend: QueueBackend;
-  /** By how many ms our clock differs from the database's; missing where nobody else has a clock. */
+  /** The clock's difference from the database's in ms; missing if there is no other clock. */
   readonly clockSkewMs?: () => Promise<number>;
   readonly checkDns: CheckDnsDeps;
   readonly issueCertificate: IssueCertificateDeps;
   readonly escalateCertificate: EscalateCertificateDeps;
-  /** Works through the domains that are due for a check, until none is. */
+  /** Checks domains that are due, until none is left. */
   recheckLive(stop: AbortSignal): Promise<JobResult>;
-  /** Works through the certificates that are due for renewal, for a turn; the result is that of the job. */
+  /** Renews certificates that are due, for one run; returns the job's result. */
   renewCertificate(stop: AbortSignal): Promise<JobResult>;
-  /** Escalates renewals that are overdue, for a turn; after the renewals, in their job. */
+  /** Escalates overdue renewals, for one run, after the renewals. */
   escalateRenewals(stop: AbortSignal): Promise<JobResult>;
-  /** Asks the authorities when they want certificates renewed, for a turn; after both, in their job. */
+  /** Asks CAs for renewal windows, for one run, after both. */
   askRenewals(stop: AbortSignal): Promise<JobResult>;
-  /** How many ms after a sweep the next one begins. */
+  /** Milliseconds between the runs of a sweep. */
   readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
   deliverWebhook(delivery: DeliveryJob): Promise<JobResult>;
-  /** Hands new deliveries to the queue and resolves with how many. */
+  /** Moves due deliveries to the queue and resolves with their number. */
   relayDeliveries(stop: AbortSignal): Promise<number>;
   readonly reconcile: ReconcileDeps;
   readonly reconcileEveryMs: number;
-  /** How many DNS checks of pending domains one process has under way. */
+  /** Maximum concurrent DNS checks of pending domains per process. */
   readonly checksAtOnce: number;
 };
 
-/** The workers of a process. */
 export type RunningWorkers = {
   /**
-   * Begins nothing from now on, and lets what is under way finish for at most `deadlineMs`. What is cut off then is run
-   * again elsewhere, as if the process had been killed: no fault of it is logged, or counted. Resolves by the deadline.
+   * Starts nothing more and lets running work finish for at most `deadlineMs`. Work cut off then
+   * runs again elsewhere, as after a crash; its faults are neither logged nor counted. Resolves by
+   * the deadline.
    */
   close(deadlineMs: number): Promise<void>;
 };
 
-/** A worker on whichever backend the storage calls for. What its jobs hold is parsed in running/job.ts. */
+/** A worker on either backend. Its jobs are parsed in running/job.ts. */
 type AnyWorker = Worker<unknown, void, string, IQueueBackend, JobProgress, Record<string, never>>;
 type Run<N extends QueueName> = (job: JobOf<N>) => Promise<JobResult>;
 type Running = {
   readonly attempts: Attempts;
-  /** Aborted when the stop begins. */
+  /** Aborted when the stop starts. */
   readonly stopping: AbortSignal;
   /** Aborted at its deadline. */
   readonly cutOff: AbortSignal;
 };
 
-/** For each job; an operator sees them. */
+/** Per job; shown to operators. */
 const KEEP_LOG_LINES = 50;
-/** Says only that the job was put back. One for all, because a stack trace for each check costs as much as its diagnosis. */
+/**
+ * Means only that the job was rescheduled. Shared, because a stack trace per check costs as much as
+ * its diagnosis.
+ */
 const delayed = new DelayedError();
-/** A customer sees an event this much later at most, and an idle database is asked twice a second. Our choice. */
+/** Delays an event by at most this much, at two queries a second when idle. */
 const RELAY_EVERY_MS = 500;
 /**
- * An attempt only waits for its receiver, 10 s at most, with a socket and some kilobytes; what it asks of the database
- * takes milliseconds. A project has at most 8 places (src/roles/webhooks.ts), so that 25 of them must have all of theirs
- * hang at once before a process has none left for the others. Our choice.
+ * An attempt waits for its receiver, at most 10 s, with a socket and some kilobytes. A project has
+ * at most 8 slots (src/roles/webhooks.ts), so 25 projects must hang at once to block a process.
  */
 const DELIVERIES_AT_ONCE = 200;
 
 /**
- * Starts a worker for each queue, the reconciler's timer and the one that relays webhook deliveries. They take jobs
- * after the first comparison of clocks, unless this process's is wrong. Returns at once.
+ * Starts a worker for each queue, the reconciler and the relay of webhook deliveries. They take
+ * jobs after the first clock comparison, if this process's clock is correct. Returns at once.
  */
 export function startWorkers(deps: WorkerDeps): RunningWorkers {
   const [stopping, cut] = [new AbortController(), new AbortController()];
   const { signal: cutOff } = cut;
-  setMaxListeners(0, cutOff); // one for each job under way
+  setMaxListeners(0, cutOff); // one per running job
   const quiet = { ...deps, log: logUntil(cutOff, deps.log) };
   const running = { attempts: createAttempts(quiet), stopping: stopping.signal, cutOff };
   const start = <N extends QueueName>(name: N, concurrency: number, run: Run<N>) =>
@@ -108,7 +109,7 @@ export function startWorkers(deps: WorkerDeps): RunningWorkers {
     start(name, 1, () => sweep(deps, name, () => run(stopping.signal)));
   const workers = [
     start('check-dns', deps.checksAtOnce, (job) => checkDns(deps.checkDns, job)),
-    // An order holds memory and the authority's patience.
+    // Orders use memory and the CA's rate limit.
     start('issue-certificate', 10, (job) => issueCertificate(deps.issueCertificate, job)),
     start('escalate-certificate', 4, (job) => escalateCertificate(deps.escalateCertificate, job)),
     sweepWith('recheck-live', deps.recheckLive),
@@ -125,8 +126,8 @@ export function startWorkers(deps: WorkerDeps): RunningWorkers {
   const timers = [clock, startReconciler(deps, begun, clock), startRelay(deps, clock)];
   return {
     async close(deadlineMs) {
-      stopping.abort(); // a sweep would go on as long as anything is due
-      // All at once: a worker that waited for a timer's turn would go on taking jobs meanwhile.
+      stopping.abort(); // otherwise a sweep would go on while anything is due
+      // Concurrently: a worker that waited for a timer would go on taking jobs.
       const ends = [...workers.map((each) => each.close()), ...timers.map((each) => each.stop())];
       await within(deadlineMs, Promise.all([begun, ...ends]));
       cut.abort();
@@ -144,20 +145,20 @@ function startWorker<N extends QueueName>(
   const worker: AnyWorker = new Worker(
     name,
     async (job: Job, token) => {
-      if (stopping.aborted) return putBack(job, token, now()); // it was on its way from the queue
+      if (stopping.aborted) return putBack(job, token, now()); // already on its way from the queue
       const settled = attempts(name, job, inSpanOf(name, run)).then((attempt) =>
         cutOff.aborted ? undefined : settle(worker, job, token, attempt),
       );
       return unlessCutOff(cutOff, settled);
     },
-    { ...backend.workerOptions, concurrency, autorun: false }, // startClockGuard has it run
+    { ...backend.workerOptions, concurrency, autorun: false }, // startClockGuard runs it
     backend.factory,
   );
   keepFromSpinning(worker, logUntil(cutOff, log, { queue: name }));
   return worker;
 }
 
-/** Beside the span that BullMQ makes of an attempt, one that says what the job is about. */
+/** Adds a span with the job's domain to the one that BullMQ creates. */
 function inSpanOf<N extends QueueName>(name: N, run: Run<N>): Run<N> {
   return (job) => {
     const domain = 'domainId' in job ? { 'signpost.domain.id': job.domainId } : {};
@@ -170,7 +171,7 @@ async function putBack(job: Job, token: string | undefined, now: Date): Promise<
   throw delayed;
 }
 
-/** Lets go of a job at the deadline: the queue holds it as under way, until its lock ends. */
+/** Abandons a job at the deadline: the queue keeps it active until its lock ends. */
 async function unlessCutOff(cutOff: AbortSignal, work: Promise<void>): Promise<void> {
   let letGo = () => {};
   const cut = new Promise<never>((_, reject) => {
@@ -180,7 +181,7 @@ async function unlessCutOff(cutOff: AbortSignal, work: Promise<void>): Promise<v
   await Promise.race([work, cut]).finally(() => cutOff.removeEventListener('abort', letGo));
 }
 
-/** After the cut-off, what still runs meets faults only because the process lets go of its storage: they are not logged. */
+/** After the cut-off, faults are only a result of the closed storage, so they are not logged. */
 function logUntil(cutOff: AbortSignal, log: Logger, bindings: Bindings = {}): Logger {
   const child = log.child(bindings);
   cutOff.addEventListener('abort', () => {
@@ -190,8 +191,8 @@ function logUntil(cutOff: AbortSignal, log: Logger, bindings: Bindings = {}): Lo
 }
 
 /**
- * A sweep's job never ends: it is put off to the next sweep. Not a job scheduler of BullMQ's, which would be a
- * second mechanism beside the jobs that put themselves off, with its own way to be lost.
+ * A sweep's job never ends: it is rescheduled for the next sweep. BullMQ's job scheduler would be a
+ * second mechanism that can lose jobs in its own way.
  */
 async function sweep(
   { sweepEveryMs, now }: WorkerDeps,
@@ -204,13 +205,19 @@ async function sweep(
   return { kind: 'again', at: new Date(now().getTime() + sweepEveryMs[name]), note };
 }
 
-/** The first process of an installation gives the sweeps their jobs; where the queue is away, the reconciler does. */
+/**
+ * The first process of an installation creates the sweeps' jobs; if the queue is down, the
+ * reconciler does.
+ */
 async function beginSweeps({ reconcile: deps, log }: WorkerDeps, clock: ClockGuard): Promise<void> {
   if (!(await clock.isRight())) return;
-  await ensureSweeps(deps).catch((err: unknown) => log.warn({ err }, 'sweeps begin later'));
+  await ensureSweeps(deps).catch((err: unknown) => log.warn({ err }, 'sweeps start later'));
 }
 
-/** Says how an attempt ended in BullMQ's words, and in the job's log. A job that is done leaves with its log. */
+/**
+ * Ends an attempt in BullMQ's terms and adds a line to the job's log. A finished job is deleted
+ * with its log.
+ */
 async function settle(
   worker: AnyWorker,
   job: Job,
@@ -237,8 +244,8 @@ async function settle(
 }
 
 /**
- * A timer and not a job: it has to run when the queue has lost everything. Not before the sweeps have `begun`, or the
- * first start of an installation would count them as lost.
+ * A timer, not a job: it must run after the queue has lost everything. Waits for `begun`, since
+ * otherwise the first start of an installation would count the sweeps as lost.
  */
 function startReconciler(
   { reconcile: deps, reconcileEveryMs, log }: WorkerDeps,
@@ -261,7 +268,7 @@ function startRelay({ relayDeliveries, log }: WorkerDeps, clock: ClockGuard) {
   return startTimer('relay of deliveries', RELAY_EVERY_MS, turn, log);
 }
 
-/** What still runs at the deadline is left to run elsewhere: its lock ends, and it may run twice. */
+/** Work still running at the deadline may run twice: elsewhere, after its lock ends. */
 async function within(deadlineMs: number, work: Promise<unknown>): Promise<void> {
   const deadline = new Promise<void>((resolve) => {
     setTimeout(resolve, deadlineMs).unref();

@@ -1,4 +1,4 @@
-/** One order at whichever authority has it: what a worker is handed as `advance`. */
+/** Advances one order at the CA that has it. */
 
 import { plainLine } from '../../src/certificates/acme/problems.ts';
 import {
@@ -16,37 +16,36 @@ import type { Certificate } from '../../src/core/records.ts';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { Unavailable } from '../issue-certificate.ts';
 
-/** What an order is advanced with. */
 export type AdvanceDeps = {
   readonly authorities: Authorities;
   readonly certificates: Pick<
     CertificateStore,
     'beforePlacing' | 'orderPlaced' | 'publishChallenge'
   >;
-  /** Null where certificates are our own. */
+  /** Null without an external edge. */
   readonly external: ExternalAuthority | null;
   readonly health: Pick<AuthorityHealth, 'note'>;
   readonly vault: Vault;
   now(): Date;
 };
 
-/** Another process, whose settings differ, opened the order a moment ago. */
+/** A process with other settings has just opened the order. */
 const gone: Unavailable = {
   kind: 'unavailable',
   retryAfter: null,
-  detail: 'the certificate authority that has the order is none of ours',
+  detail: 'the certificate authority that has the order is not configured',
 };
 
 /**
- * Takes an order as far as it goes, and notes whether its authority answers. `before`: the certificate that it is to
- * replace, if there is one. An authority that is away or slow is `unavailable`; faults of the vault and of storage are
- * thrown.
+ * Advances an order as much as possible and records whether its CA answers. `before`: the
+ * certificate to replace, if any. A slow or unreachable CA gives `unavailable`; throws faults of
+ * the vault and of storage.
  */
 export async function advance(parts: AdvanceDeps, order: Certificate, before: Certificate | null) {
   const { authorities, certificates, external, health, vault } = parts;
   const { id, hostname, orderUrl, sealedKey } = order;
   if (external !== null) return external.check(hostname);
-  if (sealedKey === null) throw new Error('an order of our own has no key');
+  if (sealedKey === null) throw new Error('an order without an external edge has no key');
   const ours = authorityOf(authorities, order);
   if (ours === null) return gone;
   const { authority, directoryUrl } = ours;
@@ -63,7 +62,7 @@ export async function advance(parts: AdvanceDeps, order: Certificate, before: Ce
     health.note(directoryUrl, 'answered');
     return result;
   } catch (fault) {
-    // An authority that is away is part of the plan, not a fault of the job.
+    // An unreachable CA is expected, not a fault of the job.
     if (!isCertificateFault(fault) || fault.code.startsWith('vault_')) throw fault;
     health.note(directoryUrl, fault.code);
     const at = authorities.length > 1 ? ` (${authority.name})` : '';
@@ -74,10 +73,10 @@ export async function advance(parts: AdvanceDeps, order: Certificate, before: Ce
   }
 }
 
-/** Throws where a token is missing: the order stays open, at an authority that has just answered. */
+/** Throws if no token is left: the order stays open, at a CA that has just answered. */
 async function countPlaced({ certificates, now }: AdvanceDeps, id: string, kind: PlacedAs) {
   const wait = await certificates.beforePlacing(id, kind, now());
   if (wait === null) return;
-  const message = `it allows ${limitInWords(wait)}: the next at ${wait.until.toISOString()}`;
+  const message = `it allows ${limitInWords(wait)}; the next order is possible at ${wait.until.toISOString()}`;
   throw certificateFault('order_still_open', message, { retryAfter: wait.until });
 }

@@ -1,6 +1,6 @@
 /**
- * Where the next order of a domain goes, and whether an open one stays where it is: what is known of each authority, put
- * to the rule (src/core/certificates/choose-authority.ts).
+ * Chooses the CA of a domain's next order, and whether an open order stays there: gathers the state
+ * of each CA and applies src/core/certificates/choose-authority.ts.
  */
 import { type BudgetWait, limitInWords } from '../../src/core/certificates/budget.ts';
 import {
@@ -23,53 +23,52 @@ import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { AuthorityRefusal, IssueWork, Setback } from '../../src/db/issuance/issue-work.ts';
 import { isWait } from '../../src/db/issuance/orders.ts';
 
-/** As `certificate.authority` has it: a directory, or null for the local authority and another edge's. */
+/** As in `certificate.authority`: a directory, or null for the local CA and an external edge's. */
 export type AuthorityId = string | null;
 
-/** What this process knows of its authorities. */
+/** What this process knows about its CAs. */
 export type ChoiceDeps = {
-  /** At least one, the first choice first. */
+  /** In order of preference, at least one. */
   readonly authorities: readonly AuthorityId[];
-  /** For how many ms it has given no answer to any order; 0 where it does. */
+  /** For how many ms it has not answered any order; 0 if it does. */
   downForMs(authority: AuthorityId): number;
-  /** When it last answered this process, whatever it was asked; null: not yet. */
+  /** When it last answered this process; null: not yet. */
   answeredAt(authority: AuthorityId): Date | null;
   rules(now: Date): CheckRules;
   now(): Date;
 };
 
-/** The authority for the next order, and when that is allowed. */
+/** The CA for the next order, and when it can be placed. */
 export type Choice = {
   readonly authority: AuthorityId;
-  /** The authority allows nothing before then; in the past: now. */
+  /** No request before then; in the past: now. */
   readonly notBefore: Date;
-  /** How often it refused in this epoch, for its own plan. */
+  /** Its refusals in this epoch, for the retry schedule. */
   readonly refusals: number;
-  /** When its plan has the next order; in the past: now. */
+  /** When its retry schedule has the next order; in the past: now. */
   readonly plannedAt: Date;
-  /** Its newest refusals of the name, from whichever epoch. */
+  /** Its newest refusals of the name, from any epoch. */
   readonly recentRefusals: readonly Refusal[];
-  /** Until when a known limit of its budget allows no new order; null where none does. */
+  /** Until when a rate limit blocks new orders; null if none does. */
   readonly budgetUntil: Date | null;
 };
 
-/** What an order is opened with. */
 export type TakeUpDeps = ChoiceDeps &
   ReachDeps & {
     readonly certificates: Pick<CertificateStore, 'openOrder'>;
     /**
-     * Asks the authority whether it answers at all, where that is not known; `downForMs` and `answeredAt` have the
+     * Checks whether the CA answers, if that is unknown; `downForMs` and `answeredAt` reflect the
      * result.
      */
     ask(authority: AuthorityId): Promise<void>;
-    /** A new P-256 key, sealed for the certificate it belongs to; null where an edge of another make has it. */
+    /** A new P-256 key, sealed for its certificate; `sealedKey` is null for an external edge. */
     newKey(): Promise<{ id: string; sealedKey: Uint8Array | null }>;
   };
 
-/** What an order is placed or continued by. `forbidden`: the places of the authorities that CAA forbids. */
+/** `forbidden`: indexes of the CAs that CAA forbids. */
 export type OrderWork = IssueWork & { readonly forbidden: readonly number[] };
 
-/** However the job was woken, before `until` it neither opens an order nor asks about the open one. `note`: why. */
+/** Before `until` the job opens no order and does not resume the open one. `note`: why. */
 export type PutOff = { readonly until: Date; readonly note: string };
 
 type Known = Pick<
@@ -78,9 +77,9 @@ type Known = Pick<
 >;
 
 /**
- * Returns the open order where its authority can continue it, else a new one at the authority that can, in its place.
- * Null where the domain is no longer what it was loaded as. An order that its authority has never seen is checked as a
- * new one is.
+ * Returns the open order if its CA can continue it, otherwise a new one that replaces it at the CA
+ * that can. Null if the domain changed since it was loaded. An order that was never placed is
+ * checked like a new one.
  */
 export async function takeUp(
   deps: TakeUpDeps,
@@ -98,7 +97,7 @@ export async function takeUp(
     if (order !== null && idIn(deps, order) === authority) return goOn(deps, work, order);
     const opened = (await whyUnreached(deps, work)) ?? (await open(deps, work, authority));
     if (opened === null || !isWait(opened)) return opened;
-    // Its budget is used up, as it turned out: another one may have some left.
+    // The budget turned out to be used up; another CA may have tokens left.
     budgetWaits[place] = opened;
   }
 }
@@ -108,12 +107,12 @@ async function goOn(
   work: OrderWork,
   order: Certificate,
 ): Promise<Certificate | PutOff> {
-  // That of another edge is never placed.
+  // An order of an external edge is never placed.
   const isToBePlaced = order.orderUrl === null && order.sealedKey !== null;
   return (isToBePlaced ? await whyUnreached(deps, work) : null) ?? order;
 }
 
-/** Asks those that would have the order if they answered: time alone brings none of them back. */
+/** Asks the CAs that would be chosen if they answered, since their state does not expire. */
 async function askWhoIsAway(deps: TakeUpDeps, work: OrderWork): Promise<void> {
   const { now, windowMs } = deps.rules(deps.now());
   const preferred = inPreference(deps, work);
@@ -134,14 +133,14 @@ async function open(
 
 function whyPutOff(wait: BudgetWait | null, notBefore: Date): string {
   if (wait?.until.getTime() !== notBefore.getTime()) {
-    return 'the authority asked to wait, or allows no order yet';
+    return 'the authority asked to wait, or accepts no order yet';
   }
-  return `the authority allows ${limitInWords(wait)}: the next at ${wait.until.toISOString()}`;
+  return `the authority allows ${limitInWords(wait)}; the next order is possible at ${wait.until.toISOString()}`;
 }
 
 /**
- * Returns the time of the next try after this refusal: by the plan of the authority that refused, or at once where
- * another one is next.
+ * Returns the time of the next attempt after this refusal: by the retry schedule of the same CA, or
+ * at once if another CA is next.
  */
 export function afterRefusal(
   deps: ChoiceDeps,
@@ -157,7 +156,7 @@ export function afterRefusal(
     : later(at, next.plannedAt);
 }
 
-/** Returns when the open order is continued, there or at another authority. */
+/** Returns when the open order is continued, at its CA or at another. */
 export function afterSetback(
   deps: ChoiceDeps,
   work: OrderWork,
@@ -173,8 +172,8 @@ export function afterSetback(
 }
 
 /**
- * Chooses by the rule of the core from what is known now; asks nobody. Where CAA forbids all of them it is the first
- * choice, for which nothing is ordered.
+ * Chooses from the current state, without requests. If CAA forbids all CAs, returns the first; then
+ * no order is placed.
  */
 export function chooseFor(deps: ChoiceDeps, work: Known): Choice {
   const now = deps.now();
@@ -200,7 +199,7 @@ export function chooseFor(deps: ChoiceDeps, work: Known): Choice {
   };
 }
 
-/** An order that is open stays where it is while that can go on with it. */
+/** An open order stays at its CA while that can continue it. */
 function inPreference(
   deps: Pick<ChoiceDeps, 'authorities'>,
   { order }: Pick<Known, 'order'>,
@@ -211,7 +210,7 @@ function inPreference(
   );
 }
 
-/** Returns whose an order is. Orders from before there were several do not say: they are the first one's. */
+/** Returns the CA of an order. Older orders don't store one and belong to the first CA. */
 export function idIn(
   { authorities }: Pick<ChoiceDeps, 'authorities'>,
   { authority }: { readonly authority: AuthorityId },
@@ -225,7 +224,7 @@ function summaryOf(deps: ChoiceDeps, known: Known, id: AuthorityId): AuthoritySt
   const own = recentRefusals.filter((refusal) => idIn(deps, refusal) === id);
   const [newest] = own;
   const hasOrder = order !== null && idIn(deps, order) === id;
-  // An open order has been allowed, and counted: it waits for nothing but its own Retry-After.
+  // An open order is already counted, so only its own Retry-After delays it.
   const asked = hasOrder ? setback?.retryAfter : mayOrderAt(own);
   const spent = hasOrder ? null : budgetWaits[place]?.until;
   return {
@@ -238,10 +237,10 @@ function summaryOf(deps: ChoiceDeps, known: Known, id: AuthorityId): AuthoritySt
   };
 }
 
-/** Of an order that has been moved before, its own tries count alone: others may have failed long before it came. */
+/** For a moved order, only its own attempts count: others may have failed before it came. */
 function downFor(deps: ChoiceDeps, { order, setback, left }: Known, id: AuthorityId): number {
   if (order === null || idIn(deps, order) !== id) return deps.downForMs(id);
-  // Slow is not down: its next try shows whether it still answers.
+  // A slow CA is not down; the next attempt shows whether it still answers.
   if (setback?.answered === true) return 0;
   const waited = setback === null ? 0 : setback.at.getTime() - setback.since.getTime();
   return left.length > 0 ? waited : Math.max(waited, deps.downForMs(id));
@@ -258,17 +257,19 @@ function later(one: Date, other: Date): Date {
   return one > other ? one : other;
 }
 
-/** How the addresses of a name are probed. */
 export type ReachDeps = {
   /**
-   * Asks each address of the name for a challenge; empty where no authority ever asks, and where the operator wants
-   * none.
+   * Requests the challenge from each address of the name; empty for the local CA, or if probes are
+   * turned off.
    */
   probe(hostname: string): Promise<readonly Probe[]>;
   now(): Date;
 };
 
-/** Resolves with why no order is placed, and when the addresses are asked again; null where none of them fails. */
+/**
+ * Resolves with why no order is placed and when the addresses are checked again; null if none
+ * fails.
+ */
 export async function whyUnreached(
   { probe, now }: ReachDeps,
   { domain, usable }: Pick<IssueWork, 'domain' | 'usable'>,

@@ -1,4 +1,4 @@
-/** What an escalation is after a check: its cause, what that rests on, and whether it is worth a try at the order now. */
+/** The cause and evidence of an escalation after a check, and whether to try the order now. */
 import { soonestWait } from '../../src/core/certificates/budget.ts';
 import {
   type EscalationCause,
@@ -18,17 +18,16 @@ import type { NewEscalation, OpenEscalation } from '../../src/db/issuance/escala
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 
 /**
- * A fraction of the wait (of 30 minutes, one): an escalation that is younger may be that of a worker that died before it
- * woke the order.
+ * A fraction of the wait (one minute of 30). The worker that opened a younger escalation may have
+ * crashed before it woke the order.
  */
 const YOUNG_SHARE = 1 / 30;
 
-/** The cause of an escalation, and what it rests on. */
 export type CauseAndEvidence = Pick<NewEscalation, 'cause' | 'evidence'>;
 
 /**
- * Returns the escalation after this check. A cause that only this check has found does not replace the open one yet: it
- * is remembered as `candidate`.
+ * Returns the escalation after this check. A cause that only this check found becomes the
+ * `candidate` and does not replace the open one yet.
  */
 export function settledCause(
   open: OpenEscalation | null,
@@ -44,8 +43,9 @@ export function settledCause(
 }
 
 /**
- * Whether the order is tried at once: where the escalation is new, its cause is another, it is younger than a minute, or
- * the cause was repaired. Else the order's own plan goes on, or the authority would be asked far more often.
+ * Whether to try the order at once: the escalation or its cause is new, it is younger than a
+ * minute, or the cause was fixed. Otherwise the retry schedule applies, to limit requests to the
+ * CA.
  */
 export function isWorthATry(
   open: OpenEscalation | null,
@@ -57,7 +57,7 @@ export function isWorthATry(
   return open.openedAt.getTime() >= youngSince || isRepaired(open.evidence, evidence);
 }
 
-/** Returns what there is to show for it, without a next attempt yet. `probes` is empty where none were made. */
+/** Returns the evidence, without the next attempt. `probes`: empty if none ran. */
 export function evidenceOf(
   { lastProblem: problem, order, refusals, budgetWaits, setback }: IssueWork,
   { findings }: Pick<Diagnosis, 'findings'>,
@@ -69,18 +69,18 @@ export function evidenceOf(
     ...(order?.sealedKey === null && { isExternal: true as const }),
   };
   const later = { quarantine: null, candidate: null, nextAttempt: null, servedUntil: null };
-  // An open order has its tokens.
+  // An open order has already taken its tokens.
   const wait = order === null ? soonestWait(budgetWaits) : null;
   const budget = wait && { ...wait, until: wait.until.toISOString() };
   return { findings, problem, refusals, budget, probes, setback: shown, ...later };
 }
 
-/** Returns a quarantine as evidence keeps it: its time in RFC 3339. Null stays null. */
+/** Converts a quarantine for the evidence, with its time in RFC 3339. */
 export function inJson(quarantine: Quarantined | null): EscalationEvidence['quarantine'] {
   return quarantine && { reason: quarantine.reason, until: quarantine.until.toISOString() };
 }
 
-/** Returns the escalation to store, worded for its cause and evidence. */
+/** Returns the escalation to store, with its texts. */
 export function inWords(cause: EscalationCause, evidence: EscalationEvidence): NewEscalation {
   return { cause, ...escalationWords(cause, evidence), evidence };
 }

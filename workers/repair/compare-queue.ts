@@ -1,7 +1,7 @@
 /**
- * Compares a queue with the rows that wait, both ways: jobs that are missing, and jobs that nobody wants. The two cannot
- * be read at one moment, and a row is committed before its job is added; so a first check only suspects, and what a
- * second one some seconds later still finds wrong is repaired.
+ * Compares a queue with the waiting rows, both ways: missing jobs and orphaned jobs. The two cannot
+ * be read at the same time, and a row is committed before its job is added. So a first check only
+ * suspects, and a second one, some seconds later, repairs.
  */
 import { jobId, type QueueName, rowIdIn, type SweepQueue } from '../../src/core/operations/jobs.ts';
 import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
@@ -15,18 +15,18 @@ import type { Queues, WantedJob } from '../../src/queue/queues.ts';
 
 const PAGE = 1_000;
 
-/** What a first check found wrong; it may pass by itself. */
+/** What a first check found; it can resolve without a repair. */
 export type Suspects = {
-  /** Keys of rows without a job that runs at its time. */
+  /** Keys of rows without a job at their time. */
   readonly missing: readonly string[];
   /** Ids of jobs without a row. */
   readonly orphaned: readonly string[];
 };
 
-/** The suspects of a queue that is as it should be. */
+/** The result for a correct queue. */
 export const unsuspicious: Suspects = { missing: [], orphaned: [] };
 
-/** What a second check repaired: jobs that were missing, jobs that slept beyond their time, and jobs without a row. */
+/** Repairs: jobs that were missing, jobs that slept past their time, and jobs without a row. */
 export type Confirmed = {
   readonly added: number;
   readonly woken: number;
@@ -34,9 +34,9 @@ export type Confirmed = {
 };
 
 /**
- * Makes the first check and changes nothing. All ids of the queue are held at once: a million take some hundred
- * megabytes for a moment. Suspects nothing once `stop` is aborted, because what was not read yet would count as an
- * orphan.
+ * Makes the first check; changes nothing. Holds all ids of the queue in memory: some hundred
+ * megabytes for a million. Suspects nothing after `stop` is aborted, since rows not read yet would
+ * look like orphans.
  */
 export async function compare(
   deps: ReconcileDeps,
@@ -56,7 +56,10 @@ export async function compare(
   return unsuspicious;
 }
 
-/** Makes the second check, some seconds later, and repairs what is still wrong. Begins no page once `stop` is aborted. */
+/**
+ * Makes the second check, some seconds later, and repairs what is still wrong. Starts no page after
+ * `stop` is aborted.
+ */
 export async function confirm(
   deps: ReconcileDeps,
   queue: WaitingQueue,
@@ -81,7 +84,7 @@ async function addMissing(deps: ReconcileDeps, queue: WaitingQueue, keys: readon
   const wanted = await withoutSetAside(deps, queue, await deps.waiting.among(queue, keys));
   const astray = await deps.queues.astray(queue, wanted);
   if (astray.length === 0) return { added: 0, woken: 0 };
-  // Read again after the queue, not before: a job may have ended meanwhile because its row no longer waits.
+  // Read again after the queue, since a job may have finished and its row no longer waits.
   const rows = await deps.waiting.among(queue, keys);
   const waits = new Map(rows.map(({ job, runAt }) => [jobId(job), runAt.getTime()]));
   const lost = astray.filter(({ job, runAt }) => waits.get(jobId(job)) === runAt.getTime());
@@ -107,22 +110,21 @@ function pages<T>(items: readonly T[]): T[][] {
   );
 }
 
-/** What the reconciler needs of the process that it runs in. */
 export type ReconcileDeps = {
   readonly waiting: WaitingStore;
   readonly queues: Pick<Queues, 'astray' | 'ensure' | 'removeIdle' | 'aliveIds' | 'counts'>;
   readonly quarantine: Pick<QuarantineStore, 'untils' | 'dropBefore'>;
   readonly repairs: RepairStore;
-  /** How many ms after a sweep the next one begins. */
+  /** Milliseconds between the runs of a sweep. */
   readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
   now(): Date;
-  /** Waits between a first check and the one that confirms it. */
+  /** Waits between the first check and the second. */
   pause(ms: number): Promise<void>;
 };
 
 /**
- * Returns the jobs that may run now: those that are set aside are left out until their time is over, and come back on
- * probation.
+ * Returns the jobs that can run now: quarantined ones are left out until their time is over, then
+ * return on probation.
  */
 export async function withoutSetAside(
   { quarantine, now }: Pick<ReconcileDeps, 'quarantine' | 'now'>,

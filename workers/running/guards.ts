@@ -1,41 +1,39 @@
 /**
- * Keeps a process whose clock is wrong from working. Windows, certificates and locks end by the clock of the process
- * that checks them: one that is ahead would end them early, and what it plans would be far off for all others. Those do
- * its work meanwhile.
+ * Stops a process with a wrong clock from working. Windows, certificates and locks end by the clock
+ * of the process that checks them, so a fast clock would end them early and plan wrong times. Other
+ * processes take over its work.
  */
 import type { Logger } from 'pino';
 
-/** What clocks are compared with. */
 export type ClockGuardDeps = {
-  /** By how many ms the clock differs from the database's; missing where nobody else has a clock. */
+  /** The clock's difference from the database's in ms; missing if there is no other clock. */
   readonly clockSkewMs?: () => Promise<number>;
   readonly log: Logger;
 };
 
-/** What the clock guard needs of a BullMQ Worker that does not run by itself (`autorun: false`). */
+/** The part of a BullMQ Worker (with `autorun: false`) that the clock guard uses. */
 export type Halting = Pick<Pausable, 'isPaused' | 'pause' | 'resume'> & {
   run(): Promise<void>;
   emit(event: 'error', fault: Error): unknown;
 };
 
-/** Watches the clock of this process. */
 export type ClockGuard = {
-  /** Whether the clock was right when it was last compared; waits for the first comparison. */
+  /** Whether the clock was correct at the last comparison; waits for the first one. */
   isRight(): Promise<boolean>;
   /** Ends the comparisons; `isRight` no longer waits for the first one. */
   stop(): Promise<void>;
 };
 
 /**
- * Half of the time that a job is locked for (src/queue/backend.ts): clocks that differ by no more take no job from a
- * process that works on it.
+ * Half of a job's lock time (src/queue/backend.ts): with less skew, no process takes a job that
+ * another is working on.
  */
 export const SKEW_MS_MAX = 5_000;
 const COMPARE_EVERY_MS = 5_000;
 
 /**
- * Has the workers run while the clocks differ by five seconds at most; compares at once and then every five seconds. A
- * database that does not answer says nothing of the clock, and changes nothing.
+ * Runs the workers while the clocks differ by at most five seconds; compares at once, then every
+ * five seconds. If the database does not answer, nothing changes.
  */
 export function startClockGuard(
   { clockSkewMs = async () => 0, log }: ClockGuardDeps,
@@ -59,7 +57,7 @@ export function startClockGuard(
   }
 
   function report(skewMs: number | null): void {
-    if (isRight) log.warn({ skewMs }, 'the clock of this machine is right again; it takes jobs');
+    if (isRight) log.warn({ skewMs }, 'the clock of this machine is correct again; it takes jobs');
     else log.error({ skewMs }, 'the clock of this machine is wrong; it takes no jobs');
   }
 
@@ -77,18 +75,18 @@ export function startClockGuard(
       return isRight;
     },
     async stop() {
-      compared(); // nobody waits for it any more
+      compared(); // ends any wait for it
       await timer.stop();
     },
   };
 }
 
-/** Each time, because the guard against spinning (below) may have let them go on. */
+/** Every time, because the spin guard (below) may have resumed them. */
 async function halt(workers: readonly Halting[]): Promise<void> {
   await Promise.all(workers.map((each) => (each.isPaused() ? undefined : each.pause(true))));
 }
 
-/** What the guard against spinning needs of a BullMQ Worker. */
+/** The part of a BullMQ Worker that the spin guard uses. */
 export type Pausable = {
   on(event: 'error', listener: (fault: Error) => void): unknown;
   isPaused(): boolean;
@@ -97,8 +95,8 @@ export type Pausable = {
 };
 
 /**
- * So many errors within BURST_WINDOW_MS pause a worker; the pause doubles up to PAUSE_MS_MAX, and begins small again
- * after CALM_MS without one.
+ * This many errors within BURST_WINDOW_MS pause a worker. The pause doubles up to PAUSE_MS_MAX and
+ * resets after CALM_MS without errors.
  */
 const BURST = 10;
 const BURST_WINDOW_MS = 1_000;
@@ -106,14 +104,14 @@ const CALM_MS = 60_000;
 const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 10_000;
 /**
- * One error for each job of a process that is behind (bullmq 6.7, lock-manager.js), which gives it no name: another
- * worker may run the job again. A pause would put the process further behind.
+ * A process that is behind gets one such error per job, without a code (bullmq 6.7,
+ * lock-manager.js): another worker may run the job again. A pause would put it further behind.
  */
 const lostLock = /^could not renew lock for job /;
 
 /**
- * Logs a worker's errors, the first of a burst only, and pauses it for half a second or more where they come in bursts.
- * Without a listener BullMQ's errors would end the process.
+ * Logs a worker's errors, only the first of a burst, and pauses it for half a second or more during
+ * bursts. Without a listener, BullMQ's errors would end the process.
  */
 export function keepFromSpinning(worker: Pausable, log: Logger): void {
   let recent: number[] = [];
@@ -125,7 +123,7 @@ export function keepFromSpinning(worker: Pausable, log: Logger): void {
     const now = Date.now();
     if (lostLock.test(err.message)) {
       if (now - lostLockAt > CALM_MS)
-        log.warn({ err }, 'worker is behind, and lost the lock of a job');
+        log.warn({ err }, 'worker is behind and lost the lock of a job');
       lostLockAt = now;
       return;
     }
@@ -142,16 +140,15 @@ export function keepFromSpinning(worker: Pausable, log: Logger): void {
   });
 }
 
-/** A timer that runs. */
 export type Timer = {
-  /** No run begins any more, and the one under way is asked to end; resolves when it has. */
+  /** Starts no further run and aborts the current one; resolves when it has ended. */
   stop(): Promise<void>;
 };
 
 /**
- * Runs `turn` at once and then every `everyMs`, never twice at once: a turn that takes longer delays the next. A fault
- * is logged, the first of a row only, and the timer goes on. `stop` is aborted when the timer is stopped; a fault after
- * that is not logged, because what the process had open may be gone.
+ * Runs `turn` at once and then every `everyMs`, never concurrently: a longer run delays the next.
+ * Logs a fault, only the first in a row, and continues. `stop` is aborted when the timer stops;
+ * later faults are not logged, since resources may be closed by then.
  */
 export function startTimer(
   what: string,

@@ -1,18 +1,21 @@
-/** A job as the queue keeps it: its ids, and what it has met since it last went well. Parsed at the boundary. */
+/**
+ * A job as stored in the queue: its ids, and its failures since it last succeeded. Parsed at the
+ * boundary.
+ */
 import { z } from 'zod';
 import { type AnyJob, type JobOf, jobId, type QueueName } from '../../src/core/operations/jobs.ts';
 
-/** Nothing of it is stored in a job that has met no trouble: Redis keeps a hundred thousand of them. */
+/** Fields are omitted until a failure: Redis holds a hundred thousand jobs. */
 const trouble = {
-  /** Faults in a row, of ours: ten of them set the job aside. */
+  /** Faults in a row; `quarantine.faultsMax` of them quarantine the job. */
   faults: z.int().min(0).optional(),
-  /** Attempts in a row that met an outage. */
+  /** Attempts in a row during an outage. */
   outages: z.int().min(0).optional(),
-  /** How many deaths of its worker are forgiven, because an attempt has come to its end since. */
+  /** How many worker crashes no longer count, because an attempt has finished since. */
   forgiven: z.int().min(0).optional(),
-  /** How often it has begun to run alone and not come to an end. */
+  /** How often it started to run alone and did not finish. */
   alone: z.int().min(0).optional(),
-  /** It comes back from quarantine: the next fault or death sets it aside again. */
+  /** It returned from quarantine: the next fault or crash quarantines it again. */
   probation: z.literal(true).optional(),
 };
 
@@ -27,35 +30,36 @@ const schemas = {
   'deliver-webhook': z.object({ deliveryId: z.uuid(), ...trouble }),
 } as const satisfies { readonly [N in QueueName]: z.ZodType };
 
-/** What a job has met since it last went well; all 0 and false for most. */
+/** The failures of a job since it last succeeded; all 0 and false for most. */
 export type Trouble = {
-  /** Faults of ours in a row. */
+  /** Faults in a row. */
   readonly faults: number;
-  /** Attempts in a row that met an outage. */
+  /** Attempts in a row during an outage. */
   readonly outages: number;
-  /** How many deaths of its worker no longer count. */
+  /** How many worker crashes no longer count. */
   readonly forgiven: number;
-  /** How often it has begun to run alone and not come to an end. */
+  /** How often it started to run alone and did not finish. */
   readonly alone: number;
-  /** Whether the next fault or death sets it aside again. */
+  /** Whether the next fault or crash quarantines it again. */
   readonly probation: boolean;
 };
 
-/** What a worker is given: the job, and its trouble with every blank filled in; or why it is none. */
+/** The job with all fields filled in, or the reason why it is invalid. */
 export type ParsedJob<N extends QueueName> =
   | { readonly ok: true; readonly job: JobOf<N>; readonly trouble: Trouble }
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Parses what the queue holds. Refuses what is not a job of this queue, also one under an id that is not its own. Never
- * throws; the reason holds nothing of the data.
+ * Parses a stored job. Refuses data that does not fit this queue or the job's id. Never throws; the
+ * reason contains no data.
  */
 export function parseJob<N extends QueueName>(
   name: N,
   stored: { readonly id?: string | undefined; readonly data: unknown },
 ): ParsedJob<N> {
   const parsed = schemas[name].safeParse(stored.data);
-  if (!parsed.success) return { ok: false, reason: `no job of this queue: ${why(parsed.error)}` };
+  if (!parsed.success)
+    return { ok: false, reason: `not a job of this queue: ${why(parsed.error)}` };
   const {
     faults = 0,
     outages = 0,
@@ -64,12 +68,12 @@ export function parseJob<N extends QueueName>(
     probation = false,
     ...rest
   } = parsed.data;
-  const job = rest as JobOf<N>; // the schema of the queue's own name has parsed it
-  if (jobId(job) !== stored.id) return { ok: false, reason: 'no job of this queue: foreign id' };
+  const job = rest as JobOf<N>; // parsed by the schema of this queue
+  if (jobId(job) !== stored.id) return { ok: false, reason: 'not a job of this queue: foreign id' };
   return { ok: true, job, trouble: { faults, outages, forgiven, alone, probation } };
 }
 
-/** Returns what the queue is to keep: the ids, and of the trouble what there is. */
+/** Returns what the queue stores: the ids and the failures, if any. */
 export function toStored(job: AnyJob, trouble: Trouble): AnyJob {
   const { faults, outages, forgiven, alone, probation } = trouble;
   return {
@@ -82,27 +86,27 @@ export function toStored(job: AnyJob, trouble: Trouble): AnyJob {
   };
 }
 
-/** Paths and codes only: the data is foreign, and may hold anything. */
+/** Paths and codes only, since foreign data may contain anything. */
 function why({ issues }: z.ZodError): string {
   return issues.map(({ path, code }) => `${path.join('.') || 'data'} ${code}`).join(', ');
 }
 
-/** How an attempt of a job ended, where it met no fault. */
+/** How an attempt ended without a fault. */
 export type JobResult =
   | { readonly kind: 'done' }
-  /** The same job again at that time: waiting for a customer is never a failed job. */
+  /** The same job again at that time. Waiting for a customer is not a failure. */
   | { readonly kind: 'again'; readonly at: Date; readonly note: string }
-  /** Over for good, with the reason. */
+  /** Ended for good, with the reason. */
   | { readonly kind: 'over'; readonly reason: string };
 
-/** The attempt is over, and there is nothing left to do. */
+/** Finished, nothing left to do. */
 export const done: JobResult = { kind: 'done' };
 
-/** Somebody else saved first: the job runs again in a second, so that exactly one history is written. */
+/** Another save came first: the job runs again in a second, so that only one history is written. */
 export function retryNow(now: Date): JobResult {
   return {
     kind: 'again',
     at: new Date(now.getTime() + 1_000),
-    note: 'saved by another; checking again',
+    note: 'another save came first; checking again',
   };
 }

@@ -1,7 +1,7 @@
 /**
- * One attempt of one job, whatever its queue: parse → run → classify what went wrong. The one place that catches a job's
- * faults. A job that meets a fault, or whose worker dies, waits a little longer each time; one that goes wrong again and
- * again is set aside (src/core/operations/quarantine.ts), and comes back by the reconciler.
+ * Runs one attempt of any job: parse, run, classify failures. The only place that catches a job's
+ * faults. Each fault or worker crash lengthens the backoff; a job that fails repeatedly is
+ * quarantined (src/core/operations/quarantine.ts) and returned by the reconciler.
  */
 
 import type { Logger } from 'pino';
@@ -27,10 +27,9 @@ import type { CountJob, JobOutcome } from '../../src/ops/metrics/work.ts';
 import { isQueueUnavailable } from '../../src/queue/backend.ts';
 import { type JobResult, parseJob, type Trouble, toStored } from './job.ts';
 
-/** What attempts need of the process that they run in. */
 export type RunDeps = {
   readonly quarantine: Pick<QuarantineStore, 'setAside' | 'forget'>;
-  /** 0 to 1: a laboratory's short window shortens these waits too (scaleOf, src/core/life/ladder.ts). */
+  /** 0 to 1: shortens these waits along with the window (scaleOf, src/core/life/ladder.ts). */
   readonly waitScale: number;
   readonly log: Logger;
   /** Counts attempts that ran, with their outcome and seconds. */
@@ -38,19 +37,22 @@ export type RunDeps = {
   now(): Date;
 };
 
-/** What is needed of BullMQ's job. */
+/** The part of BullMQ's job that is used. */
 export type RawJob = {
   readonly id?: string | undefined;
   readonly data: unknown;
-  /** How often its worker died; BullMQ never takes anything from it. */
+  /** Stall count; never decreases. */
   readonly stalledCounter: number;
   updateData(data: AnyJob): Promise<void>;
 };
 
-/** How an attempt ended. `store`: what the queue is to keep of the job from now on, where that has changed. */
+/** `store`: what the queue stores from now on, if it changed. */
 export type Attempt = { readonly result: JobResult; readonly store?: AnyJob };
 
-/** Makes one attempt. A fault of `run` becomes a result; it rejects only where the database or the queue does. */
+/**
+ * Runs one attempt. A fault of `run` becomes a result; rejects only if the database or the queue
+ * fails.
+ */
 export type Attempts = <N extends QueueName>(
   name: N,
   raw: RawJob,
@@ -59,7 +61,7 @@ export type Attempts = <N extends QueueName>(
 
 const none: Trouble = { faults: 0, outages: 0, forgiven: 0, alone: 0, probation: false };
 
-/** One for each process: jobs that may have killed their worker run one at a time in it. */
+/** One per process: jobs that may have crashed their worker run one at a time in it. */
 export function createAttempts(deps: RunDeps): Attempts {
   let aloneTaken = false;
 
@@ -73,13 +75,13 @@ export function createAttempts(deps: RunDeps): Attempts {
       return runOnce(deps, started, run);
     }
     if (isPoison({ faults: 0, deathsAlone: trouble.alone, probation: trouble.probation })) {
-      return setAside(deps, name, raw, `the worker died ${times(deaths)} under this job`);
+      return setAside(deps, name, raw, `the worker crashed ${times(deaths)} during this job`);
     }
     if (aloneTaken) return { result: itsTurnLater(deps) };
     aloneTaken = true;
     try {
       const noted = { ...trouble, alone: trouble.alone + 1 };
-      // Before it runs: whoever dies with it has not begun, and is not suspected for it.
+      // Recorded before it runs, so that jobs which only wait are not suspected.
       await raw.updateData(toStored(job, noted));
       return await runOnce(deps, { ...started, trouble: noted }, run);
     } finally {
@@ -88,7 +90,6 @@ export function createAttempts(deps: RunDeps): Attempts {
   };
 }
 
-/** A parsed job whose attempt is under way. */
 type Started<N extends QueueName> = {
   readonly name: N;
   readonly raw: RawJob;
@@ -120,8 +121,8 @@ async function runOnce<N extends QueueName>(
 }
 
 /**
- * Whether it was set aside, or its worker may have died between the note of that and the job's end: then it comes back
- * without its probation, and the note would stay.
+ * Whether a quarantine record may exist: the job was quarantined, or its worker crashed between
+ * writing the record and ending the job, which loses the probation.
  */
 function mayBeNoted({ probation, faults, alone }: Trouble): boolean {
   return probation || faults > 0 || alone > 0;
@@ -148,7 +149,8 @@ async function afterFault<N extends QueueName>(
   const reason = reasonOf(fault instanceof Error ? fault : { name: 'Thrown', message: `${fault}` });
   const later = toStored(job, { ...survived, faults, outages: 0 });
   const { probation } = trouble;
-  // A sweep is everybody's, and never set aside: the rows that it holds are leased, and a bad one keeps only itself.
+  // A sweep serves all domains and is never quarantined: its rows are leased, so a bad row affects
+  // only itself.
   if (!isSweepQueue(name) && isPoison({ faults, deathsAlone: 0, probation })) {
     return setAside(deps, name, raw, reason).catch((unnoted: unknown) => {
       if (!isOutage(unnoted)) throw unnoted;
@@ -168,7 +170,7 @@ async function setAside(
   const domainId = domainIdIn(jobId);
   const suspect = { queue, jobId, domainId, reason };
   const aside = await store.setAside(suspect, now(), quarantineWaitsMs(waitScale));
-  log.error({ queue, jobId, ...(domainId && { domainId }), reason, ...aside }, 'job set aside');
+  log.error({ queue, jobId, ...(domainId && { domainId }), reason, ...aside }, 'job quarantined');
   return { result: { kind: 'over', reason } };
 }
 
@@ -176,10 +178,10 @@ function put({ now }: RunDeps, waitMs: number, note: string, store: AnyJob): Att
   return { result: { kind: 'again', at: new Date(now().getTime() + waitMs), note }, store };
 }
 
-/** Not in a worker's hands meanwhile, so that it does not die with the one whose turn it is. */
+/** Releases the job while another runs alone, so that it is not lost with the same worker. */
 function itsTurnLater({ now, waitScale }: RunDeps): JobResult {
   const waitMs = Math.max(250, SECOND * waitScale) * (1 + 2 * Math.random());
-  const note = 'its worker died; waits to run alone';
+  const note = 'its worker crashed; waits to run alone';
   return { kind: 'again', at: new Date(now().getTime() + waitMs), note };
 }
 

@@ -1,8 +1,8 @@
 /**
- * What the sweeps share: domains that wait for nothing have no job of their own, but a time in their row
- * (docs/decisions/0012). A sweep takes what is due in batches, works on some of it at once, and ends when nothing is
- * due. A domain that it took several times without a save is taken at the end, one at a time: it may be what kills the
- * worker.
+ * The common part of sweeps. Domains without a job have a time in their row (docs/decisions/0012).
+ * A sweep takes what is due in batches, processes some concurrently, and ends when nothing is due.
+ * A domain that was taken several times without a save is processed last and alone, since it may
+ * crash the worker.
  */
 
 import type { CheckRules } from '../../src/core/life/check.ts';
@@ -12,25 +12,22 @@ import type { DueDomains, Lease, Taken } from '../../src/db/domains/sweeps.ts';
 import { isUnavailable } from '../../src/db/engine/unavailable.ts';
 import { isQueueUnavailable } from '../../src/queue/backend.ts';
 
-/** What a sweep takes, and what it does with it. */
 export type Sweep = {
   readonly due: DueDomains;
-  /** How long what is taken now is leased; called for every batch. */
+  /** How long taken domains are leased; called for every batch. */
   lease(): Lease;
-  /** Works on one domain. */
   work(id: string): Promise<void>;
-  /** Called with the fault of one domain, which stops no other; it comes again when its lease ends. */
+  /** Called with a domain's fault; others continue. The domain is due again when its lease ends. */
   onFault(fault: unknown, id: string): void;
-  /** The largest batch to take. */
   readonly batch: number;
-  /** How many domains are worked on at a time. */
+  /** Maximum concurrent domains. */
   readonly atOnce: number;
 };
 
 /**
- * Resolves with how many domains were worked on. Once `stop` is aborted nothing more is begun; what is under way is
- * finished. An outage of ours, in taking or in working, ends the sweep and is thrown: every other domain would only meet
- * it, too. What was taken and not worked on is given back.
+ * Resolves with the number of processed domains. After `stop` is aborted nothing more starts;
+ * running work finishes. An outage ends the sweep and is thrown, since every other domain would
+ * fail, too. Taken but unprocessed domains are released.
  */
 export async function sweep(given: Sweep, stop: AbortSignal): Promise<number> {
   const together = await sweepThrough(given, false, stop);
@@ -40,7 +37,7 @@ export async function sweep(given: Sweep, stop: AbortSignal): Promise<number> {
 
 async function sweepThrough(given: Sweep, suspects: boolean, stop: AbortSignal): Promise<number> {
   const { due, lease, batch, atOnce } = given;
-  /** Taken and not worked on to an end. */
+  /** Taken, not yet processed. */
   const open = new Set<string>();
   let waiting: Taken[] = [];
   let mayBeMore = true;
@@ -56,7 +53,7 @@ async function sweepThrough(given: Sweep, suspects: boolean, stop: AbortSignal):
     refill = null;
   }
 
-  /** One batch is taken at a time, by whoever finds none left; the others wait for it. */
+  /** Takes one batch at a time; concurrent callers wait for it. */
   async function next(): Promise<Taken | undefined> {
     while (waiting.length === 0 && mayBeMore && !stop.aborted && !broken) {
       refill ??= takeMore();
@@ -79,7 +76,7 @@ async function sweepThrough(given: Sweep, suspects: boolean, stop: AbortSignal):
   }
 
   const ends = await Promise.allSettled(Array.from({ length: atOnce }, workOn));
-  // An outage, or a stop. Where the database is away they are given back before the next take.
+  // An outage or a stop. If the release fails, the leases expire.
   if (open.size > 0) await due.giveBack([...open], lease()).catch(() => {});
   const fault = ends.find((end) => end.status === 'rejected');
   if (fault !== undefined) throw fault.reason;
@@ -99,7 +96,7 @@ async function workOnOne(
     if (takes >= quarantine.takesSuspicious) await due.noteReason(id, reasonOf(errorOf(fault)));
     return;
   }
-  // The first time the save has said so.
+  // The first take is settled by the save.
   if (takes > 1) await due.settle(id, lease());
 }
 
@@ -107,14 +104,13 @@ function errorOf(fault: unknown) {
   return fault instanceof Error ? fault : { name: 'Thrown', message: String(fault) };
 }
 
-/** How long work on one batch takes at most, in ms. */
 export type UsualLease = {
   readonly usualMs: number;
-  /** Not less than this, however short a laboratory makes its window. */
+  /** The minimum, however short a test lab's window is. */
   readonly leastMs: number;
 };
 
-/** Returns the leases of what is taken now, shortened for a laboratory's window. */
+/** Returns the leases for domains taken now, shortened along with the window. */
 export function leaseNow(
   { now: clock, rules }: { now(): Date; rules(now: Date): CheckRules },
   { usualMs, leastMs }: UsualLease,

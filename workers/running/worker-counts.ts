@@ -1,16 +1,18 @@
-/** From what workers save to what is counted of it. */
+/** Derives metrics from what workers save. */
 
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { CountCheck, CountedCheck, OrderCounters } from '../../src/ops/metrics/work.ts';
 import type { SavedCheck } from '../check-dns.ts';
 
-/** Returns the function that counts every check that is saved. */
+/** Returns a function that counts every saved check. */
 export function countChecks(count: CountCheck): (check: SavedCheck) => void {
   return (check) => count(countedCheckOf(check));
 }
 
-/** Returns what is counted of a check: `unchanged` where a light check gave the loaded observation back. */
+/**
+ * Returns what to count for a check: `unchanged` if a light check returned the loaded observation.
+ */
 export function countedCheckOf({
   domain,
   observation,
@@ -18,7 +20,7 @@ export function countedCheckOf({
   at,
   verdict,
 }: SavedCheck): CountedCheck {
-  // A light check that finds nothing new gives the very object that was loaded.
+  // A light check without changes returns the loaded object itself.
   const wasConclusive = !domain.findings.some(({ code }) => code === 'dns_unknown');
   const isSame = observation === domain.observation && verdict === 'unknown' && wasConclusive;
   const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
@@ -30,15 +32,15 @@ export function countedCheckOf({
   };
 }
 
-/** When it was last checked in this epoch, or when that began. */
+/** The later of its last check and the start of the epoch. */
 function lastSeen({ state, lastCheckedAt }: LoadedDomain): number {
   const since = state.status === 'pending' ? state.pendingSince.getTime() : 0;
   return Math.max(since, lastCheckedAt?.getTime() ?? since);
 }
 
 /**
- * Returns the same store, which counts what became of orders: `issued` and `refused` once for each, however
- * many runs share it; setbacks with each call.
+ * Wraps the store to count orders: `issued` and `refused` once each, even if several runs share the
+ * order; setbacks at each call.
  */
 export function countOrders(store: CertificateStore, count: OrderCounters): CertificateStore {
   return {
