@@ -1,26 +1,28 @@
-/** What can go wrong on our side of a certificate; thrown, never stored (a refusal of the authority is a value). */
+/**
+ * Errors of certificate operations; thrown, never stored. A CA's refusal is a value, not an error.
+ */
 
 const codes = [
   /** Sealed with a key that this process does not have. */
   'vault_key_unknown',
-  /** Damaged, or taken from another row. */
+  /** Damaged, or copied from another row. */
   'vault_item_unreadable',
-  /** No answer: refused, reset, timed out, not trusted. */
+  /** No response: refused, reset, timed out, not trusted. */
   'ca_unreachable',
-  /** An answer of 5xx, or one that no ACME server gives. */
+  /** A 5xx, or a response that is not ACME. */
   'ca_failed',
-  /** An answer that RFC 8555 does not allow. */
+  /** A response that RFC 8555 does not allow. */
   'ca_answer_unreadable',
-  /** It cannot be used as we are configured; the message names the variable. */
+  /** The CA cannot be used with this configuration; the message names the variable. */
   'ca_misconfigured',
-  /** The order goes on at the authority; ask again later. */
+  /** The order continues at the CA; poll again later. */
   'order_still_open',
 ] as const;
 
-/** One of the codes above; callers compare it, and never the message. */
+/** Callers compare the code, never the message. */
 export type CertificateFaultCode = (typeof codes)[number];
 
-/** `retryAfter`: when the authority asked us to come back; null where it did not say. Messages never hold key material. */
+/** `retryAfter`: null without the header. Messages never contain key material. */
 export type CertificateFault = Error & {
   readonly code: CertificateFaultCode;
   readonly retryAfter: Date | null;
@@ -36,7 +38,7 @@ export function certificateFault(
   return Object.assign(error, { code, retryAfter });
 }
 
-/** Whether something caught was made by `certificateFault`. */
+/** Type guard for errors made by `certificateFault`. */
 export function isCertificateFault(error: unknown): error is CertificateFault {
   if (!(error instanceof Error) || !('code' in error) || !('retryAfter' in error)) return false;
   const { code } = error;

@@ -1,20 +1,20 @@
-/** Reads what we need to know of a certificate. */
+/** Reads X.509 certificates. */
 import { type KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { certificateFault } from './fault.ts';
 
-/** What is stored and shown of a certificate. */
 export type CertificateFacts = {
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** The issuer's common name, else its organization, else `unnamed`. */
+  /** The issuer's common name, otherwise its organization, otherwise `unnamed`. */
   readonly issuer: string;
-  /** The dNSName entries in lower case; addresses and other kinds are left out. */
+  /** The dNSName entries in lower case, without addresses and other kinds. */
   readonly hostnames: readonly string[];
 };
 
 /**
- * Reads the first certificate of a PEM chain (the leaf, RFC 8555, 9.1). Throws `ca_answer_unreadable` where it or one
- * after it cannot be read, because TLS serves the chain whole or not at all. Checks no signature and no date.
+ * Reads the first certificate of a PEM chain (the leaf, RFC 8555, 9.1). Throws
+ * `ca_answer_unreadable` if any certificate of the chain is invalid, since TLS serves the whole
+ * chain. Checks no signatures or dates.
  */
 export function readCertificate(chain: string): CertificateFacts {
   const [first = '', ...others] = chain.split(/(?=-----BEGIN )/).filter((part) => part.trim());
@@ -31,12 +31,12 @@ export function readCertificate(chain: string): CertificateFacts {
   };
 }
 
-/** Whether a chain's leaf is for this private key. Throws `ca_answer_unreadable`. */
+/** Whether a chain's leaf matches this private key. Throws `ca_answer_unreadable`. */
 export function isForKey(chain: string, key: KeyObject): boolean {
   return parse(chain).checkPrivateKey(key);
 }
 
-/** A bundle of certificates in PEM, or what is wrong with it: words to stand behind the name of a field. */
+/** A bundle of PEM certificates, or the problem, worded to follow a field's name. */
 export type ReadBundle =
   | { readonly ok: true; readonly pem: string }
   | { readonly ok: false; readonly problem: string };
@@ -44,25 +44,27 @@ export type ReadBundle =
 const CERTIFICATE = /^-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/;
 
 /**
- * Reads certificates that somebody trusts. `pem` is the certificates and nothing else: words between them (RFC 7468, 5.2) are
- * left out. Anything else in PEM is refused, a private key above all. Checks no signature and no date. Never throws.
+ * Parses trusted certificates. `pem` contains only the certificates, without text between them (RFC
+ * 7468, 5.2). Refuses other PEM blocks, above all private keys. Checks no signatures or dates.
+ * Never throws.
  */
 export function readBundle(text: string): ReadBundle {
   const blocks = text.split(/(?=-----BEGIN )/).filter((part) => part.startsWith('-----BEGIN '));
   if (blocks.length === 0) return { ok: false, problem: 'must be certificates in PEM' };
   if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(text)) {
-    return { ok: false, problem: 'has a private key in it; it must be certificates alone' };
+    return { ok: false, problem: 'contains a private key; it must contain only certificates' };
   }
   const certificates: string[] = [];
   for (const [index, block] of blocks.entries()) {
     const pem = pemOf(block);
-    if (pem === null) return { ok: false, problem: `has no certificate as its part ${index + 1}` };
+    if (pem === null)
+      return { ok: false, problem: `has an invalid certificate in block ${index + 1}` };
     certificates.push(pem);
   }
   return { ok: true, pem: certificates.join('') };
 }
 
-/** The certificate as Node writes it; null where the text is none, or breaks off. */
+/** Returns the certificate in Node's spelling; null if it is invalid or truncated. */
 function pemOf(block: string): string | null {
   const [certificate] = CERTIFICATE.exec(block) ?? [];
   if (certificate === undefined) return null;
@@ -81,7 +83,10 @@ function parse(chain: string): X509Certificate {
   }
 }
 
-/** `CN=a\nO=b` in whatever order. */
+/**
+ * Input: `CN=a
+ * O=b` in any order.
+ */
 function nameOf(distinguishedName: string): string {
   const field = (key: string) =>
     distinguishedName
@@ -91,10 +96,7 @@ function nameOf(distinguishedName: string): string {
   return field('CN') ?? field('O') ?? 'unnamed';
 }
 
-/**
- * Resolves with the library over Node's own WebCrypto, loaded by the first call: that takes some 150 ms, which neither a
- * start nor a process that makes no certificate has to wait for. Further calls cost nothing.
- */
+/** Input: one `key=value` per line, in any order. */
 export async function loadX509() {
   await import('reflect-metadata'); // first: tsyringe, below the library, does not load without it
   const x509 = await import('@peculiar/x509');
@@ -102,5 +104,4 @@ export async function loadX509() {
   return x509;
 }
 
-/** The module of @peculiar/x509, as `loadX509` gives it. */
 export type X509Library = Awaited<ReturnType<typeof loadX509>>;

@@ -1,27 +1,26 @@
-/** Requests in the name of our account, which is registered when it is first needed (RFC 8555, 7.3). */
+/** Requests signed with our ACME account, which is registered at its first use (RFC 8555, 7.3). */
 import type { KeyObject } from 'node:crypto';
 import { certificateFault, isCertificateFault } from '../fault.ts';
 import type { AcmePost, AcmeRefusal, AcmeReply, AcmeSession } from './session.ts';
 import { type ExternalAccount, signBinding } from './session.ts';
 
-/** Where an account is kept, and what it is registered with. */
 export type AcmeAccountDeps = {
   /**
-   * Resolves with the account's P-256 key, which the caller makes once and keeps, and with what `save` was given; nulls
-   * before that.
+   * Resolves with the account's P-256 key, created once by the caller, and the last saved data;
+   * nulls before that.
    */
   readonly load: () => Promise<KeptAccount>;
-  /** Keeps what the authority has answered. Called again with the same after a crash. */
+  /** Stores the CA's answer. Called again with the same data after a crash. */
   readonly save: (stored: StoredAccount) => Promise<void>;
-  /** A mail address for the authority, without `mailto:`; null: none is given. */
+  /** An email address without `mailto:`; null: none. */
   readonly contact: string | null;
-  /** What a new account is bound to, where the authority requires a binding; null: nothing. */
+  /** External account binding, if the CA requires one; null: none. */
   readonly externalAccount: ExternalAccount | null;
-  /** How the names of this authority's settings begin; `ACME` unless given. */
+  /** The prefix of this CA's variables; default `ACME`. */
   readonly settings?: AcmeSettings | undefined;
 };
 
-/** The account's URL, and the mail address that the authority knows. */
+/** The account's URL, and the email address that the CA has. */
 type StoredAccount = { readonly url: string; readonly contact: string | null };
 type KeptAccount = {
   readonly key: KeyObject;
@@ -29,31 +28,34 @@ type KeptAccount = {
   readonly contact: string | null;
 };
 
-/** For messages to the operator: `ACME_PROFILE` is the first authority's, `ACME_FALLBACK_PROFILE` the second's. */
+/**
+ * For messages to the operator: `ACME_PROFILE` belongs to the first CA, `ACME_FALLBACK_PROFILE` to
+ * the fallback.
+ */
 export type AcmeSettings = 'ACME' | 'ACME_FALLBACK';
 
-/** One account at one authority. */
+/** One account at one CA. */
 export type AcmeAccount = {
-  /** Resolves with the account's private key. Asks nobody outside. */
+  /** Resolves with the account's private key, without a request. */
   readonly key: () => Promise<KeyObject>;
-  /** Resolves with the account's URL, null before it is registered. Asks nobody outside. */
+  /** Resolves with the account's URL, without a request; null before it is registered. */
   readonly url: () => Promise<string | null>;
   /**
-   * Posts in the account's name and registers it first where that is needed. Throws as `AcmeSession.post`, and
-   * `ca_misconfigured` where the authority refuses the account.
+   * Sends a signed request; registers the account first if needed. Throws as `AcmeSession.post`,
+   * and `ca_misconfigured` if the CA refuses the account.
    */
   readonly post: (request: AcmePost) => Promise<AcmeReply>;
 };
 
 function bindingMissing(settings: AcmeSettings): string {
-  return `the certificate authority wants accounts to be bound to one of its own: set ${settings}_EAB_KID and ${settings}_EAB_HMAC_KEY`;
+  return `the certificate authority requires an external account: set ${settings}_EAB_KID and ${settings}_EAB_HMAC_KEY`;
 }
 
 type Registered = { readonly kind: 'registered'; readonly url: string };
 
 /**
- * Returns an account that has loaded nothing yet. Several processes may register at once: one key always gets the one
- * account. One call registers for all that wait.
+ * Returns an account that loads its data at first use. Several processes can register at once: a
+ * key always gets the same account. Concurrent calls share one registration.
  */
 export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): AcmeAccount {
   const { contact } = deps;
@@ -106,7 +108,7 @@ export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): Acme
     if (known.kind === 'refused') return known;
     const reply = await session.post({ key: account.key, accountUrl: known.url }, request);
     if (!isForgotten(reply)) return reply;
-    // A laboratory's server forgets everything at a restart: the same key registers the account again.
+    // A test server may forget accounts at a restart; the same key registers again.
     if (account.url === known.url) account.url = null;
     const again = await ensure();
     if (again.kind === 'refused') return again;
@@ -117,9 +119,9 @@ export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): Acme
 }
 
 /**
- * ACME_CONTACT has changed since the authority was given it (RFC 8555, 7.3.2). One that refuses the new one is asked
- * once by each process and keeps the address that it has; one that fails (null) is asked again with the next request,
- * and no order fails for it.
+ * Updates the contact after ACME_CONTACT changed (RFC 8555, 7.3.2). If the CA refuses, each process
+ * tries once and the old address stays. If the request fails (null), the next request tries again;
+ * orders are not affected.
  */
 async function updateContact(
   session: AcmeSession,
@@ -164,8 +166,8 @@ async function registerAt(
 }
 
 /**
- * An authority that has had enough of us says so; any other no to our account is about our configuration, and says
- * nothing about the domain whose order was the first.
+ * A rate limit is returned; any other refusal of the account is a configuration error, unrelated to
+ * the domain being ordered.
  */
 function classifyRefusal(
   refusal: AcmeRefusal,
@@ -178,7 +180,7 @@ function classifyRefusal(
   const variables = `ACME_CONTACT${externalAccount === null ? '' : `, ${settings}_EAB_KID and ${settings}_EAB_HMAC_KEY`}`;
   const message = isUnbound
     ? bindingMissing(settings)
-    : `the certificate authority refuses our account (${type}): check ${variables}. It says: ${detail}`;
+    : `the certificate authority refuses the account (${type}): check ${variables}. It says: ${detail}`;
   throw certificateFault('ca_misconfigured', message, { retryAfter });
 }
 

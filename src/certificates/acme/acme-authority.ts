@@ -1,9 +1,9 @@
 /**
- * A certificate authority behind an RFC 8555 directory:
+ * A certificate authority (CA) with an RFC 8555 directory:
  *
  *   newOrder ─▶ pending ─ challenge ─▶ ready ─ finalize ─▶ processing ─▶ valid ─ download
  *
- * What to do next is read off the order itself, so a crash anywhere only means asking again.
+ * The order's status decides the next step, so a run after a crash continues it.
  */
 import type { KeyObject } from 'node:crypto';
 import type {
@@ -37,25 +37,27 @@ import {
 import { type AcmeRefusal, type AcmeReply, createSession, type Directory } from './session.ts';
 import { createTransport } from './transport.ts';
 
-/** For so long one call of `advance` follows an order; then the order stays open and the caller comes back. */
+/**
+ * How long one call of `advance` polls an order; after that the order stays open and the caller
+ * retries.
+ */
 const ADVANCE_MS_MAX = 60_000;
 
-/** What an authority behind a directory is made of. */
 export type AcmeAuthorityDeps = {
   readonly directoryUrl: string;
-  /** PEM to trust for the directory instead of the system's roots; null: those. */
+  /** PEM to trust instead of the system's roots; null: the system's. */
   readonly trust: string | null;
   readonly account: AcmeAccountDeps;
-  /** The only kind of challenge that is answered. */
+  /** The only challenge type that is answered. */
   readonly challenge: ChallengeType;
-  /** One of those that the directory offers; null: the authority's default. */
+  /** A profile of the directory; null: the CA's default. */
   readonly profile: string | null;
-  /** For a whole answer; 10 s unless given. */
+  /** For a whole response; default 10 s. */
   readonly timeoutMs?: number | undefined;
   readonly now: () => Date;
 };
 
-/** An order on its way. */
+/** The state of one `advance` call. */
 type Run = {
   readonly account: AcmeAccount;
   readonly order: OrderState;
@@ -64,7 +66,10 @@ type Run = {
   readonly pacer: () => Pacer;
 };
 
-/** Returns the authority behind a directory. Sends nothing before the first call. Throws where `directoryUrl` is no URL. */
+/**
+ * Returns the CA of a directory. Sends nothing before the first call. Throws if `directoryUrl` is
+ * not a URL.
+ */
 export function createAcmeAuthority(deps: AcmeAuthorityDeps): CertificateAuthority {
   const { directoryUrl, now } = deps;
   const transport = createTransport(deps.trust, deps.timeoutMs);
@@ -85,12 +90,12 @@ export function createAcmeAuthority(deps: AcmeAuthorityDeps): CertificateAuthori
         account: { settings },
       } = deps;
       const wanted = { hostname, predecessor, profile, settings };
-      // What waits for an authority that is away takes no token for each try.
+      // Fails here if the CA is down, before an attempt takes a token.
       await session.reach();
       await steps.beforePlacing('opened');
       const url = await placeOrder(account, await session.directory(), wanted, steps);
       if (typeof url !== 'string') return { kind: 'refused', problem: url.problem };
-      // Kept before anything else is asked, so that a run after a crash continues this order.
+      // Stored before the next request, so that a run after a crash continues this order.
       await steps.orderPlaced(url);
       return follow(run, url);
     },
@@ -109,7 +114,7 @@ async function follow(run: Run, url: string): Promise<OrderResult> {
   }
 }
 
-/** What an order's status asks for (RFC 8555, 7.4); null while it is not at its end. */
+/** Takes the step for the order's status (RFC 8555, 7.4); null until the order ends. */
 function takeStep(run: Run, order: AcmeOrder): Promise<OrderResult | AcmeRefusal | null> {
   switch (order.status) {
     case 'pending':
@@ -138,7 +143,7 @@ async function finalize({ account, order: { hostname, privateKey } }: Run, order
   const csr = await createSigningRequest(hostname, privateKey);
   const payload = { csr: csr.toString('base64url') };
   const reply = await account.post({ url: order.finalize, payload });
-  // Finalized by an earlier run a moment ago: the order itself says so.
+  // An earlier run has just finalized it; the order's status will tell.
   const alreadyOnItsWay = reply.kind === 'refused' && reply.problem.type === 'order_not_ready';
   return reply.kind === 'refused' && !alreadyOnItsWay ? reply : null;
 }
@@ -155,7 +160,7 @@ async function download({ account, order }: Run, { certificate }: AcmeOrder) {
   return { kind: 'issued', chain, notBefore, notAfter, issuer } as const;
 }
 
-/** An authority's answer is foreign input: a certificate that could not serve the name must not be stored. */
+/** A response is untrusted: a certificate that does not fit the name must not be stored. */
 function readChecked(chain: string, hostname: string, key: KeyObject) {
   const facts = readCertificate(chain);
   if (!facts.hostnames.includes(hostname) || !isForKey(chain, key)) {
@@ -178,33 +183,32 @@ async function whyInvalid({ account }: Run, order: AcmeOrder): Promise<Refused |
 }
 
 /**
- * Ends the order. A server that only asks us to slow down (429) has said nothing about the order: ending it here would
- * mean to place a second one while it is open there.
+ * Ends the order. A 429 says nothing about the order, so it stays open; ending it here would create
+ * a second one.
  */
 function refused(end: Refused | AcmeRefusal): Refused {
   const { problem } = end;
   if ('status' in end && end.status === 429) {
-    const message = `the authority asked us to wait: ${problem.detail}`;
+    const message = `the authority asked to wait: ${problem.detail}`;
     throw certificateFault('order_still_open', message, { retryAfter: problem.retryAfter });
   }
   return { kind: 'refused', problem };
 }
 
-/** What is ordered. */
 export type NewOrder = {
   readonly hostname: string;
-  /** PEM of the certificate that this one is to replace; null for a first one. */
+  /** PEM of the certificate to replace; null for a first one. */
   readonly predecessor: string | null;
-  /** Null: the authority's default. */
+  /** Null: the CA's default. */
   readonly profile: string | null;
-  /** Whose setting the profile is, for the message; `ACME` unless given. */
+  /** The prefix of the CA's variables, for messages; default `ACME`. */
   readonly settings?: AcmeSettings | undefined;
 };
 
 /**
- * Places an order and resolves with its URL, or with the refusal. A crash before the caller has kept the URL leaves an
- * order that nobody continues; it costs nothing and expires (ACME has no client's order id to search for). Throws
- * `ca_misconfigured` where the directory does not offer the profile.
+ * Places an order and resolves with its URL, or with the refusal. A crash before the URL is stored
+ * leaves an unused order that expires (ACME has no client order ids). Throws `ca_misconfigured` if
+ * the directory does not offer the profile.
  */
 export async function placeOrder(
   account: AcmeAccount,
@@ -225,7 +229,7 @@ export async function placeOrder(
   return urlOf(await place(order));
 }
 
-/** An authority that does not know profiles would ignore one without a word. */
+/** A CA without profile support would silently ignore the field. */
 function requireProfile({ meta }: Directory, profile: string, settings: AcmeSettings): void {
   const offered = Object.keys(meta?.profiles ?? {});
   if (offered.includes(profile)) return;
@@ -234,14 +238,15 @@ function requireProfile({ meta }: Directory, profile: string, settings: AcmeSett
   throw certificateFault('ca_misconfigured', message);
 }
 
-/** The field is for servers that offer renewal information (RFC 9773, 5). */
+/** Only for CAs with renewal information (RFC 9773, 5). */
 async function replacedBy({ renewalInfo }: Directory, predecessor: string | null) {
   return renewalInfo === undefined || predecessor === null ? null : certificateIdOf(predecessor);
 }
 
 /**
- * `alreadyReplaced`; or the predecessor is another authority's, or an earlier account's, which servers word as they
- * like. The field is a courtesy: without it the order is an ordinary one. A limit holds for both.
+ * The refusal is likely about `replaces`: `alreadyReplaced`, or a certificate of another CA or
+ * account, for which servers use various types. Without the field the order is an ordinary one. A
+ * rate limit applies to both.
  */
 function mayBeForItsPredecessor(reply: AcmeReply): boolean {
   return reply.kind === 'refused' && reply.problem.type !== 'rate_limited';

@@ -1,4 +1,7 @@
-/** Proves that we hold a name, by one kind of challenge (RFC 8555, 7.5): http-01 (8.3) or tls-alpn-01 (RFC 8737). */
+/**
+ * Proves control of a name with one challenge (RFC 8555, 7.5): http-01 (8.3) or tls-alpn-01 (RFC
+ * 8737).
+ */
 import type { ChallengeType, OrderProblem, OrderSteps, Refused } from '../authorities/authority.ts';
 import type { AcmeAccount } from './account.ts';
 import type { Pacer } from './pacer.ts';
@@ -7,15 +10,14 @@ import { type AcmeAuthorization, fetchAuthorization } from './resources.ts';
 import type { AcmeRefusal } from './session.ts';
 import { keyAuthorization } from './session.ts';
 
-/** What an authorization is answered with. */
 type Answering = { readonly type: ChallengeType; readonly steps: OrderSteps };
-/** A challenge of the configured kind; `isNew`: the server has not been asked to validate it yet. */
+/** A challenge of the configured type. `isNew`: validation was not requested yet. */
 type Offered = { readonly url: string; readonly token: string; readonly isNew: boolean };
 
 /**
- * Answers one authorization and waits for its end: null once it is valid, else why it is not. Called again after a
- * crash, it publishes the same key authorization once more and does not ask the server twice. Throws `order_still_open`
- * at the deadline of the pacer.
+ * Answers one authorization and waits until it ends: null if valid, otherwise the reason. After a
+ * crash it publishes the same key authorization again and does not repeat the request. Throws
+ * `order_still_open` at the pacer's deadline.
  */
 export async function authorize(
   account: AcmeAccount,
@@ -51,12 +53,12 @@ async function answer(
     keyAuthorization: await keyAuthorization(token, await account.key()),
   });
   if (!challenge.isNew) return null;
-  // An empty object, not an empty payload: the server is to validate now (RFC 8555, 7.5.1).
+  // An empty object, not an empty payload, requests validation (RFC 8555, 7.5.1).
   const reply = await account.post({ url: challenge.url, payload: {} });
   return reply.kind === 'answer' || (await isAnswered(account, url, type)) ? null : reply;
 }
 
-/** A run beside this one has asked the server a moment ago, which does not want to be asked twice (RFC 8555, 7.5.1). */
+/** A concurrent run has just requested validation, which must not be repeated (RFC 8555, 7.5.1). */
 async function isAnswered(
   account: AcmeAccount,
   url: string,
@@ -73,14 +75,14 @@ function offeredOf({ challenges }: AcmeAuthorization, wanted: ChallengeType): Of
   return { url: challenge.url, token: challenge.token, isNew: challenge.status === 'pending' };
 }
 
-/** No other one is answered in its place: the one that is configured is the one that reaches the edge. */
+/** Only the configured challenge reaches the edge, so no other is tried. */
 function notOffered({ challenges }: AcmeAuthorization, wanted: ChallengeType): OrderProblem {
   const offered = challenges.map(({ type }) => type).join(', ') || 'none';
   const detail = `The authority offers no ${wanted} challenge for this name. It offers: ${offered}.`;
   return { type: 'challenge_not_offered', detail: plainLine(detail), retryAfter: null };
 }
 
-/** Returns why an authorization failed. The challenge's own error says more than anything above it. */
+/** Returns why an authorization failed. The challenge's own error is the most specific. */
 export function problemIn({ challenges }: AcmeAuthorization): OrderProblem {
   const document = challenges.find(({ error }) => error !== undefined)?.error;
   if (document !== undefined) return toProblem(document);

@@ -1,25 +1,25 @@
-/** Waits between polls: short at first, because most answers are there within a second. */
+/** Waits between polls, short at first because most answers are ready within a second. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { certificateFault } from '../fault.ts';
 
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
 /**
- * For so many polls, 50 + 100 + 200 + 400 ms together, Retry-After is not honored (RFC 8555, 7.5.1 leaves the first
- * polls to us): servers send a flat 3 or 5 s, and a customer is waiting.
+ * Retry-After is ignored for this many polls (50 + 100 + 200 + 400 ms): servers send a flat 3 or 5
+ * s while a customer waits, and RFC 8555, 7.5.1 allows early polls.
  */
 const EAGER_POLLS = 4;
 
 /** Waits between the polls of one resource. */
 export type Pacer = {
   /**
-   * Resolves when it is time to ask again; rejects with `order_still_open` at once where that would be after the
-   * deadline.
+   * Resolves when the next poll is due; rejects with `order_still_open` at once if that is after
+   * the deadline.
    */
   readonly wait: (retryAfter: Date | null) => Promise<void>;
 };
 
-/** Returns a pacer at its first poll; each resource that is polled needs its own. */
+/** Each polled resource needs its own pacer. */
 export function createPacer(deadline: Date, now: () => Date): Pacer {
   let polls = 0;
   return {
@@ -35,23 +35,25 @@ export function createPacer(deadline: Date, now: () => Date): Pacer {
   };
 }
 
-/** Returns the wait in ms before poll number `polls` (from 0), where the server asked for `askedMs` (0: for none). */
+/**
+ * Returns the wait in ms before poll number `polls` (from 0). `askedMs`: from Retry-After, or 0.
+ */
 export function nextPollMs(polls: number, askedMs: number): number {
   const backOffMs = Math.min(FIRST_WAIT_MS * 2 ** polls, LONGEST_WAIT_MS);
   return polls < EAGER_POLLS ? backOffMs : Math.max(backOffMs, askedMs);
 }
 
-/** A rate: how many calls go through at once, and how far apart the others are. */
+/** A token bucket rate limit. */
 export type PaceRules = {
-  /** After those, one call goes through in this time. */
+  /** Time until one more call is allowed. */
   readonly gapMs: number;
-  /** So many calls go through without a wait, after a while of none. */
+  /** Burst size. */
   readonly atOnce: number;
 };
 
 /**
- * Returns a function that resolves when it is the caller's turn, in the order of the calls. `clock`: milliseconds, never
- * backwards; it and `pause` are for tests.
+ * Returns a function that resolves when the caller can proceed, in the order of the calls. `clock`:
+ * monotonic milliseconds; it and `pause` are for tests.
  */
 export function createPace(
   { gapMs, atOnce }: PaceRules,

@@ -1,4 +1,6 @@
-/** What an ACME server's refusal means: problem documents (RFC 9457) with the types of RFC 8555, 6.7. */
+/**
+ * Parses an ACME server's refusals: problem documents (RFC 9457) with the types of RFC 8555, 6.7.
+ */
 import { z } from 'zod';
 import type { ProblemType } from '../../core/certificates/problem-words.ts';
 import type { OrderProblem } from '../authorities/authority.ts';
@@ -8,10 +10,10 @@ import type { TransportReply } from './transport.ts';
 const NAMESPACE = 'urn:ietf:params:acme:error:';
 /** In code points. */
 const DETAIL_MAX = 500;
-/** A longer wait is somebody's mistake; the caller's own plan asks daily. */
+/** A longer wait is a server's mistake; the daily retry applies. */
 const RETRY_AFTER_MS_MAX = 7 * 86_400_000;
 
-/** Of the registry at RFC 8555, 9.7.3 what an order can meet; badNonce never leaves session.ts. */
+/** The types of RFC 8555, 9.7.3 that an order can get; session.ts handles badNonce. */
 const typeOf: Readonly<Record<string, ProblemType>> = {
   accountDoesNotExist: 'account_does_not_exist',
   alreadyReplaced: 'already_replaced',
@@ -39,19 +41,19 @@ const typeOf: Readonly<Record<string, ProblemType>> = {
 const part = { type: z.string().default('about:blank'), detail: z.string().default('') };
 
 /**
- * A problem document, as an answer's body or within an order or a challenge. Missing members get defaults; others are
- * dropped.
+ * A problem document in a response, an order or a challenge. Missing members get defaults; unknown
+ * ones are dropped.
  */
 export const problemSchema = z.object({
   ...part,
   subproblems: z.array(z.object(part)).default([]),
 });
-/** A parsed problem document: foreign text, not to be shown before `toProblem`. */
+/** Foreign text: use `toProblem` before display. */
 export type ProblemDocument = z.infer<typeof problemSchema>;
 
 /**
- * Returns the document with a type of ours, `other` where it is unknown, and its detail made fit to be shown. `compound`
- * stands for its first part (RFC 8555, 6.7.1): we order one name at a time.
+ * Returns the problem with our type (`other` if unknown) and a sanitized detail. For `compound`,
+ * uses the first subproblem (RFC 8555, 6.7.1): every order has one name.
  */
 export function toProblem(document: ProblemDocument, retryAfter: Date | null = null): OrderProblem {
   const { type, detail } =
@@ -61,18 +63,21 @@ export function toProblem(document: ProblemDocument, retryAfter: Date | null = n
   return { type: known ?? 'other', detail: plainLine(detail), retryAfter };
 }
 
-/** Returns the problem document in the body of an answer; null where it is none of ACME's. */
+/** Returns the ACME problem document of a response; null if it is not one. */
 export function problemOf(reply: TransportReply): ProblemDocument | null {
   const parsed = problemSchema.safeParse(parseJson(reply.body));
   return parsed.success && parsed.data.type.startsWith(NAMESPACE) ? parsed.data : null;
 }
 
-/** Whether the server refused the nonce only (RFC 8555, 6.5): the same request with a new one may succeed. */
+/**
+ * Whether the server only refused the nonce (RFC 8555, 6.5); the same request with a new one may
+ * succeed.
+ */
 export function isBadNonce(document: ProblemDocument): boolean {
   return document.type === `${NAMESPACE}badNonce`;
 }
 
-/** Returns the fault `ca_failed` for an answer that is neither success nor an ACME refusal. */
+/** Returns `ca_failed` for a response that is neither success nor an ACME refusal. */
 export function faultOf(reply: TransportReply, now: Date): CertificateFault {
   return certificateFault('ca_failed', `the authority answered ${reply.status}`, {
     retryAfter: retryAfterOf(reply, now),
@@ -80,8 +85,8 @@ export function faultOf(reply: TransportReply, now: Date): CertificateFault {
 }
 
 /**
- * Returns Retry-After as a time: seconds or an HTTP date (RFC 9110, 10.2.3), a week from `now` at most and never before
- * it. Null where it is missing or unreadable.
+ * Parses Retry-After: seconds or an HTTP date (RFC 9110, 10.2.3), clamped to at most a week from
+ * `now`. Null if missing or invalid.
  */
 export function retryAfterOf({ headers }: Pick<TransportReply, 'headers'>, now: Date): Date | null {
   const text = headers['retry-after'];
@@ -91,7 +96,7 @@ export function retryAfterOf({ headers }: Pick<TransportReply, 'headers'>, now: 
   return new Date(now.getTime() + Math.min(Math.max(waitMs, 0), RETRY_AFTER_MS_MAX));
 }
 
-/** Returns undefined for what is no JSON, so that a schema refuses it. Never throws. */
+/** Returns undefined for invalid JSON, so that a schema refuses it. Never throws. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -100,8 +105,11 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Makes foreign text fit to be shown: one line of at most 500 code points, without control and direction characters. */
+/**
+ * Sanitizes foreign text: one line of at most 500 code points, without control and direction
+ * characters.
+ */
 export function plainLine(text: string): string {
   const line = text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
-  return [...line].slice(0, DETAIL_MAX).join(''); // by code point, so that no pair is cut
+  return [...line].slice(0, DETAIL_MAX).join(''); // by code point, so that no surrogate pair is cut
 }

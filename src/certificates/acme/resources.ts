@@ -1,4 +1,7 @@
-/** Orders, authorizations (RFC 8555, 7.1.3 and 7.1.4) and renewal information (RFC 9773, 4) as an ACME server shows them. */
+/**
+ * Orders, authorizations (RFC 8555, 7.1.3 and 7.1.4) and renewal information (RFC 9773, 4) of an
+ * ACME server.
+ */
 
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
@@ -22,7 +25,7 @@ const challengeSchema = z.object({
   type: z.string(),
   url: z.string(),
   status: z.enum(['pending', 'processing', 'valid', 'invalid']).default('pending'),
-  /** Base64url (RFC 8555, 8.3); the other challenge types may have none. */
+  /** Base64url (RFC 8555, 8.3); other challenge types may have none. */
   token: z
     .string()
     .regex(/^[\w-]{1,128}$/)
@@ -35,19 +38,19 @@ const authorizationSchema = z.object({
   challenges: z.array(challengeSchema),
 });
 
-/** `retryAfter`: when the server wants to be asked again; null where it did not say. */
+/** `retryAfter`: null without the header. */
 type Seen<Kind extends string, Shape> = Shape & {
   readonly kind: Kind;
   readonly retryAfter: Date | null;
 };
-/** An order as the server shows it (RFC 8555, 7.1.3); `certificate` is its URL once there is one. */
+/** An order (RFC 8555, 7.1.3); `certificate`: its URL once issued. */
 export type AcmeOrder = Seen<'order', z.infer<typeof orderSchema>>;
-/** An authorization as the server shows it, with its challenges (RFC 8555, 7.1.4). */
+/** An authorization with its challenges (RFC 8555, 7.1.4). */
 export type AcmeAuthorization = Seen<'authorization', z.infer<typeof authorizationSchema>>;
 
 /**
- * Resolves with the order as it is now. One that the server no longer knows (404) is refused as `order_lost`. Throws
- * `ca_answer_unreadable` for another shape, and as `AcmeAccount.post`.
+ * Fetches an order. Refused as `order_lost` on 404. Throws `ca_answer_unreadable` for an unknown
+ * shape, and as `AcmeAccount.post`.
  */
 export async function fetchOrder(
   account: AcmeAccount,
@@ -59,7 +62,7 @@ export async function fetchOrder(
   return { kind: 'order', ...order, retryAfter: reply.retryAfter };
 }
 
-/** As `fetchOrder`, for one of an order's authorizations. */
+/** As `fetchOrder`, for an authorization of an order. */
 export async function fetchAuthorization(
   account: AcmeAccount,
   url: string,
@@ -70,7 +73,10 @@ export async function fetchAuthorization(
   return { kind: 'authorization', ...authorization, retryAfter: reply.retryAfter };
 }
 
-/** Turns a 404 into `order_lost`: what belongs to an order is lost with it. Returns any other refusal as it is. */
+/**
+ * Turns a 404 into `order_lost`, also for resources of an order. Returns any other refusal
+ * unchanged.
+ */
 export function lostWhere404(refusal: AcmeRefusal): AcmeRefusal {
   return refusal.status === 404
     ? { ...refusal, problem: { ...refusal.problem, type: 'order_lost' } }
@@ -80,7 +86,7 @@ export function lostWhere404(refusal: AcmeRefusal): AcmeRefusal {
 function parseAs<Schema extends z.ZodType>(schema: Schema, body: string): z.infer<Schema> {
   const parsed = schema.safeParse(parseJson(body));
   if (parsed.success) return parsed.data;
-  throw certificateFault('ca_answer_unreadable', 'the authority sent something unreadable', {
+  throw certificateFault('ca_answer_unreadable', 'the authority sent an unreadable response', {
     cause: parsed.error,
   });
 }
@@ -97,8 +103,8 @@ const schema = z.object({
 });
 
 /**
- * Resolves with the window in which the server wants the certificate renewed, and when to ask again. Null where the
- * server offers no such information, or does not know the certificate. Throws a CertificateFault for every other answer.
+ * Fetches the renewal window of a certificate and when to ask again. Null if the server does not
+ * offer it or does not know the certificate. Throws a CertificateFault for any other response.
  */
 export async function fetchRenewalInfo(
   session: Pick<AcmeSession, 'directory' | 'get'>,
@@ -108,7 +114,7 @@ export async function fetchRenewalInfo(
   const { renewalInfo } = await session.directory();
   const id = renewalInfo === undefined ? null : await certificateIdOf(chain);
   if (id === null) return null;
-  const reply = await session.get(`${renewalInfo}/${id}`); // no signature: RFC 9773, 6
+  const reply = await session.get(`${renewalInfo}/${id}`); // unsigned: RFC 9773, 6
   if (reply.status === 404) return null;
   if (reply.status !== 200) throw faultOf(reply, now());
   const parsed = schema.safeParse(parseJson(reply.body));
@@ -116,7 +122,7 @@ export async function fetchRenewalInfo(
     parsed.success &&
     renewalWindow(parsed.data.suggestedWindow.start, parsed.data.suggestedWindow.end);
   if (!window) {
-    throw certificateFault('ca_answer_unreadable', 'this is no renewal window', {
+    throw certificateFault('ca_answer_unreadable', 'the response is not a renewal window', {
       cause: parsed.error,
     });
   }
@@ -128,13 +134,13 @@ export async function fetchRenewalInfo(
 }
 
 /**
- * Resolves with the identifier of RFC 9773 for the first certificate of a PEM chain; null where that does not name the
- * key that signed it. Throws `ca_answer_unreadable` for what is no certificate.
+ * Returns the RFC 9773 identifier of the first certificate in a PEM chain; null if it has no
+ * authority key identifier. Throws `ca_answer_unreadable` if it is not a certificate.
  */
 export async function certificateIdOf(chain: string): Promise<string | null> {
   try {
     const leaf = new X509Certificate(chain);
-    // Node reads everything of a certificate but this.
+    // Node cannot read this extension.
     const { AuthorityKeyIdentifierExtension, X509Certificate: Readable } = await loadX509();
     const issuer = new Readable(leaf.raw).getExtension(AuthorityKeyIdentifierExtension);
     if (issuer?.keyId === undefined) return null;

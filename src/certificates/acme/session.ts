@@ -1,4 +1,4 @@
-/** Signed requests with nonces (RFC 8555, 6.2 and 6.5), without knowledge of accounts and orders. */
+/** Signed requests with nonces (RFC 8555, 6.2 and 6.5), independent of accounts and orders. */
 
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,16 +10,20 @@ import { createPace } from './pacer.ts';
 import { faultOf, isBadNonce, parseJson, problemOf, retryAfterOf, toProblem } from './problems.ts';
 import type { Transport, TransportReply } from './transport.ts';
 
-/** Pebble can be told to refuse nine good nonces of ten; this many tries all fail once in 37,000 requests even then. */
+/**
+ * Pebble can be set to refuse nine valid nonces of ten; even then, all tries fail only once in
+ * 37,000 requests.
+ */
 const NONCE_TRIES_MAX = 100;
-/** After so many refused nonces each further try waits NONCE_PAUSE_MS, so that the server is not overrun. */
+/** After this many refused nonces, each try waits NONCE_PAUSE_MS to spare the server. */
 const NONCE_TRIES_AT_ONCE = 10;
 const NONCE_PAUSE_MS = 20;
-/** One for each order that a process has under way, and some more: 50 renewals and 10 others. */
+/** One per order in progress, plus some: 50 renewals and 10 others. */
 const NONCES_KEPT_MAX = 64;
 /**
- * Let's Encrypt allows an address 20 new nonces a second and 10 at once (letsencrypt.org/docs/rate-limits, overall
- * requests), and each order asks for one. We use three quarters of it.
+ * Let's Encrypt allows 20 new nonces a second per address, 10 at once
+ * (letsencrypt.org/docs/rate-limits, overall requests), and each order needs one. This is three
+ * quarters of it.
  */
 const NEW_NONCES = { gapMs: 1_000 / 15, atOnce: 10 } as const;
 const DIRECTORY_KEPT_MS = 3_600_000;
@@ -30,7 +34,7 @@ const notFound = {
   subproblems: [],
 };
 
-/** A 2xx answer. `location` is an https URL; null where it is missing or is none. */
+/** A 2xx response. `location`: an https URL; null if missing or invalid. */
 export type AcmeAnswer = {
   readonly kind: 'answer';
   readonly body: string;
@@ -38,7 +42,7 @@ export type AcmeAnswer = {
   readonly retryAfter: Date | null;
 };
 
-/** The server refused (4xx with a problem document). */
+/** A 4xx with a problem document. */
 export type AcmeRefusal = {
   readonly kind: 'refused';
   /** Of HTTP. */
@@ -46,41 +50,46 @@ export type AcmeRefusal = {
   readonly problem: OrderProblem;
 };
 
-/** What came of a signed request; everything else is thrown. */
+/** The result of a signed request; everything else is thrown. */
 export type AcmeReply = AcmeAnswer | AcmeRefusal;
 
-/** A request to be signed. `payload` null makes it a POST-as-GET (RFC 8555, 6.3); `accept` is JSON unless given. */
+/**
+ * A request to sign. `payload` null makes it a POST-as-GET (RFC 8555, 6.3); `accept` defaults to
+ * JSON.
+ */
 export type AcmePost = {
   readonly url: string;
   readonly payload: object | null;
   readonly accept?: string | undefined;
 };
 
-/** Talks to one ACME server. All calls of a process share its nonces and its directory. */
+/** A connection to one ACME server. All calls of a process share its nonces and its directory. */
 export type AcmeSession = {
-  /** Resolves with the directory, fetched when it is first needed and once an hour, because what it offers changes. */
+  /** Resolves with the directory, cached for an hour. */
   readonly directory: () => Promise<Directory>;
-  /** Gets a new nonce, which counts for no limit of orders. Throws a CertificateFault where the server gives none. */
+  /**
+   * Fetches a new nonce, which uses no order limit. Throws a CertificateFault if the server gives
+   * none.
+   */
   readonly reach: () => Promise<void>;
-  /** Gets a URL without a signature and resolves for every status. Throws `ca_unreachable`. */
+  /** Sends an unsigned GET and resolves for every status. Throws `ca_unreachable`. */
   readonly get: (url: string) => Promise<TransportReply>;
   /**
-   * Signs and sends a request, again with another nonce where that was refused. Throws a CertificateFault for 5xx, for
-   * no answer and for answers that are none of ACME's.
+   * Sends a signed request; retries with a new nonce if that was refused. Throws a CertificateFault
+   * for 5xx, for no response and for non-ACME responses.
    */
   readonly post: (signer: Signer, request: AcmePost) => Promise<AcmeReply>;
 };
 
-/** What a session is made of. */
 export type SessionDeps = {
   readonly directoryUrl: string;
   readonly transport: Transport;
   readonly now: () => Date;
-  /** Resolves when a new nonce may be asked for; a rate below Let's Encrypt's unless given. */
+  /** Resolves when a new nonce can be requested; by default, a rate below Let's Encrypt's limit. */
   readonly pace?: () => Promise<void>;
 };
 
-/** Returns a session that has asked nothing yet. One for each directory and process. */
+/** Use one session per directory and process. Sends nothing yet. */
 export function createSession({
   directoryUrl,
   transport,
@@ -98,7 +107,7 @@ export function createSession({
     return directory;
   }
 
-  /** Fetched once for all who need it meanwhile. */
+  /** Concurrent calls share one fetch. */
   const directory = async () => {
     const at = now();
     if (known !== null && known.until > at.getTime()) return known.directory;
@@ -108,7 +117,7 @@ export function createSession({
     return fetching;
   };
 
-  /** Every answer brings the next nonce, errors too (RFC 8555, 6.5.1). */
+  /** Every response brings the next nonce, errors too (RFC 8555, 6.5.1). */
   function keepNonce({ headers }: TransportReply): void {
     const nonce = headers['replay-nonce'];
     if (typeof nonce !== 'string' || !/^[\w-]+$/.test(nonce)) return;
@@ -126,8 +135,8 @@ export function createSession({
 
   async function takeNonce(): Promise<string> {
     if (nonces.length === 0) await reach();
-    const nonce = nonces.pop(); // the youngest: old ones may have expired
-    if (nonce === undefined) throw certificateFault('ca_answer_unreadable', 'there is no nonce');
+    const nonce = nonces.pop(); // the newest: old ones may have expired
+    if (nonce === undefined) throw certificateFault('ca_answer_unreadable', 'the nonce is missing');
     return nonce;
   }
 
@@ -147,7 +156,7 @@ export function createSession({
   return { directory, reach, get: (url) => transport({ method: 'GET', url }), post };
 }
 
-/** Tells success, a refusal, and the refusal of a nonce apart; throws for the rest. */
+/** Separates success, a refusal, and a refused nonce; throws for the rest. */
 function classify(
   reply: TransportReply,
   payload: object | null,
@@ -158,14 +167,14 @@ function classify(
   if (status >= 200 && status < 300) {
     return { kind: 'answer', body, location: locationOf(reply), retryAfter };
   }
-  // Pebble's 404 for what it does not have comes without a document.
+  // Pebble sends 404s without a problem document.
   const document = problemOf(reply) ?? (status === 404 && payload === null ? notFound : null);
   if (document === null || status >= 500) throw faultOf(reply, now);
   if (isBadNonce(document)) return 'bad_nonce';
   return { kind: 'refused', status, problem: toProblem(document, retryAfter) };
 }
 
-/** Null without, and for what is no address of an ACME server: what is kept as an order's must lead to one. */
+/** Null if missing or not https: a stored order URL must lead to an ACME server. */
 function locationOf({ headers: { location } }: TransportReply): string | null {
   return location !== undefined && /^https:/i.test(location) && URL.canParse(location)
     ? location
@@ -181,16 +190,16 @@ const schema = z.object({
   meta: z
     .object({
       externalAccountRequired: z.boolean().optional(),
-      /** Names and what they are (draft-ietf-acme-profiles, 3). */
+      /** Names and descriptions (draft-ietf-acme-profiles, 3). */
       profiles: z.record(z.string(), z.unknown()).optional(),
     })
     .optional(),
 });
 
-/** The URLs that the server offers (RFC 8555, 7.1.1); `renewalInfo` is missing where it has none. */
+/** The server's URLs (RFC 8555, 7.1.1); `renewalInfo` is optional. */
 export type Directory = Readonly<z.infer<typeof schema>>;
 
-/** Fetches the directory. Throws `ca_unreachable`, `ca_failed` or `ca_answer_unreadable`. */
+/** Throws `ca_unreachable`, `ca_failed` or `ca_answer_unreadable`. */
 export async function fetchDirectory(
   transport: Transport,
   url: string,
@@ -200,22 +209,20 @@ export async function fetchDirectory(
   if (reply.status !== 200) throw faultOf(reply, now);
   const parsed = schema.safeParse(parseJson(reply.body));
   if (!parsed.success) {
-    throw certificateFault('ca_answer_unreadable', 'this is no ACME directory', {
+    throw certificateFault('ca_answer_unreadable', 'the response is not an ACME directory', {
       cause: parsed.error,
     });
   }
   return parsed.data;
 }
 
-/** Who signs a request. */
 export type Signer = {
   /** A P-256 private key. */
   readonly key: KeyObject;
-  /** The account's URL; null for newAccount, which carries the public key itself. */
+  /** The account's URL; null for newAccount, which carries the public key. */
   readonly accountUrl: string | null;
 };
 
-/** What a request carries under its signature. */
 export type SignedPart = {
   readonly url: string;
   readonly nonce: string;
@@ -223,7 +230,7 @@ export type SignedPart = {
   readonly payload: object | null;
 };
 
-/** Resolves with the body of a request: a JWS in the flattened JSON serialization, ES256. */
+/** Returns the request body: a JWS in the flattened JSON serialization, ES256. */
 export async function signRequest(
   { key, accountUrl }: Signer,
   { url, nonce, payload }: SignedPart,
@@ -236,15 +243,15 @@ export async function signRequest(
   return JSON.stringify(jws);
 }
 
-/** An account at the authority that was made by other means than ACME (RFC 8555, 7.3.4). */
+/** An account that exists at the CA outside of ACME (RFC 8555, 7.3.4). */
 export type ExternalAccount = {
   readonly kid: string;
   readonly hmacKey: Uint8Array;
 };
 
 /**
- * Resolves with the JWS by which an external account claims the new account of `key`: its public half, signed with
- * HS256.
+ * Returns the JWS that binds the new account of `key` to an external account: its public key,
+ * signed with HS256.
  */
 export async function signBinding(
   { kid, hmacKey }: ExternalAccount,
@@ -254,7 +261,7 @@ export async function signBinding(
   return new FlattenedSign(content).setProtectedHeader({ alg: 'HS256', kid, url }).sign(hmacKey);
 }
 
-/** Resolves with what the edge has to answer for a token: `token.thumbprint` (RFC 8555, 8.1). */
+/** Returns the response that the edge serves for a token: `token.thumbprint` (RFC 8555, 8.1). */
 export async function keyAuthorization(token: string, accountKey: KeyObject): Promise<string> {
   return `${token}.${await calculateJwkThumbprint(await publicJwk(accountKey))}`;
 }

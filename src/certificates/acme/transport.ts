@@ -1,25 +1,25 @@
-/** HTTPS to an ACME server (RFC 8555, 6.1): bounded in time and size, redirects not followed. */
+/** HTTPS to an ACME server (RFC 8555, 6.1): limited in time and size, without redirects. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { certificateFault } from '../fault.ts';
 
-/** For a whole exchange, connection and body included. */
+/** For a whole exchange, including connection and body. */
 const TIMEOUT_MS = 10_000;
 const RESPONSE_BYTES_MAX = 1_048_576;
-/** Shorter than any server's own, so that a connection is rarely closed while a request is on it. */
+/** Shorter than servers' own timeouts, so that connections rarely close during a request. */
 const IDLE_SOCKET_MS = 4_000;
 
-/** One request. Its `url` is https. */
+/** `url`: https. */
 export type TransportRequest = {
   readonly method: 'GET' | 'HEAD' | 'POST';
   readonly url: string;
-  /** What to accept; JSON and problem documents unless given. */
+  /** Default: JSON and problem documents. */
   readonly accept?: string | undefined;
   /** A JWS in the flattened JSON serialization. */
   readonly body?: string;
 };
 
-/** A whole answer, whatever its status; the body is UTF-8 of at most 1 MiB. */
+/** A complete response of any status; the body is UTF-8 of at most 1 MiB. */
 export type TransportReply = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -27,12 +27,15 @@ export type TransportReply = {
 };
 
 /**
- * Resolves for every status. Throws the fault `ca_unreachable` where no whole answer came in time (10 s unless given),
- * or where it was larger than 1 MiB.
+ * Resolves for every status. Throws `ca_unreachable` without a complete response in time (default
+ * 10 s) or above 1 MiB.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportReply>;
 
-/** `trust`: PEM to believe instead of the system's roots; null for those. Connections are kept for 4 s and reused. */
+/**
+ * `trust`: PEM to trust instead of the system's roots; null: the system's. Keeps idle connections
+ * for 4 s.
+ */
 export function createTransport(trust: string | null, timeoutMs = TIMEOUT_MS): Transport {
   const agent = new Agent({
     keepAlive: true,
@@ -85,7 +88,9 @@ async function readCapped(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Returns ECONNREFUSED, DEPTH_ZERO_SELF_SIGNED_CERT, ABORT_ERR and the like: short, and the same in every language. */
+/**
+ * Returns a short code in English, such as ECONNREFUSED, DEPTH_ZERO_SELF_SIGNED_CERT or ABORT_ERR.
+ */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
 }

@@ -1,48 +1,48 @@
-/** What a certificate authority does for us, whichever it is: one order, in steps that can be continued. */
+/** The interface of a certificate authority (CA): one order, in steps that can be resumed. */
 import type { KeyObject } from 'node:crypto';
 import type { PlacedAs } from '../../core/certificates/budget.ts';
 import type { RenewalWindow } from '../../core/certificates/plan.ts';
 import type { ProblemType } from '../../core/certificates/problem-words.ts';
 import { isCertificateFault } from '../fault.ts';
 
-/** Why an authority refused. */
+/** Why a CA refused. */
 export type OrderProblem = {
   readonly type: ProblemType;
-  /** The authority's words for a person to read: one line, printable, at most 500 characters. Never compared. */
+  /** The CA's message: one printable line of at most 500 characters. Never compared. */
   readonly detail: string;
-  /** The authority wants no further order before then; null where it did not say. */
+  /** No further order before then; null without Retry-After. */
   readonly retryAfter: Date | null;
 };
 
-/** An order as the caller keeps it. */
+/** An order as the caller stores it. */
 export type OrderState = {
   /** ASCII, lower case, no trailing dot. */
   readonly hostname: string;
-  /** What `orderPlaced` was called with, or null before. */
+  /** The URL given to `orderPlaced`; null before that. */
   readonly orderUrl: string | null;
-  /** The certificate's own key; the same one each time the order is continued. */
+  /** The certificate's key, the same at each call. */
   readonly privateKey: KeyObject;
-  /** PEM chain of the certificate that this one is to replace; missing: there is none. */
+  /** PEM chain of the certificate to replace, if any. */
   readonly predecessor?: string | undefined;
 };
 
 /**
- * What the caller keeps of an order. Each is awaited before the authority is asked anything more; each may be called
- * again with the same. What they throw ends `advance`.
+ * Callbacks that store an order's progress. Each is awaited before the next request and can be
+ * called again with the same data. Their errors end `advance`.
  */
 export type OrderSteps = {
-  /** The order is about to be placed. Throws a CertificateFault where that must wait. */
+  /** Called before the order is placed. Throws a CertificateFault if it must wait. */
   readonly beforePlacing: (kind: PlacedAs) => Promise<void>;
-  /** The order has this URL from now on; it must be stored when this resolves. */
+  /** The order has this URL; it must be stored when this resolves. */
   readonly orderPlaced: (orderUrl: string) => Promise<void>;
-  /** The edge must answer the challenge once this resolves (RFC 8555, 8.3; RFC 8737, 3). */
+  /** The edge must serve the challenge when this resolves (RFC 8555, 8.3; RFC 8737, 3). */
   readonly publishChallenge: (challenge: Challenge) => Promise<void>;
 };
 
-/** How a name is proved: at port 80 (RFC 8555, 8.3) or within a handshake at port 443 (RFC 8737). */
+/** Validation on port 80 (RFC 8555, 8.3) or in a handshake on port 443 (RFC 8737). */
 export type ChallengeType = 'http-01' | 'tls-alpn-01';
 
-/** What is to be published for one token of an authority. */
+/** What to publish for one token. */
 export type Challenge = {
   readonly type: ChallengeType;
   readonly token: string;
@@ -50,84 +50,87 @@ export type Challenge = {
   readonly keyAuthorization: string;
 };
 
-/** The order ended with a certificate. */
 export type Issued = {
   readonly kind: 'issued';
   /** PEM, the leaf first. */
   readonly chain: string;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** A name of the issuer for a person to read. */
+  /** The issuer's display name. */
   readonly issuer: string;
 };
 
-/** The authority refused: this order is over, and a new one may be tried later. */
+/** The CA refused: this order is over; a new one can be placed later. */
 export type Refused = { readonly kind: 'refused'; readonly problem: OrderProblem };
 
-/** How an order ended; whatever leaves it open is thrown. */
+/** How an order ended; anything that leaves it open is thrown. */
 export type OrderResult = Issued | Refused;
 
-/** When the authority wants a certificate renewed (RFC 9773). */
+/** When the CA wants a certificate renewed (RFC 9773). */
 export type RenewalInformation = {
   readonly window: RenewalWindow;
-  /** A page for an operator on why the window is what it is. */
+  /** A page that explains the window to operators. */
   readonly explanationUrl: string | null;
-  /** The window may change by then: a minute to a day from now. */
+  /** When to ask again, a minute to a day from now. */
   readonly askAgainAt: Date;
 };
 
-/** An authority that orders are placed at. */
 export type CertificateAuthority = {
   /** For logs and messages: the host of its directory, or `local`. */
   readonly name: string;
-  /** Our account there, for CAA's `accounturi` (RFC 8657, 3); null while there is none. Asks nobody outside. */
+  /**
+   * Our account there, for CAA's `accounturi` (RFC 8657, 3); null before registration. Sends no
+   * request.
+   */
   readonly accountUri: () => Promise<string | null>;
   /**
-   * Places an order, or continues the one at `orderUrl`, and follows it to its end. Throws a CertificateFault where the
-   * authority could not be asked or did not finish; the order is then still open and `advance` continues it.
+   * Places an order, or resumes the one at `orderUrl`, until it ends. Throws a CertificateFault if
+   * the CA is unreachable or did not finish; the order then stays open, and `advance` resumes it.
    */
   readonly advance: (order: OrderState, steps: OrderSteps) => Promise<OrderResult>;
-  /** Resolves where the authority answers at all; counts for no limit. Throws a CertificateFault where it does not. */
+  /**
+   * Resolves if the CA answers; uses no rate limit of orders. Throws a CertificateFault otherwise.
+   */
   readonly reach: () => Promise<void>;
   /**
-   * Resolves with when it wants this certificate (a PEM chain) renewed; null where it has no opinion, or does not know
-   * the certificate. Throws a CertificateFault where it could not be asked.
+   * Resolves with the renewal window of a certificate (a PEM chain); null if the CA has none for
+   * it. Throws a CertificateFault if the CA is unreachable.
    */
   readonly renewalInfo: (chain: string) => Promise<RenewalInformation | null>;
 };
 
-/** An authority with what the configuration says of it. */
+/** A CA with its configuration. */
 export type ConfiguredAuthority = {
-  /** As `certificate.authority` has it; null for the local one, and where an edge of another make has its own. */
+  /** As in `certificate.authority`; null for the local CA and for an external edge's. */
   readonly directoryUrl: string | null;
   readonly authority: CertificateAuthority;
   /** Its CAA identities, lower case (RFC 8659, 4.2). */
   readonly issuerDomains: readonly [string, ...string[]];
 };
 
-/** At least one, the operator's first choice first. */
+/** In the operator's order of preference, at least one. */
 export type Authorities = readonly [ConfiguredAuthority, ...ConfiguredAuthority[]];
 
-/** Returns the authority of an order or certificate; null where it is not configured any more. */
+/** Returns the CA of an order or certificate; null if it is no longer configured. */
 export function authorityOf(
   authorities: Authorities,
   { authority }: { readonly authority: string | null },
 ): ConfiguredAuthority | null {
-  // Orders of before there were several do not say: there was the first alone.
+  // Older orders don't store a CA and belong to the first.
   if (authority === null) return authorities[0];
   return authorities.find(({ directoryUrl }) => directoryUrl === authority) ?? null;
 }
 
-/** The authority could not be asked, or gave no answer that can be used. */
+/** The CA was unreachable or gave no usable answer. */
 export type Silence = {
   readonly kind: 'silence';
-  /** When it asked us to come back; null where it did not say. */
+  /** Null without Retry-After. */
   readonly retryAfter: Date | null;
-  /** There was no answer at all, so that asking about its other certificates is pointless for now. */
+  /** No response at all, so further requests are pointless for now. */
   readonly isAway: boolean;
 };
 
-/** A certificate's row, as far as it counts here. */
+/** The columns of a certificate that are used here. */
 type Kept = {
   readonly authority: string | null;
   readonly sealedKey: Uint8Array | null;
@@ -135,8 +138,9 @@ type Kept = {
 };
 
 /**
- * Resolves with when the authority of a certificate wants it renewed; null where that has no opinion, is not configured
- * any more, or where another edge has the certificate. A CertificateFault becomes a `Silence`; other errors are thrown.
+ * Asks a certificate's CA for its renewal window; null if it has none, is no longer configured, or
+ * an external edge has the certificate. A CertificateFault becomes a `Silence`; other errors are
+ * thrown.
  */
 export async function askRenewal(
   authorities: Authorities,
@@ -154,10 +158,7 @@ export async function askRenewal(
   }
 }
 
-/**
- * Returns the chain to name in an order as what it replaces; undefined where there is none, or where it is another
- * authority's, to which it would mean nothing.
- */
+/** Returns the chain that an order replaces; undefined if there is none or another CA issued it. */
 export function predecessorOf(
   authorities: Authorities,
   order: Pick<Kept, 'authority'>,

@@ -1,4 +1,4 @@
-/** Builds the certificate authorities that the configuration names, with their keys in the vault. */
+/** Builds the configured certificate authorities, with their keys in the vault. */
 
 import { readFileSync } from 'node:fs';
 import type { FallbackAuthority } from '../../config/combinations.ts';
@@ -12,25 +12,24 @@ import type { Authorities, CertificateAuthority, ConfiguredAuthority } from './a
 import { createExternalAuthority, type ExternalAuthority } from './external.ts';
 import { createLocalAuthority, type LocalRoot } from './local.ts';
 
-/** What the configured authorities are built from. */
 export type ComposeAuthoritiesDeps = {
   readonly config: Config['acme'];
   readonly keys: AuthorityKeyStore;
   readonly vault: Vault;
-  /** Whether a project holds this name; the local authority issues for no other. */
+  /** Whether a project holds this name; the local CA issues for no others. */
   readonly isHeld: (hostname: string) => Promise<boolean>;
   readonly now: () => Date;
 };
 
-/** Where browsers go for https URLs without a port (RFC 9110, 4.2.2). */
+/** The default port of https URLs (RFC 9110, 4.2.2). */
 export const HTTPS_PORT = 443;
 
-/** What a root's key is bound to in the vault. */
+/** What the root's key is bound to in the vault. */
 const ROOT_SEAL = 'local_authority/root';
 
 /**
- * Builds the ACME directory where one is configured, and the one that stands in for it; else the local authority. Asks
- * nobody. Throws where a file of roots to trust cannot be read.
+ * Builds the configured ACME CA and its fallback, otherwise the local CA. Sends no request. Throws
+ * if a CA file cannot be read.
  */
 export function composeAuthorities(deps: ComposeAuthoritiesDeps): Authorities {
   const { directoryUrl, issuerDomains, fallback } = deps.config;
@@ -43,8 +42,8 @@ export function composeAuthorities(deps: ComposeAuthoritiesDeps): Authorities {
 }
 
 /**
- * Builds what checks the certificates that an edge of another make serves; null where the certificates are our own.
- * Throws where ACME_CA_FILE cannot be read.
+ * Builds the checker for certificates of an external edge; null if certificates are our own. Throws
+ * if ACME_CA_FILE cannot be read.
  */
 export function composeExternal(
   {
@@ -64,7 +63,7 @@ export function composeExternal(
   });
 }
 
-/** What the settings say of one directory. */
+/** The settings of one directory. */
 type AcmeDirectory = FallbackAuthority & { readonly settings: AcmeSettings };
 
 function composeAcme(

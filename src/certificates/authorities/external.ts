@@ -1,52 +1,54 @@
 /**
- * Where an edge of another make obtains the certificates: what it shows at the addresses of a name. Nothing is ordered
- * here. The first handshake with a name is what makes an on-demand edge fetch its certificate, so it is waited for.
+ * Reads the certificates that an external edge obtains, from the addresses of a name. Places no
+ * orders. An on-demand edge fetches its certificate at the first handshake, so this waits for it.
  */
 
 import { type HandshakeRules, readServed, type Seen } from '../served/served-certificate.ts';
 import { readCertificate } from '../x509.ts';
 import type { Issued } from './authority.ts';
 
-/** Our choice: as long as we follow an order of our own. The edge holds the handshake up until it has the certificate. */
+/**
+ * As long as one of our own orders is polled: the edge delays the handshake until it has the
+ * certificate.
+ */
 const HANDSHAKE_MS = 60_000;
-/** How handshakes are made, and with whom. */
 export type ExternalAuthorityDeps = Omit<HandshakeRules, 'handshakeMs'> & {
-  /** The addresses of a name as the rest of the world resolves it; empty where there are none. */
+  /** The public addresses of a name; empty if it has none. */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
 };
 
-/** No certificate to use yet. `detail`: one line for a person, address by address. */
+/** No usable certificate yet. `detail`: one line for a person, address by address. */
 export type NotServed = {
   readonly kind: 'unavailable';
   readonly retryAfter: null;
   readonly detail: string;
-  /** What is not shown yet is no authority that is down. */
+  /** "Not served yet" does not mean the CA is down. */
   readonly answered: true;
 };
 
-/** Stands in for a certificate authority where another edge has the certificates. */
+/** Takes the place of a certificate authority when an external edge has the certificates. */
 export type ExternalAuthority = {
   /**
-   * Resolves with the certificate that is shown, where every address that can be reached from here shows one that is
-   * good for the name at this moment; of several, the one that expires first. Never rejects for what the network does.
+   * Resolves with the served certificate if every reachable address serves one that is valid for
+   * the name; of several, the one that expires first. Never rejects on network failures.
    */
   readonly check: (hostname: string) => Promise<Issued | NotServed>;
 };
 
-/** Why an address shows no good certificate. */
+/** Why an address serves no valid certificate. */
 const problems = {
   refused: 'refuses the connection',
   timeout: 'does not answer in time',
   no_certificate: 'ends the handshake without a certificate',
-  untrusted: 'shows a certificate that browsers do not trust',
-  other_name: 'shows a certificate for another name',
-  expired: 'shows a certificate that has expired',
-  not_yet_valid: 'shows a certificate that is not valid yet',
+  untrusted: 'serves a certificate that browsers do not trust',
+  other_name: 'serves a certificate for another name',
+  expired: 'serves an expired certificate',
+  not_yet_valid: 'serves a certificate that is not valid yet',
 } as const;
-/** They say nothing about the edge. */
+/** These say nothing about the edge. */
 const unasked = {
   no_route: 'cannot be reached from here',
-  reserved: 'is an address that nobody on the internet has',
+  reserved: 'is not a public address',
 } as const;
 
 type Problem = keyof typeof problems;
@@ -54,7 +56,7 @@ type Shown =
   | { readonly address: string; readonly outcome: 'good'; readonly certificate: Issued }
   | { readonly address: string; readonly outcome: Problem | keyof typeof unasked };
 
-/** Returns a check that remembers nothing: each call makes its handshakes, 8 at most. */
+/** Stateless: each call makes at most 8 handshakes. */
 export function createExternalAuthority({
   lookupAddresses,
   ...rules
@@ -97,7 +99,7 @@ function toServed(seen: Seen): Shown {
   return { address, outcome: 'good', certificate: issued };
 }
 
-/** Node's codes, after OpenSSL's X509_V_ERR_…; whatever else is wrong with a chain, browsers do not trust it. */
+/** Node's codes, from OpenSSL's X509_V_ERR_…; any other means untrusted. */
 const verdicts: Readonly<Record<string, Problem>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'other_name',
   CERT_HAS_EXPIRED: 'expired',

@@ -1,6 +1,6 @@
 /**
- * Which authorities give no answer, as this process met them: what one order found out, the next one need not wait for.
- * Kept in memory only, so each process finds it out by its own first order.
+ * Which CAs do not answer, as seen by this process, so that one order's failure spares the next the
+ * wait. In memory only; each process learns it from its own orders.
  */
 
 import { standIn } from '../../core/certificates/choose-authority.ts';
@@ -10,44 +10,51 @@ import { type CertificateFaultCode, isCertificateFault } from '../fault.ts';
 import { type Authorities, authorityOf } from './authority.ts';
 
 /**
- * An authority that is down is asked again this often before an order, so that it is used again once it is back. Our
- * choice.
+ * How often a CA that is down is checked before an order, so that it is used again after it
+ * recovers.
  */
 const ASK_AGAIN_MS = 5 * MINUTE;
-/** Two failures of one that is not down are two incidents where they are further apart. Our choice. */
+/** Failures further apart than this are separate incidents. */
 const REMEMBERED_MS = 30 * MINUTE;
 
 /**
- * What came of an attempt. `reached`: it answered a question that costs nothing (`CertificateAuthority.reach`);
- * `answered`: an order.
+ * The result of an attempt. `reached`: answered a free request (`CertificateAuthority.reach`);
+ * `answered`: answered an order.
  */
 export type Outcome = 'answered' | 'reached' | CertificateFaultCode;
 
-/** What this process knows of its authorities, by directory; null is the local one. No call asks anybody. */
+/** The state of the CAs, by directory; null is the local one. No method sends requests. */
 export type AuthorityHealth = {
-  /** Notes what became of an attempt, or of a question, now. */
+  /** Records the result of an attempt or a check, now. */
   note(directoryUrl: string | null, outcome: Outcome): void;
-  /** For how many ms no order got an answer, up to the last try; 0 once there was one, and while nobody has tried. */
+  /**
+   * For how many ms orders got no answer, up to the last attempt; 0 if one did or none was tried.
+   */
   downForMs(directoryUrl: string | null): number;
-  /** When it last answered, whatever it was asked; null: not yet. */
+  /** When it last answered anything; null: not yet. */
   answeredAt(directoryUrl: string | null): Date | null;
-  /** Whether nothing was noted for 5 minutes, neither an answer nor a failure. A laboratory's window shortens them. */
+  /**
+   * Whether neither an answer nor a failure was recorded for ASK_AGAIN_MS; a shorter window
+   * shortens this.
+   */
   mayAsk(directoryUrl: string | null): boolean;
 };
 
-/** In ms since 1970: the first and the last failure of the incident. `isReached`: it has answered a question since. */
+/**
+ * In ms since 1970: the first and the last failure of the incident. `isReached`: answered a check
+ * since.
+ */
 type Failing = { readonly since: number; readonly last: number; readonly isReached: boolean };
 
-/** A clock, and whoever is called about changes. */
 export type AuthorityHealthDeps = {
   readonly now: () => Date;
-  /** A short window (laboratories) shortens all times in proportion. */
+  /** VERIFY_WINDOW; a shorter one shortens all times in proportion. */
   readonly windowMs: number;
-  /** Called once for each incident, and once at its end. */
+  /** Called at the start and at the end of each incident. */
   readonly onChange: (directoryUrl: string | null, state: 'down' | 'up') => void;
 };
 
-/** Returns a health under which every authority is up until a failure is noted. */
+/** Every CA counts as up until a failure is recorded. */
 export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealth {
   const failing = new Map<string | null, Failing>();
   const answered = new Map<string | null, number>();
@@ -61,7 +68,7 @@ export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealt
     if (before === undefined) deps.onChange(directoryUrl, 'down');
   }
   const remembered = REMEMBERED_MS * scale;
-  /** An incident ends with an answer only; time alone does not end it. */
+  /** Only an answer ends an incident, never time. */
   const isDown = ({ since, last, isReached }: Failing) =>
     !isReached && last - since >= standIn.downMs * scale;
 
@@ -69,13 +76,13 @@ export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealt
     note(directoryUrl, outcome) {
       const at = deps.now().getTime();
       noted.set(directoryUrl, at);
-      // Slow, or busy: that is about one order, and an answer.
+      // Slow or busy concerns one order and counts as an answer.
       const answers = outcome === 'answered' || outcome === 'order_still_open';
       if (!answers && outcome !== 'reached') return hasFailed(directoryUrl, at);
       answered.set(directoryUrl, at);
       const before = failing.get(directoryUrl);
       if (before === undefined) return;
-      // Of an authority that answers questions and fails orders the next failure is no new incident.
+      // If a CA answers checks but fails orders, the next failure belongs to the same incident.
       if (!answers) return void failing.set(directoryUrl, { ...before, isReached: true });
       failing.delete(directoryUrl);
       deps.onChange(directoryUrl, 'up');
@@ -93,12 +100,12 @@ export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealt
   };
 }
 
-/** Stands for an authority without an incident. */
+/** A CA without an incident. */
 const well: Failing = { since: 0, last: 0, isReached: false };
 
 /**
- * Returns a function that asks an authority whether it answers at all, and notes it, where nothing is known for 5
- * minutes; else it resolves at once. Calls at the same time share one question. Rejects only for what is no
+ * Returns a function that checks whether a CA answers and records it, unless its state was recorded
+ * recently. Concurrent calls share one request. Rejects only for errors other than a
  * CertificateFault.
  */
 export function createAsk(

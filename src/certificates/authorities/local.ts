@@ -1,7 +1,7 @@
 /**
- * The authority where none is configured: certificates for development and tests, signed by a root of our own. It
- * validates nothing over the network, because whoever can ask it already runs this process; it only makes sure that the
- * name is held here.
+ * The default CA: signs certificates for development and tests with its own root. It validates
+ * nothing over the network, since its callers run in this process; it only checks that the name is
+ * held here.
  */
 
 import { type KeyObject, randomBytes } from 'node:crypto';
@@ -11,45 +11,44 @@ import { readCertificate } from '../x509.ts';
 import type { CertificateAuthority, OrderResult, OrderState, OrderSteps } from './authority.ts';
 import { signLeaf, signRoot, type Validity } from './sign.ts';
 
-/** How the issuer of each of its certificates begins; what follows tells installations apart. */
+/** The prefix of its issuer names; a random suffix tells installations apart. */
 export const LOCAL_AUTHORITY = 'Signpost local authority';
 
-/** Whether an issuer is a local authority, of whichever installation: browsers trust none of them. */
+/** Whether the issuer is a local CA of any installation; browsers do not trust it. */
 export function isLocalAuthority(issuer: string): boolean {
   return issuer.startsWith(LOCAL_AUTHORITY);
 }
 
 const ROOT_DAYS = 3_650;
 const LEAF_DAYS = 90;
-/** Clocks differ, so certificates are valid from a little earlier. */
+/** Allows for differing clocks. */
 const BACKDATED_MS = 5 * 60_000;
 
 /** A root in PEM and its private key, opened. */
 export type LocalRoot = { readonly certificate: string; readonly key: KeyObject };
 
-/** Where the root is kept, and which names may have a certificate. */
 export type LocalAuthorityDeps = {
-  /** Resolves with the root that is kept; null before the first. */
+  /** Resolves with the stored root; null if there is none yet. */
   readonly loadRoot: () => Promise<LocalRoot | null>;
-  /** Keeps the root unless there is one by now, and resolves with the one that counts: several processes share it. */
+  /** Stores the root unless one exists, and resolves with the stored one: processes share it. */
   readonly keepRoot: (root: LocalRoot) => Promise<LocalRoot>;
   /** Whether a project holds this name. */
   readonly isHeld: (hostname: string) => Promise<boolean>;
   readonly now: () => Date;
 };
 
-/** A certificate authority that needs no network and finishes each order in one call. */
+/** A CA that needs no network and finishes each order in one call. */
 export type LocalAuthority = CertificateAuthority & {
-  /** Resolves with the root in PEM, for a test or a person to trust. Makes the root where there is none. */
+  /** Resolves with the root in PEM, to be trusted by tests or people. Creates it if needed. */
   readonly rootCertificate: () => Promise<string>;
 };
 
-/** Returns the authority; its root is loaded or made when it is first needed. */
+/** The root is loaded or created at first use. */
 export function createLocalAuthority(deps: LocalAuthorityDeps): LocalAuthority {
   let known: Promise<LocalRoot> | null = null;
   const root = () => {
     known ??= openRoot(deps).catch((error: unknown) => {
-      known = null; // asked again next time
+      known = null; // retried next time
       throw error;
     });
     return known;
@@ -70,7 +69,7 @@ async function openRoot(deps: LocalAuthorityDeps): Promise<LocalRoot> {
 
 async function makeRoot(now: Date): Promise<LocalRoot> {
   const key = generateSigningKey();
-  // Two installations' roots must not be taken for one another in a browser's store.
+  // A unique name, so that browsers' stores don't confuse installations.
   const commonName = `${LOCAL_AUTHORITY} ${randomBytes(4).toString('hex')}`;
   return { certificate: await signRoot({ commonName, key, ...validity(now, ROOT_DAYS) }), key };
 }
@@ -88,7 +87,7 @@ async function issue(
   if (orderUrl === null) await steps.orderPlaced(`local:${randomBytes(16).toString('hex')}`);
   const content = { hostname, key: privateKey, ...validity(deps.now(), LEAF_DAYS) };
   const leaf = await signLeaf(content, root);
-  // The root stays out of the chain: a client has it already or does not trust it (RFC 8446, 4.4.2).
+  // The root stays out of the chain: a client has it or does not trust it (RFC 8446, 4.4.2).
   return { kind: 'issued', chain: leaf, ...factsOf(leaf) };
 }
 

@@ -1,27 +1,32 @@
-/** Signs X.509 certificates (RFC 5280, 4.1) with P-256 keys: the local authority's, and the answers to tls-alpn-01. */
+/**
+ * Signs X.509 certificates (RFC 5280, 4.1) with P-256 keys, for the local CA and for tls-alpn-01.
+ */
 import type { KeyObject } from 'node:crypto';
 import type { Extension, X509Certificate } from '@peculiar/x509';
 import { ECDSA_SHA256, publicKeyInfo, toCryptoKeys } from '../vault/keys.ts';
 import { loadX509, type X509Library } from '../x509.ts';
 
-/** Both ends are included (RFC 5280, 4.1.2.5). */
+/** Both ends are inclusive (RFC 5280, 4.1.2.5). */
 export type Validity = { readonly notBefore: Date; readonly notAfter: Date };
 
-/** A root to be made. `key` is its P-256 private key. */
+/** `key`: the root's P-256 private key. */
 export type RootContent = Validity & { readonly commonName: string; readonly key: KeyObject };
 
-/** A certificate to be made for one host name. */
+/** A certificate for one host name. */
 export type LeafContent = Validity & {
-  /** ASCII; may be longer than a common name's 64 characters. */
+  /** ASCII; can exceed a common name's 64 characters. */
   readonly hostname: string;
   /** The subject's key, private or public; only its public part is used. */
   readonly key: KeyObject;
 };
 
-/** The root that signs, in PEM, and its private key. */
+/** The root in PEM and its private key. */
 export type Issuer = { readonly certificate: string; readonly key: KeyObject };
 
-/** Resolves with a self-signed root in PEM. It may sign certificates and revocation lists, with no authority below it. */
+/**
+ * Returns a self-signed root in PEM. It can sign certificates and revocation lists, without
+ * intermediate CAs.
+ */
 export async function signRoot({ commonName, key, ...validity }: RootContent): Promise<string> {
   const x509 = await loadX509();
   const keys = await toCryptoKeys(key);
@@ -40,7 +45,9 @@ export async function signRoot({ commonName, key, ...validity }: RootContent): P
   return toPem(root);
 }
 
-/** Resolves with a TLS server's certificate in PEM. Its subject is empty: the name is in the subjectAltName. */
+/**
+ * Returns a TLS server certificate in PEM. Its subject is empty: the name is in the subjectAltName.
+ */
 export async function signLeaf(content: LeafContent, issuer: Issuer): Promise<string> {
   const { hostname, key, ...validity } = content;
   const x509 = await loadX509();
@@ -62,14 +69,14 @@ export async function signLeaf(content: LeafContent, issuer: Issuer): Promise<st
 }
 
 /**
- * Resolves with a self-signed certificate in PEM for this one name, with nothing in it but that and the proof (RFC 8737,
- * 3): `identifier` is the acmeIdentifier extension in DER.
+ * Returns a self-signed certificate in PEM that contains only the name and the proof (RFC 8737, 3).
+ * `identifier`: the acmeIdentifier extension in DER.
  */
 export async function signProof(content: LeafContent, identifier: Buffer): Promise<string> {
   const { hostname, key, ...validity } = content;
   const x509 = await loadX509();
   const proof = await x509.X509CertificateGenerator.createSelfSigned({
-    // An issuer must have a name (RFC 5280, 4.1.2.4), and the host's may be longer than one may be.
+    // An issuer must have a name (RFC 5280, 4.1.2.4), and the host name can be too long for one.
     name: [{ CN: ['tls-alpn-01'] }],
     keys: await toCryptoKeys(key),
     signingAlgorithm: ECDSA_SHA256,
@@ -92,7 +99,10 @@ function serverExtensions(x509: X509Library, hostname: string): Extension[] {
   ];
 }
 
-/** Copied, not computed: whichever way the root's was made, the two must be equal (RFC 5280, 4.2.1.1). */
+/**
+ * Copied, not computed: it must equal the root's identifier, however that was made (RFC 5280,
+ * 4.2.1.1).
+ */
 function authorityKeyIdentifier(x509: X509Library, root: X509Certificate): Extension {
   const identifier = root.getExtension(x509.SubjectKeyIdentifierExtension);
   if (identifier === null) throw new Error('the root has no subject key identifier');
@@ -100,12 +110,12 @@ function authorityKeyIdentifier(x509: X509Library, root: X509Certificate): Exten
 }
 
 function toPem(certificate: X509Certificate): string {
-  return `${certificate.toString('pem')}\n`; // chains are put together line by line
+  return `${certificate.toString('pem')}\n`; // chains are concatenated line by line
 }
 
 /**
- * Resolves with a request in DER for one host name (ASCII), signed with its P-256 key. The subject stays empty: the name
- * is in the subjectAltName (RFC 8555, 7.4 allows it), where it may be longer than a common name's 64 characters.
+ * Returns a signing request in DER for one host name (ASCII). The subject stays empty: the name is
+ * in the subjectAltName (RFC 8555, 7.4), where it can exceed 64 characters.
  */
 export async function createSigningRequest(hostname: string, key: KeyObject): Promise<Buffer> {
   const { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } = await loadX509();

@@ -1,7 +1,7 @@
 /**
- * Whether a challenge of an authority would arrive. The worker asks each address of the name by itself, as the authority
- * does (RFC 8555, 8.3; RFC 8737, 3), so that a wrong AAAA record beside a right A record shows; and it asks what only an
- * edge of ours can answer.
+ * Checks whether a CA's challenge request would reach the edge. The worker requests it from each
+ * address of the name, as a CA does (RFC 8555, 8.3; RFC 8737, 3), which reveals a wrong AAAA record
+ * beside a correct A record. Only our edge can answer.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
@@ -11,35 +11,37 @@ import type { ChallengeType } from '../authorities/authority.ts';
 import { showsProof } from './proof-certificate.ts';
 
 /**
- * How every token of ours begins. No authority's token begins so by chance: those are random (RFC 8555, 8.3: 128 bits or
- * more).
+ * The prefix of our tokens. A CA's token cannot match by chance: it is random (RFC 8555, 8.3: 128
+ * bits or more).
  */
 const PREFIX = 'signpost-probe-';
 const NONCE_BYTES = 16;
 /** RFC 2104, 5: not less than half of the hash. */
 const MAC_BYTES = 16;
-/** Each 16 bytes as base64url. */
+/** 16 bytes as base64url. */
 const NONCE_CHARACTERS = 22;
 
 /**
- * Makes tokens and knows their answers, without storing anything: worker and edge have the same key, so any edge process
- * will do. Each token is new, so that nobody can keep an answer to show; nobody else can make one, and it says that it is
- * ours, for this one name, before anything is done for it. For `tls-alpn-01`, where an authority names no token, it is
- * offered as a second protocol behind `acme-tls/1`.
+ * Creates and verifies tokens without storage: worker and edge have the same key, so any edge
+ * process can answer. Each token is new, bound to one name, and cannot be forged or replayed. For
+ * `tls-alpn-01`, where a CA names no token, it is sent as a second protocol after `acme-tls/1`.
  */
 export type Probes = {
-  /** Returns a token that was never asked for before, for this host name alone. */
+  /** Returns a new token for this host name. */
   readonly newToken: (hostname: string) => string;
-  /** Whether a token claims to be a probe's. No authority's does. */
+  /** Whether a token has a probe's prefix; no CA's token has. */
   readonly isProbe: (token: string) => boolean;
-  /** Returns what an edge answers to a token for this host name; null for one that we did not make for this name. */
+  /** Returns the edge's response to a token; null if it was not made for this host name. */
   readonly answerTo: (token: string, hostname: string) => string | null;
 };
 
-/** `key`: the secret `probe` of src/certificates/vault/derived-secrets.ts, the same in workers and edges. */
+/**
+ * `key`: the secret `probe` of src/certificates/vault/derived-secrets.ts, the same in workers and
+ * edges.
+ */
 export function createProbes(key: Uint8Array): Probes {
   const macOf = (said: string) => createHmac('sha256', key).update(said).digest();
-  /** Begins unlike an answer's text, so that neither is ever the other. */
+  /** The prefix keeps tokens and responses distinct. */
   const signed = (nonce: string, hostname: string) => {
     const mac = macOf(`token/${nonce}/${hostname}`).subarray(0, MAC_BYTES);
     return PREFIX + nonce + mac.toString('base64url');
@@ -67,18 +69,18 @@ type Lookups = {
   findTlsChallenge(hostname: string): Promise<string | null>;
 };
 
-/** Finds the proof of a name, for an authority or for a probe of ours. */
+/** Finds the proof of a name, for a CA or for a probe. */
 export type Probed = {
   /**
-   * Resolves with the key authorization of the name's open tls-alpn-01 challenge; with a token, the answer to that
-   * probe. Null where there is none.
+   * Resolves with the key authorization of the name's open tls-alpn-01 challenge or, with a token,
+   * the response to that probe; null if there is none.
    */
   findProof(hostname: string, probeToken: string | null): Promise<string | null>;
 };
 
 /**
- * Returns the same lookups, which now answer probes as well, without asking anybody. The edge asks for no name that is
- * not held here (EdgeDeps), so neither answer is ever about another.
+ * Adds the responses to probes, without I/O. The edge only looks up names that are held here
+ * (EdgeDeps).
  */
 export function answeringProbes<L extends Lookups>(lookups: L, probes: Probes): L & Probed {
   return {
@@ -94,30 +96,32 @@ export function answeringProbes<L extends Lookups>(lookups: L, probes: Probes): 
   };
 }
 
-/** For the whole exchange. Let's Encrypt gives a connection 10 s; who needs more than this is slow enough to name. */
+/**
+ * For the whole exchange. Let's Encrypt allows 10 s per connection; above this limit an address
+ * counts as slow.
+ */
 const TIMEOUT_MS = 3_000;
-/** An answer of ours has 43 bytes. */
+/** Our response has 43 bytes. */
 const BODY_BYTES_MAX = 4_096;
-/** A name has a few; more than these say nothing new. Our choice. */
+/** Names have a few addresses; more add no information. */
 const ADDRESSES_MAX = 8;
 
-/** The network's own words for "there is no way there from this machine". */
+/** Error codes for "no route from this machine". */
 const noRoute: ReadonlySet<string> = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL']);
 
-/** How an address is asked for a challenge. */
 export type ReachabilityDeps = {
   readonly probes: Probes;
-  /** The kind of challenge to ask for. */
+  /** The challenge type to request. */
   readonly challenge: ChallengeType;
-  /** The port that an authority asks at: 80 or 443 but for laboratories. */
+  /** The port that CAs use: 80 or 443 except in test labs. */
   readonly port: number;
-  /** Whether addresses that nobody on the internet has are asked, too (laboratories). */
+  /** Whether to probe addresses that are not public, too (test labs). */
   readonly allowPrivate: boolean;
 };
 
 /**
- * Asks each of the name's addresses at once, each one once and 8 at most; the results are in their order. Never rejects
- * for what the network does.
+ * Probes all distinct addresses concurrently, at most 8; results keep their order. Never rejects on
+ * network failures.
  */
 export function probeAddresses(
   deps: ReachabilityDeps,
@@ -158,7 +162,7 @@ async function askOverTls(probes: Probes, question: Question) {
     : ({ outcome: 'other_answer', status: null } as const);
 }
 
-/** Returns what a connection that could not be made means. */
+/** Classifies a failed connection. */
 export function outcomeOf(fault: unknown): 'refused' | 'timeout' | 'no_route' {
   const code = fault instanceof Error && 'code' in fault ? String(fault.code) : '';
   const name = fault instanceof Error ? fault.name : '';
@@ -174,8 +178,8 @@ type Question = {
 };
 
 /**
- * Makes one GET over a connection of its own; redirects are not followed. The body is null where it is larger than ours
- * are.
+ * Sends one GET on a new connection, without redirects. The body is null if it exceeds
+ * BODY_BYTES_MAX.
  */
 function fetchFrom({ address, port, hostname, token }: Question) {
   return new Promise<{ status: number; body: string | null }>((resolve, reject) => {
@@ -201,7 +205,7 @@ async function readCapped(response: IncomingMessage): Promise<string | null> {
   let body = '';
   for await (const chunk of response.setEncoding('latin1') as AsyncIterable<string>) {
     body += chunk;
-    if (body.length > BODY_BYTES_MAX) return null; // ends the connection, too
+    if (body.length > BODY_BYTES_MAX) return null; // also ends the connection
   }
   return body;
 }

@@ -1,4 +1,4 @@
-/** The certificates that answer tls-alpn-01 challenges, and the probes of ours that ask for one (RFC 8737, 3). */
+/** Certificates for tls-alpn-01 challenges and for our probes of them (RFC 8737, 3). */
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -7,15 +7,18 @@ import { DAY } from '../../core/time.ts';
 import { signProof } from '../authorities/sign.ts';
 import { generateCertificateKey, privateKeyToPem } from '../vault/keys.ts';
 
-/** A certificate as the edge shows it in a handshake. */
+/** A certificate as the edge serves it. */
 export type EdgeCertificate = {
   /** PEM, the leaf first. */
   readonly chain: string;
-  /** PKCS#8 PEM, opened. A Buffer is zeroed by whoever has used it. */
+  /** PKCS#8 PEM, opened. The user of a Buffer zeroes it. */
   readonly key: string | Buffer;
 };
 
-/** id-pe-acmeIdentifier (1.3.6.1.5.5.7.1.31), critical, and the head of its value: an OCTET STRING of 32 bytes. */
+/**
+ * id-pe-acmeIdentifier (1.3.6.1.5.5.7.1.31), critical, and the start of its value: an OCTET STRING
+ * of 32 bytes.
+ */
 const IDENTIFIER_HEAD = Buffer.from('303106082b0601050507011f0101ff04220420', 'hex');
 
 /** Returns the acmeIdentifier extension of a key authorization, in DER (RFC 8737, 3). */
@@ -25,8 +28,8 @@ export function acmeIdentifier(keyAuthorization: string): Buffer {
 }
 
 /**
- * Returns a function that makes the certificate for whatever `findProof` gives; null where that does. All have one key,
- * made at the first need: what counts is the digest, and nobody trusts them for anything else.
+ * Returns a function that creates the certificate for what `findProof` finds; null otherwise. All
+ * share one key, created at first use: only the digest counts.
  */
 export function createProofCertificates(
   findProof: (hostname: string, probeToken: string | null) => Promise<string | null>,
@@ -38,7 +41,7 @@ export function createProofCertificates(
     if (proof === null) return null;
     known ??= generateCertificateKey();
     const at = now().getTime();
-    // The dates are not ours to check: clocks differ.
+    // Validators don't check the dates precisely; clocks differ.
     const validity = { notBefore: new Date(at - DAY), notAfter: new Date(at + DAY) };
     const chain = await signProof({ hostname, key: known, ...validity }, acmeIdentifier(proof));
     return { chain, key: privateKeyToPem(known) };
@@ -47,22 +50,21 @@ export function createProofCertificates(
 
 const PROTOCOL = 'acme-tls/1';
 
-/** One handshake to make, and what it must show. */
 export type TlsQuestion = {
   readonly address: string;
   readonly port: number;
   readonly hostname: string;
-  /** Of `Probes.newToken`; it is offered as the second protocol. */
+  /** From `Probes.newToken`; sent as the second protocol. */
   readonly token: string;
-  /** The proof that an edge of ours would show: `Probes.answerTo` of the token. */
+  /** The expected proof: `Probes.answerTo` of the token. */
   readonly answer: string;
   /** For connection and handshake together. */
   readonly timeoutMs: number;
 };
 
 /**
- * Whether the certificate of the answer is shown there; false where the handshake is refused or shows another one.
- * Rejects where there is no connection, it is cut off, or nothing comes in time.
+ * Whether the address serves the certificate with the answer; false if the handshake is refused or
+ * serves another one. Rejects if the connection fails, is cut off, or times out.
  */
 export async function showsProof(question: TlsQuestion): Promise<boolean> {
   const { address, port, hostname, token, answer, timeoutMs } = question;
@@ -70,14 +72,14 @@ export async function showsProof(question: TlsQuestion): Promise<boolean> {
     host: address,
     port,
     servername: hostname,
-    ALPNProtocols: [PROTOCOL, token], // why the token: src/certificates/served/probe.ts
-    rejectUnauthorized: false, // what counts is the extension
+    ALPNProtocols: [PROTOCOL, token], // see src/certificates/served/probe.ts
+    rejectUnauthorized: false, // only the extension counts
   });
-  socket.on('error', () => {}); // also while it is being destroyed
+  socket.on('error', () => {}); // also needed while it is destroyed
   try {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(timeoutMs) });
     const certificate = socket.getPeerX509Certificate();
-    // The whole extension, byte for byte: nobody else can have put it there.
+    // The whole extension, byte for byte, which only our edge can produce.
     const isProven = certificate?.raw.includes(acmeIdentifier(answer)) ?? false;
     return isProven && socket.alpnProtocol === PROTOCOL;
   } catch (fault) {
@@ -88,7 +90,7 @@ export async function showsProof(question: TlsQuestion): Promise<boolean> {
   }
 }
 
-/** An alert, or something that is no TLS: somebody answered, and OpenSSL made an error of it. */
+/** A TLS alert, or a response that is not TLS: another server answered. */
 function isTlsAnswer(fault: unknown): boolean {
   const code = fault instanceof Error && 'code' in fault ? String(fault.code) : '';
   return code.startsWith('ERR_SSL_') || code === 'EPROTO';

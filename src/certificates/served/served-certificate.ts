@@ -1,4 +1,7 @@
-/** What is shown at the addresses of a name: a TLS handshake with each, as a visitor's browser makes it (RFC 6066, 3). */
+/**
+ * Reads the certificates that the addresses of a name serve, with a TLS handshake like a browser's
+ * (RFC 6066, 3).
+ */
 import { X509Certificate } from 'node:crypto';
 import { connect, type TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
@@ -13,29 +16,28 @@ import { outcomeOf } from './probe.ts';
 
 /** For the connection alone. */
 const CONNECT_MS = 5_000;
-/** As for challenges: a name has a few. Our choice. */
+/** Names have a few addresses; as for challenges. */
 const ADDRESSES_MAX = 8;
 
-/** How a handshake is made and checked. */
 export type HandshakeRules = {
-  /** The port at which visitors reach the edge: 443 but for laboratories. */
+  /** The port at which visitors reach the edge: 443 except in test labs. */
   readonly port: number;
-  /** PEM to trust instead of Node's roots; null: those. */
+  /** PEM to trust instead of Node's roots; null: Node's. */
   readonly trust: string | null;
-  /** Whether addresses that nobody on the internet has are connected to, too (laboratories). */
+  /** Whether to connect to addresses that are not public, too (test labs). */
   readonly allowPrivate: boolean;
-  /** From the connection to the end of the handshake; the connection has 5 s of its own. */
+  /** From connection to the end of the handshake; connecting has its own 5 s. */
   readonly handshakeMs: number;
 };
 
-/** What one address showed. `no_route`: this machine has no way there; `reserved`: it was not asked. */
+/** What one address served. `no_route`: no route from this machine; `reserved`: skipped. */
 export type Seen =
   | {
       readonly address: string;
       readonly outcome: 'certificate';
-      /** The leaf, whether it is good or not. */
+      /** The leaf, valid or not. */
       readonly certificate: X509Certificate;
-      /** Why browsers refuse it for this name, as Node's code for it; null: they take it. */
+      /** Node's code for why browsers refuse it for this name; null: they accept it. */
       readonly refusal: string | null;
     }
   | {
@@ -43,14 +45,14 @@ export type Seen =
       readonly outcome: 'refused' | 'timeout' | 'no_route' | 'no_certificate' | 'reserved';
     };
 
-/** Returns those that are asked: each once, the first 8. */
+/** Returns the addresses to check: distinct ones, at most 8. */
 export function addressesToAsk(addresses: readonly string[]): readonly string[] {
   return [...new Set(addresses)].slice(0, ADDRESSES_MAX);
 }
 
 /**
- * Makes one handshake with each address at once, at most 8; the results are in their order. A certificate is returned
- * whether it is good or not. Never rejects for what the network does.
+ * Makes a handshake with each address concurrently, at most 8; results keep their order. Returns
+ * invalid certificates, too. Never rejects on network failures.
  */
 export function readServed(
   rules: HandshakeRules,
@@ -72,7 +74,7 @@ async function readAddress(
     host: address,
     port,
     servername: hostname,
-    rejectUnauthorized: false, // so that what is shown can be told
+    rejectUnauthorized: false, // so that invalid certificates can be read
     ...(trust !== null && { ca: trust }),
   });
   try {
@@ -97,7 +99,7 @@ function handshake(
       timer = setTimeout(late, handshakeMs);
     });
     socket.once('secureConnect', () => resolve('certificate'));
-    // Also while it is being destroyed: without a listener, that would end the process.
+    // Needed even during destruction: without a listener, an error would end the process.
     socket.on('error', (fault) => resolve(isConnected ? 'no_certificate' : outcomeOf(fault)));
     socket.once('close', () => {
       clearTimeout(timer);
@@ -108,23 +110,22 @@ function handshake(
 
 function shownBy(socket: TLSSocket, address: string): Seen {
   const certificate = socket.getPeerX509Certificate();
-  // A server may take part in a handshake without one where the client offers that; Node does not.
+  // A TLS server can omit its certificate if the client allows it; Node does not.
   if (certificate === undefined) return { address, outcome: 'no_certificate' };
   // A code, whatever its type says.
   const refusal = socket.authorized ? null : String(socket.authorizationError);
   return { address, outcome: 'certificate', certificate, refusal };
 }
 
-/** An edge of ours has the certificate at hand, and browsers wait no longer either. */
+/** Our edge has the certificate in memory, and browsers don't wait longer either. */
 const HANDSHAKE_MS = 5_000;
-/** While an edge is silent, the checks of its other domains go on without waiting for it each time. Our choice. */
+/** Avoids repeated timeouts for the other domains of an unresponsive edge. */
 const SILENT_MS = 10_000;
 const SILENT_MAX = 1_000;
 
-/** Where visitors are sent, and where what they are shown is noted. */
 export type RecordServedCertificateDeps = Pick<HandshakeRules, 'port' | 'allowPrivate'> &
   ServedCertificateStore & {
-    /** The addresses of a name as the rest of the world resolves it. */
+    /** The public addresses of a name. */
     readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
     readonly now: () => Date;
     /** Shorter in tests. */
@@ -132,15 +133,12 @@ export type RecordServedCertificateDeps = Pick<HandshakeRules, 'port' | 'allowPr
   };
 
 /**
- * Makes a handshake with each of the name's addresses, at most 8, and stores what they show, compared with our own
- * certificates. Never rejects for what the network does, and takes some 10 s at most.
+ * Makes a handshake with each of the name's addresses, at most 8, and stores the results, compared
+ * with our certificates. Never rejects on network failures; takes at most about 10 s.
  */
 export type RecordServedCertificate = (domain: VisitedDomain) => Promise<void>;
 
-/**
- * Returns a recorder that trusts Node's roots. An address that did not answer in time is taken as silent for the next 10
- * s, whichever domain it is asked for.
- */
+/** Trusts Node's roots. An address that timed out counts as silent for 10 s, for every domain. */
 export function createRecordServedCertificate({
   lookupAddresses,
   ...deps
@@ -148,7 +146,8 @@ export function createRecordServedCertificate({
   const silent = new LRUCache<string, true>({ max: SILENT_MAX, ttl: SILENT_MS });
   const rules = { handshakeMs: HANDSHAKE_MS, ...deps, trust: null };
   return async (domain) => {
-    // Before the handshakes, and the chains after them: a certificate that is stored meanwhile is no stranger's.
+    // Taken before the handshakes, and chains are loaded after them, so that a certificate stored
+    // in between is recognized.
     const checkedAt = deps.now();
     const addresses = addressesToAsk(await lookupAddresses(domain.hostname));
     const asked = addresses.filter((address) => !silent.has(address));
@@ -163,7 +162,7 @@ export function createRecordServedCertificate({
   };
 }
 
-/** Of a chain's first certificate, the leaf (RFC 8555, 9.1). */
+/** Of the chain's first certificate, the leaf (RFC 8555, 9.1). */
 function fingerprintOf(chain: string): string {
   return new X509Certificate(chain).fingerprint256;
 }

@@ -1,13 +1,16 @@
 /**
- * Secrets that every process of an installation shares and that outlive a key encryption key: each is derived from one
- * once, and from then on stored, sealed like everything else (docs/decisions/0018-key-rotation.md).
+ * Secrets that all processes of an installation share and that outlive a key encryption key (KEK).
+ * Each is derived from a KEK once, then stored sealed (docs/decisions/0018-key-rotation.md).
  */
 
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { DerivedSecretStore } from '../../db/issuance/authority-keys.ts';
 import type { Vault } from './vault.ts';
 
-/** What each is derived for (RFC 5869, 3.2). Another text would change the records that customers have published. */
+/**
+ * HKDF info strings (RFC 5869, 3.2). Changing one would change the records that customers have
+ * published.
+ */
 const purposes = {
   target: 'signpost target',
   proof: 'signpost domain verification',
@@ -17,25 +20,24 @@ const purposes = {
   tickets: 'signpost session tickets',
 } as const;
 
-/** What a secret is for. */
 export type DerivedSecretName = keyof typeof purposes;
-/** Every secret by its name, of 32 bytes each. */
+/** 32 bytes each. */
 export type DerivedSecrets = Readonly<Record<DerivedSecretName, Uint8Array>>;
 
-/** All names, in a fixed order. */
+/** In a fixed order. */
 export const derivedSecretNames = Object.keys(purposes) as readonly DerivedSecretName[];
 
 /**
- * Derives all of them from the KEK that sealed `like`; from the first one where it is null. The same KEK always gives
- * the same secrets. Throws `vault_key_unknown`.
+ * Derives all secrets from the KEK that sealed `like`; from the first KEK if null. Deterministic.
+ * Throws `vault_key_unknown`.
  */
 export function deriveSecrets(vault: Vault, like: Uint8Array | null = null): DerivedSecrets {
   return eachName((name) => vault.derive(purposes[name], like));
 }
 
 /**
- * Resolves with the secrets as they are stored; those that are missing are derived and stored first. Several processes
- * may start at once: what was stored first counts for all. Throws the vault's faults.
+ * Loads the secrets; derives and stores missing ones first. Several processes can start at once:
+ * the first stored value counts. Throws the vault's faults.
  */
 export async function loadDerivedSecrets(
   store: DerivedSecretStore,
@@ -76,9 +78,9 @@ function boundTo(name: DerivedSecretName): string {
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'; // base32, RFC 4648, 6, in lower case
 
 /**
- * Returns the function that names the target of a project's host name: `<16 base32 characters>.<platformDomain>`, by a
- * keyed hash. The same pair asks for the same record for ever, nobody can guess another's, and a CNAME to it proves
- * which project controls the name. `secret`: `target` of the derived secrets.
+ * Returns the function that names the target of a project's host name: `<16 base32
+ * characters>.<platformDomain>`, by a keyed hash. Deterministic and not guessable, so a CNAME to it
+ * proves which project controls the name. `secret`: `target` of the derived secrets.
  */
 export function createTargets(secret: Uint8Array, platformDomain: string) {
   const characters = keyedHash(secret);
@@ -87,9 +89,9 @@ export function createTargets(secret: Uint8Array, platformDomain: string) {
 }
 
 /**
- * Returns the function that makes the value of the TXT record which proves whose an apex is (core/names/proof.ts):
- * `signpost-domain-verification=<32 base32 characters>`, the same for the same pair for ever. Its secret, `proof`, is
- * its own, so that the target, which every visitor's resolver sees, gives nothing of it away.
+ * Returns the function for the TXT record that proves ownership of an apex (core/names/proof.ts):
+ * `signpost-domain-verification=<32 base32 characters>`. Deterministic. It has a separate secret,
+ * `proof`, since the target is public.
  */
 export function createProofs(secret: Uint8Array) {
   const characters = keyedHash(secret);
@@ -98,15 +100,16 @@ export function createProofs(secret: Uint8Array) {
 }
 
 /**
- * Returns the function that gives the key which signs the requests to a project's deploys, of 32 bytes: the same for the same
- * project and generation for ever, so that no key is stored. `secret`: `signing` of the derived secrets.
+ * Returns the function for the 32-byte key that signs requests to a project's deploys.
+ * Deterministic by project and generation, so no key is stored. `secret`: `signing` of the derived
+ * secrets.
  */
 export function createSigningKeys(secret: Uint8Array) {
   return (projectId: string, generation: number): Uint8Array =>
     createHmac('sha256', secret).update(`${projectId}/${generation}`).digest();
 }
 
-/** 32 base32 characters of a project and a host name. */
+/** Returns 32 base32 characters for a project and a host name. */
 function keyedHash(key: Uint8Array) {
   return (projectId: string, hostname: string): string => {
     const hash = createHmac('sha256', key).update(`${projectId}/${hostname}`).digest();
@@ -114,18 +117,20 @@ function keyedHash(key: Uint8Array) {
   };
 }
 
-/** Our choice: RFC 9325, 3.4 wants new keys at least once a week, and a visitor pays for each with one whole handshake. */
+/**
+ * RFC 9325, 3.4 asks for new keys at least weekly; each change costs a visitor one full handshake.
+ */
 const TICKETS_MS = 12 * 3_600_000;
-/** A name, a key for its mac and one for AES-128, of 16 bytes each: what node:tls takes. */
+/** A name, a MAC key and an AES-128 key, 16 bytes each, as node:tls expects. */
 const TICKET_KEY_BYTES = 48;
 
-/** The keys that seal session tickets now; the same Buffer for as long as they count. */
+/** The current keys of session tickets; returns the same Buffer while they are valid. */
 export type TicketKeys = () => Buffer;
 
 /**
- * Returns the function that gives the keys of the present half day to every process of an installation: a visitor resumes
- * at one edge what began at another. What an earlier half day's keys have sealed is opened by nobody, because node:tls has
- * one set at a time: its visitor makes a whole handshake. `secret`: `tickets` of the derived secrets.
+ * Returns the function for the current half day's keys, the same in every process of an
+ * installation, so that a visitor can resume at another edge. node:tls has one set at a time, so
+ * older tickets need a full handshake. `secret`: `tickets` of the derived secrets.
  */
 export function createTicketKeys(secret: Uint8Array, now: () => Date): TicketKeys {
   let known = { period: Number.NaN, keys: Buffer.alloc(0) };

@@ -1,4 +1,4 @@
-/** Private keys as this project uses them: P-256, PKCS#8. */
+/** Private keys: P-256, PKCS#8. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -10,10 +10,10 @@ import type { Vault } from './vault.ts';
 
 const P256 = { name: 'ECDSA', namedCurve: 'P-256' };
 
-/** The algorithm that WebCrypto signs with under our keys (RFC 5758, 3.2). */
+/** WebCrypto's algorithm for our keys (RFC 5758, 3.2). */
 export const ECDSA_SHA256 = { name: 'ECDSA', hash: 'SHA-256' };
 
-/** Returns a new P-256 private key; each certificate gets its own. */
+/** Returns a new P-256 private key; each certificate has its own. */
 export function generateCertificateKey(): KeyObject {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 }
@@ -21,12 +21,15 @@ export function generateCertificateKey(): KeyObject {
 /** Returns a new P-256 private key for an account (ES256, RFC 8555, 6.2) or a root. */
 export const generateSigningKey: () => KeyObject = generateCertificateKey;
 
-/** Returns PKCS#8 PEM, which is what the vault seals and the edge's TLS reads. */
+/** Returns PKCS#8 PEM, as the vault seals it and TLS reads it. */
 export function privateKeyToPem(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** Reads what `privateKeyToPem` wrote. Throws what node:crypto throws for anything else. Does not zero `pem`. */
+/**
+ * Parses the output of `privateKeyToPem`. Throws node:crypto's errors for anything else. Does not
+ * zero `pem`.
+ */
 export function privateKeyFromPem(pem: string | Uint8Array): KeyObject {
   return createPrivateKey(
     typeof pem === 'string' ? pem : Buffer.from(pem.buffer, pem.byteOffset, pem.length),
@@ -40,8 +43,8 @@ export function publicKeyInfo(key: KeyObject): Buffer {
 }
 
 /**
- * Resolves with a private key's pair as WebCrypto wants it; only its public half can be exported. The way is through DER
- * because Node 20 has no other.
+ * Converts a private key to a WebCrypto pair; only the public key is extractable. Goes through DER,
+ * the only way in Node 20.
  */
 export async function toCryptoKeys(key: KeyObject): Promise<webcrypto.CryptoKeyPair> {
   const { subtle } = webcrypto;
@@ -57,7 +60,7 @@ export async function toCryptoKeys(key: KeyObject): Promise<webcrypto.CryptoKeyP
   }
 }
 
-/** Seals a private key for the row that `boundTo` names (`Vault.seal`). */
+/** Seals a private key for the row named by `boundTo` (`Vault.seal`). */
 export function sealKey(vault: Vault, key: KeyObject, boundTo: string): Uint8Array<ArrayBuffer> {
   const pem = Buffer.from(privateKeyToPem(key));
   try {
@@ -67,7 +70,7 @@ export function sealKey(vault: Vault, key: KeyObject, boundTo: string): Uint8Arr
   }
 }
 
-/** Opens what `sealKey` has sealed, with the same `boundTo`. Throws the vault's faults. */
+/** Opens the output of `sealKey` with the same `boundTo`. Throws the vault's faults. */
 export function openKey(vault: Vault, sealed: Uint8Array, boundTo: string): KeyObject {
   const pem = vault.open(sealed, boundTo);
   try {
@@ -77,7 +80,7 @@ export function openKey(vault: Vault, sealed: Uint8Array, boundTo: string): KeyO
   }
 }
 
-/** Returns what a certificate's key is bound to in the vault. */
+/** Returns the `boundTo` of a certificate's key. */
 export function sealOf(certificateId: string): string {
   return `certificate/${certificateId}`;
 }

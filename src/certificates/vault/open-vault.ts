@@ -1,4 +1,4 @@
-/** Opens the vault over the keys of the environment, where they fit what is stored. */
+/** Opens the vault with the configured keys and checks that they fit the stored data. */
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -11,18 +11,18 @@ import { createSealedStore, inWords, type SealedCount } from '../../db/issuance/
 import { type DerivedSecrets, loadDerivedSecrets } from './derived-secrets.ts';
 import { createVault, type Vault } from './vault.ts';
 
-/** A vault that opens everything that is stored. */
+/** A vault that can open everything that is stored. */
 export type OpenedVault = {
   readonly vault: Vault;
-  /** How many items are stored, by column and key, as counted a moment ago. */
+  /** Number of stored items by column and key, counted at opening. */
   readonly stored: readonly SealedCount[];
-  /** Resolves with the derived secrets, and makes those that are missing. */
+  /** Loads the derived secrets; creates missing ones. */
   readonly loadSecrets: () => Promise<DerivedSecrets>;
 };
 
 /**
- * Opens the vault. Throws where something stored was sealed with none of the keys: better not to start than to fail
- * later, at its order or its handshake. Makes a key on embedded storage that has none.
+ * Opens the vault. Throws if a stored item needs a missing key: failing at start is better than
+ * failing at an order or a handshake. Creates a key on embedded storage if there is none.
  */
 export async function openVault(
   config: Pick<Config, 'keyEncryptionKeys' | 'storage'>,
@@ -40,14 +40,14 @@ function refuseForeignKeys(vault: Vault, stored: readonly SealedCount[]): void {
   const foreign = stored.filter(({ header }) => !vault.knows(header));
   if (foreign.length === 0) return;
   throw new Error(
-    `no key of KEY_ENCRYPTION_KEY opens ${inWords(foreign)} of the database. ` +
-      'Add the key of before behind the others, after a comma (docs/operations.md, “A new key encryption key”)',
+    `no key in KEY_ENCRYPTION_KEY opens ${inWords(foreign)} of the database. ` +
+      'Append the previous key after a comma (docs/run/key-rotation.md, “A new key encryption key”)',
   );
 }
 
 /**
- * Until the secrets are stored there was one key, and they were derived from it: not always the first of those given, where
- * somebody upgrades and changes the key together.
+ * Secrets that are not stored yet were derived from the only key of that time, which is not the
+ * first one if an upgrade changed the key, too.
  */
 function sealedByOther(vault: Vault, stored: readonly SealedCount[]): Uint8Array | null {
   const isByFirst = ({ header }: SealedCount) => Buffer.from(header).equals(vault.header);
@@ -57,9 +57,9 @@ function sealedByOther(vault: Vault, stored: readonly SealedCount[]): Uint8Array
 const FILE = 'key-encryption-key';
 
 /**
- * Resolves with the keys of 32 bytes each; the first one seals. On embedded storage without KEY_ENCRYPTION_KEY one is
- * made once, in a file that only the owner can read; for storage in memory it is new each time. Throws where that file
- * holds anything else, and without the variable on any other storage.
+ * Returns the keys, 32 bytes each; the first one seals. Embedded storage without KEY_ENCRYPTION_KEY
+ * creates one in a file that only the owner can read; storage in memory gets a new one each time.
+ * Throws if the file is invalid, and without the variable on any other storage.
  */
 export async function loadKeyEncryptionKeys({
   keyEncryptionKeys,
@@ -71,7 +71,7 @@ export async function loadKeyEncryptionKeys({
   if (storage.dataDir.startsWith('memory://')) return [randomBytes(32)];
   await mkdir(storage.dataDir, { recursive: true });
   const path = join(storage.dataDir, FILE);
-  // `wx`: never over one that exists, which would make every stored key unreadable.
+  // `wx`: never overwrites, since that would make every stored key unreadable.
   await writeFile(path, randomBytes(32).toString('base64'), { flag: 'wx', mode: 0o600 }).catch(
     (fault: NodeJS.ErrnoException) => {
       if (fault.code !== 'EEXIST') throw fault;

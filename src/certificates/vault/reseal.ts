@@ -1,5 +1,5 @@
 /**
- * Seals again what was sealed with another key than the first, while everything runs on
+ * Re-encrypts items that were not sealed with the first key, without downtime
  * (docs/decisions/0018-key-rotation.md).
  */
 
@@ -13,32 +13,32 @@ import {
 import { isCertificateFault } from '../fault.ts';
 import type { Vault } from './vault.ts';
 
-/** Rows in a batch: some 200 KiB of keys, and a few milliseconds for which their rows are locked. */
+/** Rows per batch: some 200 KiB of keys, locked for a few milliseconds. */
 const AT_ONCE = 500;
-/** A row that is locked, or changes, is taken again with the next pass. */
+/** The next pass retries rows that were locked or changed. */
 const PASSES_MAX = 5;
 
-/** What resealing needs; `vault` has the new key first and the old ones behind it. */
+/** `vault`: the new key first, then the old ones. */
 export type ResealDeps = {
   readonly store: SealedStore;
   readonly vault: Vault;
-  /** Called after every batch: how many of a column were resealed so far in this pass. */
+  /** Called after every batch with the number of items resealed in this pass. */
   readonly onProgress: (column: SealedColumn, done: number) => void;
 };
 
-/** What resealing came to. It was complete where `left` is empty. */
+/** Complete if `left` is empty. */
 export type Resealed = {
-  /** How many were resealed, for each column in each pass. */
+  /** Resealed items per column and pass. */
   readonly done: readonly Omit<SealedCount, 'header'>[];
-  /** What is still sealed with another key, those that are unreadable included. */
+  /** Items still sealed with another key, including unreadable ones. */
   readonly left: readonly SealedCount[];
-  /** Rows that none of the keys opens although one of them sealed it: damaged, or copied from another row. */
+  /** Rows that their key cannot open: damaged, or copied from another row. */
   readonly unreadable: readonly { readonly column: SealedColumn; readonly id: string }[];
 };
 
 /**
- * Reseals everything with the first key, in at most 5 passes. May be stopped at any moment and called again: what is
- * done stays done. Several at once do no harm. Rejects where the database does.
+ * Reseals everything with the first key, in at most 5 passes. Can be stopped and repeated at any
+ * time, and run concurrently. Rejects if the database fails.
  */
 export async function reseal(deps: ResealDeps): Promise<Resealed> {
   const done: Omit<SealedCount, 'header'>[] = [];
@@ -56,7 +56,7 @@ export async function reseal(deps: ResealDeps): Promise<Resealed> {
   return { done, left, unreadable };
 }
 
-/** Returns what was sealed with another key than the first. */
+/** Returns the counts of items not sealed with the first key. */
 export function sealedWithOthers(
   { header: first }: Vault,
   counted: readonly SealedCount[],
@@ -64,7 +64,6 @@ export function sealedWithOthers(
   return counted.filter(({ header }) => !Buffer.from(header).equals(first));
 }
 
-/** Returns how many items these are together. */
 export function sumOf(counted: readonly Omit<SealedCount, 'header'>[]): number {
   return counted.reduce((sum, { count }) => sum + count, 0);
 }
@@ -95,7 +94,7 @@ async function resealColumn({ store, vault, onProgress }: ResealDeps, column: Se
   }
 }
 
-/** Null: it cannot be read. */
+/** Null if unreadable. */
 function resealValue(vault: Vault, boundTo: string, sealed: Uint8Array): Uint8Array | null {
   try {
     const plaintext = vault.open(sealed, boundTo);

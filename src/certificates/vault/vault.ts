@@ -1,10 +1,11 @@
 /**
- * Private keys at rest. Each item has a data key of its own, which the key encryption key (KEK) wraps:
+ * Envelope encryption of private keys. Each item has its own data key, wrapped by the key
+ * encryption key (KEK):
  *
  *   version 1 B │ KEK id 8 B │ wrapped data key: nonce 12 B, 32 B, tag 16 B │ item: nonce 12 B, n B, tag 16 B
  *
- * Both layers are AES-256-GCM (NIST SP 800-38D) over random 96-bit nonces. The KEK id tells which of several keys to
- * take: the first one seals, all of them open (docs/decisions/0018-key-rotation.md).
+ * Both layers are AES-256-GCM (NIST SP 800-38D) with random 96-bit nonces. The first KEK seals; the
+ * KEK id selects the one that opens (docs/decisions/0018-key-rotation.md).
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { sealedItem } from '../../core/records.ts';
@@ -18,22 +19,25 @@ const TAG_BYTES = 16;
 const WRAPPED_BYTES = NONCE_BYTES + KEY_BYTES + TAG_BYTES;
 const SMALLEST_BYTES = HEADER_BYTES + WRAPPED_BYTES + NONCE_BYTES + TAG_BYTES;
 
-/** Seals and opens secrets. Every call is synchronous and touches no storage. */
+/** Seals and opens secrets. Every call is synchronous, without I/O. */
 export type Vault = {
   /**
-   * Encrypts with the first KEK. `boundTo` names the row (`certificate/<id>`), so that the item opens nowhere else. Two
-   * calls never give the same bytes.
+   * Encrypts with the first KEK. `boundTo` names the row (`certificate/<id>`); the item cannot be
+   * opened for another. Never returns the same bytes twice.
    */
   readonly seal: (plaintext: Uint8Array, boundTo: string) => Uint8Array<ArrayBuffer>;
-  /** Decrypts; throws `vault_key_unknown` or `vault_item_unreadable`. The caller zeroes the result once it is used. */
+  /**
+   * Decrypts; throws `vault_key_unknown` or `vault_item_unreadable`. The caller zeroes the result
+   * after use.
+   */
   readonly open: (sealed: Uint8Array, boundTo: string) => Buffer<ArrayBuffer>;
-  /** Whether an item was sealed with one of the KEKs, by its first 9 bytes; the rest need not be given. */
+  /** Whether one of the KEKs sealed an item. Only its first 9 bytes are needed. */
   readonly knows: (sealed: Uint8Array) => boolean;
-  /** What every item begins with that is sealed now: version and KEK id. */
+  /** The prefix of newly sealed items: version and KEK id. */
   readonly header: Uint8Array<ArrayBuffer>;
   /**
-   * Returns 32 bytes for one purpose (HKDF, RFC 5869, 3.2), of the KEK that sealed `like`; of the first one where it is
-   * null. The same arguments always give the same bytes. Throws `vault_key_unknown`.
+   * Derives 32 bytes for one purpose (HKDF, RFC 5869, 3.2) from the KEK that sealed `like`; from
+   * the first KEK if null. Deterministic. Throws `vault_key_unknown`.
    */
   readonly derive: (purpose: string, like: Uint8Array | null) => Buffer;
 };
@@ -41,8 +45,8 @@ export type Vault = {
 type Key = { readonly bytes: Buffer; readonly header: Buffer<ArrayBuffer> };
 
 /**
- * A vault over KEKs of 32 bytes, which are copied: the first one seals, each opens what it sealed. Another length throws a
- * RangeError.
+ * Copies KEKs of 32 bytes: the first one seals, all of them open. Throws a RangeError for another
+ * length.
  */
 export function createVault(first: Uint8Array, ...others: readonly Uint8Array[]): Vault {
   const current = keyOf(first);
@@ -94,7 +98,7 @@ function keyOf(kek: Uint8Array): Key {
   return { bytes, header: Buffer.concat([Buffer.of(VERSION), kekIdOf(bytes)]) };
 }
 
-/** A hash prefix of a random key gives nothing of it away. */
+/** A hash prefix of a random key reveals nothing about it. */
 function kekIdOf(kek: Buffer): Buffer {
   const digest = createHash('sha256').update('signpost key encryption key').update(kek).digest();
   return digest.subarray(0, KEK_ID_BYTES);
