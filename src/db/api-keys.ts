@@ -1,13 +1,13 @@
-/** Bearer keys at rest: a digest, scopes and an end, never the key. */
+/** Stored API keys: digest, scopes and expiry, never the key itself. */
 
 import type { Tx } from './engine/transaction.ts';
 import type { ApiKey, Prisma, PrismaClient } from './generated/client.ts';
 
 /** SHA-256 of the whole token (src/config/api-key.ts). */
 type Digest = Uint8Array<ArrayBuffer>;
-/** What authentication needs of a key. `expiresAt` and `revokedAt` are null where it does not end. */
+/** What authentication needs. Null `expiresAt` and `revokedAt`: does not end. */
 export type KeyRow = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;
-/** A key to be stored. `expiresAt` missing or null: it does not expire. */
+/** Missing or null `expiresAt`: does not expire. */
 export type NewKey = {
   readonly id: string;
   readonly name: string;
@@ -17,33 +17,39 @@ export type NewKey = {
   readonly expiresAt?: Date | null;
 };
 
-/** Everything that may be shown of a key. */
+/** The displayable columns of a key. */
 export type KeyDetails = Prisma.ApiKeyGetPayload<typeof shown>;
 
-/** API keys. `createFirst`, `put`, `rotate` and `revoke` run one after the other, across all processes. */
+/** `createFirst`, `put`, `rotate` and `revoke` are serialized across all processes. */
 export type ApiKeyStore = {
   /**
-   * The key that a token claims to be: the one with its id, else the one with its digest, as an operator's own key
-   * has no id. Whether it is that key is for the caller to compare. Expired and revoked keys are found too.
+   * Returns the key with the token's id, otherwise the one with its digest, since the operator's
+   * key has no id. The caller must compare the digest. Also returns expired and revoked keys.
    */
   find(claim: { readonly id: string | null; readonly digest: Digest }): Promise<KeyRow | null>;
-  /** All of them, oldest first. */
+  /** Oldest first. */
   list(): Promise<KeyDetails[]>;
-  /** Null where there is none. */
+  /** Null if there is no such key. */
   get(id: string): Promise<KeyDetails | null>;
-  /** Rejects where the id or the digest is taken. */
+  /** Rejects if the id or the digest exists. */
   create(key: NewKey): Promise<KeyDetails>;
-  /** Stores the key where there is none at all, not even a revoked one; true where it was stored. */
+  /** Stores the key only if there is no other, not even a revoked one; true if it was stored. */
   createFirst(key: NewKey): Promise<boolean>;
-  /** Stores the key in place of the one with its id. Where its digest is known, under whatever id, it changes nothing. */
+  /** Replaces the key with the same id. Does nothing if the digest is known under any id. */
   put(key: NewKey): Promise<void>;
-  /** Gives a key a successor and an end, in one transaction. What is not `rotated` changed nothing. */
+  /**
+   * Creates a successor and sets the key's expiry, in one transaction. Any result but `rotated`
+   * changed nothing.
+   */
   rotate(id: string, rotation: Rotation): Promise<RotationResult>;
-  /** Revokes a key, unless no live key could manage keys afterwards. Idempotent: a revoked one keeps its time. */
+  /**
+   * Revokes a key, unless no live admin key would be left. Idempotent: the first revocation time
+   * stays.
+   */
   revoke(id: string, now: Date): Promise<RevokeResult>;
 };
 
-/** An advisory lock for whoever decides by which other keys there are. Any number that no other lock of the service uses. */
+/** An advisory lock for decisions that depend on other keys. Must differ from every other lock. */
 const LOCK = 7_367_001;
 
 const authenticated = { id: true, digest: true, scopes: true, expiresAt: true, revokedAt: true };
@@ -57,9 +63,9 @@ const shown = {
   },
 } as const satisfies Prisma.ApiKeyDefaultArgs;
 
-/** Whether a key expired is decided by the caller's clock, not by the database's. */
+/** The caller's clock decides whether a key is expired, not the database's. */
 export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
-  /** READ COMMITTED, so that what is read after the lock was taken includes what its previous holder committed. */
+  /** READ COMMITTED, so that reads after taking the lock see what its previous holder committed. */
   const locked = <T>(act: (tx: Prisma.TransactionClient) => Promise<T>): Promise<T> =>
     prisma.$transaction(async (tx) => {
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(${LOCK}::bigint)`;
@@ -69,7 +75,7 @@ export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
     async find({ id, digest }) {
       const select = authenticated;
       if (id === null) return prisma.apiKey.findUnique({ where: { digest }, select });
-      // One statement whether there is such an id or not, so that the time it takes does not reveal which ids exist.
+      // One statement in either case, so that timing does not reveal which ids exist.
       const found = await prisma.apiKey.findMany({ where: { OR: [{ id }, { digest }] }, select });
       return found.find((key) => key.id === id) ?? found[0] ?? null;
     },
@@ -90,9 +96,9 @@ export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
 }
 
 async function put(tx: Prisma.TransactionClient, key: NewKey): Promise<void> {
-  // A key that is known stays as it is: a restart must not bring a revoked or rotated one back.
+  // A known key stays unchanged: a restart must not bring back a revoked or rotated one.
   if ((await tx.apiKey.count({ where: { digest: key.digest } })) > 0) return;
-  // The previous key's end and uses must not become this one's.
+  // The previous key's expiry and uses must not carry over.
   await tx.apiKey.deleteMany({ where: { id: key.id } });
   await tx.apiKey.create({ data: rowOf(key) });
 }
@@ -101,32 +107,34 @@ function rowOf({ scopes, ...key }: NewKey) {
   return { ...key, scopes: [...scopes] };
 }
 
-/** What a key is replaced with; times of the successor follow from the key's own. */
+/** The successor's times derive from the key's own. */
 export type Rotation = {
   readonly successor: { readonly id: string; readonly digest: Uint8Array<ArrayBuffer> };
-  /** How long the key lives on beside its successor; 0 ends it at once. */
+  /** How long the key stays valid beside its successor; 0 ends it at once. */
   readonly graceMs: number;
   readonly now: Date;
 };
 
-/** `ended`: expired or revoked. `last_admin`: no other live key may manage keys, and the grace is 0. */
+/** `ended`: expired or revoked. `last_admin`: no other live admin key, and the grace is 0. */
 export type RotationResult =
   | { readonly kind: 'rotated'; readonly successor: KeyDetails }
   | { readonly kind: 'not_found' | 'ended' | 'has_successor' | 'last_admin' }
-  /** A key that came before this one works until `endsAt`; with another successor three would work at once. */
+  /** The key's predecessor is valid until `endsAt`; a successor would make three valid keys. */
   | { readonly kind: 'predecessor_live'; readonly predecessorId: string; readonly endsAt: Date };
 
-/** `revoked` also where it was before. `last_admin`: no other live key may manage keys, and nothing was changed. */
+/**
+ * `revoked` also if it was revoked before. `last_admin`: no other live admin key; nothing changed.
+ */
 export type RevokeResult = 'revoked' | 'not_found' | 'last_admin';
 
-/** Whether a key is accepted at this time: it is not revoked, and its end, if it has one, is later. */
+/** Whether a key is valid at this time: not revoked and not expired. */
 export function isLive(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: Date): boolean {
   return key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
 }
 
 /**
- * Stores a successor with the same name and scopes and as long a life, and ends the key after the grace, or at its own end
- * where that is sooner. Run it inside a transaction that holds the lock above, as ApiKeyStore does.
+ * Creates a successor with the same name, scopes and lifetime, and ends the key after the grace or
+ * at its own expiry, whichever is sooner. Needs a transaction that holds the lock above.
  */
 export async function rotate(tx: Tx, id: string, rotation: Rotation): Promise<RotationResult> {
   const key = await tx.apiKey.findUnique({ where: { id } });
@@ -153,20 +161,20 @@ async function whyNot(
   if (!isLive(key, now)) return { kind: 'ended' };
   if (key.successorId !== null) return { kind: 'has_successor' };
   if (graceMs === 0) {
-    // The successor is an admin, too; but an answer that is lost on its way would leave nobody with a key.
+    // The successor is an admin, too, but if the response is lost, no usable admin key is left.
     return (await isLastAdmin(tx, key, now)) ? { kind: 'last_admin' } : null;
   }
   const live = await livePredecessor(tx, key.id, now);
   return live && { kind: 'predecessor_live', predecessorId: live.id, endsAt: live.expiresAt };
 }
 
-/** The successor's end: as long after `now` as the key's own end is after its creation; null where it has none. */
+/** Returns the successor's expiry: the key's own lifetime from `now`; null if it has none. */
 function sameLifeFrom(now: Date, { createdAt, expiresAt }: ApiKey): Date | null {
   if (expiresAt === null) return null;
   return new Date(now.getTime() + expiresAt.getTime() - createdAt.getTime());
 }
 
-/** Revokes a key at `now`. Run it inside a transaction that holds the lock above, as ApiKeyStore does. */
+/** Revokes a key at `now`. Needs a transaction that holds the lock above. */
 export async function revoke(tx: Tx, id: string, now: Date): Promise<RevokeResult> {
   const key = await tx.apiKey.findUnique({ where: { id } });
   if (key === null) return 'not_found';
@@ -176,7 +184,7 @@ export async function revoke(tx: Tx, id: string, now: Date): Promise<RevokeResul
   return 'revoked';
 }
 
-/** Whether no other key that is live may manage keys, and this one may. */
+/** Whether this is the only live admin key. */
 async function isLastAdmin(tx: Tx, { id, scopes }: ApiKey, now: Date): Promise<boolean> {
   if (!scopes.includes('admin')) return false;
   const others = await tx.apiKey.count({
@@ -190,7 +198,10 @@ async function isLastAdmin(tx: Tx, { id, scopes }: ApiKey, now: Date): Promise<b
   return others === 0;
 }
 
-/** A predecessor that still works, however far back: one in between may have ended sooner. Rotated keys all have an end. */
+/**
+ * Finds a valid predecessor at any distance, since one in between may have expired. Rotated keys
+ * always expire.
+ */
 async function livePredecessor(tx: Tx, id: string, now: Date) {
   const [live] = await tx.$queryRaw<{ id: string; expiresAt: Date }[]>`
     WITH RECURSIVE line AS (
@@ -205,22 +216,22 @@ async function livePredecessor(tx: Tx, id: string, now: Date) {
 
 /** When a key was last used. */
 export type KeyUse = { readonly keyId: string; readonly usedAt: Date };
-/** Calls of a deprecated operation that are to be added: how many, and when the last of them was. */
+/** Calls of a deprecated operation to add, and the time of the last one. */
 export type DeprecatedUses = KeyUse & { readonly operationId: string; readonly count: number };
 
-/** What is known of the use of keys. Each call is one statement: all of `uses` is saved, or none. */
+/** Use of keys. Each call is one statement: all or none of `uses` is saved. */
 export type KeyUsageStore = {
-  /** Moves the last use of each key forward, never back. A key that does not exist is passed over. */
+  /** Moves each key's last use forward, never back. Ignores unknown keys. */
   saveUses(uses: readonly KeyUse[]): Promise<void>;
-  /** Adds to the counts. A key that does not exist is passed over. Each key and operation at most once in `uses`. */
+  /** Adds to the counts. Ignores unknown keys. Each key and operation must be unique in `uses`. */
   addDeprecated(uses: readonly DeprecatedUses[]): Promise<void>;
 };
 
-/** Several processes may save uses of the same keys at once: none is lost. */
+/** Safe for concurrent saves of the same keys. */
 export function createKeyUsageStore(prisma: PrismaClient): KeyUsageStore {
   return {
     async saveUses(uses) {
-      // Locked in the order of their ids, so that two processes that save the same keys cannot deadlock.
+      // Locked in the order of their ids, so that concurrent saves cannot deadlock.
       await prisma.$executeRaw`
         WITH use AS (
           SELECT * FROM jsonb_to_recordset(${JSON.stringify(uses)}::jsonb)

@@ -1,15 +1,18 @@
-/** The timeline: what happened to a domain, written in the transaction that makes it so. */
+/** Stores the events of domains, in the transaction that causes them. */
 import type { DomainEvent } from '../core/life/events.ts';
 import type { Database } from './engine/client.ts';
 import { createRunStatement } from './engine/statements.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 
-/** An event and the domain that it is about. */
+/** An event and its domain. */
 export type NewEvent = DomainEvent & { readonly domainId: string };
 
-/** An event as it is stored. `data` is its DomainEvent without `type`, as the version that recorded it had it. */
+/**
+ * A stored event. `data`: its DomainEvent without `type`, in the format of the version that
+ * recorded it.
+ */
 export type EventRow = {
-  /** Of its project: 1, 2, 3 …, in the order of their commits. */
+  /** Per project: 1, 2, 3 …, in commit order. */
   readonly number: bigint;
   readonly type: string;
   readonly data: unknown;
@@ -27,9 +30,10 @@ export const eventColumns = {
 } as const satisfies Prisma.EventSelect;
 
 /**
- * Records events, and a delivery of each for every enabled webhook that takes its type. Call it at the end of the
- * transaction that makes the change: it locks the project, which numbers its events, until the commit. Events of several
- * projects go into one call, which locks their projects in one order. Does nothing for no events.
+ * Records events, and a delivery for every enabled webhook that takes the event's type. Call it at
+ * the end of the transaction: it locks the project until the commit, to number its events. Pass
+ * events of several projects in one call, which locks the projects in a fixed order. Does nothing
+ * without events.
  */
 export async function recordEvents(
   tx: Prisma.TransactionClient,
@@ -46,12 +50,12 @@ export async function recordEvents(
   await tx.$executeRaw`SELECT record_events(${JSON.stringify(rows)}::jsonb)`;
 }
 
-/** The events of a decision, with the domain that they are about. */
+/** Adds the domain to a decision's events. */
 export function about(domainId: string, events: readonly DomainEvent[]): readonly NewEvent[] {
   return events.map((event) => ({ ...event, domainId }));
 }
 
-/** The newest events of a domain first, at most `limit`. */
+/** A domain's newest events first, at most `limit`. */
 export function loadTimeline(
   prisma: PrismaClient,
   domainId: string,
@@ -65,10 +69,10 @@ export function loadTimeline(
   });
 }
 
-/** A page of a project's events, by their numbers. */
+/** A page of a project's events, by number. */
 export type EventRange = {
   readonly projectId: string;
-  /** Null: of every domain. */
+  /** Null: every domain's. */
   readonly domainId: string | null;
   /** Exclusive. */
   readonly after: bigint;
@@ -77,13 +81,13 @@ export type EventRange = {
   readonly limit: number;
 };
 
-/** What streams read. Up to a number that `lastNumbers` returned every event is committed, and none is added later. */
+/** For streams. All events up to a number from `lastNumbers` are committed; none is added later. */
 export type EventFeedStore = {
-  /** The number of the newest event of each project, 0 where there is none yet. Unknown projects are left out. */
+  /** The newest event number of each project, 0 if there is none. Omits unknown projects. */
   lastNumbers(projectIds: readonly string[]): Promise<ReadonlyMap<string, bigint>>;
-  /** In the order of their numbers, `limit` at most. */
+  /** In order of numbers, at most `limit`. */
   page(range: EventRange): Promise<EventRow[]>;
-  /** Also of a domain that was removed; null where the project never had it. */
+  /** Also finds removed domains; null if the project never had it. */
   findDomainId(projectId: string, hostname: string): Promise<string | null>;
 };
 
@@ -92,7 +96,10 @@ const lastNumbers = {
   text: 'SELECT id::text AS id, last_event_number::text AS number FROM project WHERE id = ANY($1::uuid[])',
 } as const;
 
-/** `lastNumbers` is a prepared statement, because every process with streams runs it twice a second (src/events/feed.ts). */
+/**
+ * `lastNumbers` is a prepared statement, because every process with streams runs it twice a second
+ * (src/events/feed.ts).
+ */
 export function createEventFeedStore(database: Pick<Database, 'prisma' | 'pool'>): EventFeedStore {
   const { prisma } = database;
   const run = createRunStatement(database);

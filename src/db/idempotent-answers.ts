@@ -1,39 +1,51 @@
-/** Answers to requests with an Idempotency-Key, kept for their replay. Written in the transaction of their effect. */
+/**
+ * Stores responses to requests with an Idempotency-Key for replay, in the transaction of their
+ * effect.
+ */
 import { createHash } from 'node:crypto';
 import { Prisma, type PrismaClient } from './generated/client.ts';
 
-/** Identifies an attempt: another API key or another operation with the same Idempotency-Key makes another attempt. */
+/**
+ * Identifies an attempt: the same Idempotency-Key with another API key or operation is a different
+ * attempt.
+ */
 export type AttemptId = {
   readonly apiKeyId: string;
   readonly operationId: string;
-  /** The Idempotency-Key, without the quotes that it may come in. */
+  /** The Idempotency-Key without surrounding quotes. */
   readonly key: string;
 };
 
-/** An answer as its replays are sent; what only the first one may show, such as a new key's token, is not in it. */
+/**
+ * A response as it is replayed. Secrets that are shown only once, such as a new key's token, are
+ * not included.
+ */
 export type StoredAnswer = {
-  /** SHA-256 of the request that was answered, so that another request with the same key is recognized. */
+  /** SHA-256 of the original request, to detect a different request with the same key. */
   readonly fingerprint: Uint8Array<ArrayBuffer>;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent byte by byte as it is; null where there was none. */
+  /** Sent unchanged; null if there was none. */
   readonly body: string | null;
 };
 
-/** Call all of it inside one transaction, `lock` first. */
+/** Call these inside one transaction, `lock` first. */
 export type IdempotentAnswerStore = {
-  /** Takes the attempt until the transaction ends; false where another session has it. Never waits. */
+  /** Locks the attempt until the transaction ends; false if another session has it. Never waits. */
   lock(id: AttemptId): Promise<boolean>;
-  /** Null where there is no answer, or it has expired. */
+  /** Null if there is no response, or it has expired. */
   find(id: AttemptId, now: Date): Promise<StoredAnswer | null>;
-  /** Rejects where there is an answer that has not expired. Also removes up to ten expired ones, of whichever key. */
+  /** Rejects if there is an unexpired response. Also deletes up to ten expired ones, of any key. */
   save(id: AttemptId, answer: StoredAnswer, now: Date, expiresAt: Date): Promise<void>;
 };
 
-/** Our choice: each save removes more than it adds, so a backlog shrinks, and none takes noticeably longer. */
+/** More than one, so that a backlog shrinks, but few enough to keep saves fast. */
 const REMOVED_AT_ONCE = 10;
 
-/** On embedded storage, where all callers share one session, `lock` excludes nobody. All times are the caller's clock. */
+/**
+ * On embedded storage all callers share one session, so `lock` excludes no other caller. All times
+ * come from the caller's clock.
+ */
 export function createIdempotentAnswerStore(prisma: PrismaClient): IdempotentAnswerStore {
   return {
     async lock(id) {
@@ -50,19 +62,22 @@ export function createIdempotentAnswerStore(prisma: PrismaClient): IdempotentAns
     },
     async save(id, answer, now, expiresAt) {
       const saved = await prisma.$executeRaw(insertion(id, answer, now, expiresAt));
-      if (saved === 0) throw new Error('this attempt was answered by somebody else meanwhile');
+      if (saved === 0) throw new Error('another request has already answered this attempt');
     },
   };
 }
 
-/** SKIP LOCKED: who removes never waits for another who does. The row to be replaced is left to the insertion. */
+/**
+ * SKIP LOCKED, so that concurrent deletes never wait for each other. The insertion handles the row
+ * to replace.
+ */
 function insertion(
   { apiKeyId, operationId, key }: AttemptId,
   { fingerprint, status, headers, body }: StoredAnswer,
   now: Date,
   expiresAt: Date,
 ) {
-  // As text: the adapter sends a Date without its zone, and the session's may be another one.
+  // As text: the adapter sends a Date without its zone, and the session's can differ.
   const [at, until] = [now.toISOString(), expiresAt.toISOString()];
   return Prisma.sql`
     WITH removed AS (
@@ -82,7 +97,7 @@ function insertion(
       WHERE kept.expires_at <= ${at}::timestamptz`;
 }
 
-/** Two attempts with the same 64 bits would answer each other 409 while they run: once in 10^19 pairs. */
+/** A collision of 64 bits would only answer 409 while both attempts run: once in 10^19 pairs. */
 function lockOf({ apiKeyId, operationId, key }: AttemptId): bigint {
   const identity = JSON.stringify([apiKeyId, operationId, key]);
   return createHash('sha256').update(identity).digest().readBigInt64BE();

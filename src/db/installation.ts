@@ -1,4 +1,7 @@
-/** The state of the whole installation in numbers, for its metrics: one statement, by the database's clock. */
+/**
+ * The state of the installation in numbers, for its metrics: one statement, by the database's
+ * clock.
+ */
 
 import type { DomainStatus } from '../core/life/lifecycle.ts';
 import type { QueueName } from '../core/operations/jobs.ts';
@@ -7,35 +10,39 @@ import type { PrismaClient } from './generated/client.ts';
 
 type Numbers = Readonly<Record<string, number>>;
 
-/** Everything that the metrics show of an installation, all of one moment. Ages are in seconds. */
+/** A consistent snapshot. Ages are in seconds. */
 export type InstallationState = {
   /** Attached domains by status. */
   readonly domains: { readonly [S in DomainStatus]: number };
   /**
-   * Of what is longest overdue, for each queue; 0 where nothing is. Deliveries count from when the queue was given them: one
-   * that waits for its receiver's turn is not late.
+   * Of the most overdue item per queue; 0 if none is. Deliveries count from when they were queued,
+   * so one that waits for its webhook's backlog is not overdue.
    */
   readonly overdueSeconds: { readonly [N in QueueName]: number };
-  /** Of the domain that has waited for longest; 0 where none waits. */
+  /** Of the domain that has waited longest; 0 if none waits. */
   readonly oldestSeconds: { readonly pending: number; readonly verified: number };
-  /** Open escalations by cause; a cause without any is missing. */
+  /** Open escalations by cause; causes without any are missing. */
   readonly escalationsOpen: Numbers;
-  /** Domains that are served, by what is left of their newest certificate; each is counted once. */
+  /** Served domains by the days left of their newest certificate; each counts once. */
   readonly certificates: { readonly [D in DaysLeft]: number };
-  /** Until the first certificate of those expires, negative where it has; null where nothing is served. */
+  /**
+   * Until the first of those certificates expires, negative if it has; null if no domain is served.
+   */
   readonly soonestEndSeconds: number | null;
-  /** What is set aside now, by queue or sweep; one without any is missing. */
+  /** Currently quarantined, by queue or sweep; those without any are missing. */
   readonly setAside: Numbers;
-  /** Since the installation began, by kind; 0 for a kind that never occurred. */
+  /** Since the installation's start, by kind; 0 if it never occurred. */
   readonly repairs: Numbers;
-  /** Since the reconciler's last turn; null where there has never been one. */
+  /** Since the last run of the reconciler; null if it never ran. */
   readonly turnAgeSeconds: number | null;
 };
 
-/** `ended` has expired, `1` has a day at most, `7` more than that and seven days at most, and so on. */
+/**
+ * `ended`: expired; `1`: at most a day left; `7`: more than one and at most seven days; and so on.
+ */
 type DaysLeft = 'ended' | '1' | '7' | '30' | 'more';
 
-/** What the statement answers; a group that has no row is missing. */
+/** The statement's result; groups without rows are missing. */
 type Read = {
   readonly domains: Partial<InstallationState['domains']> | null;
   readonly late: { readonly [N in QueueName]: number | null };
@@ -48,7 +55,10 @@ type Read = {
   readonly turn: number | null;
 };
 
-/** Reads every domain once: some dozens of milliseconds with 100,000 of them. Rejects where the database does not answer. */
+/**
+ * Reads every domain once: some dozens of milliseconds for 100,000. Rejects if the database does
+ * not answer.
+ */
 export async function readInstallation(prisma: PrismaClient): Promise<InstallationState> {
   const [row] = await prisma.$queryRaw<[{ state: Read }]>`
     WITH attached AS MATERIALIZED (

@@ -1,6 +1,6 @@
 /**
- * What an operator sees beyond the numbers of src/db/installation.ts: which domains wait or fail, which certificates expire
- * soonest, and what happened lately. Every list is limited, and so is what every statement reads.
+ * The operator's overview, in addition to src/db/installation.ts: domains that wait or fail,
+ * certificates that expire soonest, recent events. All lists and reads are limited.
  */
 
 import type { DomainStatus } from '../core/life/lifecycle.ts';
@@ -11,87 +11,91 @@ import { type DomainDetails, details } from './domains/domains.ts';
 import type { Sweep } from './domains/sweeps.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 
-/** A domain in a list: enough to find it. */
+/** A domain in a list. */
 type Listed = { readonly id: string; readonly hostname: string; readonly projectId: string };
 
-/** A domain that is `pending` or `verified`: it waits for its DNS, or for its certificate. */
+/** A `pending` or `verified` domain, which waits for its DNS or its certificate. */
 export type WaitingDomain = Listed & {
   readonly status: DomainStatus;
-  /** Since when it waits for its DNS, or for its certificate. */
+  /** Since when it waits. */
   readonly since: Date;
-  /** When its job is due; null where none is planned. */
+  /** When its job is due; null if none is planned. */
   readonly nextCheckAt: Date | null;
 };
 
-/** A domain that is served, and when its newest certificate expires; in the past where that has expired. */
+/** A served domain, and when its newest certificate expires; may be in the past. */
 export type EndingDomain = Listed & { readonly endsAt: Date };
 
-/** A job, or a domain of a sweep, that is set aside at the moment. */
+/** A quarantined job, or a quarantined domain of a sweep. */
 export type AsideJob = {
   /** The name of its queue or sweep. */
   readonly queue: string;
-  /** Null where the job is no domain's. */
+  /** Null if the job has no domain. */
   readonly domainId: string | null;
-  /** Null where the job is no domain's. */
+  /** Null if the job has no domain. */
   readonly hostname: string | null;
-  /** In one line, without secrets. */
+  /** One line without secrets. */
   readonly reason: string;
-  /** How often in a row it was set aside. */
+  /** How often in a row it was quarantined. */
   readonly times: number;
-  /** When it was set aside for the last time. */
+  /** When it was last quarantined. */
   readonly since: Date;
-  /** The end of its time; later than the time of reading. */
+  /** When the quarantine ends; in the future. */
   readonly until: Date;
 };
 
 /**
- * A domain with the finding `dns_unknown`, and its name servers as its parent zone lists them: empty where our resolvers did
- * not lead to them, or where it is our own target that could not be resolved.
+ * A domain with the finding `dns_unknown`, and its name servers as listed by its parent zone: empty
+ * if our resolvers did not find them, or could not resolve our own target.
  */
 export type UntoldDomain = { readonly hostname: string; readonly servers: readonly string[] };
 
-/** How many events of a type there were in the hour that begins at `hour`. */
+/** Events of a type in the hour that starts at `hour`. */
 export type HourlyEvents = { readonly hour: Date; readonly type: string; readonly count: number };
 
-/** The events of the last 24 hours, counted; fewer hours where there were more than about 128,000 events. */
+/**
+ * Counts the events of the last 24 hours; fewer hours if there were more than about 128,000 events.
+ */
 export type RecentEvents = {
-  /** From this time on every event is counted. */
+  /** Every event from this time on is counted. */
   readonly since: Date;
-  /** The oldest hour first; a type that did not occur in an hour is missing from it. */
+  /** Oldest hour first; types without events in an hour are missing. */
   readonly hours: readonly HourlyEvents[];
 };
 
-/** What an operator's overview shows. Read by several statements, so not all of it is of one moment. */
+/** The operator's overview. Read by several statements, so not a consistent snapshot. */
 export type OperationsReads = {
-  /** By finding code, the most frequent first; codes that no attached domain has are missing. */
+  /** By finding code, most frequent first; unused codes are missing. */
   readonly findings: readonly { readonly code: string; readonly domains: number }[];
-  /** The longest wait first, 10 at most. */
+  /** The longest wait first, at most 10. */
   readonly waiting: readonly WaitingDomain[];
-  /** Of the domains that are served, the certificate that expires first comes first; 10 at most. */
+  /** Served domains, the first to expire first, at most 10. */
   readonly ending: readonly EndingDomain[];
-  /** The newest first, 20 at most. */
+  /** Newest first, at most 20. */
   readonly setAside: readonly AsideJob[];
-  /** In no order, 2,000 at most. */
+  /** In no order, at most 2,000. */
   readonly untold: readonly UntoldDomain[];
   readonly recent: RecentEvents;
-  /** What the reconciler has put right since the installation began; kinds that never occurred are missing. */
+  /**
+   * The reconciler's repairs since the installation's start; kinds that never occurred are missing.
+   */
   readonly repairs: readonly {
     readonly kind: string;
     readonly count: bigint;
     readonly lastAt: Date;
   }[];
-  /** When each task that one process does for all was last begun (`WaitingStore.takeTurn`), by name. */
+  /** When each task with a lease last started (`WaitingStore.takeTurn`), by name. */
   readonly turns: readonly { readonly name: string; readonly takenAt: Date }[];
 };
 
 const LISTED = 10;
 const ASIDE_LISTED = 20;
-/** Domains whose name servers are counted: enough to see whose they are. */
+/** Enough domains to identify their DNS operators. */
 const UNTOLD_MAX = 2_000;
 
 /**
- * Reads the overview as of `now`. Its statements run one after the other: embedded storage has one session, and nobody waits
- * for milliseconds here. Rejects where one of them fails.
+ * Reads the overview as of `now`. Statements run one by one: embedded storage has one session, and
+ * latency doesn't matter here. Rejects if one fails.
  */
 export async function readOperations(prisma: PrismaClient, now: Date): Promise<OperationsReads> {
   const findings = await countFindings(prisma);
@@ -147,8 +151,8 @@ function untoldDomains(prisma: PrismaClient): Promise<UntoldDomain[]> {
 }
 
 /**
- * The events of the last 24 hours by hour and type, at most about 128,000 of them. There is no index on their time: the
- * newest are found by their ids, going back in steps that double until one is old enough.
+ * The events of the last 24 hours by hour and type, at most about 128,000. Time has no index: finds
+ * the newest by id, going back in doubling steps until one is old enough.
  */
 async function recentEvents(prisma: PrismaClient, now: Date): Promise<RecentEvents> {
   const since = new Date(now.getTime() - DAY);
@@ -170,12 +174,12 @@ async function recentEvents(prisma: PrismaClient, now: Date): Promise<RecentEven
   return { since: back.at, hours };
 }
 
-/** A domain that a search found, and its project. */
+/** A search result with its project. */
 export type FoundDomain = {
   readonly id: string;
   readonly hostname: string;
   readonly status: DomainStatus;
-  /** Null where it is attached. */
+  /** Null if it is attached. */
   readonly removedAt: Date | null;
   readonly projectId: string;
   readonly projectName: string;
@@ -185,8 +189,9 @@ export type FoundDomain = {
 export type WatchedDomain = DomainDetails & { readonly project: { readonly name: string } };
 
 /**
- * Finds domains, removed ones included, whose host name contains `part`, `limit` at most. An exact match comes first, then
- * attached domains, then removed ones, each by host name. Reads every host name: no index covers parts of names.
+ * Finds domains, including removed ones, whose host name contains `part`, at most `limit`. Exact
+ * matches first, then attached domains, then removed ones, each by host name. Reads every host
+ * name, since no index covers substrings.
  */
 export function searchDomains(
   prisma: PrismaClient,
@@ -201,7 +206,7 @@ export function searchDomains(
     ORDER BY hostname = ${part} DESC, removed_at IS NULL DESC, hostname, domain.id LIMIT ${limit}`;
 }
 
-/** Finds a domain by its id, also a removed one, which is as it was; null where there is none. */
+/** Finds a domain by id, even if removed; null if there is none. */
 export function findWatchedDomain(prisma: PrismaClient, id: string): Promise<WatchedDomain | null> {
   return prisma.domain.findUnique({
     where: { id },
@@ -209,12 +214,12 @@ export function findWatchedDomain(prisma: PrismaClient, id: string): Promise<Wat
   });
 }
 
-/** The notes of a domain's jobs that were set aside and have not succeeded since, also where their time is over. */
+/** Quarantine records of a domain's jobs that have not succeeded since, including ended ones. */
 export function loadNotes(prisma: PrismaClient, domainId: string): Promise<Quarantine[]> {
   return prisma.quarantine.findMany({ where: { domainId }, orderBy: { queue: 'asc' } });
 }
 
-/** The column that says when a sweep takes a domain. */
+/** The column with the time at which a sweep takes a domain. */
 const columns = {
   'recheck-live': 'recheckAt',
   'renew-certificate': 'renewAt',
@@ -231,7 +236,10 @@ const statuses = {
   'ask-renewals': ['live'],
 } as const satisfies Readonly<Record<Sweep, readonly DomainStatus[]>>;
 
-/** When a sweep takes the domain next; null where it is removed, has no time, or has a status that the sweep skips. */
+/**
+ * When a sweep takes the domain next; null if it is removed, has no time, or has a status that the
+ * sweep skips.
+ */
 export function dueForSweep(
   domain: Pick<DomainDetails, 'status' | 'removedAt' | (typeof columns)[Sweep]>,
   sweep: Sweep,
@@ -241,8 +249,8 @@ export function dueForSweep(
 }
 
 /**
- * Has a sweep take the domain in its next turn after `at`, also where it was set aside. Moves no time where the domain was
- * removed, is in another epoch by now, or is in a status that the sweep passes over.
+ * Makes the domain due for a sweep at `at`, even if it is quarantined. Moves no time if the domain
+ * was removed, is in another epoch, or has a status that the sweep skips.
  */
 export async function bringToSweep(
   prisma: PrismaClient,

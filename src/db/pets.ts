@@ -1,4 +1,4 @@
-/** The store's animals, as JSON text. Calls that arrive together travel together (docs/performance.md). */
+/** Pets, as JSON text. Concurrent calls share a statement (docs/measured/performance.md). */
 import type { Database } from './engine/client.ts';
 import {
   createRunStatement,
@@ -10,54 +10,58 @@ import {
 import { isRowRefused } from './engine/unavailable.ts';
 import type { PetStatus } from './generated/client.ts';
 
-/** An animal to be stored, already validated. */
+/** Already validated. */
 export type NewPet = {
   readonly name: string;
   readonly categoryId: bigint;
   readonly status: PetStatus;
 };
-/** Which animals a list has. `status` null: those in every status. */
+/** A page of the list. `status` null: every status. */
 export type PetPage = {
-  /** Only animals with a greater id; null starts at the beginning. */
+  /** Only pets with a greater id; null starts at the beginning. */
   readonly after: bigint | null;
   readonly status: PetStatus | null;
   /** 1 to 100. */
   readonly limit: number;
 };
-/** One page, and where the next one begins. */
 export type PetList = {
   /** The JSON text of an array of Pets. */
   readonly json: string;
-  /** The last id of the page where more follow, to be given as `after`; else null. */
+  /** The last id of the page if more follow, to pass as `after`; otherwise null. */
   readonly next: bigint | null;
 };
 
-/** Each caller asks for one page or one animal; what arrives together shares a statement. */
+/** Concurrent calls share a statement. */
 export type PetStore = {
-  /** In the order of their ids. */
+  /** In order of ids. */
   list(page: PetPage): Promise<PetList>;
-  /** The JSON text of a Pet; null where there is none. */
+  /** The JSON text of a Pet; null if there is none. */
   get(id: bigint): Promise<string | null>;
-  /** Committed when it resolves; the JSON text is byte by byte what `get` returns from then on. */
+  /** Committed when it resolves; the JSON text equals what `get` returns, byte for byte. */
   create(pet: NewPet): Promise<{ readonly id: bigint; readonly json: string }>;
 };
 
 /** Settings for a storage, and for tests. */
 export type PetStoreOptions = {
-  /** Statements of one kind under way at the same time, 2 unless given: 1 for storage that runs one at a time. */
+  /**
+   * Maximum concurrent statements of one kind, default 2; 1 for storage that runs one at a time.
+   */
   readonly concurrency?: number;
-  /** How long the database may take to answer; 12 s unless given. */
+  /** The database's response timeout; default 12 s. */
   readonly silenceMs?: number;
 };
 
-/** Pages that one statement reads. Each may have a hundred rows, and whoever shares the batch waits for all of them. */
+/** Pages per statement. Each can have a hundred rows, and all callers of a batch wait for it. */
 const LISTS_MAX = 32;
-/** Animals that one statement reads or stores. */
+/** Pets that one statement reads or stores. */
 const ROWS_MAX = 500;
 const INT64_MAX = 2n ** 63n - 1n;
 const nothing: PetList = { json: '[]', next: null };
 
-/** A read sees every write that was answered before it was asked. A lost connection fails the calls of its statement. */
+/**
+ * A read sees every write that was answered before it. A lost connection fails the calls of its
+ * statement.
+ */
 export function createPetStore(
   database: Pick<Database, 'prisma' | 'pool'>,
   { concurrency = 2, silenceMs }: PetStoreOptions = {},
@@ -72,7 +76,7 @@ export function createPetStore(
   const listByStatus = lists(petStatements.listByStatus);
   return {
     async list(page) {
-      if (page.after === INT64_MAX) return nothing; // there is no greater id to start at
+      if (page.after === INT64_MAX) return nothing; // no greater id exists
       return page.status === null ? listAll(page) : listByStatus(page);
     },
     get: gather((ids: readonly bigint[]) => loadPets(run, ids), {
@@ -91,18 +95,24 @@ function nameOf({ after, status, limit }: PetPage): string {
   return `${after} ${status} ${limit}`;
 }
 
-/** A Pet of the interface document. Field by field, which takes two thirds of the time of row_to_json. */
+/**
+ * A Pet of the interface document. Field by field, which takes two thirds of the time of
+ * row_to_json.
+ */
 const petJson = `'{"id":' || id || ',"name":' || to_json(name) || ',"categoryId":' || category_id || ',"status":"' || status || '"}'`;
 
-/** What stands between two animals of a list, and inside none: a quote in a name is written as \". */
+/**
+ * The separator of two pets in a list. It cannot occur inside one, where a quote in a name is
+ * written as \".
+ */
 const NEXT_PET = ',{"id":';
 
-/** Rows of the longest page, and one more, whose presence means that another page follows. */
+/** Rows of the longest page, plus one that shows whether another page follows. */
 const PAGE_ROWS_MAX = 101;
 
 /**
- * Many pages at once; null where a page is empty. The inner LIMIT is a number that the planner knows: with one
- * that it does not know it takes a tenth of the table for granted, and may sort it.
+ * Many pages at once; null for an empty one. The inner LIMIT is a constant: for an unknown number,
+ * the planner assumes a tenth of the table and may sort it.
  */
 function listStatement(name: string, where: string, order: string): Statement {
   return {
@@ -123,8 +133,8 @@ function listStatement(name: string, where: string, order: string): Statement {
 const listAll = listStatement('pets_list', 'id >= asked.start', 'id');
 
 /**
- * Not `status = … AND id >= … ORDER BY id`: for that the planner likes the primary key, and where a status is
- * rare it reads the whole table to fill the page. Only the index on (status, id) has this order.
+ * Not `status = … AND id >= … ORDER BY id`: for that, the planner may use the primary key, and read
+ * the whole table for a rare status. Only the index on (status, id) has this order.
  */
 const listByStatus = listStatement(
   'pets_list_by_status',
@@ -137,7 +147,10 @@ const get: Statement = {
   text: `SELECT id::text, ${petJson} AS pet FROM pet WHERE id = ANY ($1::bigint[])`,
 };
 
-/** The ids are drawn before the rows are stored, so that each is known by its place; RETURNING promises no order. */
+/**
+ * The ids are drawn before the insert, so that each is known by its place; RETURNING guarantees no
+ * order.
+ */
 const create: Statement = {
   name: 'pets_create',
   text: `
@@ -152,12 +165,12 @@ const create: Statement = {
     SELECT id::text, ${petJson} AS pet FROM item ORDER BY place`,
 };
 
-/** The statements that are prepared; a test holds the plans that PostgreSQL makes for them. */
+/** The prepared statements; a test checks PostgreSQL's plans for them. */
 export const petStatements = { listAll, listByStatus, get, create } as const;
 
 const INT64_MIN = -(2n ** 63n);
 
-/** Returns a page for each one asked for, in their order. None may come after the greatest int64. */
+/** Returns a page for each request, in order. `after` must be less than the greatest int64. */
 export async function loadPages(
   run: RunStatement,
   statement: Statement,
@@ -175,7 +188,7 @@ export async function loadPages(
   );
 }
 
-/** Returns the JSON text of each animal, in the order of the ids; null where there is none. */
+/** Returns the JSON text of each pet, in the order of the ids; null if there is none. */
 export async function loadPets(
   run: RunStatement,
   ids: readonly bigint[],
@@ -185,7 +198,10 @@ export async function loadPets(
   return ids.map((id) => byId.get(String(id)) ?? null);
 }
 
-/** Stores all of the animals, or none, and returns them in their order. One statement, so they are committed together. */
+/**
+ * Stores all of the pets, or none, and returns them in order. One statement, so they are committed
+ * together.
+ */
 export async function savePets(run: RunStatement, pets: readonly NewPet[]) {
   const rows = await run<{ id: string; pet: string }>(create, [
     pets.map(({ name }) => name),

@@ -3,16 +3,16 @@ import { randomUUID } from 'node:crypto';
 import type { Deploy, DeployStatus, Plan, Project } from '../core/records.ts';
 import type { PrismaClient } from './generated/client.ts';
 
-/** A project to be stored; no other one may have its `slug`. */
+/** `slug` must be unique. */
 export type NewProject = { readonly name: string; readonly slug: string; readonly plan: Plan };
-/** What is to change; a missing field stays as it is. */
+/** A missing field stays unchanged. */
 export type ProjectChange = {
   readonly name?: string | undefined;
   readonly plan?: Plan | undefined;
 };
 /**
- * `upstream`: the http or https URL that visitors are sent to while this is the project's newest deploy that succeeded.
- * `upstreamCa`: certificates in PEM, where not one that Node.js trusts has signed for it.
+ * `upstream`: an http or https URL for visitors while this is the newest succeeded deploy.
+ * `upstreamCa`: PEM certificates of the upstream's CA, if Node.js does not trust it.
  */
 export type NewDeploy = {
   readonly status: DeployStatus;
@@ -20,19 +20,25 @@ export type NewDeploy = {
   readonly upstreamCa?: string | undefined;
 };
 
-/** Ids must be UUIDs: the database refuses any other text, and the call rejects. */
+/** Ids must be UUIDs; otherwise the database refuses and the call rejects. */
 export type ProjectStore = {
-  /** Oldest first: all, or those that have exactly this host name attached. */
+  /** Oldest first: all, or those with exactly this host name attached. */
   list(hostname?: string): Promise<Project[]>;
-  /** Null where there is no such project. */
+  /** Null if there is no such project. */
   find(id: string): Promise<Project | null>;
-  /** Null where the slug is taken. */
+  /** Null if the slug is taken. */
   create(project: NewProject): Promise<Project | null>;
-  /** Null where there is no such project. */
+  /** Null if there is no such project. */
   update(id: string, change: ProjectChange): Promise<Project | null>;
-  /** Null where there is no such project. A succeeded deploy sets `deployedAt`, which makes the project publishable. */
+  /**
+   * Null if there is no such project. A succeeded deploy sets `deployedAt`, which makes the project
+   * publishable.
+   */
   addDeploy(projectId: string, deploy: NewDeploy, at: Date): Promise<Deploy | null>;
-  /** Null where there is no such project. The next key signs from `at` on; the one before it for a day more. */
+  /**
+   * Null if there is no such project. The new key signs from `at` on; the previous one also signs
+   * for a day.
+   */
   rotateSigning(id: string, at: Date): Promise<Project | null>;
 };
 
@@ -68,7 +74,8 @@ export function createProjectStore(prisma: PrismaClient): ProjectStore {
           await tx.project.update({ where: { id: projectId }, data: { deployedAt: at } });
         }
         return tx.deploy.create({
-          // createdAt is the database's: the newest deploy must not depend on whose clock is ahead.
+          // createdAt is the database's, so that the newest deploy does not depend on a process's
+          // clock.
           data: { id: randomUUID(), projectId, status, upstream, upstreamCa: upstreamCa ?? null },
         });
       }),

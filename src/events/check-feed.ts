@@ -1,50 +1,51 @@
 /**
- * The checks of domains that somebody watches, as they are made, for all streams of a process: one query of the database a
- * second, and none while nobody watches. A check that found nothing new is no event; a page still shows when it was.
+ * Streams the checks of watched domains, for all streams of a process: one database query a second,
+ * none without followers. A check without changes is not an event, but a page shows its time.
  */
 import type { LastCheck, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 import { every } from './feed.ts';
 
-/** One for a process: it queries for all followers together. */
+/** One per process, for all followers. */
 export type CheckFeed = {
   /** Calls `onCheck` whenever `next` has something to return. */
   follow(domainId: string, onCheck: () => void): FollowingChecks;
   close(): void;
 };
 
-/** One stream's place at a domain. */
+/** One stream's position at a domain. */
 export type FollowingChecks = {
   /**
-   * The last check, where it differs from the one returned before; else null. The first call returns any that is known.
-   * `changed`: its observation is another one than in the check returned before; false the first time.
+   * The last check if it differs from the previous result, otherwise null. The first call returns
+   * any known check. `changed`: the observation differs from the previous result's; false the first
+   * time.
    */
   next(): (LastCheck & { readonly changed: boolean }) | null;
   /** Call it when the stream ends. Idempotent. */
   end(): void;
 };
 
-/** `lastChecks` may reject: the feed logs that once and tries again after the next pause. */
+/** `lastChecks` may reject: the feed logs the first failure and retries after the next pause. */
 export type CheckFeedDeps = {
   readonly lastChecks: WatchedDomainStore['lastChecks'];
   readonly log: {
     warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   };
-  /** The pause between two queries; a second unless given. */
+  /** The pause between two queries; default one second. */
   readonly pollMs?: number;
 };
 
-const POLL_MS = 1_000; // our choice: a fifth of the wait between two checks of a watched domain
+const POLL_MS = 1_000; // a fifth of the wait between two checks of a watched domain
 
 type Watched = { check: LastCheck | null; readonly followers: Set<() => void> };
 
-/** Begins with the first follower. Its timer does not outlast the last one. */
+/** Starts with the first follower and stops with the last. */
 export function createCheckFeed({ lastChecks, log, pollMs = POLL_MS }: CheckFeedDeps): CheckFeed {
   const domains = new Map<string, Watched>();
   let isAway = false;
 
   async function poll(): Promise<void> {
     try {
-      // A domain that was removed is not among them: its followers keep the check that they have.
+      // Removed domains are missing here: their followers keep the last known check.
       for (const check of await lastChecks([...domains.keys()]))
         learn(domains.get(check.id), check);
       isAway = false;

@@ -1,4 +1,4 @@
-/** One stream: every event of a project after a number, in order, without a gap and none twice, while it is read. */
+/** One stream: every event of a project after a number, in order, without gaps or duplicates. */
 
 import { explain, type Finding, severities } from '../core/diagnosis/findings.ts';
 import { isUnavailable } from '../db/engine/unavailable.ts';
@@ -7,44 +7,46 @@ import { renderJson } from '../net/json.ts';
 import type { CheckFeed, FollowingChecks } from './check-feed.ts';
 import type { Feed } from './feed.ts';
 
-/** What all streams of a process share. */
+/** Shared by all streams of a process. */
 export type EventStreamDeps = {
   readonly feed: Feed;
   readonly checkFeed: Pick<CheckFeed, 'follow'>;
   readonly page: EventFeedStore['page'];
-  /** 15 s unless given. */
+  /** Default 15 s. */
   readonly heartbeatMs?: number;
-  /** Events that one read returns at most; 100 unless given. */
+  /** Maximum events per read; default 100. */
   readonly pageSize?: number;
 };
 
-/** What one client asked for. */
 export type StreamRequest = {
   readonly projectId: string;
   /** Null: events of every domain. */
   readonly domainId: string | null;
-  /** Whether the checks of that domain are sent as well; without a domain it has no effect. */
+  /** Whether to send the checks of that domain as well; no effect without a domain. */
   readonly checks: boolean;
-  /** The number of the last event that the client has; null: it wants what comes from now on. */
+  /** The number of the client's last event; null: only new events. */
   readonly after: bigint | null;
-  /** The number of the newest event, read just now. */
+  /** The number of the newest event, just read. */
   readonly newest: bigint;
-  /** Whether the key may still read the stream. Called before each heartbeat; false ends the stream. */
+  /**
+   * Whether the key may still read the stream. Called before each heartbeat; false ends the stream.
+   */
   readonly isStillAuthorized: () => Promise<boolean>;
 };
 
-/** Our choice: below the 30 s after which the strictest of the usual proxies close what is silent. */
+/** Below the 30 s after which strict proxies close idle connections. */
 export const HEARTBEAT_MS = 15_000;
-/** Events that one read returns at most. */
+/** Maximum events per read. */
 const PAGE_SIZE = 100;
-/** Characters that are given to the reader at once, about. */
+/** Approximate characters per chunk. */
 const CHUNK_LENGTH = 16_384;
-/** The wait before the next read while the database is away. */
+/** The wait before the next read during a database outage. */
 const RETRY_MS = 500;
 
 /**
- * The text of the stream, as `text/event-stream`. It reads on only as fast as it is read, continues after an outage of the
- * database, and ends when the signal aborts or the key may read no longer. Other faults end it with an error.
+ * The stream's text, as `text/event-stream`. Reads only as fast as the client, continues after a
+ * database outage, and ends when the signal aborts or the key loses access. Other faults end it
+ * with an error.
  */
 export async function* eventStream(
   deps: EventStreamDeps,
@@ -88,16 +90,16 @@ function followChecks(
   return checks && domainId !== null ? checkFeed.follow(domainId, onCheck) : noChecks;
 }
 
-/** Where no event is to be sent: the last check, unless it was sent before. */
+/** If there is no event to send, sends the last check unless already sent. */
 function orChecked(step: Step | number, { next }: FollowingChecks, cursor: bigint): Step | number {
   const checked = typeof step === 'number' ? next() : null;
   return checked === null ? step : { texts: [toCheckedText(checked)], upTo: cursor };
 }
 
-/** `upTo`: whoever has read these has everything up to there. */
+/** `upTo`: after these texts, the client has everything up to this number. */
 type Step = { readonly texts: readonly string[]; readonly upTo: bigint };
 
-/** What comes after `cursor`, or for how many ms there is nothing to do but to wait for a change. */
+/** Returns what follows `cursor`, or how many ms to wait for a change. */
 async function nextStep(
   deps: EventStreamDeps,
   request: StreamRequest,
@@ -112,7 +114,7 @@ async function nextStep(
 
 type Page = { readonly rows: readonly EventRow[]; readonly upTo: bigint };
 
-/** Null where the database is away. `upTo`: everything up to there has been read. */
+/** Null during a database outage. `upTo`: everything up to this number was read. */
 async function readPage(
   { page, pageSize = PAGE_SIZE }: EventStreamDeps,
   { projectId, domainId }: StreamRequest,
@@ -128,7 +130,10 @@ async function readPage(
   }
 }
 
-/** While the database is away the key cannot be checked, but no event can be read either: the stream stays open. */
+/**
+ * During a database outage the key cannot be checked, but no event can be read either, so the
+ * stream stays open.
+ */
 async function isStillAuthorized(request: StreamRequest): Promise<boolean> {
   try {
     return await request.isStillAuthorized();
@@ -160,44 +165,55 @@ function reset(newest: bigint): string {
   return sentEvent({ id: newest, event: 'stream.reset', data: renderJson({ newest }) });
 }
 
-/** One event of a stream, before it is written out. */
+/** An event before formatting. */
 export type SentEvent = {
-  /** What the client sends as `Last-Event-ID` when it comes back; null: no numbered event, so that stays as it was. */
+  /**
+   * The client's `Last-Event-ID` when it reconnects; null: no numbered event, so that stays
+   * unchanged.
+   */
   readonly id: bigint | null;
   readonly event: string;
   /** One line. */
   readonly data: string;
 };
 
-/** For how long a client waits before it comes back. Our choice: a restarted process is not overrun, and nobody notices. */
+/**
+ * How long clients wait before reconnecting: spreads the load after a restart, but is hardly
+ * noticeable.
+ */
 const RECONNECT_MS = 2_000;
 
-/** An event as text. `data` is one line: JSON has line feeds only in its white space, and ours has none. */
+/**
+ * Formats an event. `data` is one line: JSON has line feeds only as white space, which renderJson
+ * omits.
+ */
 export function sentEvent({ id, event, data }: SentEvent): string {
   const numbered = id === null ? '' : `id: ${id}\n`;
   return `${numbered}event: ${event}\ndata: ${data}\n\n`;
 }
 
 /**
- * What a stream begins with: how long to wait before coming back, and where it begins. An id without data makes no event
- * in the client, but is what it comes back with where it saw none.
+ * The start of a stream: the reconnection wait, and its start position. An id without data is no
+ * event for the client, but becomes its `Last-Event-ID`.
  */
 export function opening(id: bigint | null): string {
   return id === null ? `retry: ${RECONNECT_MS}\n\n` : `retry: ${RECONNECT_MS}\nid: ${id}\n\n`;
 }
 
-/** A comment, which clients drop, and which shows every proxy on the way that the connection is in use. */
+/** A comment: clients ignore it, and proxies see that the connection is in use. */
 export const heartbeat = ': heartbeat\n\n';
 
 /**
- * Reads a `Last-Event-ID`; null where it is no number of at most 40 digits. One that is greater than every event's means
- * that the database was restored to an earlier state.
+ * Parses a `Last-Event-ID`; null unless it is a number of at most 40 digits. One above every
+ * event's number means that the database was restored to an earlier state.
  */
 export function parseLastEventId(text: string): bigint | null {
   return /^\d{1,40}$/.test(text) ? BigInt(text) : null;
 }
 
-/** Joins texts to chunks of at least `size` characters, but for the last, and holds back no more than one of them. */
+/**
+ * Joins texts to chunks of at least `size` characters, except the last; buffers at most one chunk.
+ */
 export function* chunked(texts: Iterable<string>, size: number): Generator<string> {
   let chunk = '';
   for (const text of texts) {
@@ -209,7 +225,10 @@ export function* chunked(texts: Iterable<string>, size: number): Generator<strin
   if (chunk !== '') yield chunk;
 }
 
-/** The Event of docs/api.md: findings are explained in words, everything else is as it was stored. */
+/**
+ * The Event of docs/integrate/events.md: findings with their explanation, everything else as
+ * stored.
+ */
 export function eventView({ number, type, data, at, domain }: EventRow) {
   const stored = Object.entries(data as object); // an object: written by record_events() from a DomainEvent
   const shown = stored.map(([field, value]) => [
@@ -219,11 +238,11 @@ export function eventView({ number, type, data, at, domain }: EventRow) {
   return { id: number, type, hostname: domain.hostname, at, data: Object.fromEntries(shown) };
 }
 
-/** The fields of events' data that hold findings (src/core/life/events.ts). */
+/** The fields of event data with findings (src/core/life/events.ts). */
 const findingFields: readonly string[] = ['findings', 'appeared', 'cleared'];
 
-/** Reads stored findings, and leaves out those that this version does not know: a newer one may run, or have run, here. */
+/** Reads stored findings; omits unknown codes, which a newer version may have written. */
 export function findingsIn(stored: unknown): readonly Finding[] {
-  const findings = stored as readonly Finding[]; // written by us only, always from Finding[]
+  const findings = stored as readonly Finding[]; // only written here, always from Finding[]
   return findings.filter(({ code }) => Object.hasOwn(severities, code));
 }

@@ -1,30 +1,36 @@
 /**
- * The number of each project's newest event, for all streams of a process: one query of the database twice a second about
- * every project that somebody follows, and none while nobody does. Other processes' events are seen as soon as this one's.
+ * The number of each project's newest event, for all streams of a process: one query twice a second
+ * for all followed projects, none without followers. Events of other processes appear just as fast.
  */
 import type { EventFeedStore } from '../db/events.ts';
 
-/** One for a process: it queries for all followers together. */
+/** One per process, for all followers. */
 export type Feed = {
-  /** Follows a project. `newest`: the number of its newest event, read just now. */
+  /** Follows a project. `newest`: the number of its newest event, just read. */
   follow(projectId: string, newest: bigint): Following;
-  /** Queries no more; what waits for a change settles by its own time or signal. */
+  /** Stops querying; pending `change` calls settle by their timeout or signal. */
   close(): void;
 };
 
-/** One stream's place at a project. */
+/** One stream's position at a project. */
 export type Following = {
-  /** The number of the newest event; a smaller one than before where the database was put back. */
+  /** The number of the newest event; decreases if the database was restored. */
   newest(): bigint;
-  /** Settles as soon as `newest` is another than `known`, or after `ms`, or when the signal aborts. Never rejects. */
+  /**
+   * Settles when `newest` differs from `known`, after `ms`, or when the signal aborts. Never
+   * rejects.
+   */
   change(known: bigint, ms: number, signal: AbortSignal): Promise<void>;
-  /** Settles every `change` that waits for this project, because something else is to be sent: a check. */
+  /**
+   * Settles every pending `change` of this project, because there is something else to send: a
+   * check.
+   */
   wake(): void;
   /** Call it when the stream ends. Idempotent. */
   end(): void;
 };
 
-/** `lastNumbers` may reject: the feed logs that once and tries again after the next pause. */
+/** `lastNumbers` may reject: the feed logs the first failure and retries after the next pause. */
 export type FeedDeps = {
   readonly lastNumbers: (projectIds: readonly string[]) => Promise<ReadonlyMap<string, bigint>>;
   readonly log: Readonly<
@@ -36,16 +42,16 @@ export type FeedDeps = {
 
 type Project = {
   newest: bigint;
-  /** When `newest` was read, by the process's own clock. */
+  /** When `newest` was read, by the process's clock. */
   readAt: number;
   readonly waiting: Set<() => void>;
   followers: number;
 };
 
-/** The pause between two queries, unless another one is given. */
-export const POLL_MS = 500; // our choice: an event shows within a second, and 1,000 projects cost two short statements
+/** The default pause between two queries. */
+export const POLL_MS = 500; // an event shows within a second, and 1,000 projects cost two short statements
 
-/** Begins with the first follower. Its timer does not outlast the last one. */
+/** Starts with the first follower and stops with the last. */
 export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Feed {
   const projects = new Map<string, Project>();
   let isAway = false;
@@ -55,10 +61,10 @@ export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Fe
     try {
       const found = await lastNumbers([...projects.keys()]);
       for (const [id, newest] of found) learn(projects.get(id), newest, startedAt);
-      if (isAway) log.info({}, 'streams go on: the database answers again');
+      if (isAway) log.info({}, 'streams resume: the database answers again');
       isAway = false;
     } catch (err) {
-      // Streams stay open, and continue from their place when the database is back.
+      // Streams stay open and continue from their position when the database returns.
       if (!isAway) log.warn({ err }, 'streams wait: the database does not answer');
       isAway = true;
     }
@@ -92,7 +98,9 @@ export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Fe
   return { follow, close: polling.close };
 }
 
-/** A smaller number counts only where it was read after the one that is known: then the database was put back. */
+/**
+ * A smaller number counts only if it was read after the known one: then the database was restored.
+ */
 function learn(project: Project | undefined, newest: bigint, startedAt: number): void {
   if (project === undefined || newest === project.newest) return;
   if (newest < project.newest && startedAt <= project.readAt) return;
@@ -121,8 +129,9 @@ function changeOf(project: Project, known: bigint, ms: number, signal: AbortSign
 }
 
 /**
- * Calls `act` after each pause while `isWanted`; the next pause begins when it has settled. `act` must not reject. `wake`
- * begins when it may be wanted again, `rest` cancels the pause under way, `close` ends all for good.
+ * Calls `act` after each pause while `isWanted`; the next pause starts when it has settled. `act`
+ * must not reject. `wake` starts again when it may be wanted, `rest` cancels the current pause,
+ * `close` stops permanently.
  */
 export function every(pauseMs: number, act: () => Promise<void>, isWanted: () => boolean) {
   let timer: NodeJS.Timeout | null = null;
@@ -154,8 +163,8 @@ export function every(pauseMs: number, act: () => Promise<void>, isWanted: () =>
 }
 
 /**
- * Reads a page once for all who ask for it while it is being read. It is what each of them would have read, because every
- * event up to `upTo` is committed. Where the read rejects, it does so for all of them.
+ * Shares concurrent reads of the same page. The result is the same for all, because every event up
+ * to `upTo` is committed. If the read rejects, it does so for all of them.
  */
 export function sharePages(page: EventFeedStore['page']): EventFeedStore['page'] {
   const reading = new Map<string, ReturnType<EventFeedStore['page']>>();

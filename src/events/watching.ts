@@ -1,18 +1,21 @@
 /**
- * More frequent checks while somebody has a domain's page open: notes in the database until when it is watched, which makes
- * its ladder eager (src/core/life/check.ts), and wakes its next check. All watched domains share one statement.
+ * Speeds up checks while a domain's page is open: stores until when it is watched, which shortens
+ * its waits (src/core/life/check.ts), and wakes its next check. All watched domains share one
+ * statement.
  */
 import type { WatchedDomain, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 
 /** The pages that are open in this process. */
 export type Watching = {
-  /** Watches until the returned function is called, which is idempotent. Neither of them throws or waits. */
+  /**
+   * Watches until the returned function is called, which is idempotent. Neither throws or waits.
+   */
   watch(domainId: string): () => void;
-  /** Stops all timers. What the database says stays until its time is over. */
+  /** Stops all timers. Stored times stay until they expire. */
   close(): void;
 };
 
-/** Where `store` or `promote` rejects, that is logged, and the next write tries again. */
+/** If `store` or `promote` rejects, that is logged, and the next write tries again. */
 export type WatchingDeps = {
   readonly store: Pick<WatchedDomainStore, 'watch'>;
   /** Runs the next check of a pending domain at once. */
@@ -21,24 +24,26 @@ export type WatchingDeps = {
   readonly log: {
     warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   };
-  /** The wait between two checks while somebody watches (src/core/life/ladder.ts). */
+  /** The wait between two checks of a watched domain (src/core/life/ladder.ts). */
   readonly checkEveryMs: number;
-  /** How often what is still watched is written again; 20 s unless given. */
+  /** How often watched domains are written again; default 20 s. */
   readonly writeEveryMs?: number;
-  /** For how long one write holds; 30 s unless given. */
+  /** How long one write is valid; default 30 s. */
   readonly watchedForMs?: number;
 };
 
-/** Our choice: a write each 20 s holds for 30, so that a page that is read again at once never loses its pace. */
+/** A write every 20 s is valid for 30, so that a reloaded page never slows the checks. */
 const WRITE_EVERY_MS = 20_000;
 const WATCHED_FOR_MS = 30_000;
-/** Pages that open together, as after a restart, are written together. */
+/** Pages that open together, as after a restart, share a write. */
 const TOGETHER_MS = 50;
 
-/** `open`: how many pages show the domain. `writtenAt`: in ms of `performance.now()`, minus infinity where it never was. */
+/**
+ * `open`: number of open pages. `writtenAt`: in ms of `performance.now()`, minus infinity if never.
+ */
 type Page = { open: number; writtenAt: number };
 
-/** A first page is written after 50 ms, with all others that open meanwhile. */
+/** A first page is written after 50 ms, with all others that open until then. */
 export function createWatching(deps: WatchingDeps): Watching {
   const { store, promote, now, log, checkEveryMs } = deps;
   const { after, stop } = createTimers(log);
@@ -46,7 +51,7 @@ export function createWatching(deps: WatchingDeps): Watching {
   const pages = new Map<string, Page>();
   let isScheduled = false;
 
-  /** Writes after this wait, and from then on as often as needed while a page is open. */
+  /** Writes after this wait, then as often as needed while a page is open. */
   function schedule(ms: number): void {
     if (isScheduled) return;
     isScheduled = true;
@@ -56,7 +61,7 @@ export function createWatching(deps: WatchingDeps): Watching {
     });
   }
 
-  /** Until the first of them is to be written again. */
+  /** Until the first of them must be written again. */
   function nextWaitMs(): number {
     const oldest = Math.min(...[...pages.values()].map(({ writtenAt }) => writtenAt));
     return Math.max(TOGETHER_MS, oldest + writeEveryMs - performance.now());
@@ -84,7 +89,7 @@ export function createWatching(deps: WatchingDeps): Watching {
       const page = pages.get(domainId) ?? { open: 0, writtenAt: Number.NEGATIVE_INFINITY };
       page.open += 1;
       pages.set(domainId, page);
-      // Whatever is scheduled may come much later than this one needs.
+      // The scheduled write may be too late for this page.
       if (page.writtenAt === Number.NEGATIVE_INFINITY) after(TOGETHER_MS, write);
       schedule(writeEveryMs);
       let isOver = false;
@@ -102,8 +107,8 @@ export function createWatching(deps: WatchingDeps): Watching {
 }
 
 /**
- * When a check that is further away than it now should be comes forward: `checkEveryMs` after the last one. Null: it comes
- * soon enough by itself.
+ * When to pull a check forward: `checkEveryMs` after the last one. Null: the planned time is soon
+ * enough.
  */
 function wakeAfterMs(
   { lastCheckedAt, nextCheckAt }: WatchedDomain,
@@ -116,14 +121,16 @@ function wakeAfterMs(
   return isSoon ? null : dueAt - at;
 }
 
-/** Timers that are stopped together. An `act` that rejects is logged; the next write makes up for it. */
+/** Timers that stop together. If `act` rejects, that is logged; the next write compensates. */
 function createTimers(log: WatchingDeps['log']) {
   const timers = new Set<NodeJS.Timeout>();
   return {
     after(ms: number, act: () => Promise<void>): void {
       const timer = setTimeout(() => {
         timers.delete(timer);
-        act().catch((err) => log.warn({ err }, 'a watched domain is not checked sooner'));
+        act().catch((err) =>
+          log.warn({ err }, 'could not speed up the checks of a watched domain'),
+        );
       }, ms);
       timers.add(timer);
     },

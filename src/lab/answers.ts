@@ -1,6 +1,6 @@
 /**
- * The laboratory's responses as bytes: what its zones hold, or what a fault makes of it. Each is prepared once and
- * then repeated for every query that differs in nothing but its id and the case of its name.
+ * Responses of the test lab as bytes, from its zones or a fault. Each is prepared once and reused
+ * for queries that differ only in id and letter case.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ActiveFault, FaultBook, LabFault } from './faults.ts';
@@ -15,71 +15,71 @@ import {
 import { responseTo } from './responses.ts';
 import type { ZoneTree } from './zone-tree.ts';
 
-/** Exported again for callers that list what a laboratory was asked and set its faults. */
+/** Re-exported for callers that read queries and set faults. */
 export type { LabFault } from './faults.ts';
 
-/** One query as it arrived, the name in lower case; a retry is a query of its own. */
+/** One received query, the name in lower case; each retry is a separate one. */
 export type LabQuestion = {
   readonly name: string;
-  /** As dns-packet names it: `CNAME`, or `UNKNOWN_` and the number for a type that it does not know. */
+  /** As in dns-packet: `CNAME`, or `UNKNOWN_` and the number for an unknown type. */
   readonly type: string;
   /** The RD flag: set, the recursive role answers; clear, the authority does. */
   readonly recursionDesired: boolean;
   readonly transport: Transport;
-  /** Which of the laboratory's addresses was asked. */
+  /** Which of the test lab's addresses received it. */
   readonly address: string;
-  /** Whether it came with EDNS, and the DO and CD flags (RFC 4035, 3.2). */
+  /** Whether it had EDNS, and the DO and CD flags (RFC 4035, 3.2). */
   readonly edns: boolean;
   readonly dnssecOk: boolean;
   readonly checkingDisabled: boolean;
 };
 
-/** What the listeners of one laboratory share. */
+/** Shared by the listeners of one test lab. */
 export type Lab = {
   /** The declared zones: name → lines. A change replaces all lines of a zone. */
   readonly lines: Map<string, readonly string[]>;
-  /** Zones of which the recursive role knows something else. */
+  /** Zones with different contents in the recursive role. */
   readonly known: Map<string, readonly string[]>;
   readonly faults: FaultBook;
-  /** Every query that could be read, answered or not, oldest first; half are dropped at 100,000. */
+  /** Every readable query, answered or not, oldest first; the older half is dropped at 100,000. */
   readonly questions: LabQuestion[];
-  /** Answers by everything of a query but its id and the case of its name: making each one again would be slow. */
+  /** Prepared responses, keyed by the query without its id and letter case, for speed. */
   readonly prepared: Map<string, Prepared>;
-  /** Zones whose answers carry the AD flag in the recursive role. */
+  /** Zones whose answers have the AD flag in the recursive role. */
   readonly signed: ReadonlySet<string>;
-  /** Where the zones of a depth are served; depth 0 is the laboratory's own address. */
+  /** The address of the zones of a depth; depth 0 is the test lab's own address. */
   readonly addressAt: (depth: number) => string;
-  /** Makes a tree of declared zones. Throws for a line that cannot be read. */
+  /** Builds a tree of declared zones. Throws for an invalid line. */
   readonly grow: (declared: ReadonlyMap<string, readonly string[]>) => ZoneTree;
-  /** What the authority answers from: `lines`. */
+  /** Of the authority: `lines`. */
   tree: ZoneTree;
-  /** What the recursive role answers from: `lines` with the zones of `known` in place of those of the same names. */
+  /** Of the recursive role: `lines`, with zones replaced by those of `known`. */
   knownTree: ZoneTree;
 };
 
-/** An answer without its id, which `idMask` may make a wrong one. */
+/** A response without its id, which `idMask` can make wrong. */
 type Prepared = {
   readonly asked: LabQuestion;
   readonly answer: Buffer | undefined;
   readonly idMask: number;
-  /** Whether the name is written back in the case in which it was asked. */
+  /** Whether to repeat the query's letter case. */
   readonly keepsCase: boolean;
   readonly way: Delivery['way'];
-  /** Begun once for each query; undefined where the answer leaves at once. */
+  /** Called for each query; undefined if the response is sent at once. */
   readonly wait: (() => Promise<unknown>) | undefined;
 };
 
 /**
- * Bounds for a laboratory that a benchmark leaves running. At the first, the older half is dropped; at the second,
- * all.
+ * Bounds for a test lab in a long benchmark. At the first, the older half is dropped; at the
+ * second, all.
  */
 const QUESTIONS_KEPT = 100_000;
 const PREPARED_KEPT = 200_000;
 
 /**
- * Returns the handler of the listener at a depth. It works an answer out before it returns, so that what a fault
- * holds back was decided when the query arrived. Records each query it can read; for any other message it returns
- * undefined.
+ * Returns the handler of the listener at a depth. The response is determined before it returns, so
+ * a held response reflects the time of its query. Records each readable query; returns undefined
+ * for any other message.
  */
 export function handlerAt(lab: Lab, depth: number): Handler {
   return (query, transport) => {
@@ -99,14 +99,14 @@ export function handlerAt(lab: Lab, depth: number): Handler {
 function deliveryOf(prepared: Prepared, query: Buffer, nameEnd: number): Delivery {
   const { answer, idMask, keepsCase, way, wait } = prepared;
   if (answer === undefined) return { bytes: undefined, way, after: wait?.() };
-  // The prepared answer is shared: the id and the case of the name go into a copy.
+  // The prepared response is shared, so id and letter case go into a copy.
   const bytes = Buffer.from(answer);
   bytes.writeUInt16BE((query.readUInt16BE(0) ^ idMask) & 0xffff, 0);
   if (keepsCase) query.copy(bytes, HEADER_OCTETS, HEADER_OCTETS, nameEnd);
   return { bytes, way, after: wait?.() };
 }
 
-/** Works an answer out: what the zones say, unless the name has a fault. */
+/** Determines a response: from the zones, unless the name has a fault. */
 function prepare(
   lab: Lab,
   bytes: Buffer,
@@ -117,7 +117,7 @@ function prepare(
   if (query === undefined) return undefined;
   const { name, type, recursionDesired } = query;
   const active = lab.faults.find(name, type, recursionDesired ? 'recursive' : 'authority');
-  // Whoever desires recursion gets it; there is no access list in a laboratory.
+  // Recursion is available to every client.
   const reply = recursionDesired
     ? lab.knownTree.resolve(name, type)
     : lab.tree.answer(name, type, depth);
@@ -159,6 +159,6 @@ function wayOf(fault: LabFault | undefined, transport: Transport): Delivery['way
 function waitFor({ fault, released }: ActiveFault): (() => Promise<unknown>) | undefined {
   if (fault === 'hold') return () => released;
   if (typeof fault === 'string' || fault.kind !== 'delay') return undefined;
-  // What still waits keeps no process alive.
+  // Pending waits don't keep the process alive.
   return () => sleep(fault.ms, undefined, { ref: false });
 }

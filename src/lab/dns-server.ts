@@ -1,6 +1,7 @@
 /**
- * A real name server on loopback for tests and the demo: authority for its zones, and recursive server over all of
- * them for whoever desires recursion. Built on dns-packet, so that nothing here shares a mistake with src/dns/.
+ * A real name server on loopback for tests and the demo: an authority for its zones, and a
+ * recursive server over all of them for queries with RD. Built on dns-packet, so it shares no bugs
+ * with src/dns/.
  */
 import { handlerAt, type Lab, type LabQuestion } from './answers.ts';
 import { createFaultBook, type LabFault, type LabRole } from './faults.ts';
@@ -10,71 +11,77 @@ import { growZones } from './zone-tree.ts';
 /** Zone name → lines such as `docs CNAME p1.edge.test.` (src/lab/zone.ts). */
 export type LabZones = Readonly<Record<string, readonly string[]>>;
 
-/** What a laboratory starts with. By default it listens on 127.0.0.1, on one port that is free for both UDP and TCP. */
+/**
+ * Initial options. By default it listens on 127.0.0.1, on one port that is free for both UDP and
+ * TCP.
+ */
 export type LabDnsOptions = {
   readonly zones: LabZones;
-  /** What the recursive role knows in place of zones of the same names, or beside them: old contents, for example. */
+  /**
+   * Zones that the recursive role has instead of, or in addition to, `zones`: old contents, for
+   * example.
+   */
   readonly known?: LabZones;
-  /** Zones whose answers have the AD flag in the recursive role, where it was asked for. */
+  /** Zones whose answers have the AD flag in the recursive role, if requested. */
   readonly signed?: readonly string[];
-  /** Whether zones of one label are made up above the declared ones; true where nothing is said. */
+  /** Whether to add zones of one label above the declared ones; default true. */
   readonly topLevels?: boolean;
-  /** 0, the default: one that is free. */
+  /** Default 0: a free one. */
   readonly port?: number;
-  /** 127.0.0.1 unless a second server is to hold something else at the same port; `::1` for IPv6. */
+  /** Default 127.0.0.1; another one for a second server at the same port, `::1` for IPv6. */
   readonly address?: string;
   /** False: connections are refused. */
   readonly tcp?: boolean;
 };
 
-/** A running laboratory. Every change takes effect with the next query. */
+/** A running test lab. Changes take effect with the next query. */
 export type LabDnsServer = {
-  /** The first address; zones below zones are at those after it. */
+  /** The first address; zones below zones use the following ones. */
   readonly address: string;
   /** The same for UDP and TCP, and at every address. */
   readonly port: number;
   /**
-   * What was asked since the start or the last `forget`, oldest first; the last 50,000 at least. It grows as it is
-   * read.
+   * Queries since the start or the last `forget`, oldest first, at least the last 50,000. A live
+   * array.
    */
   readonly questions: readonly LabQuestion[];
   /** Empties `questions`. */
   readonly forget: () => void;
   /**
-   * Replaces a zone, or adds one, and opens the address that a zone below another needs. Throws for a line that
-   * cannot be read, and has then changed nothing; rejects where that address cannot be opened.
+   * Replaces or adds a zone, and opens an address if a zone below another needs one. Throws for an
+   * invalid line without changing anything; rejects if the address cannot be opened.
    */
   readonly setZone: (zone: string, lines: readonly string[]) => Promise<void>;
   /**
-   * Takes lines out and then puts lines in, each as it was written before. Throws for a line that is not there or
-   * cannot be read, and has then changed nothing. Opens no address: a new zone below another needs `setZone`.
+   * Removes and then adds lines, each exactly as written. Throws for a missing or invalid line
+   * without changing anything. Opens no address: a new zone below another needs `setZone`.
    */
   readonly edit: (
     zone: string,
     change: { readonly remove?: readonly string[]; readonly add?: readonly string[] },
   ) => void;
   /**
-   * What the recursive role knows of a zone from now on, whatever the zone itself holds. Throws for a line that
-   * cannot be read, and has then changed nothing.
+   * Sets the contents of a zone in the recursive role only. Throws for an invalid line without
+   * changing anything.
    */
   readonly know: (zone: string, lines: readonly string[]) => void;
   /**
-   * Answers questions about this name and type (`*`: any type) wrongly from now on; `.zone` is a zone and everything
-   * below it, `.` everything. Without a role: in both.
+   * Adds a fault for this name and type (`*`: any type); `.zone` means a zone and everything below
+   * it, `.` everything. Default role: both.
    */
   readonly fail: (names: string, type: string, fault: LabFault, role?: LabRole) => void;
   /**
-   * Ends the faults of exactly these names, or all. Answers that were held leave now, as they were when they were
-   * asked for.
+   * Removes the faults of exactly these names, or all. Sends held responses, as determined when
+   * their query arrived.
    */
   readonly heal: (names?: string) => void;
-  /** Resolves once every socket is closed. Connections are cut, and what is still held is never sent. */
+  /** Resolves when every socket is closed. Cuts connections; held responses are never sent. */
   readonly close: () => Promise<void>;
 };
 
 /**
- * Resolves once every address is open; zones below zones need further loopback addresses (127.0.0.2 …). Rejects where
- * one cannot be opened or a line cannot be read, and leaves no socket open then.
+ * Resolves when every address is open; zones below zones need further loopback addresses (127.0.0.2
+ * …). Rejects, with all sockets closed, if one cannot be opened or a line is invalid.
  */
 export async function startDnsServer(options: LabDnsOptions): Promise<LabDnsServer> {
   const { address = '127.0.0.1', tcp = true } = options;
@@ -87,7 +94,7 @@ export async function startDnsServer(options: LabDnsOptions): Promise<LabDnsServ
     }
   };
   const close = async () => {
-    lab.faults.heal(); // what is held would be held for ever
+    lab.faults.heal(); // otherwise held responses would wait forever
     await closeAll(listeners);
   };
   await openDeeper().catch((error: unknown) => close().then(() => Promise.reject(error)));
@@ -134,14 +141,14 @@ function createLab(options: LabDnsOptions, addressAt: (depth: number) => string)
   };
 }
 
-/** Puts a zone into one of the two sets; a slip in it changes nothing. */
+/** Adds a zone to one of the two sets; an error changes nothing. */
 function regrow(
   lab: Lab,
   into: Map<string, readonly string[]>,
   zone: string,
   lines: readonly string[],
 ): void {
-  // Both trees are grown before either set is touched, so that a line that cannot be read changes nothing.
+  // Builds both trees before changing either set, so that an invalid line changes nothing.
   const own = into === lab.lines ? new Map(lab.lines).set(zone, lines) : lab.lines;
   const known = into === lab.known ? new Map(lab.known).set(zone, lines) : lab.known;
   const [tree, knownTree] = [lab.grow(own), lab.grow(new Map([...own, ...known]))];
@@ -164,7 +171,7 @@ async function closeAll(listeners: readonly Listener[]): Promise<void> {
   await Promise.all(listeners.map((listener) => listener.close()));
 }
 
-/** Of `::1` there is no next one: zones below zones cannot be served there. */
+/** `::1` has no next address, so zones below zones cannot be served there. */
 function nextAddress(address: string, depth: number): string {
   if (depth === 0) return address;
   const [a, b, c, d] = address.split('.');

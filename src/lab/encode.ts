@@ -1,21 +1,26 @@
-/** Responses as bytes, built on dns-packet; only names are written here, as it cannot write a dot inside a label. */
+/**
+ * Encodes responses, built on dns-packet; names are encoded here, since dns-packet cannot write a
+ * dot inside a label.
+ */
 import { type Answer, encode } from 'dns-packet';
 import { HEADER_OCTETS, type LabQuery } from './query.ts';
 import type { LabRecord } from './zone.ts';
 import type { Reply } from './zone-tree.ts';
 
-/** What a resolver says about its failure (RFC 8914). */
+/** A resolver's Extended DNS Error (RFC 8914). */
 export type LabExtendedError = { readonly code: number; readonly text: string };
 
-/** What of a response comes neither from its query nor from its records. Everything is off unless it is given. */
+/**
+ * Parts of a response that come neither from its query nor from its records. All off by default.
+ */
 export type EncodeOptions = {
   /** The AD flag. */
   readonly authenticData?: boolean;
-  /** Extended DNS Errors (RFC 8914), written only where the query has EDNS. */
+  /** Extended DNS Errors (RFC 8914), only if the query has EDNS. */
   readonly errors?: readonly LabExtendedError[];
-  /** The TC flag. It cuts nothing: the reply has to be short already. */
+  /** The TC flag. Does not shorten the reply. */
   readonly truncated?: boolean;
-  /** As an old server: no OPT record, whatever the query has. */
+  /** Like an old server: no OPT record, whatever the query has. */
   readonly withoutEdns?: boolean;
 };
 
@@ -23,12 +28,12 @@ export type EncodeOptions = {
 const [QR, AA, TC, RD, RA, AD, CD] = [0x8000, 0x0400, 0x0200, 0x0100, 0x0080, 0x0020, 0x0010];
 const DNSSEC_OK = 0x8000; // RFC 3225, 3
 const EXTENDED_ERROR = 15; // RFC 8914, 2
-/** What our OPT records say that we can receive over UDP (RFC 6891, 6.1.3). */
+/** The UDP payload size in our OPT records (RFC 6891, 6.1.3). */
 const UDP_PAYLOAD_OCTETS = 1232;
 
 /**
- * Returns a response with id 0 that repeats the question byte by byte. RD and RA follow the query's RD, CD its CD.
- * Nothing is cut: whether the message fits its transport is for the caller to check.
+ * Returns a response with id 0 that repeats the question byte by byte. RD and RA follow the query's
+ * RD, CD its CD. Not shortened: the caller checks whether it fits the transport.
  */
 export function encodeReply(query: LabQuery, reply: Reply, options: EncodeOptions = {}): Buffer {
   const header = Buffer.alloc(HEADER_OCTETS);
@@ -70,25 +75,29 @@ function encodeRecord(record: LabRecord): Buffer {
   return withoutOwner(plainRecord(record), encodeName(record.name));
 }
 
-/** The library's record, with the owner that is given in place of its own one. */
+/** Encodes a record with the given owner. */
 function withoutOwner(record: Answer, owner: Buffer): Buffer {
-  // The message is a header, one octet for the root as owner, and the rest of the record, which is what is kept.
+  // The message is a header, one octet for the root as owner, and the rest of the record, which is
+  // kept.
   const message = encode({ type: 'response', answers: [{ ...record, name: '.' }] });
   return Buffer.concat([owner, message.subarray(HEADER_OCTETS + 1)]);
 }
 
 const CNAME_CODE = 5;
 
-/** An alias with an escape in it as a record of an unknown type, whose data the library leaves alone (RFC 3597). */
+/**
+ * Encodes an alias with an escape as a record of an unknown type, whose data the library leaves
+ * unchanged (RFC 3597).
+ */
 function plainRecord(record: LabRecord): Answer {
   if (record.type !== 'CNAME' || !record.data.includes('\\')) return record;
   const raw = { ...record, type: `UNKNOWN_${CNAME_CODE}`, data: encodeName(record.data) };
-  return raw as unknown as Answer; // the library's types leave its unknown types out
+  return raw as unknown as Answer; // the library's types omit its unknown types
 }
 
 /**
- * Returns a name of a zone file in wire form, without compression (RFC 1035, 5.1): `\DDD` is an octet, and `\.` a dot
- * inside a label. The empty name is the root. Lengths are not checked.
+ * Returns a name of a zone file in wire form, without compression (RFC 1035, 5.1): `\DDD` is an
+ * octet, and `\.` a dot inside a label. The empty name is the root. Does not check lengths.
  */
 export function encodeName(name: string): Buffer {
   const labels = name === '' ? [] : (name.match(/(?:\\\d{3}|\\.|[^.\\])+/gs) ?? []);

@@ -1,20 +1,29 @@
-/** The faults of a laboratory: what it does wrong, and about which names, types and roles. */
+/** The faults of a test lab, by name, type and role. */
 import type { LabExtendedError } from './encode.ts';
 
 /**
- * Says nothing true: `nxdomain` and `nodata` deny what is there; `timeout` says nothing; `not_authoritative` lacks the
- * AA flag; `upward_referral` sends back to the root; `notimp` does not know the type; `formerr_edns` does not know EDNS.
- * `truncate` only over UDP; `no_tcp` is truncated, and hangs up over TCP; `garbage` repeats id and question, then
- * nonsense; `flood` is truncated over UDP, and garbage of 40,000 octets over TCP. `wrong_id`, `wrong_question` and
- * `wrong_source` (another port) are right in all else; `lower_case` loses the case of the question. `endless_alias`:
- * each name is an alias of a further one. `hold`: no answer until the fault is healed; then the right one.
- * An object: `delay` answers rightly, later; `servfail` with reasons (RFC 8914); `bogus` is a validating resolver
- * before bad signatures: SERVFAIL with reasons, but the right answer with CD (RFC 4035, 3.2.2); `remembered`
- * has these lines in place of the name's own (`@ A 192.0.2.1`), or that there are none, for `ttlSeconds` more.
+ * What the test lab does wrong:
+ *
+ * - `nxdomain` and `nodata` deny existing records; `timeout` sends nothing.
+ * - `not_authoritative` lacks the AA flag; `upward_referral` refers to the root.
+ * - `notimp` does not know the type; `formerr_edns` does not know EDNS.
+ * - `truncate` affects UDP only; `no_tcp` truncates and closes TCP connections.
+ * - `garbage` repeats id and question, followed by nonsense; `flood` truncates over UDP and sends
+ *   40,000 octets of garbage over TCP.
+ * - `wrong_id`, `wrong_question` and `wrong_source` (another port) are otherwise correct.
+ * - `lower_case` loses the letter case of the question.
+ * - `endless_alias`: each name is an alias of another one.
+ * - `hold`: no response until the fault is healed, then the correct one.
+ * - `delay`: the correct response, later.
+ * - `servfail`: with reasons (RFC 8914).
+ * - `bogus`: a validating resolver with bad signatures: SERVFAIL with reasons, but the correct
+ *   answer with CD (RFC 4035, 3.2.2).
+ * - `remembered`: these lines instead of the name's own (`@ A 192.0.2.1`), or none, cached for
+ *   `ttlSeconds` more.
  */
 export type LabFault = SimpleFault | FaultWithDetail;
 
-/** Faults that need nothing but their name; `LabFault` says what each one does. */
+/** Faults without parameters; see `LabFault`. */
 export type SimpleFault =
   | 'servfail'
   | 'refused'
@@ -36,38 +45,36 @@ export type SimpleFault =
   | 'endless_alias'
   | 'hold';
 
-/** Faults that carry a time, reasons or records; `LabFault` says what each one does. */
+/** Faults with a time, reasons or records; see `LabFault`. */
 export type FaultWithDetail =
-  /** `ms`: how long the right answer is held back. */
+  /** `ms`: how long the correct response is delayed. */
   | { readonly kind: 'delay'; readonly ms: number }
   | { readonly kind: 'servfail' | 'bogus'; readonly errors: readonly LabExtendedError[] }
   | {
       readonly kind: 'remembered';
-      /** Lines of a zone file with `@` for the name that was asked; empty: it is remembered that there are none. */
+      /** Zone file lines with `@` for the queried name; empty: a cached negative answer. */
       readonly lines: readonly string[];
       readonly ttlSeconds: number;
-      /**
-       * Without lines: whether the name or only the type is remembered as missing; `nxdomain` where nothing is said.
-       */
+      /** Without lines: whether the name or only the type is missing; default `nxdomain`. */
       readonly nothing?: 'nxdomain' | 'nodata';
     };
 
-/** A laboratory is an authority for who asks without RD, and a recursive server for who asks with it. */
+/** Without RD a test lab is an authority, with RD a recursive server. */
 export type LabRole = 'authority' | 'recursive';
 
-/** A fault under way. `released` resolves when it is healed. */
+/** An active fault. `released` resolves when it is healed. */
 export type ActiveFault = { readonly fault: LabFault; readonly released: Promise<void> };
 
-/** The faults under way. At most one stands for the same names, type and role. */
+/** The active faults, at most one per names, type and role. */
 export type FaultBook = {
-  /** Replaces the fault of the same names, type and role, which is healed. Without a role it stands in both. */
+  /** Replaces (and heals) the fault of the same names, type and role. Default role: both. */
   readonly add: (names: string, type: string, fault: LabFault, role?: LabRole) => void;
   /**
-   * The nearest fault: of the name itself before one above, of its type before any, of its role before both.
-   * Undefined: there is none. `name` in lower case.
+   * Returns the most specific fault: the name before one above, the type before any, the role
+   * before both; undefined if there is none. `name`: in lower case.
    */
   readonly find: (name: string, type: string, role: LabRole) => ActiveFault | undefined;
-  /** Ends the faults of exactly these names, as they were given, or all. */
+  /** Removes the faults of exactly these names, as given, or all. */
   readonly heal: (names?: string) => void;
 };
 
@@ -78,7 +85,10 @@ type Entry = ActiveFault & {
   readonly release: () => void;
 };
 
-/** An empty book. `names` is a name, or `.zone` for a zone and all below it, or `.` for everything; `*`: any type. */
+/**
+ * `names`: a name, `.zone` for a zone and everything below it, or `.` for everything; `*`: any
+ * type.
+ */
 export function createFaultBook(): FaultBook {
   const entries = new Set<Entry>();
   const end = (entry: Entry) => {
@@ -112,9 +122,9 @@ function covers(names: string, name: string): boolean {
   return names === name || names === '.' || (`.${name}`.endsWith(names) && names.startsWith('.'));
 }
 
-/** A name itself before what is above it, the nearer the better; among equals the type, then the role that was told. */
+/** The name itself before names above it, nearest first; then the type, then the role. */
 function rank({ names, type, role }: Entry): number {
-  // No name has 1,000 characters, so the name itself comes before everything above it.
+  // Names have fewer than 1,000 characters, so the name itself ranks first.
   const near = names.startsWith('.') ? names.length : 1_000;
   return near * 4 + (type === '*' ? 0 : 2) + (role === undefined ? 0 : 1);
 }

@@ -1,4 +1,4 @@
-/** A loopback address on which the same port is open for UDP and TCP. */
+/** A loopback address with the same port open for UDP and TCP. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, isIPv6, type Socket as TcpSocket } from 'node:net';
@@ -6,34 +6,40 @@ import { createServer, isIPv6, type Socket as TcpSocket } from 'node:net';
 /** How a query arrived. */
 export type Transport = 'udp' | 'tcp';
 
-/** An answer and how it is sent. `wrong_source`: from another port; `hang_up`: the connection is cut instead. */
+/**
+ * A response and how to send it. `wrong_source`: from another port; `hang_up`: closes the
+ * connection instead.
+ */
 export type Delivery = {
-  /** The whole message, without a length before it. Undefined: nothing is sent, though a connection may be cut. */
+  /**
+   * The whole message, without a length prefix. Undefined: sends nothing, but may close a
+   * connection.
+   */
   readonly bytes: Buffer | undefined;
-  /** `wrong_source` counts over UDP only, `hang_up` over TCP only. */
+  /** `wrong_source` applies to UDP only, `hang_up` to TCP only. */
   readonly way: 'straight' | 'wrong_source' | 'hang_up';
-  /** Nothing is sent or cut before this resolves; undefined: at once. */
+  /** Waits for this before sending or closing; undefined: at once. */
   readonly after: Promise<unknown> | undefined;
 };
 
 /**
- * Gives the answer to a message, or undefined for none. Called for each message, in the order of their arrival on a
+ * Returns the response to a message, or undefined for none. Called in the order of arrival on a
  * socket.
  */
 export type Handler = (query: Buffer, transport: Transport) => Delivery | undefined;
 
-/** `close` resolves when the sockets are closed and every connection is cut. */
+/** `close` resolves when the sockets and every connection are closed. */
 export type Listener = { readonly port: number; readonly close: () => Promise<void> };
 
 /** `tcp: false`: only UDP is opened, and connections are refused. */
 export type ListenOptions = { readonly tcp?: boolean };
 
-/** How often another port is tried when the one the system chose for UDP is taken for TCP. */
+/** Retries with another port if the system's choice for UDP is in use for TCP. */
 const PORT_TRIES = 20;
 
 /**
- * Opens the port for UDP and TCP; port 0 lets the system choose one that is free for both. Rejects where the address
- * or port is not free, and leaves nothing open then.
+ * Opens the port for UDP and TCP; port 0 chooses one that is free for both. Rejects, with nothing
+ * open, if the address or port is in use.
  */
 export async function listen(
   address: string,
@@ -48,14 +54,14 @@ export async function listen(
       const { close } = await openTcp(address, udp.port, handler);
       return { port: udp.port, close: () => Promise.all([udp.close(), close()]).then(() => {}) };
     } catch (error) {
-      // Taken for TCP: another one, if the choice was ours.
+      // In use for TCP: tries another one if the port was chosen here.
       await udp.close();
       if (port !== 0 || tries === PORT_TRIES) throw error;
     }
   }
 }
 
-/** Sends nothing where the handler is silent. */
+/** Sends nothing if the handler returns undefined. */
 async function openUdp(address: string, port: number, handler: Handler): Promise<Listener> {
   const family = isIPv6(address) ? 6 : 4;
   const udp = createSocket({
@@ -76,11 +82,11 @@ async function openUdp(address: string, port: number, handler: Handler): Promise
     if (after === undefined) send();
     else void after.then(send);
   });
-  const listening = once(udp, 'listening'); // which may come at once
+  const listening = once(udp, 'listening'); // may be emitted at once
   udp.bind({ address, port, exclusive: true });
   await listening;
   const close = async () => {
-    closed = true; // what is still held must not be sent any more
+    closed = true; // held responses must not be sent anymore
     await closeSocket(udp);
   };
   return { port: udp.address().port, close };
@@ -88,7 +94,7 @@ async function openUdp(address: string, port: number, handler: Handler): Promise
 
 type Source = { readonly address: string; readonly port: number };
 
-/** From the same address, and a port that nobody asked. */
+/** From the same address, but another port. */
 function sendFromElsewhere(address: string, bytes: Buffer, source: Source): void {
   const other = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
   other.bind({ address, exclusive: true }, () => {
@@ -96,7 +102,7 @@ function sendFromElsewhere(address: string, bytes: Buffer, source: Source): void
   });
 }
 
-/** Keeps its connections, as closing must not wait for clients that stay. */
+/** Tracks its connections, since closing must not wait for clients. */
 async function openTcp(address: string, port: number, handler: Handler): Promise<Listener> {
   const connections = new Set<TcpSocket>();
   const server = createServer((socket) => {
@@ -116,9 +122,9 @@ async function openTcp(address: string, port: number, handler: Handler): Promise
   return { port, close };
 }
 
-/** Messages over TCP come with their length before them (RFC 1035, 4.2.2). */
+/** TCP messages have a length prefix (RFC 1035, 4.2.2). */
 function answerStream(socket: TcpSocket, handler: Handler): void {
-  // A chunk may end within a message, or hold several.
+  // A chunk may end within a message, or contain several.
   let received = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
     received = Buffer.concat([received, chunk]);

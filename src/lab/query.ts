@@ -1,16 +1,22 @@
-/** Queries as they arrive. Names are read here, because dns-packet cannot tell a dot inside a label from one between two. */
+/**
+ * Parses queries. Names are parsed here, because dns-packet cannot tell a dot inside a label from a
+ * separator.
+ */
 import { decode } from 'dns-packet';
 
-/** What an OPT record of a query says (RFC 6891, 6.1.3 and RFC 3225, 3). */
+/** A query's OPT record (RFC 6891, 6.1.3 and RFC 3225, 3). */
 type Edns = { readonly payloadOctets: number; readonly dnssecOk: boolean };
 
 /** A query with one question. */
 export type LabQuery = {
-  /** Lower case, without a trailing dot, `\DDD` for what is foreign in a label and `\.` for a dot in it; the root is ``. */
+  /**
+   * Lower case, without a trailing dot; `\DDD` for special octets of a label and `\.` for a dot in
+   * it; the root is ``.
+   */
   readonly name: string;
-  /** As dns-packet names it: `CNAME`, or `UNKNOWN_` and the number for a type that it does not know. */
+  /** As in dns-packet: `CNAME`, or `UNKNOWN_` and the number for an unknown type. */
   readonly type: string;
-  /** The question section as it arrived: a response repeats it, in the case that was asked. */
+  /** The question section as it arrived; a response repeats it in the same letter case. */
   readonly question: Buffer;
   /** The RD, AD and CD flags of the header. */
   readonly recursionDesired: boolean;
@@ -26,7 +32,7 @@ const LABEL_OCTETS = 63; // RFC 1035, 2.3.4
 /** Type and class. */
 const QUESTION_TAIL_OCTETS = 4;
 
-/** Reads a message; undefined for what is no query with exactly one question. Never throws. */
+/** Parses a message; undefined unless it is a query with exactly one question. Never throws. */
 export function readQuery(bytes: Buffer): LabQuery | undefined {
   const end = questionNameEnd(bytes);
   if (end === undefined) return undefined;
@@ -51,13 +57,13 @@ export function readQuery(bytes: Buffer): LabQuery | undefined {
 }
 
 /**
- * The offset behind the name of the first question, where its type begins. Undefined where the name is compressed, or
- * where name, type and class do not fit into the message.
+ * Returns the offset after the first question's name, where its type starts. Undefined if the name
+ * is compressed, or name, type and class don't fit into the message.
  */
 export function questionNameEnd(bytes: Buffer): number | undefined {
   for (let at = HEADER_OCTETS; ; ) {
     const length = bytes[at];
-    // A pointer of a compressed name has the two highest bits set, so as a length it is above 63, too.
+    // A compression pointer has the two highest bits set, so as a length it exceeds 63, too.
     if (length === undefined || length > LABEL_OCTETS) return undefined;
     at += length + 1;
     if (length === 0) return at + QUESTION_TAIL_OCTETS <= bytes.length ? at : undefined;
@@ -65,12 +71,12 @@ export function questionNameEnd(bytes: Buffer): number | undefined {
 }
 
 /**
- * Everything of a query but its id, the name in lower case: the same for all that get the same answer. `nameEnd` as
- * questionNameEnd gives it.
+ * Returns a query without its id, the name in lower case: equal for queries with the same response.
+ * `nameEnd`: from questionNameEnd.
  */
 export function sameAnswerKey(query: Buffer, nameEnd: number): string {
   const folded = Buffer.from(query.subarray(2));
-  // Length octets are below the letters; only letters are folded.
+  // Length octets are below the letters, so only letters are folded.
   for (let at = HEADER_OCTETS - 2; at < nameEnd - 2; at++) {
     const octet = folded.readUInt8(at);
     if (octet >= 0x41 && octet <= 0x5a) folded[at] = octet | 0x20;

@@ -1,4 +1,4 @@
-/** What a laboratory answers: its zones' reply, or what a fault makes of it. */
+/** Responses of a test lab: the zones' reply, or a faulty one. */
 import { type EncodeOptions, encodeReply } from './encode.ts';
 import type { FaultWithDetail, LabFault, SimpleFault } from './faults.ts';
 import type { Transport } from './listener.ts';
@@ -6,19 +6,21 @@ import { HEADER_OCTETS, type LabQuery } from './query.ts';
 import { type LabRecord, parseRecord } from './zone.ts';
 import type { Reply } from './zone-tree.ts';
 
-/** A query, what the zones say to it, and what is wrong with the server. */
+/** A query, the zones' reply, and the fault. */
 export type ResponseParts = {
   readonly query: LabQuery;
-  /** What the zones say, before any fault. */
+  /** The zones' reply, before any fault. */
   readonly reply: Reply;
   readonly transport: Transport;
   readonly fault: LabFault | undefined;
-  /** Whether the name is in a zone whose signatures a resolver has checked. */
+  /** Whether the name is in a zone with validated signatures. */
   readonly signed: boolean;
 };
 
 const UDP_OCTETS = 512; // without EDNS (RFC 1035, 2.3.4)
-/** How much of what cannot be read follows the question: a little, and more than UDP or any answer has. */
+/**
+ * How much unreadable data follows the question: a little, and more than UDP or any response has.
+ */
 const [GARBAGE_OCTETS, FLOOD_OCTETS] = [40, 40_000];
 // RFC 1035, 4.1.1.
 const [NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED] = [0, 1, 2, 3, 4, 5];
@@ -26,8 +28,8 @@ const [NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED] = [0, 1, 2, 3, 4, 
 const nothing = { authoritative: false, answers: [], authority: [], additional: [] } as const;
 
 /**
- * The bytes of a response with id 0, or undefined where the server is to be silent. A reply of the zones that does
- * not fit into UDP is truncated. Throws for a `remembered` fault with a line that cannot be read.
+ * Returns the bytes of a response with id 0, or undefined to send nothing. Truncates a zone's reply
+ * that does not fit into UDP. Throws for a `remembered` fault with an invalid line.
  */
 export function responseTo(parts: ResponseParts): Buffer | undefined {
   const { fault } = parts;
@@ -35,7 +37,10 @@ export function responseTo(parts: ResponseParts): Buffer | undefined {
   return typeof fault === 'string' ? simpleFaults[fault](parts) : faultWithDetail(parts, fault);
 }
 
-/** The right answer; with the AD flag where a resolver has checked it and was not told not to (RFC 6840, 5.7). */
+/**
+ * The correct response, with the AD flag if validated and not disabled by the query (RFC 6840,
+ * 5.7).
+ */
 function truthful(parts: ResponseParts): Buffer {
   const { query, signed } = parts;
   const wanted = query.authenticData || query.edns?.dnssecOk === true;
@@ -43,16 +48,16 @@ function truthful(parts: ResponseParts): Buffer {
   return fitting(parts, { authenticData });
 }
 
-/** What a fault makes of the right answer; undefined for silence. */
+/** Turns the correct response into a faulty one; undefined sends nothing. */
 type Misbehave = (parts: ResponseParts) => Buffer | undefined;
 
-/** Changes parts of the right reply; what is too long for UDP is still truncated. */
+/** Changes parts of the correct reply; still truncated if too long for UDP. */
 const withReply =
   (change: (parts: ResponseParts) => Partial<Reply>): Misbehave =>
   (parts) =>
     fitting({ ...parts, reply: { ...parts.reply, ...change(parts) } });
 
-/** Says that there is nothing, as whoever is responsible would: with the AA flag unless a resolver is asked. */
+/** Denies existence like the responsible server: with the AA flag unless recursive. */
 const denies = (rcode: number): Misbehave =>
   withReply(({ query }) => ({ ...nothing, rcode, authoritative: !query.recursionDesired }));
 
@@ -84,7 +89,7 @@ const simpleFaults: { readonly [F in SimpleFault]: Misbehave } = {
   flood: (parts) => (parts.transport === 'tcp' ? garbage(parts.query, FLOOD_OCTETS) : cut(parts)),
   wrong_question: (parts) => withOtherQuestion(truthful(parts)),
   lower_case: (parts) => truthful({ ...parts, query: inLowerCase(parts.query) }),
-  // What is wrong with these is not in the message.
+  // The fault is not in the message.
   wrong_id: truthful,
   wrong_source: truthful,
   hold: truthful,
@@ -104,7 +109,7 @@ function faultWithDetail(parts: ResponseParts, fault: FaultWithDetail): Buffer {
   }
 }
 
-/** The whole answer, or over UDP an empty truncated one where it does not fit (RFC 2181, 9). */
+/** The whole response, or over UDP an empty truncated one if it does not fit (RFC 2181, 9). */
 function fitting(parts: ResponseParts, options: EncodeOptions = {}): Buffer {
   const { query, reply, transport } = parts;
   const whole = encodeReply(query, reply, options);
@@ -116,24 +121,24 @@ function cut({ query, reply }: ResponseParts): Buffer {
   return encodeReply(query, { ...nothing, rcode: reply.rcode }, { truncated: true });
 }
 
-/** Passes every check of who answers what, and cannot be read. */
+/** Passes every check of id, question and source, but cannot be parsed. */
 function garbage(query: LabQuery, octets: number): Buffer {
   const bytes = encodeReply(query, { ...nothing, rcode: NOERROR }, { withoutEdns: true });
   // ANCOUNT is at offset 6 (RFC 1035, 4.1.1).
-  bytes.writeUInt16BE(3, 6); // three answers are announced, and none can be read
+  bytes.writeUInt16BE(3, 6); // announces three answers that cannot be parsed
   return Buffer.concat([bytes, Buffer.alloc(octets, 0xff)]);
 }
 
-/** The first letter of the question is another one. */
+/** Changes the first letter of the question. */
 function withOtherQuestion(response: Buffer): Buffer {
-  // The first octet of the question is the length of its first label, the second one its first letter.
+  // The question starts with the length of its first label, followed by its first letter.
   const at = HEADER_OCTETS + 1;
   response.writeUInt8(response.readUInt8(at) ^ 1, at);
   return response;
 }
 
 function inLowerCase(query: LabQuery): LabQuery {
-  const tail = query.question.subarray(-4); // type and class are no letters
+  const tail = query.question.subarray(-4); // type and class are not letters
   const name = query.question.subarray(0, -4).map((octet) => octet | (isCapital(octet) ? 0x20 : 0));
   return { ...query, question: Buffer.concat([name, tail]) };
 }
@@ -142,7 +147,7 @@ function isCapital(octet: number): boolean {
   return octet >= 0x41 && octet <= 0x5a;
 }
 
-/** As servers answered in the past for zones that they do not have (RFC 4697, 2.2.1). */
+/** As servers used to answer for zones that they don't have (RFC 4697, 2.2.1). */
 const rootServer: LabRecord = {
   type: 'NS',
   name: '',
@@ -156,7 +161,9 @@ function furtherAlias(name: string): LabRecord {
   return { type: 'CNAME', name, ttl: 60, data: `n${Number(number) + 1}.${rest}` };
 }
 
-/** What a server has instead: a resolver that kept it, with the time that it keeps it for (RFC 2308, 5). */
+/**
+ * The reply of a resolver with an old answer in its cache, with the remaining TTL (RFC 2308, 5).
+ */
 function rememberedReply(
   { name, type, recursionDesired }: LabQuery,
   { lines, ttlSeconds, nothing: missing = 'nxdomain' }: FaultOf<'remembered'>,

@@ -1,12 +1,11 @@
 /**
- * All zones of a laboratory. Zones of one label above the declared ones are made up, so that a climb finds them,
- * unless the laboratory is to be a name server of its zones and of nothing else.
- * A zone below another (b.shop.test below shop.test) is served at the next loopback address and delegated to it, so
- * that there is a real referral to follow.
+ * All zones of a test lab. Adds zones of one label above the declared ones (unless turned off), so
+ * that walking up the tree finds them. A zone below another (b.shop.test below shop.test) is served
+ * at the next loopback address and delegated to it, which creates a real referral.
  */
 import { type Found, type LabRecord, parseZone, searchZone, type Zone } from './zone.ts';
 
-/** What goes into a response; the wire form is made in encode.ts. */
+/** The contents of a response; encode.ts makes the wire form. */
 export type Reply = {
   /** The RCODE (RFC 1035, 4.1.1): 0, 2, 3 or 5 from a tree, any from a fault. */
   readonly rcode: number;
@@ -18,42 +17,42 @@ export type Reply = {
 };
 
 /**
- * A finished set of zones, which never changes; a change grows a new one. Names are in lower case, without a trailing
+ * An immutable set of zones; a change builds a new one. Names are in lower case, without a trailing
  * dot.
  */
 export type ZoneTree = {
   /** How many addresses serve these zones; the zones of depth 0 are at the first one. */
   readonly depths: number;
   /**
-   * As an authority for the zones of one depth. REFUSED for a name in none of them; a referral for one in a zone
-   * below.
+   * As an authority for the zones of one depth: REFUSED for a name in none of them; a referral for
+   * one in a zone below.
    */
   readonly answer: (name: string, type: string, depth: number) => Reply;
   /**
-   * As a recursive server over all of them. NXDOMAIN for a name in no zone; SERVFAIL after 16 aliases, as for a
-   * circle.
+   * As a recursive server over all zones: NXDOMAIN for a name in no zone; SERVFAIL after 16
+   * aliases, as in a loop.
    */
   readonly resolve: (name: string, type: string) => Reply;
 };
 
-/** A zone, and in how many declared zones of two labels or more it lies. */
+/** A zone, and the number of declared zones (of two or more labels) above it. */
 type Placed = { readonly zone: Zone; readonly depth: number };
 
 const [NOERROR, SERVFAIL, NXDOMAIN, REFUSED] = [0, 2, 3, 5];
-/** Where a recursive server gives an alias up, as for a circle: SERVFAIL. */
+/** After this many aliases a recursive server gives up, as in a loop: SERVFAIL. */
 const CHAIN_MAX = 16;
 
 /** Where the zones are served, and what is above them. */
 export type TreeOptions = {
-  /** Where the zones of a depth are served. */
+  /** The address of the zones of a depth. */
   readonly addressAt: (depth: number) => string;
-  /** Whether the zones of one label above the declared ones are made up. */
+  /** Whether to add zones of one label above the declared ones. */
   readonly topLevels: boolean;
 };
 
 /**
- * Builds the tree: each zone with its name servers' addresses, each parent with the delegations to the zones below
- * it. Throws for a line that cannot be read or is not in its zone.
+ * Builds the tree: each zone with its name servers' addresses, each parent with the delegations.
+ * Throws for a line that is invalid or outside its zone.
  */
 export function growZones(
   declared: ReadonlyMap<string, readonly string[]>,
@@ -67,7 +66,7 @@ export function growZones(
   };
   const names = topLevels ? withTopLevels(declared.keys()) : new Set(declared.keys());
   for (const name of names) place(name, []);
-  // Once more for each parent: only now is it known which servers the zones below it have.
+  // A second pass for parents, since the servers of the zones below are known only now.
   for (const parent of names) {
     const children = [...declared.keys()].filter((name) => parentIn(declared, name) === parent);
     if (children.length > 0)
@@ -83,7 +82,10 @@ export function growZones(
   };
 }
 
-/** The zone that delegates it: the nearest declared one above it, else its top level, unless that is declared. */
+/**
+ * The delegating zone: the nearest declared one above, otherwise its top level, unless that is
+ * declared.
+ */
 function parentIn(declared: ReadonlyMap<string, unknown>, name: string): string | undefined {
   const [nearest] = enclosing(name, declared);
   const topLevel = topLevelOf(name);
@@ -98,7 +100,10 @@ function withTopLevels(names: Iterable<string>): ReadonlySet<string> {
   return new Set([...names].flatMap((name) => [name, topLevelOf(name)]));
 }
 
-/** The declared zones a zone lies in, nearest first; one of a single label does not count: it shares its address. */
+/**
+ * The declared zones above a zone, nearest first, without zones of a single label, which share its
+ * address.
+ */
 function enclosing(name: string, declared: ReadonlyMap<string, unknown>): readonly string[] {
   return ancestors(name).filter((above) => above.includes('.') && declared.has(above));
 }
@@ -109,7 +114,7 @@ function ancestors(name: string): readonly string[] {
   return labels.slice(1).map((_, i) => labels.slice(i + 1).join('.'));
 }
 
-/** The NS records of a zone and their addresses, as its parent holds them. */
+/** The NS records of a zone and their addresses, as its parent has them. */
 function delegation(name: string, placed: ReadonlyMap<string, Placed>): readonly string[] {
   const nodes = placed.get(name)?.zone.nodes;
   return (nodes?.get(name)?.get('NS') ?? []).flatMap((record) => {
@@ -121,7 +126,7 @@ function delegation(name: string, placed: ReadonlyMap<string, Placed>): readonly
   });
 }
 
-/** The zone a name is in: the nearest one above it, or at it, that this depth serves. */
+/** The zone of a name: the nearest one at or above it that this depth serves. */
 function zoneOf(
   placed: ReadonlyMap<string, Placed>,
   name: string,
@@ -134,7 +139,9 @@ function zoneOf(
   return undefined;
 }
 
-/** Non-recursive: own zones only, the AA flag set, a referral below a zone cut (RFC 1034, 4.3.2). */
+/**
+ * Non-recursive: own zones only, the AA flag set, a referral below a zone cut (RFC 1034, 4.3.2).
+ */
 function answer(
   placed: ReadonlyMap<string, Placed>,
   name: string,
@@ -144,7 +151,7 @@ function answer(
   const zone = zoneOf(placed, name, depth);
   if (zone === undefined) return { ...empty, rcode: REFUSED };
   const chain: LabRecord[] = [];
-  // An authority follows aliases as far as its zone reaches (RFC 1034, 4.3.2).
+  // An authority follows aliases within its zone (RFC 1034, 4.3.2).
   let at = name;
   let found = searchZone(zone, at, type);
   while (found.kind === 'alias' && chain.length < CHAIN_MAX) {
@@ -158,7 +165,7 @@ function answer(
   return { ...toReply(zone, found, chain), authoritative: true };
 }
 
-/** Recursive: from zone to zone until the chain ends. What is in no zone does not exist. */
+/** Recursive: from zone to zone until the chain ends. Names in no zone do not exist. */
 function resolve(placed: ReadonlyMap<string, Placed>, name: string, type: string): Reply {
   const chain: LabRecord[] = [];
   let at = name;
@@ -183,7 +190,9 @@ const empty: Reply = {
   additional: [],
 };
 
-/** "There is none" always comes with the SOA record, which lives no longer than its own last field says (RFC 2308, 3). */
+/**
+ * A negative answer always has the SOA record, with a TTL of at most its last field (RFC 2308, 3).
+ */
 function toReply(zone: Zone, found: Found, chain: readonly LabRecord[]): Reply {
   const soa = (zone.nodes.get(zone.name)?.get('SOA') ?? []).map(withNegativeTtl);
   switch (found.kind) {
@@ -200,7 +209,7 @@ function toReply(zone: Zone, found: Found, chain: readonly LabRecord[]): Reply {
   }
 }
 
-/** The servers of the zone below and, where this zone holds them, their addresses. */
+/** The servers of the zone below and, if this zone has them, their addresses. */
 function referral(zone: Zone, servers: readonly LabRecord[]): Reply {
   const glue = servers.flatMap((record) => {
     const node = record.type === 'NS' ? zone.nodes.get(record.data.toLowerCase()) : undefined;

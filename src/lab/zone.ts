@@ -1,31 +1,37 @@
-/** A laboratory's zone, declared in the words of a zone file (RFC 1035, 5.1): `docs CNAME p1.edge.test.` */
+/** Zones of a test lab, declared as zone file lines (RFC 1035, 5.1): `docs CNAME p1.edge.test.` */
 import { isIPv6 } from 'node:net';
 import type { Answer, CaaData, OptAnswer } from 'dns-packet';
 
-/** A record as dns-packet has it. */
+/** A record as in dns-packet. */
 export type LabRecord = Exclude<Answer, OptAnswer>;
 
-/** What a zone holds: by owner, then by type. An owner without any type is an empty non-terminal (RFC 4592, 2.2.2). */
+/**
+ * A zone's records by owner, then by type. An owner without types is an empty non-terminal (RFC
+ * 4592, 2.2.2).
+ */
 export type Zone = {
   readonly name: string;
-  /** Every owner is in lower case, without a trailing dot. */
+  /** Owners are in lower case, without a trailing dot. */
   readonly nodes: ReadonlyMap<string, ReadonlyMap<string, readonly LabRecord[]>>;
 };
 
-/** Short, so that nothing a laboratory changes is remembered for long. */
+/** Short, so that changes become visible soon. */
 const TTL_SECONDS = 60;
 
-/** Its last field says how long "there is none" may be remembered (RFC 2308, 4), the third its serial number. */
+/** The last field is the TTL of negative answers (RFC 2308, 4), the third the serial number. */
 const SOA_LINE = `@ ${TTL_SECONDS} SOA ns1 hostmaster 1 3600 600 86400 ${TTL_SECONDS}`;
 
-/** `serverAddress`: the IPv4 or IPv6 address of a zone's own name server, unless the zone says otherwise. */
+/**
+ * `serverAddress`: the IPv4 or IPv6 address of the zone's name server, unless the zone declares
+ * one.
+ */
 export type ZoneOptions = { readonly serverAddress: string };
 
 /**
- * Reads `owner [TTL] [IN] TYPE data` lines; owners and names in data are relative to the zone unless they end with a
- * dot, `@` is the zone itself; an octet of a label may be written `\DDD`, and a dot in one `\.`. A zone without NS
- * records gets `ns1` and its address, one without an SOA record gets that.
- * Throws on a line it does not understand: a laboratory with a slip in it proves nothing.
+ * Parses `owner [TTL] [IN] TYPE data` lines. Owners and names in data are relative to the zone
+ * unless they end with a dot; `@` is the zone itself; a label can contain `\DDD` for an octet and
+ * `\.` for a dot. Adds `ns1` and its address if there are no NS records, and an SOA record if there
+ * is none. Throws on an invalid line.
  */
 export function parseZone(name: string, lines: readonly string[], options: ZoneOptions): Zone {
   const nodes = new Map<string, Map<string, LabRecord[]>>();
@@ -50,8 +56,9 @@ export function parseZone(name: string, lines: readonly string[], options: ZoneO
 }
 
 /**
- * One line of a zone as a record; its owner in lower case without a trailing dot, its TTL 60 seconds unless it has
- * one. Throws for a line that cannot be read, and for an owner outside `zone`. Addresses and numbers are not checked.
+ * Parses one line of a zone; the owner in lower case without a trailing dot, the default TTL 60
+ * seconds. Throws for an invalid line, and for an owner outside `zone`. Does not check addresses
+ * and numbers.
  */
 export function parseRecord(zone: string, line: string): LabRecord {
   const [ownerText = '', ...rest] = line.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
@@ -68,7 +75,7 @@ export function parseRecord(zone: string, line: string): LabRecord {
   return { ...read(zone, data), name, ttl };
 }
 
-/** Reads the data of one type; owner and TTL are put in later. */
+/** Parses the data of one type; owner and TTL are added later. */
 type DataReader = (zone: string, data: readonly string[]) => LabRecord;
 
 const readers: { readonly [type: string]: DataReader } = {
@@ -94,7 +101,7 @@ const readers: { readonly [type: string]: DataReader } = {
   CAA: (_zone, [flags, tag = '', value = '']) => ({
     type: 'CAA',
     name: '',
-    // The library's type knows three tags; the wire, and so a customer, may use any.
+    // The library's type knows three tags, but a record can use any.
     data: { flags: Number(flags), tag: tag as CaaData['tag'], value: unquote(value) },
   }),
 };
@@ -109,22 +116,22 @@ function unquote(text: string): string {
 }
 
 /**
- * What one zone knows of a name and a type. Records and aliases are owned by the name that was asked, also where a
- * wildcard matched.
+ * One zone's result for a name and a type. Records and aliases have the queried name as owner, even
+ * from a wildcard.
  */
 export type Found =
   | { readonly kind: 'records'; readonly records: readonly LabRecord[] }
-  /** `target`: in lower case; it may be outside the zone. */
+  /** `target`: in lower case; may be outside the zone. */
   | { readonly kind: 'alias'; readonly record: LabRecord; readonly target: string }
-  /** Another zone's servers know; these are their NS records. */
+  /** Delegated: the NS records of the zone below. */
   | { readonly kind: 'delegated'; readonly servers: readonly LabRecord[] }
   /** The name exists, without records of the type. */
   | { readonly kind: 'nodata' }
   | { readonly kind: 'nxdomain' };
 
 /**
- * Looks a name up as RFC 1034, 4.3.2 has it: delegations first, then the name, then a wildcard. Aliases are not
- * followed. `name` must be in lower case, and the zone's own name or below it.
+ * Looks up a name as in RFC 1034, 4.3.2: delegations first, then the name, then a wildcard. Does
+ * not follow aliases. `name` must be in lower case and in the zone.
  */
 export function searchZone(zone: Zone, name: string, type: string): Found {
   const cut = delegationAbove(zone, name);
@@ -135,7 +142,7 @@ export function searchZone(zone: Zone, name: string, type: string): Found {
   return wildcard === undefined ? { kind: 'nxdomain' } : searchNode(wildcard, name, type);
 }
 
-/** The names of a zone above `name`, from the zone's own name downwards, `name` included. */
+/** The names from the zone's own down to `name`, inclusive. */
 function pathTo(zone: Zone, name: string): readonly string[] {
   const path = [name];
   let at = name;
@@ -154,14 +161,14 @@ function delegationAbove(zone: Zone, name: string): readonly LabRecord[] | undef
   return undefined;
 }
 
-/** The longest existing name above one that does not exist (RFC 4592, 3.3.1). */
+/** The longest existing name above a missing one (RFC 4592, 3.3.1). */
 function closestEncloser(zone: Zone, name: string): string {
   return pathTo(zone, name).findLast((owner) => zone.nodes.has(owner)) ?? zone.name;
 }
 
 /**
- * The records of the type that was asked come first, then the alias. A CNAME beside other records is forbidden
- * (RFC 1034, 3.6.2), but customers have them, and some providers serve them like this.
+ * Records of the queried type come before the alias. A CNAME beside other records is forbidden (RFC
+ * 1034, 3.6.2), but customers have them, and some providers serve them.
  */
 function searchNode(
   node: ReadonlyMap<string, readonly LabRecord[]>,

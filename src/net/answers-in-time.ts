@@ -1,9 +1,11 @@
-/** Whether something that other processes stand behind answers in time. */
+/** Checks whether a service answers in time. */
 import { setTimeout as wait } from 'node:timers/promises';
 
 const ANSWER_MS = 2_000;
 
-/** False where it rejects, or takes more than two seconds, after which it goes on unheeded. Never rejects. */
+/**
+ * False if it rejects or takes more than two seconds (it then continues unobserved). Never rejects.
+ */
 export async function answersInTime(asking: Promise<unknown>): Promise<boolean> {
   const limit = new AbortController();
   const late = wait(ANSWER_MS, false, { signal: limit.signal }).catch(() => false);
@@ -14,7 +16,7 @@ export async function answersInTime(asking: Promise<unknown>): Promise<boolean> 
   try {
     return await Promise.race([answer, late]);
   } finally {
-    // Or the timer would keep a process alive that has nothing else to do.
+    // Otherwise the timer would keep an idle process alive.
     limit.abort();
   }
 }

@@ -1,18 +1,26 @@
-/** Who is asking, as an address: behind trusted proxies the one that they saw, and the group that it is counted in. */
+/**
+ * The address of a client: behind trusted proxies, the one that they saw. Also the group for rate
+ * limits.
+ */
 
 import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { reservedRange } from '../core/names/reserved-addresses.ts';
 
-/** What a client without an address is counted as: its connection is gone, and nobody reads the answer. */
+/** The address of a client that has none: its connection is gone, so the response is not read. */
 const UNKNOWN = 'unknown';
-/** Longer than any address: 45 characters, a zone. What a client sends must not fill the memory below. */
+/**
+ * Longer than any address (45 characters plus a zone). Limits the cache below against client input.
+ */
 const MAX_LENGTH = 64;
-/** Our choice: parsing takes up to 15 µs, every request asks, and most come from an address that was just seen. */
+/** Parsing takes up to 15 µs for every request, and most addresses were just seen. */
 const MAX_REMEMBERED = 10_000;
 
-/** Whether an address is in one of `networks`: addresses or `10.0.0.0/8`, as src/config/config.ts has checked them. */
+/**
+ * Whether an address is in one of `networks`: addresses or `10.0.0.0/8`, as validated by
+ * src/config/config.ts.
+ */
 export function trustedProxies(networks: readonly string[]): (address: string) => boolean {
   if (networks.length === 0) return () => false;
   const list = new BlockList();
@@ -29,9 +37,10 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /**
- * Returns the rightmost address that is no trusted proxy's: each proxy appends whom it saw, so that what stands further left
- * is the client's own word. An entry that is no address ends the walk at the proxy that passed it on. The form is RFC
- * 5952's, and IPv4's for an IPv4-mapped address; `unknown` where the connection has none.
+ * Returns the rightmost address that is not a trusted proxy's: each proxy appends the address it
+ * saw, and everything further left comes from the client. An invalid entry ends the search at the
+ * proxy that sent it. In RFC 5952's form, or IPv4's for an IPv4-mapped address; `unknown` if the
+ * connection has none.
  */
 export function clientAddress(
   remoteAddress: string | undefined,
@@ -57,15 +66,15 @@ function withoutPort(entry: string): string {
   return bracketed ?? plain ?? entry;
 }
 
-/** Empty where it is no address. */
+/** Empty if invalid. */
 const canonical = remembering((text) => {
-  const [address = ''] = text.split('%'); // a zone is that of the machine that saw it: RFC 4007, 6
+  const [address = ''] = text.split('%'); // a zone is local to the machine that saw it: RFC 4007, 6
   return isIP(address) === 0 ? '' : ipaddr.process(address).toString();
 });
 
 /**
- * Returns what an address is counted in: an IPv4 address by itself, an IPv6 address with its whole /64, because one machine
- * can have all of these (RFC 4291, 2.5.1). It takes what `clientAddress` gives.
+ * Returns the group of an address for rate limits: the IPv4 address, or the /64 of an IPv6 address,
+ * because one machine can have all of it (RFC 4291, 2.5.1). Takes the result of `clientAddress`.
  */
 export const addressGroup: (address: string) => string = remembering((address) =>
   isIP(address) === 6 ? `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`)}/64` : address,
@@ -85,12 +94,12 @@ function remembering<Result extends string | boolean>(
   };
 }
 
-/** Whether nobody outside this machine reaches a listener at `host`, an address or a name. */
+/** Whether a listener at `host`, an address or a name, is reachable only from this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host);
 }
 
-/** RFC 1918 and RFC 4193, and what never leaves a machine or a link. */
+/** RFC 1918, RFC 4193, loopback and link-local ranges. */
 const nearby: ReadonlySet<string | null> = new Set([
   'loopback',
   'private',
@@ -98,15 +107,15 @@ const nearby: ReadonlySet<string | null> = new Set([
   'linkLocal',
 ]);
 
-/** Whether a request comes from nearby, by its connection's address and its `X-Forwarded-For`. */
+/** Whether a request comes from nearby, by its connection's address and `X-Forwarded-For`. */
 export type IsNeighbour = (
   remoteAddress: string | undefined,
   forwardedFor: string | undefined,
 ) => boolean;
 
 /**
- * Whether a client is on this machine, its link or a private network. What a proxy passes on whose word is not trusted is
- * not: the proxy may be nearby, and its client anywhere.
+ * Whether a client is on this machine, its link or a private network. False for a request through
+ * an untrusted proxy: the proxy may be nearby, but its client anywhere.
  */
 export function createIsNeighbour(trusted: (address: string) => boolean): IsNeighbour {
   return (remoteAddress, forwardedFor) => {

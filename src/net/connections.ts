@@ -1,30 +1,32 @@
-/** How many connections may be open at once: altogether, from one address, and by the descriptors that a process may have. */
+/** Limits of concurrent connections: in total, per address, and by file descriptors. */
 
 import { readFileSync } from 'node:fs';
 import { addressGroup, clientAddress } from './client-address.ts';
 import { createKeyedCount } from './keyed-count.ts';
 
-/** Connections that may be open at once. */
 export type ConnectionLimits = {
-  /** From everywhere, exempt addresses among them. */
+  /** From all addresses, including exempt ones. */
   readonly total: number;
-  /** From one IPv4 address, or from one /64 of IPv6. */
+  /** From one IPv4 address, or one /64 of IPv6. */
   readonly perAddress: number;
 };
 
 /**
- * Our choice: `total` connections that all wait with as much as a connection may hold (src/http/socket/server.ts) fit into
- * some 300 MB; `perAddress` lets ten addresses fill it and no fewer, and is more than any browser or pool of a client opens.
+ * `total` connections with full buffers (src/http/socket/server.ts) fit into some 300 MB.
+ * `perAddress` is more than any browser or client pool opens, and needs at least ten addresses to
+ * reach the total.
  */
 export const defaultConnectionLimits: ConnectionLimits = { total: 2_000, perAddress: 200 };
 
-/** The connections that are open now. */
 export type ConnectionCount = {
-  /** Counts a connection in and returns what counts it out, once however often it is called; null where it is one too many. */
+  /**
+   * Counts a connection and returns the function that releases it (idempotent); null if a limit is
+   * reached.
+   */
   admit(remoteAddress: string | undefined): (() => void) | null;
 };
 
-/** `isExempt` addresses, which stand for many clients each, fill the total and have no limit of their own. */
+/** `isExempt`: addresses that stand for many clients each; they count toward the total only. */
 export function countConnections(
   { total, perAddress }: ConnectionLimits,
   isExempt: (address: string) => boolean,
@@ -42,12 +44,12 @@ export function countConnections(
 
 const reasons: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use',
-  EACCES: 'needs a permission that this user does not have',
-  EADDRNOTAVAIL: 'cannot be opened: HOST is no address of this machine',
-  ENOTFOUND: 'cannot be opened: HOST is no address and no known name',
+  EACCES: 'needs a permission that this user lacks',
+  EADDRNOTAVAIL: 'cannot be opened: HOST is not an address of this machine',
+  ENOTFOUND: 'cannot be opened: HOST is neither an address nor a known name',
 };
 
-/** The variables that choose a port. */
+/** The variables that set a port. */
 export type PortVariable =
   | 'PORT'
   | 'METRICS_PORT'
@@ -55,12 +57,15 @@ export type PortVariable =
   | 'EDGE_HTTPS_PORT'
   | 'EDGE_CADDY_ADDRESS';
 
-/** What chooses the address of a port. */
+/** The variable that sets the port's address. */
 function addressVariable(variable: PortVariable): string {
   return variable === 'EDGE_CADDY_ADDRESS' ? variable : 'HOST';
 }
 
-/** Names the variable, the port, the address and the system's error code; what the system said is its cause. */
+/**
+ * Names the variable, the port, the address and the system's error code; `cause` has the system's
+ * error.
+ */
 export function listenFault(
   variable: PortVariable,
   host: string,
@@ -73,8 +78,8 @@ export function listenFault(
 }
 
 /**
- * The soft limit of this process (RLIMIT_NOFILE), which Node.js raises to the hard one when it starts. Infinity where it is
- * unlimited or cannot be read: only Linux shows it as a file.
+ * The soft limit of this process (RLIMIT_NOFILE), which Node.js raises to the hard limit at start.
+ * Infinity if it is unlimited or unknown: only Linux has this file.
  */
 export function descriptorLimit(): number {
   try {
@@ -86,18 +91,22 @@ export function descriptorLimit(): number {
   }
 }
 
-/** Descriptors for each kind of peer. What is in none of them is the reserve. */
+/** File descriptors per kind of peer. The rest is the reserve. */
 export type DescriptorShares = {
   readonly visitors: number;
   readonly upstreams: number;
   readonly api: number;
 };
 
-/** Our choice: PostgreSQL, Redis, name servers and files of a process with every role; a quarter of a small limit. */
+/**
+ * For PostgreSQL, Redis, name servers and files of a process with every role; a quarter of a small
+ * limit.
+ */
 const RESERVE_MAX = 1_024;
 
 /**
- * Divides what a reserve leaves: a visitor may need an upstream, and the API has fewer clients than the edge has visitors.
+ * Divides the limit minus the reserve: a visitor may need an upstream, and the API has fewer
+ * clients than the edge.
  */
 export function shareDescriptors(limit: number): DescriptorShares {
   const left = limit - Math.min(RESERVE_MAX, limit / 4);

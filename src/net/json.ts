@@ -1,7 +1,7 @@
-/** JSON in which every whole number is exact, in and out: int64 never passes through a double. */
+/** JSON in which every whole number is exact, in and out: int64 never becomes a double. */
 import { parse, stringify } from 'lossless-json';
 
-/** What came of a body. `problem`: a sentence for the client, where the code does not say enough. */
+/** The result of parsing. `problem`: a sentence for the client, if the code is not enough. */
 export type ParsedJson =
   | { readonly ok: true; readonly value: unknown }
   | {
@@ -10,14 +10,14 @@ export type ParsedJson =
       readonly problem?: string;
     };
 
-/** Arrays and objects in each other: the parser is recursive, and has to stay within its stack. */
+/** Maximum nesting: the parser is recursive and must not overflow its stack. */
 const MAX_DEPTH = 32;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses a body. A number written in digits alone becomes a bigint (`-0` is 0n), any other (`1.5`, `1e3`)
- * a number; `007` is not JSON (RFC 8259, 6). A name that occurs twice in one object is refused, because
- * RFC 8259, 4 leaves open which value counts. `__proto__` is a name like any other. Never throws.
+ * Parses a body. Numbers of digits alone become bigint (`-0` is 0n), others (`1.5`, `1e3`) number;
+ * `007` is not JSON (RFC 8259, 6). Refuses duplicate names in an object, because RFC 8259, 4 leaves
+ * open which value counts. `__proto__` is an ordinary name. Never throws.
  */
 export function parseJson(bytes: Uint8Array): ParsedJson {
   const text = decode(bytes);
@@ -30,19 +30,22 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
     return {
       ok: false,
       code: 'malformed_json',
-      problem: 'A name occurs twice in one object of the body.',
+      problem: 'The body has an object with a duplicate name.',
     };
   } catch {
     return { ok: false, code: 'malformed_json' };
   }
 }
 
-/** Returns the JSON text of a value; bigint as digits, Date as RFC 3339, undefined fields left out. undefined: `null`. */
+/**
+ * Returns the JSON text of a value: bigint as digits, Date as RFC 3339, undefined fields omitted.
+ * For undefined: `null`.
+ */
 export function renderJson(value: unknown): string {
   return stringify(value) ?? 'null';
 }
 
-/** Null where the bytes are not UTF-8. */
+/** Null if the bytes are not UTF-8. */
 function decode(bytes: Uint8Array): string | null {
   try {
     return utf8.decode(bytes);
@@ -62,8 +65,8 @@ function keepFirst({ oldValue }: { readonly oldValue: unknown }): unknown {
 const tokens = /"(?:[^"\\]+|\\.)*"?|[[{\]}:]/gs; // never fails after a quote, so it is linear
 
 /**
- * How deep a text nests and how many `name: value` pairs it has, in one pass and before anything
- * recursive sees it. Strings are skipped; what is not JSON is left to the parser.
+ * Counts the nesting and the `name: value` pairs of a text, in one pass before anything recursive
+ * sees it. Skips strings; the parser rejects invalid JSON.
  */
 function measure(text: string): { readonly depth: number; readonly names: number } {
   let [depth, deepest, names] = [0, 0, 0];
@@ -75,7 +78,7 @@ function measure(text: string): { readonly depth: number; readonly names: number
   return { depth: deepest, names };
 }
 
-/** The pairs that a parsed value kept: fewer than its text has where a name occurred twice. */
+/** Counts the pairs of a parsed value: fewer than in its text if a name was duplicated. */
 function countNames(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const own = Array.isArray(value) ? 0 : Object.keys(value).length;

@@ -1,23 +1,25 @@
-/** Counts what is under way for each key and altogether: connections of an address, requests to a project, streams of an API key. */
+/**
+ * Counts concurrent uses per key and in total: connections of an address, requests to a project,
+ * streams of an API key.
+ */
 
-/** How many may be under way at once. */
+/** Maximum concurrent uses. */
 export type KeyedLimits = {
   /** Of all keys together. */
   readonly total: number;
-  /** Of one key, unless `admit` is given another number. */
+  /** Of one key, unless `admit` gets another number. */
   readonly perKey: number;
 };
 
-/** What is under way now. */
 export type KeyedCount = {
   /**
-   * Counts one in and returns what counts it out again, once however often it is called; else which limit is reached, the
-   * key's own before the total. Never waits.
+   * Counts one use and returns the function that releases it (idempotent), or which limit is
+   * reached, checking the key's first. Never waits.
    */
   admit(key: string, perKey?: number): (() => void) | 'key' | 'total';
 };
 
-/** A count of this process alone. A key of which nothing is under way takes no memory. */
+/** Counts in this process only. A key without uses takes no memory. */
 export function createKeyedCount(limits: KeyedLimits): KeyedCount {
   const underWay = new Map<string, number>();
   let all = 0;

@@ -1,6 +1,7 @@
 /**
- * Spans through OpenTelemetry's API. Where no SDK has registered a provider (`node --import`), every call here does nothing,
- * and jobs carry nothing of it. No span has a path, a query, a header or a body, where a key could be.
+ * Spans through OpenTelemetry's API. Without a registered SDK (`node --import`) every call is a
+ * no-op, and jobs carry no context. No span contains a path, a query, a header or a body, which
+ * could contain a key.
  */
 import { createRequire } from 'node:module';
 import {
@@ -28,15 +29,15 @@ export function isTracing(): boolean {
   );
 }
 
-/** For the options of queues and workers: jobs run in a span of their own, in the context that added them. */
+/** Options for queues and workers: each job runs in a span, in the context that added it. */
 export function jobTelemetry(): { readonly telemetry?: Telemetry } {
   if (!isTracing()) return {};
-  // Not loaded for nobody; what `require` gives is what the package's types say.
+  // Only loaded with an SDK; the package's types describe the result of `require`.
   const { BullMQOtel } = load('bullmq-otel') as typeof import('bullmq-otel');
   return { telemetry: new BullMQOtel({ tracerName: NAME }) };
 }
 
-/** Runs it in a span, which ends with it. Resolves and rejects as `act` does. */
+/** Runs `act` in a span that ends with it. Resolves and rejects as `act` does. */
 export function inSpan<T>(name: string, attributes: Attributes, act: () => Promise<T>): Promise<T> {
   return trace.getTracer(NAME).startActiveSpan(name, { attributes }, (span) => ended(span, act));
 }
@@ -45,21 +46,26 @@ const methods: ReadonlySet<string> = new Set([
   ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
 ]);
 
-/** What a request's span has to say of itself. */
+/** The span of a request. */
 export type RequestSpan = {
-  /** W3C Trace Context, 3.2; null where nothing traces. */
+  /** W3C Trace Context, 3.2; null without tracing. */
   readonly traceparent: string | null;
-  /** Names the span by the operation and notes the status; undefined: no operation has the path. */
+  /**
+   * Names the span by the operation and records the status; undefined: no operation has the path.
+   */
   answered(operationId: string | undefined, status: number): void;
 };
 
-/** Runs a request in a span that goes on with the trace which its headers name. Resolves and rejects as `act` does. */
+/**
+ * Runs a request in a span that continues the trace in its headers. Resolves and rejects as `act`
+ * does.
+ */
 export function inRequestSpan<T>(
   { method, headers }: { readonly method: string; readonly headers: object },
   act: (span: RequestSpan) => Promise<T>,
 ): Promise<T> {
   const parent = propagation.extract(context.active(), headers);
-  const known = methods.has(method) ? method : '_OTHER'; // as OpenTelemetry's conventions have it
+  const known = methods.has(method) ? method : '_OTHER'; // as in OpenTelemetry's conventions
   const attributes = { 'http.request.method': known };
   const options: SpanOptions = { kind: SpanKind.SERVER, attributes };
   return trace
@@ -87,7 +93,7 @@ function traceparentOf(span: Span): string | null {
   return `00-${found.traceId}-${found.spanId}-${flags}`;
 }
 
-/** A fault is named by its class alone: its message may hold anything. */
+/** Records only the class of an error: its message may contain anything. */
 async function ended<T>(span: Span, act: () => Promise<T>): Promise<T> {
   try {
     return await act();

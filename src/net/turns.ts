@@ -1,20 +1,25 @@
-/** What comes on one connection, taken one at a time and in its order (RFC 9112, 9.3.2: only safe requests may overlap). */
+/** Serializes the requests of one connection (RFC 9112, 9.3.2: only safe requests may overlap). */
 import type { Duplex } from 'node:stream';
 
-/** The items of many connections: those of one connection run one after the other, those of several at once. */
+/**
+ * A queue per connection: items of one connection run one by one, those of several concurrently.
+ */
 export type Turns<T> = {
   /**
-   * Runs an item at once where nothing of its connection runs, else in its turn. The connection is destroyed where more
-   * wait than may, and the item is dropped where the connection is closed, closing, or refuses more.
+   * Runs an item at once if the connection is idle; otherwise queues it. Destroys the connection if
+   * too many wait. Drops the item if the connection is closed, closing, or refuses more.
    */
   readonly take: (connection: Duplex, item: T) => void;
-  /** To be called once for each item that ran, when it is over: the next one runs. */
+  /** Call it once when an item has finished; the next one runs. */
   readonly ended: (connection: Duplex) => void;
   /** Whether an item of the connection runs. */
   readonly isBusy: (connection: Duplex) => boolean;
-  /** Takes nothing more of a connection; what waits still runs. False where it took nothing more already. */
+  /** Accepts no more items of a connection; queued ones still run. False if it already refused. */
   readonly refuseMore: (connection: Duplex) => boolean;
-  /** Runs once after everything that runs or waits now, at once where nothing does. The last one to be given counts. */
+  /**
+   * Calls `act` once after all current and queued items, at once if there are none. A later call
+   * replaces an earlier one.
+   */
   readonly whenIdle: (connection: Duplex, act: () => void) => void;
 };
 
@@ -26,8 +31,8 @@ type State<T> = {
 };
 
 /**
- * `waitingMax`: per connection, beside the item that runs. `run` must lead to one call of `ended`. `onOverflow` is called
- * before a connection is destroyed for having too many.
+ * `waitingMax`: queued items per connection. Each `run` must lead to one call of `ended`.
+ * `onOverflow`: called before a connection with too many items is destroyed.
  */
 export function createTurns<T>(
   waitingMax: number,
@@ -52,7 +57,7 @@ export function createTurns<T>(
   return {
     take(connection, item) {
       const state = stateOf(connection);
-      // It came in the same read as what broke the connection, or behind an answer that closes it.
+      // After what broke the connection, or after a response that closes it.
       if (state.isRefusing || !connection.writable) return;
       if (!state.isBusy) {
         state.isBusy = true;
@@ -60,7 +65,7 @@ export function createTurns<T>(
         return;
       }
       if (state.waiting.push(item) <= waitingMax) return;
-      // Reading cannot be stopped in the middle of what has arrived, and each request in it would take memory.
+      // Reading cannot stop within a received chunk, and each request in it would use memory.
       drop(state);
       onOverflow(connection);
       connection.destroy();
@@ -68,7 +73,7 @@ export function createTurns<T>(
     ended(connection) {
       const state = stateOf(connection);
       state.isBusy = false;
-      // Closed, or closing behind that answer: what is not answered must have no effect.
+      // Closed, or closing after that response: unanswered requests must have no effect.
       if (!connection.writable) return drop(state);
       const [item] = state.waiting.splice(0, 1);
       if (item !== undefined) {

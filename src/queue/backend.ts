@@ -1,4 +1,4 @@
-/** What BullMQ keeps its jobs in: Redis, a PostgreSQL server, or the embedded PostgreSQL. */
+/** The storage of BullMQ: Redis, a PostgreSQL server, or the embedded PostgreSQL. */
 import { once } from 'node:events';
 import {
   type BackendFactory,
@@ -18,50 +18,56 @@ import type { Database } from '../db/engine/client.ts';
 import { answersInTime } from '../net/answers-in-time.ts';
 import { jobTelemetry } from '../net/tracing.ts';
 
-/** The factory has the connection; BullMQ's options require some object in its place. */
+/** The factory has the connection; BullMQ's options require an object in its place. */
 export type NoConnection = Record<string, never>;
 
-/** The arguments of `new Queue(name, queueOptions, factory)` and `new Worker(name, processor, workerOptions, factory)`. */
+/**
+ * The arguments of `new Queue(name, queueOptions, factory)` and `new Worker(name, processor,
+ * workerOptions, factory)`.
+ */
 export type QueueBackend = {
   readonly queueOptions: QueueOptions<NoConnection>;
-  /** How jobs are locked and kept; concurrency is the caller's. */
+  /** Locks and retention of jobs; the caller sets the concurrency. */
   readonly workerOptions: WorkerOptions<NoConnection>;
   readonly factory: BackendFactory<IQueueBackend, NoConnection>;
   /** Whether Redis or PostgreSQL answers within two seconds. Never rejects. */
   probe(): Promise<boolean>;
-  /** For the `error` events of queues. Logs one error in ten seconds at most. */
+  /** For the `error` events of queues. Logs at most one error per ten seconds. */
   reportError(error: Error): void;
-  /** Ends the connection that the producers share. Close the queues and workers first. */
+  /** Closes the producers' shared connection. Close the queues and workers first. */
   close(): Promise<void>;
 };
 
 const WEEK_SECONDS = 7 * 24 * 3_600;
 
-/** Several installations may share a Redis; their keys begin with this. */
+/** Key prefix, since several installations may share a Redis. */
 const PREFIX = 'signpost';
 
 /**
- * A killed worker's job runs again within lock + 2 × interval = 20 s. Retention stands here and not with each
- * job, where it would double what a delayed job takes in Redis.
+ * A killed worker's job runs again within lock + 2 × interval = 20 s. Retention is set here, since
+ * setting it per job would double a delayed job's size in Redis.
  */
 const workerDefaults = {
   lockDuration: 10 * SECOND,
   stalledInterval: 5 * SECOND,
-  // A job whose worker is killed is seldom at fault; the default of 1 fails it at the second deploy. BullMQ counts over
-  // a job's whole life, and ours live for days; so workers/running/run-job.ts decides by deaths in a row instead.
+  // A killed worker's job is seldom the cause; the default of 1 fails it at the second deploy.
+  // BullMQ counts over a job's whole life, which can be days, so workers/running/run-job.ts counts
+  // crashes in a row.
   maxStalledCount: 1_000_000,
   removeOnComplete: { count: 0 },
   removeOnFail: { age: WEEK_SECONDS },
-  // The wait before the next try while the server cannot be reached; the default is 15 s.
+  // The wait before retrying an unreachable server; the default is 15 s.
   runRetryDelay: 2 * SECOND,
 } as const;
 
-/** BullMQ waits up to an hour for a notification of PostgreSQL, and one that is lost must not cost that. */
+/**
+ * BullMQ waits up to an hour for a PostgreSQL notification; this limits the delay if one is lost.
+ */
 const LONGEST_WAIT_SECONDS = 30;
 
 /**
- * Opens the queues' storage. On PostgreSQL it brings BullMQ's own tables up to date, so the server must answer, or it
- * rejects; Redis may be down.
+ * Opens the queues' storage. On PostgreSQL it migrates BullMQ's tables, so it rejects if the server
+ * does not answer; Redis may be down.
  */
 export function openQueueBackend(
   storage: Storage,
@@ -82,8 +88,7 @@ async function openRedis(
     connectTimeout: 5 * SECOND,
     retryStrategy: (attempt: number) => Math.min(attempt * 200, 2 * SECOND),
   };
-  // All producers share one connection. It fails at once while Redis is down: whoever enqueues has the
-  // database to fall back on.
+  // Shared by all producers. Fails fast while Redis is down: callers have the jobs in the database.
   const producer = new Redis(url, {
     ...shared,
     enableOfflineQueue: false,
@@ -95,7 +100,8 @@ async function openRedis(
   const worker: ConnectionOptions = { ...shared, url, maxRetriesPerRequest: null };
   const factory: QueueBackend['factory'] = (name, opts, options = {}) => {
     const works = options.withBlockingConnection === true || options.blocking === true;
-    // A producer that waited for the connection, or asked for the version over it, would hang or stay broken.
+    // A producer that waited for the connection, or checked the version over it, could hang or stay
+    // broken.
     const given = works
       ? { ...opts, connection: worker }
       : { ...opts, connection: producer, skipWaitingForReady: true, skipVersionCheck: true };
@@ -111,7 +117,10 @@ async function openRedis(
   };
 }
 
-/** Until the connection is made or refused, two seconds at most: the first job should not fail for being early. */
+/**
+ * Waits until the connection succeeds or fails, at most two seconds, so that the first job does not
+ * fail.
+ */
 async function firstAttempt(client: Redis): Promise<void> {
   await once(client, 'ready', { signal: AbortSignal.timeout(2 * SECOND) }).catch(() => {});
 }
@@ -120,7 +129,8 @@ async function openPostgres(
   database: Database,
   reportError: QueueBackend['reportError'],
 ): Promise<QueueBackend> {
-  // A pool of its own: every worker holds one connection for LISTEN, and what BullMQ does may take its time.
+  // A separate pool: every worker holds one connection for LISTEN, and BullMQ's statements can be
+  // slow.
   const pool = database.openPool({
     max: 12,
     statementTimeoutMs: 0,
@@ -129,11 +139,11 @@ async function openPostgres(
   pool.setMaxListeners(0); // every queue and worker listens on it
   const client = await pool.connect();
   try {
-    await runMigrations(client); // one transaction, under an advisory lock of its own
+    await runMigrations(client); // one transaction, under an advisory lock
   } finally {
     client.release();
   }
-  // BullMQ describes the part of a pool it uses in types of its own, which the types of `pg` do not quite match.
+  // BullMQ's own types for pools don't quite match those of `pg`.
   const connection = pool as unknown as Parameters<typeof createPostgresBackend>[1]['connection'];
   const factory: QueueBackend['factory'] = (name, opts, options) =>
     Object.defineProperty(
@@ -153,7 +163,7 @@ async function openPostgres(
   };
 }
 
-/** BullMQ repeats an error with every attempt to reconnect; one line in ten seconds says as much. */
+/** BullMQ repeats an error at every reconnection attempt, so only one per ten seconds is logged. */
 function errorReporter(log: Logger): (error: Error) => void {
   let quietUntil = 0;
   return (error) => {
@@ -163,17 +173,22 @@ function errorReporter(log: Logger): (error: Error) => void {
   };
 }
 
-/** ioredis (6.0) gives these no code, so its words are the only sign there is; test/queue/outages.test.ts provokes them. */
+/**
+ * ioredis (6.0) gives these errors no code, so the message is the only sign;
+ * test/queue/outages.test.ts provokes them.
+ */
 const unavailableMessages: ReadonlySet<string> = new Set([
   'Connection is closed.',
   'Command timed out',
   "Stream isn't writeable and enableOfflineQueue options is false",
 ]);
 
-/** Answers of a Redis that starts, follows another or has lost its cluster. */
+/** Responses of a Redis that starts, is a replica or has lost its cluster. */
 const notReady = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/;
 
-/** Whether a fault of ioredis or BullMQ means that Redis cannot be reached, or is not ready, just now. */
+/**
+ * Whether an error of ioredis or BullMQ means that Redis is temporarily unreachable or not ready.
+ */
 export function isQueueUnavailable(fault: unknown): boolean {
   if (!(fault instanceof Error)) return false;
   return (

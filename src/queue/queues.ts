@@ -1,4 +1,4 @@
-/** The producers' side of the queues: what is to happen when. Workers are made in workers/start.ts. */
+/** The producers' side of the queues. Workers are created in workers/start.ts. */
 import { type Job, type JobType, Queue } from 'bullmq';
 import {
   type AnyJob,
@@ -13,22 +13,24 @@ import type { QuarantineStore } from '../db/domains/quarantine.ts';
 import type { QueueBackend } from './backend.ts';
 import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
 
-/** A job that is to be added, with the time from which it may run. */
+/** A job to add, with the time from which it can run. */
 export type QueuedJob<N extends QueueName> = {
   readonly job: JobOf<N>;
   /** In the past: at once. */
   readonly runAt: Date;
 };
 
-/** A job that must be in its queue, by the state of the database. */
+/** A job that must be in its queue according to the database. */
 export type WantedJob = {
   readonly job: AnyJob;
   readonly runAt: Date;
-  /** It was set aside before: its next fault sets it aside again. */
+  /** It was quarantined before: its next fault quarantines it again. */
   readonly probation?: true;
 };
 
-/** Jobs of a queue by state. `delayed`: asleep until their time. `failed`: for good; kept for a week. */
+/**
+ * Jobs of a queue by state. `delayed`: until their time. `failed`: permanently; kept for a week.
+ */
 export type JobCounts = {
   readonly waiting: number;
   readonly delayed: number;
@@ -37,59 +39,70 @@ export type JobCounts = {
   readonly prioritized: number;
 };
 
-/** `waiting` counts those of a paused queue, too. */
+/** `waiting` includes jobs of a paused queue. */
 export type QueueCounts = JobCounts & { readonly isPaused: boolean };
 
-/** What had to be done about jobs that must be there: `added` were not, `woken` slept beyond their time. */
+/** `added`: jobs that were missing. `woken`: jobs that slept past their time. */
 export type Ensured = { readonly added: number; readonly woken: number };
 
-/** Every call rejects within some seconds while the server behind it is down, and works again afterwards. */
+/** Every call rejects within seconds while the server is down, and works again afterwards. */
 export type Queues = {
-  /** Adds what is not there; a job that exists, in whatever state, is left as it is. */
+  /** Adds missing jobs; existing ones stay unchanged in any state. */
   enqueue<N extends QueueName>(name: N, jobs: readonly QueuedJob<N>[]): Promise<void>;
-  /** Those that are not there, have ended, or would sleep far beyond `runAt`. Changes nothing. */
+  /**
+   * Returns jobs that are missing, have ended, or would sleep far past `runAt`. Changes nothing.
+   */
   astray(name: QueueName, jobs: readonly WantedJob[]): Promise<readonly WantedJob[]>;
-  /** Adds those that are not there or have ended, failed or not; wakes those that would sleep far beyond `runAt`. */
+  /**
+   * Adds jobs that are missing or have ended (failed or not); wakes those that would sleep far past
+   * `runAt`.
+   */
   ensure(name: QueueName, jobs: readonly WantedJob[]): Promise<Ensured>;
-  /** Runs a delayed job at once. Nothing happens where it is not there or not waiting for its time. */
+  /** Runs a delayed job at once. Does nothing if it is missing or not delayed. */
   promote<N extends QueueName>(name: N, job: JobOf<N>): Promise<void>;
-  /** Takes a job out. Nothing happens where it is not there, or a worker has it. */
+  /** Removes a job. Does nothing if it is missing or active. */
   remove<N extends QueueName>(name: N, job: JobOf<N>): Promise<void>;
-  /** Takes out jobs that wait, by id; returns how many were there. A job that a worker has stays. */
+  /** Removes waiting jobs by id; returns how many existed. Active jobs stay. */
   removeIdle(name: QueueName, ids: readonly string[]): Promise<number>;
-  /** The ids of those that will run, or run now. What moves meanwhile may be missing, or have just ended. */
+  /**
+   * Ids of active and future jobs. Jobs that change state during the call may be missing, or have
+   * just ended.
+   */
   aliveIds(name: QueueName): Promise<Set<string>>;
   counts(name: QueueName): Promise<QueueCounts>;
-  /** Closes what was opened; a later call opens its queue again. */
+  /** Closes all queues; a later call reopens its queue. */
   close(): Promise<void>;
 };
 
-/** The same, with what an operator sees. */
+/** The same, with the operator's view. */
 export type SeenQueues = Queues & {
-  /** Null where there is no such job. */
+  /** Null if there is no such job. */
   see<N extends QueueName>(name: N, job: JobOf<N>): Promise<SeenJob | null>;
-  /** BullMQ's own queue, once it answers; another one after its first connection failed. */
+  /** BullMQ's queue, once it answers; a new one after its first connection failed. */
   opened(name: QueueName): Promise<AnyQueue>;
 };
 
 const countedStates = ['waiting', 'delayed', 'active', 'failed', 'prioritized'] as const;
-/** Where those that wait are counted while their queue is paused, on PostgreSQL; BullMQ's types have lost it. */
+/** The state of waiting jobs in a paused queue on PostgreSQL; missing in BullMQ's types. */
 const pausedState = 'paused' as JobType;
 
 const aliveStates = ['active', 'waiting', 'prioritized', 'delayed'] as const;
 
-/** One command to the server carries this many jobs. */
+/** Jobs per command to the server. */
 const BATCH = 500;
-/** One command lists this many ids; Redis does nothing else meanwhile. */
+/** Ids per command; Redis blocks while it lists them. */
 const LIST = 10_000;
-/** A job that sleeps for longer than this after its `runAt` is not waiting, but has been scheduled by mistake. */
+/** A job that sleeps longer than this after its `runAt` was scheduled by mistake. */
 const OVERSLEPT_MS = 20_000;
 
-/** Opens nothing yet: each queue connects when it is first used. */
+/** Each queue connects at its first use. */
 export function openQueues(backend: QueueBackend): SeenQueues {
   const open = new Map<QueueName, AnyQueue>();
 
-  /** A queue that answers. One whose first connection failed stays broken for ever, so it is thrown away. */
+  /**
+   * Returns a queue that answers. One whose first connection failed never recovers, so it is
+   * discarded.
+   */
   async function queueOf(name: QueueName): Promise<AnyQueue> {
     const queue = open.get(name) ?? newQueue(backend, name);
     open.set(name, queue);
@@ -189,7 +202,7 @@ async function removeIdle(queue: AnyQueue, ids: readonly string[]): Promise<numb
   return removed;
 }
 
-/** BullMQ on Redis answers 1 for a job that is not there, and 0 for one that a worker has locked. */
+/** BullMQ on Redis returns 1 for a missing job and 0 for a locked one. */
 async function removeIfIdle(queue: AnyQueue, id: string): Promise<boolean> {
   return (await queue.getJob(id)) !== undefined && (await queue.remove(id)) === 1;
 }
@@ -206,7 +219,7 @@ async function ensure(queue: AnyQueue, jobs: readonly WantedJob[]): Promise<Ensu
   return { added, woken };
 }
 
-/** Removes a job that has ended, so that its id is free, and wakes one that sleeps too long. */
+/** Removes an ended job, so that its id is free, and wakes one that sleeps too long. */
 async function makeWay(queue: AnyQueue, wanted: WantedJob): Promise<'missing' | 'woken' | 'there'> {
   const id = jobId(wanted.job);
   switch (await inspect(queue, wanted)) {
@@ -223,8 +236,8 @@ async function makeWay(queue: AnyQueue, wanted: WantedJob): Promise<'missing' | 
 }
 
 /**
- * One command for a job that is as it should be. Not by `getJobState`, which reads the whole list of waiting
- * jobs on Redis: thousands of calls would stall a queue that is merely late.
+ * One command for a correct job. Not `getJobState`, which reads Redis' whole list of waiting jobs:
+ * thousands of calls would stall a queue that is only late.
  */
 async function inspect(
   queue: AnyQueue,
@@ -238,7 +251,7 @@ async function inspect(
   return oversleeps(job, wanted) && (await job.isDelayed()) ? 'asleep' : 'there';
 }
 
-/** One that met faults or an outage sleeps on purpose. */
+/** A job with faults or outages sleeps on purpose. */
 function oversleeps(job: Job, { runAt }: WantedJob): boolean {
   const { data } = job;
   if (typeof data === 'object' && data !== null && ('faults' in data || 'outages' in data)) {
@@ -254,7 +267,7 @@ async function promote(queue: AnyQueue, id: string): Promise<boolean> {
     await job.promote();
     return true;
   } catch (error) {
-    if (await job.isDelayed()) throw error; // otherwise its time came in between
+    if (await job.isDelayed()) throw error; // otherwise it became due in between
     return false;
   }
 }
@@ -265,17 +278,19 @@ function batches<T>(items: readonly T[]): T[][] {
   );
 }
 
-/** Removes an epoch's jobs from every queue. A job that a worker has changes nothing any more: its epoch is over. */
+/**
+ * Removes an epoch's jobs from every queue. An active one changes nothing, since its epoch is over.
+ */
 export async function forgetJobs(queues: Queues, job: DomainJob): Promise<void> {
   for (const name of domainQueues) await queues.remove(name, job);
 }
 
-/** Resolves once the job is due. Rejects where the queue or the database is away; calling it again does no harm. */
+/** Resolves once the job is due. Rejects if the queue or the database is down. Idempotent. */
 export type BringNow = (queue: DomainQueue, job: DomainJob) => Promise<void>;
 
 /**
- * Runs a job now: one that waits for its time is woken, one that is missing is added, and one that was set aside is
- * tried once more before its time; its next fault sets it aside again, for longer.
+ * Runs a job now: wakes a delayed one, adds a missing one, and runs a quarantined one once more
+ * before its time; its next fault quarantines it again, for longer.
  */
 export function createBringNow(deps: {
   readonly queues: Pick<Queues, 'ensure' | 'promote'>;
@@ -284,7 +299,7 @@ export function createBringNow(deps: {
 }): BringNow {
   return async (queue, job) => {
     const runAt = deps.now();
-    // First, or the reconciler would remove the job as one that is set aside.
+    // First, since otherwise the reconciler would remove the job as quarantined.
     const wasSetAside = await deps.quarantine.endAt(queue, jobId(job), runAt);
     await deps.queues.ensure(queue, [{ job, runAt, ...(wasSetAside && { probation: true }) }]);
     await deps.queues.promote(queue, job);

@@ -1,4 +1,4 @@
-/** A job as an operator sees it: its state, when it runs, and what its attempts logged. */
+/** The operator's view of a job: its state, when it runs, and the log of its attempts. */
 import type { IQueueBackend, Job, Queue } from 'bullmq';
 import type { NoConnection } from './backend.ts';
 
@@ -14,22 +14,22 @@ export type AnyQueue = Queue<
   NoConnection
 >;
 
-/** A job at one moment. `unknown`: it changed its state while it was read. */
+/** A snapshot of a job. `unknown`: its state changed during the read. */
 export type SeenJob = {
   readonly state: 'active' | 'waiting' | 'delayed' | 'completed' | 'failed' | 'unknown';
-  /** How often a worker took it. */
+  /** How often a worker started it. */
   readonly attempts: number;
-  /** When a job that sleeps wakes; null for any other. */
+  /** When a delayed job runs; null for any other. */
   readonly runAt: Date | null;
-  /** Why it failed for good; null for any other. */
+  /** Why it failed permanently; null for any other. */
   readonly failedReason: string | null;
-  /** A line for each of its last attempts, the newest first, 50 at most. */
+  /** One line per recent attempt, newest first, at most 50. */
   readonly log: readonly string[];
 };
 
 const LINES = 50;
 
-/** Null where there is no such job. A handful of commands: for one job at a time. */
+/** Null if there is no such job. Takes several commands, so use it for one job at a time. */
 export async function seeJob(queue: AnyQueue, id: string): Promise<SeenJob | null> {
   const job = await queue.getJob(id);
   if (job === undefined) return null;
@@ -61,6 +61,6 @@ function stateOf(state: Awaited<ReturnType<Job['getState']>>): SeenJob['state'] 
     case 'waiting-children':
       return 'waiting';
     default:
-      return 'unknown'; // it moved in between
+      return 'unknown'; // it changed in between
   }
 }

@@ -1,32 +1,38 @@
-/** What a receiver gets: body and headers of Standard Webhooks 1.0.0, signed with one secret or, after a rotation, two. */
+/**
+ * A webhook message: body and headers of Standard Webhooks 1.0.0, signed with one secret or, after
+ * a rotation, two.
+ */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Vault } from '../certificates/vault/vault.ts';
 import type { EventToDeliver } from '../db/delivery/deliveries.ts';
 import { eventView } from '../events/event-stream.ts';
 import { renderJson } from '../net/json.ts';
 
-/** The `webhook-id` of an event: the same for every receiver and every attempt. */
+/** The `webhook-id` of an event, the same for every receiver and attempt. */
 export function messageIdOf({ messageId }: Pick<EventToDeliver, 'messageId'>): string {
   return `msg_${messageId}`;
 }
 
-/** `{type, timestamp, data}` ("Payload structure"); `data` is the Event of the API and the project that it is of. */
+/** `{type, timestamp, data}` ("Payload structure"); `data` is the API's Event with its project. */
 export function bodyOf(event: EventToDeliver): string {
   const { type, at, projectId } = event;
   return renderJson({ type, timestamp: at, data: { ...eventView(event), projectId } });
 }
 
-/** What goes into a signature. */
+/** The input of a signature. */
 export type Signed = {
   readonly messageId: string;
-  /** Of the attempt, not of the event: receivers refuse what was signed more than minutes ago. */
+  /** Of the attempt, not of the event: receivers refuse signatures that are minutes old. */
   readonly at: Date;
   readonly body: string;
-  /** Each of them signs; a receiver accepts the message if one signature fits its secret. */
+  /** Each one signs; a receiver accepts the message if one signature matches. */
   readonly secrets: readonly Uint8Array[];
 };
 
-/** The three headers of the specification ("Webhook headers"). The timestamp is in whole seconds since 1970 (UTC). */
+/**
+ * The three headers of the specification ("Webhook headers"). The timestamp is in whole seconds
+ * since 1970 (UTC).
+ */
 export function signatureHeaders({ messageId, at, body, secrets }: Signed) {
   const timestamp = String(Math.floor(at.getTime() / 1_000));
   const content = `${messageId}.${timestamp}.${body}`;
@@ -40,18 +46,21 @@ export function signatureHeaders({ messageId, at, body, secrets }: Signed) {
   };
 }
 
-/** Standard Webhooks wants 24 to 64 bytes; as many as HMAC-SHA256 gives out are enough (RFC 2104, 3). */
+/**
+ * Standard Webhooks requires 24 to 64 bytes; the output size of HMAC-SHA256 is enough (RFC 2104,
+ * 3).
+ */
 const SECRET_BYTES = 32;
 
 /** A new secret, for its owner and for the database. */
 export type MintedSecret = {
-  /** `whsec_` and base64, as receivers' libraries take it. Show it once, store it nowhere. */
+  /** `whsec_` and base64, as receivers' libraries expect it. Show it once, never store it. */
   readonly secret: string;
   /** Opens only with the id of this webhook. */
   readonly sealed: Uint8Array<ArrayBuffer>;
 };
 
-/** Makes a secret of 32 random bytes; stores nothing. */
+/** Creates a secret of 32 random bytes; stores nothing. */
 export function mintSecret(vault: Vault, webhookId: string): MintedSecret {
   const bytes = randomBytes(SECRET_BYTES);
   return {
@@ -60,12 +69,14 @@ export function mintSecret(vault: Vault, webhookId: string): MintedSecret {
   };
 }
 
-/** The bytes that sign; the caller may overwrite them afterwards. Throws the vault's faults. */
+/**
+ * Returns the signing bytes; the caller may overwrite them afterwards. Throws the vault's faults.
+ */
 export function openSecret(vault: Vault, webhookId: string, sealed: Uint8Array): Uint8Array {
   return vault.open(sealed, sealOf(webhookId));
 }
 
-/** The old secret stays readable when a rotation moves it to another column of its row. */
+/** Independent of the column, since a rotation moves the old secret to another one. */
 function sealOf(webhookId: string): string {
   return `webhook/${webhookId}`;
 }

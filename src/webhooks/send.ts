@@ -1,6 +1,6 @@
 /**
- * One attempt over HTTP: to an address that was checked before and no other, without redirects, 10 s and 64 KiB in all.
- * Nothing of the answer leaves this file but its status and how long it asks to be left alone.
+ * Sends one attempt over HTTP: only to a checked address, without redirects, at most 10 s and 64
+ * KiB. Only the response's status and Retry-After leave this file.
  */
 import type { LookupAddress } from 'node:dns';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -10,35 +10,38 @@ import type { Answer } from '../core/operations/webhook-plan.ts';
 import { addressesOf, type Lookup, type ReceiverRules, urlProblem } from '../net/destination.ts';
 import { createKeyedCount } from '../net/keyed-count.ts';
 
-/** A signed message on its way. Content type, length and user agent are added to the headers. */
+/** A signed message. Content type, length and user agent are added to the headers. */
 export type Outgoing = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
-/** Where messages may go, and how long an attempt may take. */
+/** Allowed destinations and limits. */
 export type SenderDeps = ReceiverRules & {
   readonly lookup: Lookup;
-  /** Whether an address may be connected to. */
+  /** Whether connections to an address are allowed. */
   readonly isAllowed: (address: string) => boolean;
-  /** Root certificates in PEM to trust instead of the usual ones. */
+  /** PEM root certificates to trust instead of the default ones. */
   readonly trust?: string;
-  /** For the whole attempt, from the look-up to the end of the answer; 10 s unless given. */
+  /** For the whole attempt, from the DNS query to the end of the response; default 10 s. */
   readonly timeoutMs?: number;
 };
 
-/** Makes one attempt. Resolves whatever the receiver does; rejects only for faults of our own. */
+/** Makes one attempt. Resolves on any failure of the receiver; rejects only on internal errors. */
 export type Send = (outgoing: Outgoing) => Promise<Answer>;
 
-/** Standard Webhooks suggests 15 to 30 s; our choice is less, because a receiver is to note the message and answer. */
+/**
+ * Shorter than the 15 to 30 s of Standard Webhooks: a receiver should queue the message and
+ * respond.
+ */
 const TIMEOUT_MS = 10_000;
-/** The connection is closed after so much of an answer's body; its status counts all the same. */
+/** The connection is closed after this much of a response body; its status still counts. */
 const ANSWER_BYTES_MAX = 65_536;
 
 type Problem = Extract<Answer, { kind: 'unanswered' }>['problem'];
 
-/** Each attempt resolves the name again and opens a connection of its own. */
+/** Each attempt resolves the name again and opens a new connection. */
 export function createSender(deps: SenderDeps): Send {
   return async (outgoing) => {
     if (urlProblem(outgoing.url, deps) !== null) return unanswered('url_refused');
@@ -48,7 +51,7 @@ export function createSender(deps: SenderDeps): Send {
     if (addresses === 'late') return unanswered('timed_out');
     if (addresses === 'untold') return unanswered('name_not_told');
     if (addresses.length === 0) return unanswered('name_not_resolved');
-    // All of them must be allowed, because whichever answers first is connected to.
+    // All must be allowed, because the first that answers is used.
     if (!addresses.every(({ address }) => deps.isAllowed(address))) {
       return unanswered('address_refused');
     }
@@ -67,7 +70,7 @@ function post(deps: SenderDeps, { url, addresses, outgoing, late }: Attempt): Pr
   const isSecure = url.protocol === 'https:';
   const request = (isSecure ? httpsRequest : httpRequest)(url, {
     method: 'POST',
-    agent: false, // a connection of its own, or another host's vetted one might be taken
+    agent: false, // a new connection, since a pooled one may lead to another host's address
     headers: {
       ...outgoing.headers,
       'content-type': 'application/json',
@@ -76,13 +79,13 @@ function post(deps: SenderDeps, { url, addresses, outgoing, late }: Attempt): Pr
     },
     lookup: always(addresses),
     signal: late,
-    rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
+    rejectUnauthorized: true, // even with NODE_TLS_REJECT_UNAUTHORIZED=0
     ...(deps.trust !== undefined && { ca: deps.trust }),
   });
   return new Promise((resolve) => {
     let reached: 'nothing' | 'host' | 'receiver' | 'refused' = 'nothing';
     request.on('socket', (socket: Socket) => {
-      // These listeners are set before the request is written: nothing is sent to an address that was not checked.
+      // Set before the request is written, so nothing is sent to an unchecked address.
       socket.once('connect', () => {
         reached = isSecure ? 'host' : 'receiver';
         if (isVetted(socket, addresses, deps)) return;
@@ -105,7 +108,7 @@ function post(deps: SenderDeps, { url, addresses, outgoing, late }: Attempt): Pr
   });
 }
 
-/** Calls once: with the answer, whether its body came to an end or not, or with null where none came. */
+/** Calls once: with the response, even if its body broke off, or with null if there is none. */
 function settle(request: ClientRequest, done: (response: IncomingMessage | null) => void): void {
   let answer: IncomingMessage | null = null;
   request.once('response', (response) => {
@@ -115,7 +118,7 @@ function settle(request: ClientRequest, done: (response: IncomingMessage | null)
       bytes += chunk.length;
       if (bytes > ANSWER_BYTES_MAX) response.destroy();
     });
-    response.on('error', () => {}); // broken off: its status has come all the same
+    response.on('error', () => {}); // broken off, but its status counts
   });
   request.on('error', () => {}); // 'close' follows
   request.once('close', () => done(answer));
@@ -129,7 +132,7 @@ function unanswered(problem: Problem): Answer {
   return { kind: 'unanswered', problem };
 }
 
-/** Gives a socket the addresses that were checked; the name is not resolved a second time. */
+/** Gives a socket the checked addresses, so the name is not resolved again. */
 function always(addresses: readonly LookupAddress[]): LookupFunction {
   return (_, { all }, give) => {
     const [first = { address: '', family: 0 }] = addresses;
@@ -138,7 +141,10 @@ function always(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-/** Whether a socket leads to an address that was checked; `lookup` is not called for a literal address, this always is. */
+/**
+ * Whether a socket leads to a checked address. `lookup` is not called for literal addresses; this
+ * always is.
+ */
 function isVetted(
   { remoteAddress }: Socket,
   addresses: readonly LookupAddress[],
@@ -152,7 +158,10 @@ function isVetted(
   return vetted.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
 }
 
-/** `untold`: the look-up failed, which does not say that there is no address. `late`: the attempt's time is over. */
+/**
+ * `untold`: the DNS query failed, which does not mean that no address exists. `late`: the attempt
+ * timed out.
+ */
 async function within(
   late: AbortSignal,
   found: Promise<readonly LookupAddress[]>,
@@ -166,16 +175,16 @@ async function within(
   });
 }
 
-/** Call it when the attempt is over; again, it does nothing. */
+/** Call it when the attempt ends. Idempotent. */
 export type Leave = () => void;
 
-/** Counts what is under way for each key of this process. */
+/** Counts concurrent attempts per key in this process. */
 export type Lines = {
-  /** Takes a place; null where all of `places` are taken. Never waits: a worker that did would be missing elsewhere. */
+  /** Takes a slot; null if all `places` are taken. Never waits, since that would block a worker. */
   enter(key: string, places: number): Leave | null;
 };
 
-/** Keys without anything under way take no memory; altogether there may be as many as come. */
+/** Keys without attempts use no memory; the number of keys is unlimited. */
 export function createLines(): Lines {
   const underWay = createKeyedCount({
     total: Number.POSITIVE_INFINITY,

@@ -1,4 +1,7 @@
-/** One event for one webhook each: made by record_events() with the event, or by a replay; tried until one arrives. */
+/**
+ * Deliveries: one event for one webhook each. Created by record_events() with the event, or by a
+ * replay; retried until one succeeds.
+ */
 import type { DeliveryProblem, EndProblem, Verdict } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { EventRow } from '../events.ts';
@@ -7,19 +10,22 @@ import { createDeliveryTimes, type DeliveryTimes, endWaiting } from './delivery-
 import { FORGOTTEN_MS, type Replay, type Replayed, replayDeliveries } from './replay-deliveries.ts';
 import { switchOff } from './webhooks.ts';
 
-/** An event with its project and with `messageId`, from which its `webhook-id` header is made. */
+/** An event with its project and `messageId`, the source of its `webhook-id` header. */
 export type EventToDeliver = EventRow & { readonly projectId: string; readonly messageId: string };
 
 /** A delivery with everything that an attempt needs. */
 export type LoadedDelivery = {
   readonly id: string;
   readonly status: 'pending' | 'delivered' | 'failed';
-  /** A replay begins again at 0. With `lastAttemptAt` it fences: a save holds only while both are what was loaded. */
+  /**
+   * A replay resets it to 0. With `lastAttemptAt` it fences: a save succeeds only while both are as
+   * loaded.
+   */
   readonly attempts: number;
   readonly lastAttemptAt: Date | null;
-  /** Null where the delivery has ended. */
+  /** Null if the delivery has ended. */
   readonly nextAttemptAt: Date | null;
-  /** When the queue was given its job; null where the queue is not to work on it now. */
+  /** When its job was queued; null: not queued. */
   readonly queuedAt: Date | null;
   readonly webhook: Pick<
     Webhook,
@@ -36,24 +42,24 @@ export type LoadedDelivery = {
   readonly event: EventToDeliver;
 };
 
-/** What became of a delivery: of an attempt, or without one because of its webhook. */
+/** The result of an attempt, or the end of a delivery without one because of its webhook. */
 export type DeliveryOutcome =
   | Verdict
   | { readonly kind: 'ended'; readonly problem: Exclude<EndProblem, 'replayed'> };
 
-/** Deliveries as their job, the relay and the API use them. Calls reject only where the database does. */
+/** Calls reject only if the database fails. */
 export type DeliveryStore = DeliveryTimes & {
-  /** Whatever the state of the delivery and its webhook; null where there is no such delivery. */
+  /** In any state of the delivery and its webhook; null if there is no such delivery. */
   load(id: string): Promise<LoadedDelivery | null>;
   /**
-   * Saves what became of a delivery, what that says of its webhook's health, and a switch-off that follows, in one
-   * transaction. False where another save or a replay came first: then the outcome is dropped, and a delivery that was
-   * replayed waits again.
+   * Saves the result of a delivery, its effect on the webhook's health, and a resulting disabling,
+   * in one transaction. False if another save or a replay came first: the result is dropped, and a
+   * replayed delivery waits again.
    */
   save(delivery: LoadedDelivery, outcome: DeliveryOutcome, at: Date): Promise<boolean>;
-  /** Has it wait until then without an attempt. Changes nothing where it has ended or was given to the queue again. */
+  /** Postpones it without an attempt. Does nothing if it has ended or was queued again. */
   putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
-  /** The newest events first, and of one event the newest delivery; `limit` at most. */
+  /** Newest events first; for one event, newest deliveries first. At most `limit`. */
   list(webhookId: string, limit: number): Promise<DeliveryRow[]>;
   /** Sends events again: see `replayDeliveries`. */
   replay(replay: Replay): Promise<Replayed>;
@@ -71,8 +77,8 @@ const listed = {
   event: { select: { number: true, type: true, messageId: true, projectId: true } },
 } as const satisfies Prisma.WebhookDeliverySelect;
 /**
- * A delivery as lists show it. `lastStatus` is null where the last attempt got no HTTP answer, `lastError` where none failed
- * or the last one delivered.
+ * A delivery in lists. `lastStatus`: null without an HTTP response. `lastError`: null if no attempt
+ * failed or the last one succeeded.
  */
 export type DeliveryRow = Prisma.WebhookDeliveryGetPayload<{ select: typeof listed }>;
 
@@ -109,7 +115,7 @@ const loaded = {
   },
 } as const satisfies Prisma.WebhookDeliverySelect;
 
-/** All times are the caller's clock, so that a laboratory may use its own. */
+/** All times come from the caller's clock. */
 export function createDeliveryStore(prisma: PrismaClient): DeliveryStore {
   return {
     ...createDeliveryTimes(prisma),
@@ -127,7 +133,7 @@ export function createDeliveryStore(prisma: PrismaClient): DeliveryStore {
   };
 }
 
-/** Fenced by `queuedAt`: a delivery that was put back, ended or given again since stays as it is. */
+/** Fenced by `queuedAt`: does nothing if the delivery was postponed, ended or queued again. */
 async function putBack(
   tx: Prisma.TransactionClient,
   { id, queuedAt }: LoadedDelivery,
@@ -153,20 +159,24 @@ async function save(
       data: { ...columnsOf(outcome, attempts, at), queuedAt: null },
     });
     if (count === 0) {
-      // Still given as it was loaded: a replay changed the row meanwhile, and the queue had only this job for it.
+      // Still queued as loaded: a replay changed the row, and the queue had only this job for it.
       await putBack(tx, delivery, new Date(at.getTime() + FORGOTTEN_MS));
       return 'late';
     }
     await noteHealth(tx, webhook, outcome, at);
     if (outcome.kind !== 'failed' || outcome.disables === null) return 'saved';
-    // An answer counts for the URL that it came from: where the webhook has another one by now, it is not switched off.
+    // The response concerns the URL that it came from: if the webhook has a new URL, it stays
+    // enabled.
     return (await switchOff(tx, webhook, outcome.disables, at)) ? 'switched_off' : 'saved';
   });
   if (saved === 'switched_off') await endWaiting(prisma, webhook.id, 'webhook_disabled');
   return saved !== 'late';
 }
 
-/** Since when nothing has arrived: written at the first failure and the first success after it, not at each attempt. */
+/**
+ * The start of the failure streak: written at the first failure and the first success after it, not
+ * at each attempt.
+ */
 async function noteHealth(
   tx: Prisma.TransactionClient,
   { id, url }: LoadedDelivery['webhook'],

@@ -1,35 +1,47 @@
 /**
- * Which deliveries the queue is given, and which have been kept long enough. What waits stays here: the queue holds a few
- * of each webhook, so that nobody's backlog stands before another's.
+ * Selects the deliveries to queue, and prunes old ones. Waiting rows stay here: the queue holds a
+ * few per webhook, so that no backlog delays other webhooks.
  */
 
 import type { EndProblem } from '../../core/operations/webhook-plan.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
-/** A delivery that the queue is to have. */
+/** A delivery to be queued. */
 export type Given = { readonly id: string };
 
-/** How deliveries reach the queue, end with their webhook, and are removed. Several processes may call all of it at once. */
+/**
+ * How deliveries reach the queue, end with their webhook, and are pruned. Safe for concurrent use
+ * by several processes.
+ */
 export type DeliveryTimes = {
   /**
-   * Marks deliveries that are due at `at` as given to the queue, and returns them, `limit` at most. Of a webhook that is on,
-   * `inFlight` at most are given at a time, those set aside not counted. The first ones of all webhooks come before
-   * the second ones; those of one webhook come in the order of their times, then of their events.
+   * Marks deliveries due at `at` as queued and returns them, at most `limit`. Per enabled webhook
+   * at most `inFlight` are queued, not counting quarantined ones. Interleaves webhooks; within one,
+   * orders by time, then by event.
    */
   giveDue(at: Date, inFlight: number, limit: number): Promise<readonly Given[]>;
-  /** Marks again what was given before `givenBefore` and still waits, not what was set aside; returns `limit` at most. */
+  /**
+   * Marks deliveries queued before `givenBefore` that still wait, except quarantined ones; returns
+   * at most `limit`.
+   */
   giveAgain(givenBefore: Date, at: Date, limit: number): Promise<readonly Given[]>;
-  /** Undoes the mark of deliveries that the queue did not take; only one that was made at `at`. */
+  /** Undoes the mark of deliveries that could not be queued, if it was made at `at`. */
   takeBack(ids: readonly string[], at: Date): Promise<void>;
-  /** Ends what still waits of disabled and deleted webhooks: made during the switch-off, or left by a process that died. */
+  /**
+   * Ends waiting deliveries of disabled and deleted webhooks: created during the disabling, or left
+   * after a crash.
+   */
   endOfOff(): Promise<void>;
-  /** Removes deliveries that have ended and were created before; returns how many, `limit` at most. */
+  /** Deletes ended deliveries created before this time; returns how many, at most `limit`. */
   prune(before: Date, limit: number): Promise<number>;
-  /** Removes webhooks that were deleted before, and of which no delivery is left, so that it follows `prune`. */
+  /** Deletes webhooks removed before this time and without deliveries; call it after `prune`. */
   pruneWebhooks(before: Date): Promise<void>;
 };
 
-/** `endOfOff` works in batches of their own transactions; every other call is one statement. All times are the caller's. */
+/**
+ * `endOfOff` works in batches with a transaction each; every other call is one statement. All times
+ * come from the caller's clock.
+ */
 export function createDeliveryTimes(prisma: PrismaClient): DeliveryTimes {
   return {
     giveDue: (at, inFlight, limit) => giveDue(prisma, at, inFlight, limit),
@@ -65,8 +77,9 @@ export function createDeliveryTimes(prisma: PrismaClient): DeliveryTimes {
 }
 
 /**
- * Two processes that call it at once take different ones, because each locks what it takes. The first part of the statement
- * steps through the index from webhook to webhook, so that a long backlog costs no more than a short one.
+ * Concurrent calls take different rows, because each locks what it takes. The first part of the
+ * statement steps through the index from webhook to webhook, so a long backlog costs no more than a
+ * short one.
  */
 async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: number) {
   const now = at.toISOString();
@@ -108,7 +121,7 @@ async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: 
     UPDATE webhook_delivery AS d SET queued_at = ${now}::timestamptz
     FROM chosen WHERE chosen.id = d.id AND d.id IN (SELECT id FROM taken)
     RETURNING d.id, chosen.nth, chosen.next_attempt_at AS "nextAttemptAt"`;
-  // RETURNING promises no order.
+  // RETURNING guarantees no order.
   return given.sort(
     (a, b) => Number(a.nth - b.nth) || a.nextAttemptAt.getTime() - b.nextAttemptAt.getTime(),
   );
@@ -127,13 +140,14 @@ async function endOfOff(prisma: PrismaClient): Promise<void> {
   }
 }
 
-/** Rows of each kind, waiting and given, that one statement ends. */
+/** Rows per statement, for waiting and for queued ones. */
 const BATCH = 5_000;
 
 /**
- * Ends every pending delivery of a webhook as failed with this problem. Call it after the transaction that switches the
- * webhook off; where a process dies in between, the relay's `endOfOff` completes it. Locks in the order of the ids, as a
- * replay does (src/db/delivery/replay-deliveries.ts), or the two would wait for each other.
+ * Ends every pending delivery of a webhook as failed with this problem. Call it after the
+ * transaction that disables the webhook; after a crash in between, the relay's `endOfOff` completes
+ * it. Locks in the order of ids, like a replay (src/db/delivery/replay-deliveries.ts), to avoid
+ * deadlocks.
  */
 export async function endWaiting(
   prisma: PrismaClient,

@@ -1,52 +1,54 @@
-/** Sends events again: a delivery that still waits begins again in its own row; only one that has ended gets a new one. */
+/** Sends events again. A waiting delivery restarts in its own row; an ended one gets a new row. */
 
 import type { Webhook } from '../../core/records.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
-/** Which events are sent again: those after a number and of the types that the webhook takes, or a single one. */
+/** The events to send again: those after a number with the webhook's types, or a single one. */
 export type ReplayedEvents =
   | { readonly projectId: string; readonly after: bigint }
-  /** The event with this number, whatever its type. */
+  /** The event with this number, of any type. */
   | { readonly projectId: string; readonly event: bigint };
 
-/** What a replay found. Each of these events has one delivery that waits from now on. */
+/** Each of these events has one waiting delivery from now on. */
 export type Replayed = {
-  /** How many events, those included whose delivery was waiting already. */
+  /** Number of events, including those whose delivery was already waiting. */
   readonly queued: number;
-  /** The number of the last of them; null where there was none. With `limit` reached, the next replay begins after it. */
+  /**
+   * The last event's number; null if there was none. If `limit` was reached, the next replay starts
+   * after it.
+   */
   readonly lastEvent: bigint | null;
 };
 
-/** A request to send events to a webhook again. */
 export type Replay = {
   readonly webhook: Pick<Webhook, 'id' | 'eventTypes'>;
   readonly events: ReplayedEvents;
-  /** The caller's clock; what is made or begins again is due then. */
+  /** The caller's clock; new and restarted deliveries are due then. */
   readonly at: Date;
-  /** How many events at most, the lowest numbers first. */
+  /** Maximum events, the lowest numbers first. */
   readonly limit: number;
 };
 
-/** In ms, our choice: by then the queue has forgotten a job that ended, and takes another one with the same id. */
+/** In ms: the queue has then forgotten an ended job and accepts another with the same id. */
 export const FORGOTTEN_MS = 1_000;
 
 /**
- * Afterwards each of the events has one delivery that waits, however many replays run at once. One transaction. Of those
- * that had ended only the ones that were tried are left, so that replays leave no more rows than there were attempts.
+ * Afterwards each event has one waiting delivery, even with concurrent replays. One transaction.
+ * Only ended deliveries that were tried stay, so replays create no more rows than attempts.
  */
 export function replayDeliveries(prisma: PrismaClient, replay: Replay): Promise<Replayed> {
   return prisma.$transaction(async (tx) => {
-    // A statement of its own: the next one must see what a replay committed while this one waited. Not the webhook's row,
-    // which a save locks after its delivery's.
+    // A separate statement, so that the next one sees what a concurrent replay committed. Not a
+    // lock of the webhook's row, which a save takes after its delivery's.
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`replay ${replay.webhook.id}`}))`;
     return bringBackOrMake(tx, replay);
   });
 }
 
 /**
- * A delivery that waits untried stays as it is. One that a worker has at the moment stays in the queue: its save no longer
- * fits, and puts it back (src/db/delivery/deliveries.ts). One that ended untried, with its webhook, is replaced rather than
- * reused: the queue may still keep the job that ended it, which has the delivery's id.
+ * An untried waiting delivery stays. One that a worker is processing stays queued: its save no
+ * longer fits and postpones it (src/db/delivery/deliveries.ts). An untried ended one is replaced,
+ * not reused: the queue may still have the job that ended it, with the delivery's id.
  */
 async function bringBackOrMake(
   tx: Prisma.TransactionClient,

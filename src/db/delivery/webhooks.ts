@@ -1,4 +1,7 @@
-/** Addresses that receive events: a project's or, with `projectId` null, an operator's, which get those of all projects. */
+/**
+ * Webhooks of a project or, with `projectId` null, of an operator, who gets the events of all
+ * projects.
+ */
 
 import type { DisabledReason } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
@@ -6,10 +9,10 @@ import type { Tx } from '../engine/transaction.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { endWaiting } from './delivery-times.ts';
 
-/** Whose webhooks: a project's id, or null for an operator's. */
+/** A project's id, or null for an operator. */
 export type WebhookOwner = string | null;
 
-/** A webhook to be stored. Its id is drawn before, because the secret is sealed for it. */
+/** Its id is chosen by the caller, because the secret is sealed for it. */
 export type NewWebhook = {
   readonly id: string;
   readonly projectId: WebhookOwner;
@@ -21,39 +24,45 @@ export type NewWebhook = {
   readonly createdAt: Date;
 };
 
-/** What is to change; a missing field stays as it is. Another URL, or switching it on, forgets past failures. */
+/** A missing field stays unchanged. A new URL, or enabling it, clears past failures. */
 export type WebhookChange = {
   readonly url?: string | undefined;
   /** Empty: every type. */
   readonly eventTypes?: readonly string[] | undefined;
-  /** False: off at its owner's request. True: on again, whatever it was switched off for. */
+  /** False: disabled on request. True: enabled again, whatever the reason was. */
   readonly enabled?: boolean | undefined;
 };
 
 /** A new secret that signs from now on. */
 export type Rotation = {
   readonly sealedSecret: Uint8Array<ArrayBuffer>;
-  /** Until then the previous secret signs as well. */
+  /** The previous secret also signs until then. */
   readonly oldSecretEndsAt: Date;
 };
 
-/** Webhooks by their owner. No call finds a deleted one, or another owner's. */
+/** No call finds deleted webhooks, or those of another owner. */
 export type WebhookStore = {
   /** Oldest first. */
   list(owner: WebhookOwner): Promise<Webhook[]>;
-  /** Null where there is none. */
+  /** Null if there is no such webhook. */
   find(owner: WebhookOwner, id: string): Promise<Webhook | null>;
-  /** Null where the owner has `most` already; of several that are created at once none exceeds it. */
+  /** Null if the owner already has `most`; also holds for concurrent calls. */
   create(webhook: NewWebhook, most: number): Promise<Webhook | null>;
-  /** Null where there is none. Switching off ends what was still to be delivered; switching on does not bring it back. */
+  /**
+   * Null if there is no such webhook. Disabling ends waiting deliveries; enabling does not restore
+   * them.
+   */
   update(owner: WebhookOwner, id: string, change: WebhookChange, at: Date): Promise<Webhook | null>;
-  /** Null where there is none. The current secret becomes the previous one; one that was previous before signs no more. */
+  /**
+   * Null if there is no such webhook. The current secret becomes the previous one; an older one
+   * stops signing.
+   */
   rotate(owner: WebhookOwner, id: string, rotation: Rotation): Promise<Webhook | null>;
-  /** Ends what was still to be delivered, and erases the secrets. Does nothing where there is none. */
+  /** Ends waiting deliveries and erases the secrets. Does nothing if there is no such webhook. */
   remove(owner: WebhookOwner, id: string, at: Date): Promise<void>;
 };
 
-/** Waiting deliveries are ended after the change is committed; where a process dies in between, the relay ends them. */
+/** Waiting deliveries are ended after the commit; after a crash in between, the relay ends them. */
 export function createWebhookStore(prisma: PrismaClient): WebhookStore {
   return {
     list: (projectId) =>
@@ -73,7 +82,8 @@ export function createWebhookStore(prisma: PrismaClient): WebhookStore {
 
 async function create(tx: Tx, webhook: NewWebhook, most: number): Promise<Webhook | null> {
   const { projectId, eventTypes } = webhook;
-  // Without it, two at once would both count one too few. On embedded storage transactions run one after the other anyway.
+  // Without it, concurrent calls could exceed `most`. Embedded storage serializes transactions
+  // anyway.
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`webhooks ${projectId}`}))`;
   const present = await tx.webhook.count({ where: { projectId, deletedAt: null } });
   if (present >= most) return null;
@@ -82,7 +92,7 @@ async function create(tx: Tx, webhook: NewWebhook, most: number): Promise<Webhoo
 
 type Which = { readonly projectId: WebhookOwner; readonly id: string };
 
-/** `hasEnded`: what waited while the webhook was off has been ended. */
+/** `hasEnded`: deliveries from the disabled period have been ended. */
 async function update(
   prisma: PrismaClient,
   which: Which,
@@ -100,8 +110,8 @@ async function update(
 }
 
 /**
- * `waits`: it is off and is to be on, so what waits has to be ended first. Not here: a delivery is locked before its
- * webhook, and the other way round would wait for each other.
+ * `waits`: a disabled webhook is to be enabled, so its waiting deliveries must end first. Not here,
+ * since a delivery is locked before its webhook and the reverse order could deadlock.
  */
 async function write(
   tx: Tx,
@@ -111,7 +121,7 @@ async function write(
 ): Promise<Webhook | null | 'waits'> {
   const before = await lock(tx, which);
   if (before === undefined) return null;
-  // Deliveries made while it was being switched off are not sent once it is on again.
+  // Deliveries created while it was being disabled must not be sent after it is enabled.
   if (enabled === true && before.isOff && !hasEnded) return 'waits';
   const isNew = url !== undefined && url !== before.url;
   if (enabled === false) await switchOff(tx, which, 'requested', at);
@@ -121,14 +131,17 @@ async function write(
       ...(url !== undefined && { url }),
       ...(eventTypes !== undefined && { eventTypes: [...eventTypes] }),
       ...(enabled === true && { disabledAt: null, disabledReason: null }),
-      // Another receiver, or an owner who says that it works again: earlier failures say nothing about it.
+      // A new receiver, or the owner says that it works again: earlier failures no longer count.
       ...((enabled === true || isNew) && { failingSince: null }),
     },
   });
   return row ?? null;
 }
 
-/** What a change goes by, read and held until the transaction ends; undefined where there is no such webhook. */
+/**
+ * Reads the current values and locks the row until the transaction ends; undefined if there is no
+ * such webhook.
+ */
 async function lock(tx: Tx, { projectId, id }: Which) {
   type Row = { url: string; isOff: boolean; secret: Uint8Array<ArrayBuffer> };
   const [row] = await tx.$queryRaw<Row[]>`
@@ -167,8 +180,8 @@ async function remove(prisma: PrismaClient, which: Which, at: Date): Promise<voi
 }
 
 /**
- * Switches an owner's webhook off, with `url` only while it has this URL; returns whether it was on and is off now. What
- * still waits is ended by the caller after the transaction: endWaiting().
+ * Disables an owner's webhook, with `url` only while it has this URL; returns whether it was
+ * enabled before. The caller ends waiting deliveries after the transaction: endWaiting().
  */
 export async function switchOff(
   tx: Tx,
@@ -183,7 +196,7 @@ export async function switchOff(
   return count > 0;
 }
 
-/** By id alone: every caller has found the webhook to be the owner's. */
+/** By id alone: every caller has checked the owner. */
 function end(prisma: PrismaClient, { id }: Which, problem: 'webhook_disabled' | 'webhook_deleted') {
   return endWaiting(prisma, id, problem);
 }

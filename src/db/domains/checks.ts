@@ -1,6 +1,7 @@
 /**
- * Loads and saves of checks, gathered: what many jobs ask for within a few milliseconds becomes one SELECT
- * and one UPDATE (docs/performance.md has the figures). A save has been committed when its promise resolves.
+ * Batches loads and saves of checks: calls within a few milliseconds share one SELECT and one
+ * UPDATE (docs/measured/performance.md has measurements). A save has been committed when its
+ * promise resolves.
  */
 import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../core/diagnosis/observation.ts';
@@ -18,7 +19,7 @@ import type { NewEscalation } from '../issuance/escalations.ts';
 import { type LoadedDomain, toLoadedDomain } from './domain-row.ts';
 import { type MoveResult, moveDomain } from './transitions.ts';
 
-/** A check that was made, and what was decided from it. */
+/** A finished check with its decision. */
 export type CheckSave = {
   readonly domain: LoadedDomain;
   readonly observation: Observation;
@@ -26,19 +27,22 @@ export type CheckSave = {
   readonly at: Date;
   /** The other project whose claim or hold on the name gives way to this domain's TXT record. */
   readonly provenAgainst?: string;
-  /** The escalation that a move opens; a check that moves nothing opens none. */
+  /** The escalation to open; only for a check that changes the state. */
   readonly escalation?: NewEscalation;
 };
 
-/** Calls that arrive together share a statement; each has its own result. */
+/** Concurrent calls share a statement; each has its own result. */
 export type CheckStore = {
-  /** The domain's current state; undefined where there is none, or it was removed. */
+  /** The domain's current state; undefined if it does not exist or was removed. */
   load(domainId: string): Promise<LoadedDomain | undefined>;
-  /** `stale`: another save came first, and nothing was changed. `held_elsewhere` comes of a move to `verified` only. */
+  /**
+   * `stale`: another save came first and nothing changed. `held_elsewhere`: only for a transition
+   * to `verified`.
+   */
   save(check: CheckSave): Promise<MoveResult>;
 };
 
-/** A refused row fails its own call only, and a batch that lost a race is run once more. */
+/** A refused row fails only its own call; a batch that lost a race is retried. */
 const batches = {
   itemsMax: 500,
   concurrency: 2,
@@ -46,13 +50,19 @@ const batches = {
   isWorthRetry: isLostRace,
 } as const;
 
-/** Some 4 KB each. More domains than one process checks within the quarter of an hour for which a full check holds. */
+/**
+ * Some 4 KB each. More domains than one process checks in the quarter hour for which a full check
+ * is valid.
+ */
 const HELD_MAX = 10_000;
 
-/** The last full check of a domain, and the version of the row that has it. */
+/** The last full check of a domain, and the row's version. */
 type Held = { readonly version: string; readonly observation: Observation | null };
 
-/** Keeps the last observations of up to 10,000 domains in memory; each is used only while the stored one is the same. */
+/**
+ * Caches the observations of up to HELD_MAX domains; each is used only while it equals the stored
+ * one.
+ */
 export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): CheckStore {
   const run = createRunStatement(database);
   const held = new LRUCache<string, Held>({ max: HELD_MAX });
@@ -77,7 +87,7 @@ export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): C
   };
 }
 
-/** An observation that is held is taken from memory where the row says that it is still that version. */
+/** Takes an observation from the cache if the row still has its version. */
 async function loadAll(
   run: RunStatement,
   held: LRUCache<string, Held>,
@@ -104,7 +114,7 @@ async function loadAll(
   return ids.map((id) => byId.get(id));
 }
 
-/** The fields of a row that hold times. */
+/** Fields with times. */
 const times = [
   ...['pendingSince', 'verifiedAt', 'missedAt', 'driftedAt', 'failedAt'],
   ...[
@@ -119,7 +129,7 @@ const times = [
 
 type Row = Parameters<typeof toLoadedDomain>[0];
 
-/** Of a row as the statement `loadDomains` writes it, whose times are text. */
+/** Parses the times of a row from `loadDomains`, where they are text. */
 function withTimes(row: Row & Record<string, unknown>): Row {
   const columns: Record<string, unknown> = row;
   for (const name of times) {
@@ -129,7 +139,7 @@ function withTimes(row: Row & Record<string, unknown>): Row {
   return row;
 }
 
-/** The columns that every save writes, under the names that the statements use. */
+/** The columns that every save writes, under the names in the statements. */
 type CheckRow = {
   readonly id: string;
   readonly epoch: number;
@@ -142,14 +152,15 @@ type CheckRow = {
 };
 type ToParameters = (rows: readonly CheckRow[]) => readonly unknown[];
 
-/** Returns which of the checks were saved, in their order. One statement, so one transaction. */
+/** Returns which checks were saved, in their order. One statement, so one transaction. */
 async function saveAll(
   run: RunStatement,
   statement: Statement,
   parameters: ToParameters,
   rows: readonly CheckRow[],
 ): Promise<readonly boolean[]> {
-  // The same job twice in a batch: its first check counts, the second one is stale, as it would be in a later batch.
+  // If a job is twice in a batch, its first check counts and the second is stale, as in separate
+  // batches.
   const first = new Map(rows.toReversed().map((row) => [row.id, row]));
   const saved = await run<{ id: string }>(statement, parameters([...first.values()]));
   const held = new Set(saved.map(({ id }) => id));
@@ -170,7 +181,7 @@ function toRow({ domain: { id, epoch, version }, outcome, at }: CheckSave): Chec
   };
 }
 
-/** The parameters of `saveUnchanged`, in their order. */
+/** The parameters of `saveUnchanged`, in order. */
 function inColumns(rows: readonly CheckRow[]): readonly unknown[] {
   const column = <Name extends keyof CheckRow>(name: Name) => rows.map((row) => row[name]);
   return [
@@ -179,11 +190,11 @@ function inColumns(rows: readonly CheckRow[]): readonly unknown[] {
   ];
 }
 
-/** Most checks find what the one before found; then the findings, and the check they rest on, stay as they are stored. */
+/** Most checks find what the previous one found; then the stored findings and observation stay. */
 function changesOf({ domain, observation, outcome }: CheckSave): object | null {
   const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
   const changes = {
-    // A light check that found nothing new gives the very object that was loaded.
+    // A light check without changes returns the loaded object itself.
     ...(observation !== domain.observation && { observation }),
     ...(!areEqual(outcome.findings, domain.findings) && { findings: outcome.findings }),
     ...(changed && { changed: { appeared: changed.appeared, cleared: changed.cleared } }),
@@ -196,8 +207,8 @@ function text(time: Date | null): string | null {
 }
 
 /**
- * $1: ids; $2: for each, the version of its observation that the caller holds, or null. PostgreSQL gives every version of a
- * row the number of the transaction that wrote it (xmin), so equal versions are equal observations, whoever wrote them.
+ * $1: ids; $2: for each, the cached observation's version, or null. The version is PostgreSQL's
+ * xmin, the transaction that wrote the row, so equal versions mean equal observations.
  */
 export const loadDomains: Statement = {
   name: 'checks_load',
@@ -216,7 +227,9 @@ export const loadDomains: Statement = {
     ) AS found`,
 };
 
-/** Checks that found what the one before found, which most do: parallel arrays, and the ids of those that held come back. */
+/**
+ * Checks without changes, the usual case: takes parallel arrays, returns the ids that were saved.
+ */
 export const saveUnchanged: Statement = {
   name: 'checks_save_unchanged',
   text: `
@@ -232,7 +245,7 @@ export const saveUnchanged: Statement = {
     RETURNING domain.id::text`,
 };
 
-/** $1: a JSON array of checks; findings, observation and event are there where they are others than before. */
+/** $1: a JSON array of checks; findings, observation and event are present if changed. */
 export const saveChanged: Statement = {
   name: 'checks_save_changed',
   text: `

@@ -1,6 +1,7 @@
 /**
- * The one writer of what a domain is: its state, epoch and times. `commit` writes a decision (src/core/life/decide.ts) and
- * `schedule` moves a time; checks.ts writes the same for many checks at once that moved nothing.
+ * The only writer of a domain's state, epoch and times. `commit` writes a decision
+ * (src/core/life/decide.ts), `schedule` moves a time; checks.ts saves many unchanged checks at
+ * once.
  */
 import type { Change } from '../../core/life/change.ts';
 import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';
@@ -8,10 +9,15 @@ import type { Tx } from '../engine/transaction.ts';
 import type { Prisma } from '../generated/client.ts';
 import { type DomainRow, toDomainRow } from './domain-row.ts';
 
-/** The version of a domain that a decision was made from; it is committed only while the domain is still that. */
+/**
+ * The domain's version when the decision was made; the commit succeeds only while it is current.
+ */
 export type Fence = { readonly id: string; readonly epoch: number; readonly version: number };
 
-/** Writes a change. False, with nothing written, where it is refused, another one came first, or the domain was removed. */
+/**
+ * Writes a change. False, with nothing written, if it is refused, another save came first, or the
+ * domain was removed.
+ */
 export async function commit(
   tx: Tx,
   { id, epoch, version }: Fence,
@@ -27,8 +33,8 @@ export async function commit(
 }
 
 /**
- * Adds a domain: as a new row, or a removed one that comes back in its next epoch. Returns its id, which for one that comes
- * back is not the given one; null where the project has it attached already.
+ * Adds a domain: a new row, or a removed one in its next epoch. Returns its id (an existing row
+ * keeps its own); null if the project already has it attached.
  */
 export async function commitFirst(
   tx: Tx,
@@ -50,7 +56,7 @@ export async function commitFirst(
   return revived?.id ?? null;
 }
 
-/** When a domain is worked on; a time that is missing stays as it is. */
+/** When a domain is processed; missing times stay. */
 export type Times = {
   readonly nextCheckAt?: Date;
   readonly recheckAt?: Date;
@@ -60,8 +66,8 @@ export type Times = {
 };
 
 /**
- * Moves times of a domain that still matches `where`; false where it does not, or was removed. The version stays the same,
- * so that a check under way is saved all the same, with the times that it decides.
+ * Moves times of a domain that still matches `where`; false if it does not, or was removed. The
+ * version stays, so that a running check can still be saved, with its own times.
  */
 export async function schedule(
   tx: Tx,
@@ -75,26 +81,27 @@ export async function schedule(
   return count > 0;
 }
 
-/** The statuses in which a domain counts as served: its certificate is in use. */
+/** Statuses in which a domain is served. */
 export const served = ['live', 'drifted'] satisfies readonly DomainStatus[];
 
 /**
- * Loads a row and locks it until the transaction ends, so that a decision made from it is committed. Null where there is
- * none, or it was removed. Whoever ends an order locks its domain first, as a removal does, or the two would wait for each
- * other.
+ * Loads a row and locks it until the transaction ends. Null if it does not exist or was removed.
+ * Before ending an order, lock its domain first, as a removal does, to avoid deadlocks.
  */
 export async function loadLocked(tx: Tx, id: string): Promise<DomainRow | null> {
   await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${id}::uuid FOR UPDATE`;
   return loadAttached(tx, id);
 }
 
-/** The row, for a caller that holds its lock already. Null where there is none, or it was removed. */
+/**
+ * Loads the row for a caller that already holds its lock. Null if it does not exist or was removed.
+ */
 export async function loadAttached(tx: Tx, id: string): Promise<DomainRow | null> {
   const row = await tx.domain.findFirst({ where: { id, removedAt: null } });
   return row && toDomainRow(row);
 }
 
-/** What a domain has that was never checked. */
+/** The columns of a domain that was never checked. */
 const neverYet = {
   lastCheckedAt: null,
   verifiedAt: null,
@@ -130,10 +137,10 @@ function attemptColumns({ attempts }: Change, at: Date) {
   }
 }
 
-/** A domain that is not served has no renewal planned; the next certificate that it gets plans one. */
+/** A domain that is not served has no planned renewal; its next certificate plans one. */
 const notServed = { renewAt: null, renewalInfoAt: null } as const;
 
-/** The columns that a state changes; the others keep what they say about the past. */
+/** The columns that a state changes; the others keep their history. */
 function stateColumns(state: DomainState) {
   switch (state.status) {
     case 'pending':

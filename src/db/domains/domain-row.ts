@@ -1,4 +1,4 @@
-/** The columns of a domain as the lifecycle understands them, and back. */
+/** Converts a domain's columns to the lifecycle's types. */
 import type { Finding } from '../../core/diagnosis/findings.ts';
 import type { Observation } from '../../core/diagnosis/observation.ts';
 import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';
@@ -10,29 +10,29 @@ export type LoadedDomain = {
   readonly hostname: string;
   /** The host name that its record must point to. */
   readonly target: string;
-  /** Fences: a save holds only while both are what was loaded. */
+  /** Fences: a save succeeds only while both are as loaded. */
   readonly epoch: number;
   readonly version: number;
-  /** Checks that ran since it was added, verified again or lost its name. */
+  /** Checks since it was added, verified again or lost its name. */
   readonly attempts: number;
   readonly state: DomainState;
   readonly findings: readonly Finding[];
-  /** Of the last full check; null where there was none yet, or it has the shape of an early version. */
+  /** Of the last full check; null if none ran, or it has an old format. */
   readonly observation: Observation | null;
   readonly lastCheckedAt: Date | null;
-  /** When its own job is due; null where it has none. */
+  /** When its own job is due; null if it has none. */
   readonly nextCheckAt: Date | null;
-  /** When a batch checks it next; null where none does. */
+  /** When a sweep checks it next; null: never. */
   readonly recheckAt: Date | null;
-  /** When an operator is called for unless a certificate comes; null where none is. */
+  /** When an operator is notified unless a certificate is issued; null: never. */
   readonly escalateAt: Date | null;
-  /** When its newest certificate expires; null where it has none. */
+  /** When its newest certificate expires; null if it has none. */
   readonly certificateEndsAt: Date | null;
-  /** About until when somebody has its page open; null where nobody had. */
+  /** Approximately when the last viewer of its page leaves; null: no viewers so far. */
   readonly watchedUntil: Date | null;
 };
 
-/** The same without the observation, which stands beside the row. */
+/** Without the observation, which has its own table. */
 export type DomainRow = Omit<LoadedDomain, 'observation'>;
 
 type StateColumns = {
@@ -52,7 +52,10 @@ export function toDomainRow(row: Columns): DomainRow {
   return toLoadedDomain({ ...row, observation: null });
 }
 
-/** Converts a row with its observation. Field by field, because every check does it and a spread would copy twice. */
+/**
+ * Converts a row with its observation. Field by field, because every check does it and a spread
+ * would copy twice.
+ */
 export function toLoadedDomain(row: Columns & { readonly observation: unknown }): LoadedDomain {
   return {
     id: row.id,
@@ -69,18 +72,21 @@ export function toLoadedDomain(row: Columns & { readonly observation: unknown })
     certificateEndsAt: row.certificateEndsAt,
     watchedUntil: row.watchedUntil,
     state: toState(row),
-    findings: row.findings as readonly Finding[], // written by us only, always from Finding[]
+    findings: row.findings as readonly Finding[], // only written here, always from Finding[]
     observation: observationIn(row.observation),
   };
 }
 
-/** Reads the stored observation; null where there is none, or it is one of the first, which had no time and no costs. */
+/**
+ * Reads the stored observation; null if there is none, or it has the first format, without time and
+ * cost.
+ */
 export function observationIn(stored: unknown): Observation | null {
   const known = typeof stored === 'object' && stored !== null && 'at' in stored && 'cost' in stored;
   return known ? (stored as unknown as Observation) : null; // see above
 }
 
-/** The state that the columns hold. Where its own time is missing, `pendingSince` takes its place. */
+/** Returns the state of a row. If its own time is missing, uses `pendingSince`. */
 export function toState(row: StateColumns): DomainState {
   const { status, pendingSince } = row;
   switch (status) {

@@ -1,7 +1,7 @@
 /**
- * A project's primary domain and its redirects. They are replaced under the project's row lock, which removal of a domain
- * takes as well (after the domain's own), so settings never name a domain that is gone. And HSTS of one domain, which is
- * written under that domain's lock.
+ * A project's primary domain and redirects. They are replaced under the project's row lock, which
+ * the removal of a domain takes as well (after the domain's own), so settings never name a removed
+ * domain. Also HSTS of one domain, written under that domain's lock.
  */
 
 import {
@@ -16,32 +16,38 @@ import type { PrismaClient } from '../generated/client.ts';
 
 /** Each call is one transaction. */
 export type DomainSettingsStore = {
-  /** In the order in which the redirects were given. Without any, for a project that does not exist. */
+  /** With redirects in their given order. Empty settings for an unknown project. */
   load(projectId: string): Promise<DomainSettings>;
   /**
-   * Replaces all settings of the project and returns null, or changes nothing and returns why. `mayReplace` is called first,
-   * with what is stored, which nobody else changes until this call has ended.
+   * Replaces all settings of the project and returns null, or changes nothing and returns the
+   * reason. `mayReplace` is called first with the stored settings, which stay locked until this
+   * call ends.
    */
   replace(
     projectId: string,
     settings: DomainSettings,
     mayReplace?: MayReplace,
   ): Promise<NotReplaced | null>;
-  /** Stores HSTS of a domain in the place of what was there; false where the project does not have the domain attached. */
+  /**
+   * Stores or replaces HSTS of a domain; false if the project does not have the domain attached.
+   */
   putHsts(projectId: string, hostname: string, hsts: Hsts): Promise<boolean>;
-  /** Does nothing where there is none. */
+  /** Does nothing if there is none. */
   deleteHsts(projectId: string, hostname: string): Promise<void>;
 };
 
-/** Compares the stored settings with what the caller knows of them; false refuses with `precondition_failed`. */
+/**
+ * Compares the stored settings with the caller's precondition; false refuses with
+ * `precondition_failed`.
+ */
 export type MayReplace = (current: DomainSettings) => boolean;
 
-/** Why settings were not replaced: they do not fit the project's domains, or `mayReplace` returned false. */
+/** The settings do not fit the project's domains, or `mayReplace` returned false. */
 export type NotReplaced =
   | SettingsRefusal
   | { readonly code: 'precondition_failed'; readonly reason?: undefined };
 
-/** Replacements for one project run one after the other, by the lock of its row. */
+/** Replacements for one project are serialized by the lock of its row. */
 export function createDomainSettingsStore(prisma: PrismaClient): DomainSettingsStore {
   return {
     load: (projectId) => prisma.$transaction((tx) => loadSettings(tx, projectId)),
@@ -60,7 +66,7 @@ async function putHsts(
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
   { maxAge, includeSubdomains, preload }: Hsts,
 ): Promise<boolean> {
-  // A removal under way is waited for: it would leave the setting behind.
+  // Waits for a concurrent removal, which would leave the setting behind.
   const [domain] = await tx.$queryRaw<{ id: string }[]>`
     SELECT id::text FROM domain
     WHERE project_id = ${projectId}::uuid AND hostname = ${hostname} AND removed_at IS NULL
@@ -73,14 +79,17 @@ async function putHsts(
 }
 
 /**
- * Locks the project's row until the transaction ends, as the numbering of its events does. Rows that are inserted with a
- * foreign key to the project do not wait for it.
+ * Locks the project's row until the transaction ends, as the numbering of its events does. Inserts
+ * with a foreign key to the project do not wait.
  */
 export async function lockProject(tx: Tx, projectId: string): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM project WHERE id = ${projectId}::uuid FOR NO KEY UPDATE`;
 }
 
-/** Loads both in one statement, so of one moment; `json`, not `jsonb`, keeps the order of the fields. */
+/**
+ * Loads both in one statement, so they are consistent; `json`, unlike `jsonb`, keeps the order of
+ * fields.
+ */
 export async function loadSettings(tx: Tx, projectId: string): Promise<DomainSettings> {
   const rows = await tx.$queryRaw<
     { primary: string | null; redirects: readonly Redirect[] }[]
@@ -98,7 +107,7 @@ async function replaceSettings(
   mayReplace: MayReplace,
 ): Promise<NotReplaced | null> {
   await lockProject(tx, projectId);
-  // After the lock, in a statement of its own, so that it sees what others stored while this one waited.
+  // After the lock and in a separate statement, to see what others committed while this one waited.
   if (!mayReplace(await loadSettings(tx, projectId))) return { code: 'precondition_failed' };
   const domains = await tx.domain.findMany({
     where: { projectId, removedAt: null },
@@ -122,8 +131,8 @@ async function replaceSettings(
 }
 
 /**
- * Deletes the settings that name a domain which is removed, and returns those of the project. The caller holds the locks of
- * both.
+ * Deletes the settings that name a removed domain, and returns those of the project. The caller
+ * holds both locks.
  */
 export async function dropFromSettings(
   tx: Tx,

@@ -1,4 +1,4 @@
-/** What people do with domains: add, show, verify, remove. Jobs load and save through checks.ts instead. */
+/** User actions on domains: add, show, verify, remove. Jobs load and save through checks.ts. */
 import { randomUUID } from 'node:crypto';
 import { decide, firstChange } from '../../core/life/decide.ts';
 import type { Rules } from '../../core/life/lifecycle.ts';
@@ -14,19 +14,18 @@ import { commit, commitFirst, loadLocked } from './commit.ts';
 import type { DomainRow } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
 
-/** A domain with everything that the API shows of it. */
+/** A domain with everything that the API shows. */
 export type DomainDetails = DomainRecord & {
-  /** Of the last full check; null where there was none yet. */
+  /** Of the last full check; null if none ran. */
   readonly observation: { readonly value: unknown } | null;
-  /** Null: its answers say nothing of their own. */
+  /** Null: the platform sets no header. */
   readonly hsts: Hsts | null;
-  /** The open order, the newest that was issued, and the newest that was refused or superseded, as far as there are. */
+  /** The open order, the newest issued one, and the newest refused or superseded one, if any. */
   readonly certificates: readonly Certificate[];
   /** The open one, if any. */
   readonly escalations: readonly Escalation[];
 };
 
-/** A domain that a project attaches. */
 export type NewDomain = {
   readonly projectId: string;
   readonly hostname: string;
@@ -34,28 +33,34 @@ export type NewDomain = {
   readonly target: string;
 };
 
-/** The epoch that ended: its jobs change nothing any more. */
+/** The epoch that ended; its jobs change nothing anymore. */
 export type EndedEpoch = { readonly id: string; readonly epoch: number };
 
-/** `removed`: its order, its escalation and the settings that named it ended in the same transaction. */
+/**
+ * `removed`: its order, its escalation and the settings that named it ended in the same
+ * transaction.
+ */
 export type Removal =
   | ({ readonly kind: 'removed' } & EndedEpoch)
-  /** It is the primary domain, or others redirect to it: nothing was changed. */
+  /** It is the primary domain, or others redirect to it; nothing changed. */
   | ({ readonly kind: 'in_use' } & SettingsUse);
 
-/** Every write is one transaction with its events. Another project may have the same host name attached. */
+/**
+ * Every write is one transaction with its events. Another project may have the same host name
+ * attached.
+ */
 export type DomainStore = {
-  /** Those that are attached, in the order in which they were added. */
+  /** Attached domains, in the order in which they were added. */
   list(projectId: string): Promise<DomainDetails[]>;
-  /** Null where the project does not have it attached. */
+  /** Null if the project does not have it attached. */
   find(projectId: string, hostname: string): Promise<DomainDetails | null>;
-  /** Null where the project has it already. A removed one comes back with its history and a new epoch. */
+  /** Null if the project already has it. A removed one returns with its history and a new epoch. */
   add(domain: NewDomain, at: Date): Promise<DomainDetails | null>;
-  /** When each domain was added that the project added since, oldest first; removed ones count as well. */
+  /** When the project added each domain since that time, oldest first; includes removed ones. */
   addedSince(projectId: string, since: Date): Promise<readonly Date[]>;
   /**
-   * Null where there is no such domain. A pending or failed one starts a new window, and `ended` is the epoch before; any
-   * other one is due for a check, and a check under way counts no more.
+   * Null if there is no such domain. A pending or failed one starts a new window, and `ended` is
+   * the previous epoch. Any other is due for a check, and a running check becomes stale.
    */
   requestVerify(
     projectId: string,
@@ -63,14 +68,17 @@ export type DomainStore = {
     at: Date,
     windowMs: number,
   ): Promise<{ domain: DomainDetails; ended: EndedEpoch | null } | null>;
-  /** Null where there was nothing to remove. `orphans`: what becomes of the settings that lead to it. */
+  /**
+   * Null if there was nothing to remove. `orphans`: whether to refuse or to drop settings that
+   * refer to it.
+   */
   remove(
     projectId: string,
     hostname: string,
     at: Date,
     orphans?: 'refuse' | 'drop',
   ): Promise<Removal | null>;
-  /** Newest first, `limit` at most, also of a removed domain; null where the project never had it. */
+  /** Newest first, at most `limit`, also for a removed domain; null if the project never had it. */
   timeline(projectId: string, hostname: string, limit: number): Promise<EventRow[] | null>;
 };
 
@@ -79,14 +87,17 @@ const escalations = {
   certificates: { orderBy: [{ status: 'asc' }, { createdAt: 'desc' }], distinct: ['status'] },
   escalations: { where: { closedAt: null } },
 } as const satisfies Prisma.DomainInclude;
-/** The relations of DomainDetails, for Prisma's `include`; not inside a transaction (detailsIn below says why). */
+/**
+ * The relations of DomainDetails, for Prisma's `include`; not inside a transaction (see detailsIn
+ * below).
+ */
 export const details = {
   ...escalations,
   observation: true,
   hsts: true,
 } as const satisfies Prisma.DomainInclude;
 
-/** Times that are written are the caller's `at`. */
+/** Written times are the caller's `at`. */
 export function createDomainStore(prisma: PrismaClient): DomainStore {
   return {
     list: (projectId) =>
@@ -128,13 +139,13 @@ type Name = { readonly projectId: string; readonly hostname: string };
 async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDetails | null> {
   const id = await commitFirst(tx, { ...domain, id: randomUUID() }, firstChange(at), at);
   if (id === null) return null;
-  await tx.hsts.deleteMany({ where: { domainId: id } }); // a version without it may have removed the domain
+  await tx.hsts.deleteMany({ where: { domainId: id } }); // an older version may have removed the domain without deleting this
   const record = recordFor(domain);
   await recordEvents(tx, [{ type: 'domain.added', domainId: id, record }], at);
   return detailsIn(tx, id);
 }
 
-/** In steps: Prisma queries all relations at once, but a transaction has one connection, where one would wait. */
+/** One by one: Prisma queries relations concurrently, but a transaction has only one connection. */
 async function detailsIn(tx: Tx, id: string): Promise<DomainDetails> {
   const domain = await tx.domain.findUniqueOrThrow({ where: { id }, include: escalations });
   const observation = await tx.storedObservation.findUnique({ where: { domainId: id } });
@@ -142,7 +153,7 @@ async function detailsIn(tx: Tx, id: string): Promise<DomainDetails> {
   return { ...domain, observation, hsts };
 }
 
-/** The open order stays: the new epoch continues it, rather than failing a validation half way. */
+/** The open order stays: the new epoch continues it instead of breaking off a validation. */
 async function requestVerify(
   tx: Tx,
   name: Name,
@@ -152,7 +163,7 @@ async function requestVerify(
   if (row === null) return null;
   const { id, epoch } = row;
   const change = decide(row, { kind: 'verify_requested' }, rules);
-  // A check that is under way could delay the requested one, so the new version makes its save stale.
+  // The new version makes a running check stale, which could otherwise delay the requested one.
   await commit(tx, row, change, rules.now);
   await recordEvents(tx, about(id, change.events), rules.now);
   const domain = await detailsIn(tx, id);
@@ -167,7 +178,9 @@ async function findLocked(tx: Tx, { projectId, hostname }: Name): Promise<Domain
   return found && loadLocked(tx, found.id);
 }
 
-/** Locks the domain, then its project: whoever changes the settings waits, and finds the domain gone. */
+/**
+ * Locks the domain, then its project: concurrent changes of the settings wait and see the removal.
+ */
 async function removeDomain(
   tx: Tx,
   name: Name,
@@ -189,7 +202,9 @@ async function removeDomain(
   return { kind: 'removed', id: row.id, epoch: row.epoch };
 }
 
-/** Whether a project holds the host name: it is `verified`, `live` or `drifted` there. Asks the database each time. */
+/**
+ * Whether a project holds the host name: it is `verified`, `live` or `drifted` there. Not cached.
+ */
 export function createIsHeld(prisma: PrismaClient): (hostname: string) => Promise<boolean> {
   return async (hostname) => {
     const rows = await prisma.$queryRaw<unknown[]>`
@@ -201,8 +216,8 @@ export function createIsHeld(prisma: PrismaClient): (hostname: string) => Promis
 }
 
 /**
- * The target of the domain with this host name: of the project that holds it, else of the one that added it last.
- * Null where no project has it attached.
+ * Returns the target of the domain with this host name: of the project that holds it, otherwise of
+ * the last one that added it. Null if no project has it attached.
  */
 export async function findAttachedTarget(
   prisma: PrismaClient,

@@ -1,6 +1,6 @@
 /**
- * What the edge asks of the database. Never answered from memory: a removal counts from its commit on. What is remembered
- * of the answers, and how that is put right, is the edge's affair (src/edge/routes/routes.ts).
+ * The edge's database queries. Not cached here, so a removal takes effect at its commit. The edge
+ * caches and invalidates (src/edge/routes/routes.ts).
  */
 
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
@@ -14,32 +14,47 @@ import {
 } from '../engine/statements.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
-/** Every answer is of a query that began after the call. Rejects where the database does not answer. */
+/**
+ * Every answer comes from a query that started after the call. Rejects if the database does not
+ * answer.
+ */
 export type EdgeLookups = {
-  /** Null where no project holds this name. All of a route is of one moment, and `certificateId` has not expired. */
+  /**
+   * Null if no project holds this name. Each route is a consistent snapshot, and `certificateId`
+   * has not expired.
+   */
   findRoute(hostname: string): Promise<EdgeRoute | null>;
   /** The key authorization of an open http-01 challenge (RFC 8555, 8.3), or null. */
   findChallenge(token: string, hostname: string): Promise<string | null>;
-  /** The same of the newest tls-alpn-01 challenge, which is known by its name alone (RFC 8737, 3). */
+  /** The same for the newest tls-alpn-01 challenge, which has no token (RFC 8737, 3). */
   findTlsChallenge(hostname: string): Promise<string | null>;
-  /** The chain in PEM and the sealed key; null where there is no such certificate, or another edge has its key. */
+  /**
+   * The chain in PEM and the sealed key; null if there is no such certificate, or an external edge
+   * has its key.
+   */
   loadCertificate(id: string): Promise<{ chain: string; sealedKey: Uint8Array } | null>;
-  /** What the certificate of a deploy's upstream must lead to, in PEM; null where there is no such deploy, or it has none. */
+  /**
+   * The CA certificates of a deploy's upstream, in PEM; null if there is no such deploy, or it has
+   * none.
+   */
   loadUpstreamCa(deployId: string): Promise<string | null>;
-  /** Names that are held: any `max` of them. */
+  /** Returns up to `max` held names, in no order. */
   listNames(max: number): Promise<readonly string[]>;
 };
 
-/** So many statements are under way for routes at once, however many names visitors ask for. */
+/** Limits concurrent route queries, however many names visitors request. */
 const routeBatches = { itemsMax: 500, concurrency: 3 } as const;
 const certificateBatches = { itemsMax: 100, concurrency: 2 } as const;
 const upstreamCaBatches = { itemsMax: 50, concurrency: 1 } as const;
-/** Anybody may ask for challenges as often as they like, so each kind takes one of the ten connections of the main pool. */
+/**
+ * Challenge requests are unauthenticated and unlimited, so each kind uses at most one of the main
+ * pool's ten connections.
+ */
 const challengeBatches = { itemsMax: 500, concurrency: 1 } as const;
 
 /**
- * For routes, certificates, what deploys are verified by, and one beat of src/db/domains/route-notifications.ts; nothing else
- * uses them.
+ * For routes, certificates, upstream CAs and the heartbeat of src/db/domains/route-notifications.ts
+ * only.
  */
 export const edgeConnections: PoolOptions = {
   max:
@@ -47,7 +62,10 @@ export const edgeConnections: PoolOptions = {
   statementTimeoutMs: 10_000,
 };
 
-/** `pool` (edgeConnections) serves what visitors wait for; challenges go through `prisma` and cannot use it up. */
+/**
+ * `pool` (edgeConnections) serves what visitors wait for; challenges use `prisma` and cannot
+ * exhaust it.
+ */
 export function createEdgeLookups(database: Pick<Database, 'prisma' | 'pool'>): EdgeLookups {
   const { prisma } = database;
   const run = createRunStatement(database);
@@ -77,7 +95,9 @@ type Asked = { readonly token: string; readonly hostname: string };
 const nameOf = ({ token, hostname }: Asked) => `${hostname}/${token}`;
 const itself = (name: string) => name;
 
-/** Returns an answer for each, in their order, as do the functions below; `null` where there is none. */
+/**
+ * Returns an answer for each, in order; `null` if there is none. The functions below do the same.
+ */
 async function findChallenges(
   prisma: PrismaClient,
   asked: readonly Asked[],
@@ -104,7 +124,7 @@ async function findTlsChallenges(
       type: 'tls-alpn-01',
       certificate: { status: 'ordering', domain },
     },
-    orderBy: { certificate: { createdAt: 'asc' } }, // the newest comes last, and stays
+    orderBy: { certificate: { createdAt: 'asc' } }, // the newest comes last and wins
   });
   const byName = new Map(open.map((each) => [each.hostname, each.keyAuthorization]));
   return hostnames.map((hostname) => byName.get(hostname) ?? null);
@@ -146,7 +166,7 @@ async function loadUpstreamCas(run: RunStatement, ids: readonly string[]) {
   return ids.map((id) => byId.get(id) ?? null);
 }
 
-/** A redirect and HSTS are one row or none, of which no other column is null. */
+/** A redirect and HSTS are one row or none; none of their other columns is null. */
 const routes: Statement = {
   name: 'edge_routes_verified',
   text: `SELECT domain.hostname, domain.project_id::text AS "projectId",
@@ -180,12 +200,12 @@ type RouteRow = Omit<EdgeRoute, 'redirect' | 'signing' | 'hsts'> & {
   /** In milliseconds since 1970. */
   readonly signingRotatedAt: string | null;
   readonly hstsMaxAge: string | null;
-  /** `true` or `false`, as is the next. */
+  /** `true` or `false`; the next field, too. */
   readonly hstsSubdomains: string | null;
   readonly hstsPreload: string | null;
 };
 
-/** The names differ from each other. */
+/** The names must be distinct. */
 async function findRoutes(
   run: RunStatement,
   hostnames: readonly string[],

@@ -1,40 +1,46 @@
-/** Jobs that were set aside, with the reason and until when. */
+/** Quarantined jobs, with the reason and until when. */
 import type { QueueName } from '../../core/operations/jobs.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
-/** A job that is to be set aside. */
+/** A job to quarantine. */
 export type Suspect = {
   readonly queue: QueueName;
   readonly jobId: string;
-  /** Null where the job is no domain's. */
+  /** Null if the job has no domain. */
   readonly domainId: string | null;
-  /** In one line, without secrets: operators read it. */
+  /** One line without secrets, for operators. */
   readonly reason: string;
 };
 
-/** `times`: how often in a row, this time included. `until`: the end of its time. */
+/** `times`: how often in a row, including this time. `until`: when the quarantine ends. */
 export type SetAside = { readonly times: number; readonly until: Date };
 
-/** Why a job is set aside, and until when. */
 export type Quarantined = { readonly reason: string; readonly until: Date };
 
-/** One note for each job that was set aside. It stays until the job succeeds, also when its time is over. */
+/**
+ * One record per quarantined job. It stays until the job succeeds, even after the quarantine ends.
+ */
 export type QuarantineStore = {
-  /** Sets a job aside for the next of `waitsMs`, by how often in a row it was; the last of them holds ever after. */
+  /**
+   * Quarantines a job for the next of `waitsMs`, by how often in a row it was; the last value
+   * repeats.
+   */
   setAside(job: Suspect, at: Date, waitsMs: readonly number[]): Promise<SetAside>;
-  /** Deletes the note of a job that succeeded: the next time that it is set aside is its first again. */
+  /** Deletes the record of a job that succeeded, which resets `times`. */
   forget(queue: QueueName, jobId: string): Promise<void>;
-  /** Why and until when a job is set aside now; null where it is not. */
+  /** Why and until when a job is quarantined now; null if it is not. */
   find(queue: QueueName, jobId: string, now: Date): Promise<Quarantined | null>;
-  /** Ends the time of a job now, so that it may be tried; true where it has a note, even one whose time was over. */
+  /** Ends a job's quarantine now so that it can run; true if it has a record, even an ended one. */
   endAt(queue: QueueName, jobId: string, now: Date): Promise<boolean>;
-  /** Those of these jobs that have a note, with the end of their time, which may be over. */
+  /** Returns the end time of those jobs that have a record; it may be in the past. */
   untils(queue: QueueName, jobIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
-  /** Deletes notes whose time was over before: of jobs that nobody needs any more, and which therefore never succeed. */
+  /**
+   * Deletes records that ended before this time: of jobs that no longer exist and never succeed.
+   */
   dropBefore(until: Date): Promise<void>;
 };
 
-/** Each call is one statement; all times are the caller's clock. */
+/** Each call is one statement; all times come from the caller's clock. */
 export function createQuarantineStore(prisma: PrismaClient): QuarantineStore {
   return {
     async setAside({ queue, jobId, domainId, reason }, at, waitsMs) {
@@ -47,7 +53,7 @@ export function createQuarantineStore(prisma: PrismaClient): QuarantineStore {
           until = EXCLUDED.since + make_interval(
             secs => (${waitsMs}::float8[])[LEAST(q.times + 1, ${waitsMs.length}::int)] / 1000)
         RETURNING times, until`;
-      if (row === undefined) throw new Error('a row was written, and none came back');
+      if (row === undefined) throw new Error('the statement returned no row');
       return row;
     },
     async forget(queue, jobId) {

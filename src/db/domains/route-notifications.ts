@@ -1,8 +1,9 @@
 /**
- * Receives the database's notifications of routes (the triggers of migration edge_notifications) on a connection of its own,
- * and verifies again and again that they arrive: a beat is sent over another connection, and has to arrive on this one.
- * That detects a connection that is dead without having ended, and a pooler that passes no notifications on. A late beat
- * is no reason to stop listening: notifications of that time would be lost.
+ * Receives the database's route notifications (the triggers of migration edge_notifications) on a
+ * dedicated connection, and checks with heartbeats that they arrive. A heartbeat is sent over
+ * another connection and must arrive on this one. That detects a dead connection, and a pooler that
+ * drops notifications. A late heartbeat does not end listening, since that would lose
+ * notifications.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -16,29 +17,35 @@ import type { Database } from '../engine/client.ts';
 
 /** The triggers notify on this channel. */
 const CHANNEL = 'signpost_edge';
-/** How the payload of a beat begins; no trigger's payload does. */
+/** Payload prefix of a heartbeat; no trigger uses it. */
 const BEAT = 'beat ';
-/** Three beats fit into edgeLimits.routeFreshMs, so that a single late one makes no route be read again. */
+/**
+ * Three heartbeats fit into edgeLimits.routeFreshMs, so that a single late one causes no re-reads.
+ */
 const BEAT_MS = 1_000;
 const SILENCE_MS = 5_000;
-/** The wait before the next connection; doubled each time, and the least again once a beat has arrived. */
+/** The backoff before reconnecting: doubles each time, resets after a heartbeat. */
 const WAIT_MS_MIN = 250;
 const WAIT_MS_MAX = 15_000;
 
 /** `onNotification` must not throw. */
 export type RouteNotificationDeps = {
-  /** `pool` sends the beats; best one that nobody else can use up (edgeConnections). */
+  /**
+   * `pool` sends the heartbeats; preferably one that cannot be exhausted by others
+   * (edgeConnections).
+   */
   readonly database: Pick<Database, 'pool' | 'openPool'>;
   /** Times are those of `performance.now()`. */
   readonly onNotification: (notification: RouteNotification) => void;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  /** A beat that takes longer is missed; 5 s unless given. Shorter in tests. */
+  /** The timeout of a heartbeat; default 5 s. Shorter in tests. */
   readonly silenceMs?: number;
 };
 
 /**
- * Listens, through every outage, until it is closed; `close` resolves when the connection has ended. Each connection begins
- * with a notification of the kind `listening`, because changes may have been missed before it.
+ * Listens until closed, across outages; `close` resolves when the connection has ended. Each
+ * connection starts with a `listening` notification, because changes may have been missed before
+ * it.
  */
 export function listenForRouteNotifications(deps: RouteNotificationDeps): {
   close(): Promise<void>;
@@ -66,11 +73,11 @@ async function keepListening(
     back(sentAt) {
       onNotification({ kind: 'complete', until: sentAt });
       waitMs = WAIT_MS_MIN;
-      if (!isListening) log.info('notifications of routes arrive again');
+      if (!isListening) log.info('route notifications arrive again');
       isListening = true;
     },
     missed(err) {
-      if (isListening) log.warn({ err }, 'notifications of routes do not arrive');
+      if (isListening) log.warn({ err }, 'route notifications do not arrive');
       isListening = false;
     },
   };
@@ -86,7 +93,7 @@ type Beats = {
   readonly missed: (fault: unknown) => void;
 };
 
-/** Rejects where the connection is lost; resolves once it is to stop. */
+/** Rejects if the connection is lost; resolves when stopped. */
 async function listen(
   { database, onNotification, silenceMs = SILENCE_MS }: RouteNotificationDeps,
   pool: Pool,
@@ -95,18 +102,18 @@ async function listen(
 ): Promise<void> {
   const client = await pool.connect();
   const lost = new AbortController();
-  const lose = () => lost.abort(new Error('the connection that listens was lost'));
+  const lose = () => lost.abort(new Error('the listening connection was lost'));
   client.on('error', lose).on('end', lose);
   if (stop.aborted) lose();
   else stop.addEventListener('abort', lose, { signal: lost.signal });
   const heart = createHeart(database.pool, silenceMs);
   const startOver = () => onNotification({ kind: 'listening', since: performance.now() });
   client.on('notification', ({ channel, payload = '' }) => {
-    if (channel !== CHANNEL) return; // on embedded storage everybody hears everything
+    if (channel !== CHANNEL) return; // embedded storage delivers every channel
     const notification = parseRouteNotification(payload);
     if (payload.startsWith(BEAT)) heart.arrived(payload);
     else if (notification !== null) onNotification(notification);
-    else startOver(); // what a later version tells could be about anything
+    else startOver(); // a later version's notification could concern anything
   });
   try {
     await askToListen(client, silenceMs);
@@ -119,7 +126,8 @@ async function listen(
       } catch (fault) {
         lost.signal.throwIfAborted();
         beats.missed(fault);
-        // The connection that sends beats may have failed instead. Where this one does not answer, it is given up.
+        // The sending connection may have failed instead. If this one does not answer either, it is
+        // closed.
         await askToListen(client, silenceMs);
         if (heart.isLost()) startOver();
       }
@@ -134,16 +142,16 @@ async function listen(
   }
 }
 
-/** Repeating LISTEN changes nothing, unless a pooler has put another connection in the place of the one before. */
+/** Repeating LISTEN has no effect unless a pooler replaced the connection. */
 async function askToListen(client: PoolClient, silenceMs: number): Promise<void> {
   const question: QueryConfig & { readonly query_timeout: number } = {
     text: `LISTEN ${CHANNEL}`,
-    query_timeout: silenceMs, // pg/lib/client.js reads it here, too; its types do not know
+    query_timeout: silenceMs, // pg/lib/client.js supports it here; its types don't
   };
   await client.query(question);
 }
 
-/** Notifications arrive in the order of the commits, so a beat that arrived shows that all before it did. */
+/** Notifications arrive in commit order, so a heartbeat proves that all earlier ones arrived. */
 function createHeart(pool: Pool, silenceMs: number) {
   const process = randomUUID();
   let count = 0;
@@ -155,11 +163,11 @@ function createHeart(pool: Pool, silenceMs: number) {
       last.arrive();
     },
     /**
-     * Whether the last beat is lost for good: it was committed, and had to arrive before the answer to a query that was sent
-     * after that. Other notifications may be lost, too.
+     * Whether the last heartbeat is lost: it was committed, and should have arrived before the
+     * answer to a later query. Other notifications may be lost, too.
      */
     isLost: (): boolean => last.isCommitted && !last.hasArrived,
-    /** Rejects where it does not come back in time. */
+    /** Rejects if it does not return in time. */
     async beat(lost: AbortSignal): Promise<void> {
       count += 1;
       const beat = {
@@ -192,7 +200,7 @@ function createHeart(pool: Pool, silenceMs: number) {
   };
 }
 
-/** Ends early where the signal does. */
+/** Ends early if the signal is aborted. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await wait(ms, null, { signal }).catch(() => {});
 }

@@ -1,43 +1,54 @@
 /**
- * What the sweeps take from the database: due domains that wait for nothing, a batch at a time. Every take is counted until
- * something is saved, so that a domain that kills its worker, or meets a fault each time, is taken less and less often.
+ * Leases due domains to sweeps in batches. Every take is counted until a save, so that a domain
+ * that crashes its worker or fails each time is taken less and less often.
  */
 
 import type { SweepQueue } from '../../core/operations/jobs.ts';
 import { quarantine } from '../../core/operations/quarantine.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 
-/** How long a domain that is taken stays out of the reach of other takers. */
+/** How long a taken domain is reserved. */
 export type Lease = {
   readonly now: Date;
-  /** In ms: the first for a first take, the second for another one without a save between, the last for all further ones. */
+  /**
+   * In ms: the first value for a first take, the next for a repeated take without a save; the last
+   * one repeats.
+   */
   readonly leasesMs: readonly number[];
 };
 
-/** What to take from a sweep's due domains. */
 export type Taking = Lease & {
-  /** The largest batch. */
+  /** Maximum batch size. */
   readonly limit: number;
-  /** True: only those that were taken so often without a save that they may kill their worker. False: only the others. */
+  /**
+   * True: only domains taken so often without a save that they may crash their worker. False: only
+   * the others.
+   */
   readonly suspects: boolean;
 };
 
-/** A domain that was taken. `takes`: how often in a row without a save, this time included. */
+/** `takes`: how often in a row without a save, including this time. */
 export type Taken = { readonly id: string; readonly takes: number };
 
-/** The due domains of one sweep, which all processes share. */
+/** The due domains of one sweep, shared by all processes. */
 export type DueDomains = {
-  /** Takes those that are due for longest; no two callers get the same. Notes a suspect in `quarantine` for operators. */
+  /**
+   * Takes the longest overdue; no two callers get the same. Records suspects in `quarantine` for
+   * operators.
+   */
   take(taking: Taking): Promise<readonly Taken[]>;
-  /** Resets the count of a domain that was worked on without a fault, whether there was something to save or not. */
+  /** Resets the count of a domain that was processed without a fault, saved or not. */
   settle(id: string, lease: Lease): Promise<void>;
-  /** Undoes the take of domains that were not worked on. Where it rejects, the next `take` of this object does it first. */
+  /**
+   * Undoes the take of unprocessed domains. If it rejects, this object's next `take` repeats it
+   * first.
+   */
   giveBack(taken: readonly string[], lease: Lease): Promise<void>;
-  /** Replaces the reason in a suspect's note; does nothing where there is no note. */
+  /** Replaces the reason in a suspect's record; does nothing without a record. */
   noteReason(id: string, reason: string): Promise<void>;
 };
 
-/** A drifted domain is not renewed until its DNS is right again; its certificate expires all the same. */
+/** A drifted domain is not renewed until its DNS is correct; its certificate still expires. */
 const sweeps = {
   'recheck-live': {
     column: Prisma.raw('recheck_at'),
@@ -51,10 +62,10 @@ const sweeps = {
   'ask-renewals': { column: Prisma.raw('renewal_info_at'), statuses: Prisma.raw("'live'") },
 } as const satisfies Readonly<Record<SweepQueue | 'escalate-renewals' | 'ask-renewals', unknown>>;
 
-/** The sweeps with a job of their own, and the two that follow upon the renewals in theirs. */
+/** The sweeps with their own job, and the two that run after the renewals. */
 export type Sweep = keyof typeof sweeps;
 
-/** Make one for each sweep and process: it remembers what it could not give back. */
+/** One per sweep and process: it remembers what it could not release. */
 export function createDueDomains(prisma: PrismaClient, queue: Sweep): DueDomains {
   let owed: readonly string[] = [];
   async function payBack({ now, leasesMs: [usualMs = 0] }: Lease): Promise<void> {
@@ -79,11 +90,12 @@ export function createDueDomains(prisma: PrismaClient, queue: Sweep): DueDomains
   };
 }
 
-const reason = 'taken again and again, and nothing was saved: its worker died each time';
+const reason = 'taken repeatedly without a save: its worker crashed each time';
 
 /**
- * The lease is the row's own time, moved ahead: what a killed worker had taken comes due by itself. All sweeps count in one
- * column, which a save for any of them resets; so the note keeps a count of its own, or a suspect would seem new.
+ * The lease is the row's own due time, moved ahead: after a crash the row is due again. All sweeps
+ * share one count, which any save resets, so the quarantine record keeps a separate count for
+ * suspects.
  */
 function take(
   prisma: PrismaClient,
@@ -114,7 +126,7 @@ function take(
     SELECT id::text, takes FROM taken`;
 }
 
-/** Where something was saved, the save has set the next time; otherwise the long lease of a suspect ends here. */
+/** A save has set the next time; otherwise a suspect's long lease ends here. */
 async function settle(prisma: PrismaClient, queue: Sweep, id: string, until: Date) {
   const { column } = sweeps[queue];
   await prisma.$executeRaw`

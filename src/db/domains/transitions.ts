@@ -1,4 +1,4 @@
-/** Transitions: the state, its events and what hangs on it, in one transaction or not at all. */
+/** Transitions: the state, its events and related rows, in one transaction. */
 
 import type { Observation } from '../../core/diagnosis/observation.ts';
 import type { Change } from '../../core/life/change.ts';
@@ -12,32 +12,35 @@ import { endOrders } from '../issuance/orders.ts';
 import { commit, loadAttached } from './commit.ts';
 import type { LoadedDomain } from './domain-row.ts';
 
-/** A transition that was decided, and everything that is saved with it. */
+/** A decided transition with everything that is saved with it. */
 export type Move = {
   readonly domain: LoadedDomain;
   readonly outcome: Change;
   readonly at: Date;
-  /** Replaces the stored one; missing: that stays. */
+  /** Replaces the stored one; missing: unchanged. */
   readonly observation?: Observation;
-  /** The other project that this domain's TXT record was checked against: its claim, or its hold, is no obstacle. */
+  /**
+   * The other project that this domain's TXT record was checked against; its claim or hold no
+   * longer blocks.
+   */
   readonly provenAgainst?: string;
-  /** The escalation that is opened together with it. */
+  /** The escalation to open with it. */
   readonly escalation?: NewEscalation;
 };
 
-/** Whether a move was saved. `epoch` is the domain's epoch from then on. */
+/** `epoch`: the domain's epoch from then on. */
 export type MoveResult =
-  /** `lost`: the domain that the name was taken from, pending again from now on. */
+  /** `lost`: the domain that lost the name and is pending again. */
   | { readonly kind: 'saved'; readonly epoch: number; readonly lost?: LostDomain }
-  /** Another save came first: nothing was changed. */
+  /** Another save came first; nothing changed. */
   | { readonly kind: 'stale' }
   /**
-   * Nothing was changed: an apex that another project holds, or has pending as well. Addresses are shared and do not prove
-   * whose it is. `holderProjectId` is that project.
+   * Nothing changed: an apex that another project (`holderProjectId`) holds or has pending. Shared
+   * addresses don't prove ownership.
    */
   | { readonly kind: 'held_elsewhere'; readonly holderProjectId: string };
 
-/** A domain whose hold on the name another project's proof has ended; `epoch` is the one that begins. */
+/** A domain that lost the name to another project; `epoch` is its new one. */
 export type LostDomain = {
   readonly id: string;
   readonly epoch: number;
@@ -47,8 +50,9 @@ export type LostDomain = {
 type Tx = Prisma.TransactionClient;
 
 /**
- * Saves a transition, unless another save came after `domain` was loaded. State, events, escalation and the other project's
- * loss of the name are committed together or not at all. Rejects with the database's other faults.
+ * Saves a transition unless another save came after `domain` was loaded. State, events, escalation
+ * and the other project's loss of the name are committed together. Rejects if the database fails
+ * otherwise.
  */
 export async function moveDomain(prisma: PrismaClient, move: Move): Promise<MoveResult> {
   try {
@@ -79,7 +83,7 @@ async function saveMove(tx: Tx, move: Move): Promise<MoveResult> {
   return { kind: 'saved', epoch, ...(taken.lost && { lost: taken.lost }) };
 }
 
-/** Rolls the transaction back; never leaves this file. */
+/** Rolls the transaction back; caught in this file. */
 class Stale extends Error {}
 
 async function storeObservation(tx: Tx, domainId: string, value: Observation): Promise<void> {
@@ -97,7 +101,7 @@ type Taken = {
 };
 const nobodyHadIt: Taken = { kind: 'taken', events: [], lost: null };
 
-/** Gives the name to the project that the DNS proves: another project's hold on it ends, with an event. */
+/** Gives the name to the project that the DNS proves; another project's hold ends with an event. */
 async function takeName(
   tx: Tx,
   move: Move,
@@ -106,14 +110,17 @@ async function takeName(
   if (rival === null) return nobodyHadIt;
   const proof = proofOf(move, rival.projectId);
   if (proof === null) return { kind: 'held_elsewhere', holderProjectId: rival.projectId };
-  // A pending claim holds nothing that could be taken; its own next check finds the name held.
+  // A pending claim holds nothing to take; its own next check finds the name held.
   return rival.status === 'pending' ? nobodyHadIt : takeFrom(tx, move, rival, proof);
 }
 
 type Row = NonNullable<Awaited<ReturnType<Tx['domain']['findFirst']>>>;
 type Proof = 'cname' | 'txt';
 
-/** Who holds the name, else the first other project that has it pending; nobody, where the domain holds it itself. */
+/**
+ * Finds the project that holds the name, otherwise the first other one that has it pending; null if
+ * the domain already holds it.
+ */
 async function findRival(tx: Tx, { id, hostname, state }: LoadedDomain): Promise<Row | null> {
   if (state.status !== 'pending' && state.status !== 'failed') return null;
   return tx.domain.findFirst({
@@ -123,7 +130,7 @@ async function findRival(tx: Tx, { id, hostname, state }: LoadedDomain): Promise
       status: { in: ['pending', 'verified', 'live', 'drifted'] },
       removedAt: null,
     },
-    // In the order of the type's declaration: `pending` is its least.
+    // In the enum's order: `pending` is the lowest.
     orderBy: [{ status: 'desc' }, { addedAt: 'asc' }, { id: 'asc' }],
   });
 }
@@ -148,15 +155,15 @@ async function takeFrom(tx: Tx, { domain, at }: Move, { id }: Row, proof: Proof)
   };
 }
 
-/** Of two domains, as a batch of checks locks them (checks.ts): otherwise the two would wait for each other. */
+/** In the same order as a batch of checks (checks.ts), to avoid deadlocks. */
 async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.$queryRaw`
     SELECT 1 FROM domain WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
 }
 
 /**
- * A CNAME to its own target proves which project controls the name; the addresses of an apex prove nothing, so its TXT
- * record must. An apex is what the zone that the check found makes one.
+ * A CNAME to its own target proves ownership. The addresses of an apex prove nothing, so its TXT
+ * record must. The zone found by the check decides whether it is an apex.
  */
 function proofOf(
   { domain: { hostname, target }, observation, provenAgainst }: Move,
@@ -168,7 +175,9 @@ function proofOf(
   return provenAgainst === rivalProjectId ? 'txt' : null;
 }
 
-/** Two checks were right at once while nobody held the name: domain_held_hostname_key lets one of them have it. */
+/**
+ * Two checks of an unheld name succeeded at once; domain_held_hostname_key lets only one have it.
+ */
 function isHeldByNow(fault: unknown): boolean {
   return fault instanceof Prisma.PrismaClientKnownRequestError && fault.code === 'P2002';
 }

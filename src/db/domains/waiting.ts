@@ -1,36 +1,38 @@
-/** What the reconciler reads: which jobs there must be, and which of them are overdue. */
+/** The reconciler's queries: which jobs must exist, and which are overdue. */
 import { followUps, type Waiting } from '../../core/life/follow-ups.ts';
 import type { DeliveryJob, DomainJob, DomainQueue } from '../../core/operations/jobs.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 
-/** The queues with a job for each row that waits. */
+/** Queues with a job for each waiting row. */
 export type WaitingQueue = DomainQueue | 'deliver-webhook';
 
-/** A job that a row of the database needs. */
+/** A job that a row needs. */
 export type WaitingJob = {
-  /** The id of its row; pages are in its order. */
+  /** The row's id; pages are ordered by it. */
   readonly key: string;
   readonly job: DomainJob | DeliveryJob;
-  /** When it is due; of a delivery, when the queue was given it. */
+  /** When it is due; for a delivery, when it was queued. */
   readonly runAt: Date;
 };
 
-/** What the database says about jobs. Everything but `takeTurn` only reads. */
+/** Which jobs the rows need. Only `takeTurn` writes. */
 export type WaitingStore = {
-  /** How many jobs a queue must hold now; those that are set aside are not among them. */
+  /** Number of jobs that a queue must have now, without quarantined ones. */
   count(queue: WaitingQueue, now: Date): Promise<number>;
-  /** Those that should have run before `dueBefore` and are not set aside, the longest overdue first. */
+  /** Jobs due before `dueBefore` and not quarantined, the longest overdue first. */
   overdue(
     queue: WaitingQueue,
     dueBefore: Date,
     now: Date,
     limit: number,
   ): Promise<readonly WaitingJob[]>;
-  /** All jobs that there must be, also those that are set aside, a page at a time; `afterKey` is null for the first one. */
+  /**
+   * All jobs that must exist, including quarantined ones, in pages; `afterKey`: null for the first.
+   */
   page(queue: WaitingQueue, afterKey: string | null, limit: number): Promise<readonly WaitingJob[]>;
-  /** The jobs that these rows need by now. */
+  /** The jobs that these rows need now. */
   among(queue: WaitingQueue, keys: readonly string[]): Promise<readonly WaitingJob[]>;
-  /** Whether it is this caller's turn: true for one caller in `everyMs`, by the database's clock. */
+  /** Takes a lease by the database's clock: true for one caller per `everyMs`. */
   takeTurn(name: string, everyMs: number): Promise<boolean>;
 };
 
@@ -41,7 +43,7 @@ type OneQueue = {
     : never;
 };
 
-/** `now` and `dueBefore` are the caller's clock; only `takeTurn` goes by the database's. */
+/** `now` and `dueBefore` come from the caller's clock; `takeTurn` uses the database's. */
 export function createWaitingStore(prisma: PrismaClient): WaitingStore {
   const queues: { readonly [Q in WaitingQueue]: OneQueue } = {
     'check-dns': domainJobs(prisma, 'check-dns'),
@@ -67,7 +69,10 @@ export function createWaitingStore(prisma: PrismaClient): WaitingStore {
 
 type DomainRow = Waiting & { readonly id: string; readonly epoch: number };
 
-/** Which domains have a job in a queue: the same as followUps() of src/core/life/follow-ups.ts, in SQL to use an index. */
+/**
+ * Which domains have a job in a queue: must equal followUps() of src/core/life/follow-ups.ts; in
+ * SQL to use an index.
+ */
 const waitingDomains = {
   'check-dns': Prisma.sql`removed_at IS NULL AND status = 'pending' AND next_check_at IS NOT NULL`,
   'issue-certificate': Prisma.sql`removed_at IS NULL AND status = 'verified' AND next_check_at IS NOT NULL`,
@@ -104,7 +109,7 @@ function jobOf(row: DomainRow, queue: DomainQueue): readonly WaitingJob[] {
   );
 }
 
-/** Deliveries that the relay has handed to the queue; the others wait in their table. */
+/** Deliveries that the relay has queued; the others wait in their table. */
 function deliveryJobs(prisma: PrismaClient): OneQueue {
   const waits = Prisma.sql`status = 'pending' AND queued_at IS NOT NULL`;
   const notAside = (now: Date) => Prisma.sql`NOT EXISTS (
@@ -132,21 +137,23 @@ async function countRows(prisma: PrismaClient, from: Prisma.Sql): Promise<number
   return Number(row?.count ?? 0);
 }
 
-/** Before every id. */
+/** Sorts before every id. */
 const FIRST = '00000000-0000-0000-0000-000000000000';
 
-/** `missing_sweep`: a sweep's job. `overdue_job`: there, but asleep beyond its time. `orphaned_job`: no row needs it. */
+/**
+ * `missing_sweep`: a sweep's job. `overdue_job`: exists, but sleeps past its time. `orphaned_job`:
+ * no row needs it.
+ */
 export const repairKinds = ['missing_job', 'overdue_job', 'orphaned_job', 'missing_sweep'] as const;
-/** What the reconciler had to put right. */
 export type RepairKind = (typeof repairKinds)[number];
 
-/** Counts the repairs of an installation, all processes together. */
+/** Counts the repairs of an installation, for all processes. */
 export type RepairStore = {
   /** Adds to the count of a kind. Writes nothing for 0. */
   count(kind: RepairKind, repaired: number): Promise<void>;
 };
 
-/** Adds in one statement, so no count is lost where several processes add at once. */
+/** Atomic, so concurrent processes lose no counts. */
 export function createRepairStore(prisma: PrismaClient): RepairStore {
   return {
     async count(kind, repaired) {

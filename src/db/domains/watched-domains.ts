@@ -1,7 +1,7 @@
-/** Domains that somebody watches: until when, and when their next check is. */
+/** Domains with an open page: until when, and when their next check is. */
 import type { PrismaClient } from '../generated/client.ts';
 
-/** A watched domain that waits for its DNS. */
+/** A watched pending domain. */
 export type WatchedDomain = {
   readonly id: string;
   readonly epoch: number;
@@ -9,7 +9,10 @@ export type WatchedDomain = {
   readonly nextCheckAt: Date | null;
 };
 
-/** The last check of an attached domain. `version` names the stored observation; null where there is none yet. */
+/**
+ * The last check of an attached domain. `version`: of the stored observation; null if there is
+ * none.
+ */
 export type LastCheck = {
   readonly id: string;
   readonly hostname: string;
@@ -19,22 +22,22 @@ export type LastCheck = {
   readonly version: string | null;
 };
 
-/** Each call is one statement, however many domains. */
+/** Each call is one statement, for any number of domains. */
 export type WatchedDomainStore = {
   /**
-   * Notes that those which are pending are watched until then, and returns them. One that is being saved at this moment is
-   * left out rather than waited for: a batch of saves has hundreds of rows.
+   * Marks the pending ones as watched until then, and returns them. Skips rows that are being saved
+   * instead of waiting: a batch of saves has hundreds of rows.
    */
   watch(ids: readonly string[], until: Date): Promise<readonly WatchedDomain[]>;
-  /** In any order, without those that were removed. */
+  /** In any order, without removed ones. */
   lastChecks(ids: readonly string[]): Promise<readonly LastCheck[]>;
 };
 
-/** `until` is the caller's clock. A domain is never watched for less than another process has said. */
+/** `until` comes from the caller's clock. Never shortens what another process has set. */
 export function createWatchedDomainStore(prisma: PrismaClient): WatchedDomainStore {
   return {
     watch: (ids, until) =>
-      // Two processes may write at once: the later time holds.
+      // Concurrent writes: the later time wins.
       prisma.$queryRaw<WatchedDomain[]>`
         UPDATE domain SET watched_until = GREATEST(watched_until, ${until})
         WHERE id IN (

@@ -1,4 +1,4 @@
-/** Opens the database of any storage: a pool of `pg` connections, and Prisma over it. */
+/** Opens the database of any storage: a pool of `pg` connections, and Prisma on top. */
 
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
@@ -9,23 +9,22 @@ import { PrismaClient } from '../generated/client.ts';
 import { openEmbedded } from './embedded/stream.ts';
 import { joinTransactions } from './transaction.ts';
 
-/** What differs from pool to pool. */
 export type PoolOptions = {
-  /** Connections at most. */
+  /** Maximum connections. */
   readonly max: number;
-  /** The server ends a longer statement; 0 lets it run. Embedded storage knows no such limit. */
+  /** The server cancels longer statements; 0: no limit. Ignored on embedded storage. */
   readonly statementTimeoutMs: number;
-  /** Schemas that names are resolved in, comma separated; the server's own setting where it is missing. */
+  /** Comma-separated schemas for name resolution; default: the server's setting. */
   readonly searchPath?: string;
 };
 
-/** An open database; the same on embedded storage and on a server. */
+/** An open database, the same API on embedded storage and on a server. */
 export type Database = {
-  /** Joins the transaction of its caller (src/db/engine/transaction.ts). */
+  /** Joins the caller's transaction (src/db/engine/transaction.ts). */
   readonly prisma: PrismaClient;
-  /** The pool that `prisma` uses: 10 connections, and statements of 10 s at most. */
+  /** The pool that `prisma` uses: 10 connections, statements of at most 10 s. */
   readonly pool: pg.Pool;
-  /** Another pool on the same database. Whoever opens it may end it; `close` ends it otherwise. */
+  /** Opens another pool. The caller can end it; otherwise `close` does. */
   openPool(options: PoolOptions): pg.Pool;
   /** Whether the database answers within two seconds. Never throws. */
   probe(): Promise<boolean>;
@@ -33,24 +32,24 @@ export type Database = {
   close(): Promise<void>;
 };
 
-/** `pg` waits for ever by default, also for a free connection of the pool. */
+/** By default, `pg` waits forever, also for a free connection of the pool. */
 const CONNECT_MS = 5_000;
-/** There, a new connection waits behind the statements of all others. */
+/** There, a new connection waits for the statements of all others. */
 const CONNECT_EMBEDDED_MS = 30_000;
-/** A connection that nobody has used for so long is closed. */
+/** Closes a connection that was idle for this long. */
 const IDLE_MS = 30_000;
-/** How much longer than the server's own limit we wait for an answer. */
+/** How much longer than the server's limit to wait for an answer. */
 const SILENCE_MS = 2_000;
-/** Embedded transactions run one after the other: a burst of fifty takes longer than Prisma's 2 s. */
+/** Embedded transactions are serialized: a burst of fifty exceeds Prisma's 2 s. */
 const TRANSACTION_WAIT_MS = 10_000;
 const TRANSACTION_MS = 10_000;
-/** Longer than a transaction may live. */
+/** Longer than any transaction. */
 const IDLE_IN_TRANSACTION_MS = 30_000;
 
 /**
- * Opens the database; a server is not contacted yet, and may be down. Rejects where the embedded directory is in use. An
- * outage later fails the statements of its time, never the process. `waited` is called with the seconds that each request
- * for a connection of the main pool took.
+ * Opens the database without contacting the server, which may be down. Rejects if the embedded
+ * directory is in use. Later outages fail statements, never the process. `waited`: called with the
+ * seconds that each request for a connection of the main pool took.
  */
 export async function openDatabase(
   storage: Storage,
@@ -61,7 +60,7 @@ export async function openDatabase(
   const pools: pg.Pool[] = [];
   function openPool(options: PoolOptions): pg.Pool {
     const pool = new pg.Pool({ ...limits(options), ...connection });
-    // Without a listener, a connection lost while idle would end the process.
+    // Without a listener, losing an idle connection would end the process.
     pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'));
     pools.push(pool);
     return pool;
@@ -103,7 +102,7 @@ async function connectionTo(
     log.fatal({ err: reason }, 'the embedded database has stopped; restart the process'),
   );
   return {
-    // Everything named, so that no PG* variable of the environment has a say.
+    // Everything is set explicitly, so that PG* environment variables have no effect.
     connection: {
       stream: () => embedded.connect(),
       host: 'embedded',
@@ -123,19 +122,22 @@ function limits({ max, statementTimeoutMs, searchPath }: PoolOptions): pg.PoolCo
     idleTimeoutMillis: IDLE_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     statement_timeout: statementTimeoutMs,
-    // A server that is cut off cannot end its statement; `pg` itself would wait for ever.
+    // An unreachable server cannot cancel its statement, and `pg` would wait forever.
     ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + SILENCE_MS }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     application_name: 'signpost',
-    // adapter-pg sends times without an offset, so the session's zone must be the one that they are in.
+    // adapter-pg sends times without an offset, so the session's zone must match.
     options: `-c TimeZone=UTC${searchPath === undefined ? '' : ` -c search_path=${searchPath}`}`,
   };
 }
 
 type Got = Parameters<Parameters<pg.Pool['connect']>[0]>;
 
-/** Calls `waited` for every request for a connection of the pool, also a failed one; `pool.query` makes one, too. */
+/**
+ * Calls `waited` for every request for a connection of the pool, including failed ones and those of
+ * `pool.query`.
+ */
 export function reportWaits(pool: pg.Pool, waited: (seconds: number) => void): void {
   const connect = pool.connect.bind(pool);
   function timed(callback?: (...got: Got) => void): Promise<pg.PoolClient> | undefined {
@@ -148,11 +150,11 @@ export function reportWaits(pool: pg.Pool, waited: (seconds: number) => void): v
     });
     return undefined;
   }
-  // One function for both of its overloads, which the type of the property does not let a function be.
+  // One function for both overloads, which the property's type does not allow.
   pool.connect = timed as typeof pool.connect;
 }
 
-/** Rejects, with what to do, where a connection's time zone is not UTC all year round. */
+/** Rejects, with instructions, if a connection's time zone is not UTC all year. */
 export async function requireUtc(pool: Pick<pg.Pool, 'query'>): Promise<void> {
   const { rows } = await pool.query<{ zone: string; isUtc: boolean }>(
     `SELECT current_setting('TimeZone') AS zone,
@@ -162,14 +164,14 @@ export async function requireUtc(pool: Pick<pg.Pool, 'query'>): Promise<void> {
   const [session] = rows;
   if (session?.isUtc === true) return;
   throw new Error(
-    `connections to the database have the time zone ${session?.zone}: a pooler drops the one that they ask for. ` +
-      "Run ALTER ROLE … SET timezone = 'UTC' for the role of DATABASE_URL, and start the pooler again.",
+    `database connections have the time zone ${session?.zone}: a pooler drops the requested one. ` +
+      "Run ALTER ROLE … SET timezone = 'UTC' for the role of DATABASE_URL, then restart the pooler.",
   );
 }
 
 /**
- * Our clock minus the database's, in ms; 0 where they agree as far as the time that the query took can show. Rejects where
- * the database does not answer.
+ * This clock minus the database's, in ms; 0 if the difference is within the query's duration.
+ * Rejects if the database does not answer.
  */
 export async function clockSkewMs(
   pool: Pick<pg.Pool, 'query'>,

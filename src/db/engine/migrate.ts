@@ -1,6 +1,6 @@
 /**
- * Applies prisma/migrations/<name>/migration.sql in the order of their names, on any storage, and keeps the books as
- * Prisma does: `prisma migrate deploy` and this may take turns on one database.
+ * Applies prisma/migrations/<name>/migration.sql in order of names, on any storage. Keeps Prisma's
+ * records, so `prisma migrate deploy` works on the same database.
  */
 
 import { createHash, randomUUID } from 'node:crypto';
@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
 
-/** One folder of prisma/migrations. Migrations are applied in the order of their names. */
+/** One folder of prisma/migrations, applied in order of names. */
 export type Migration = {
   readonly name: string;
   /** The whole file. */
@@ -29,7 +29,7 @@ export const projectRoot: URL = findRoot(new URL('./', import.meta.url));
 
 const migrationsFolder = new URL('prisma/migrations/', projectRoot);
 
-/** The key under which Prisma's own migrator locks; taken for the transaction, so no crash leaves it behind. */
+/** The lock key of Prisma's migrator; transaction-level, so a crash releases it. */
 const MIGRATION_LOCK = 72_707_369;
 
 /** Prisma's own definition. */
@@ -45,9 +45,9 @@ const bookkeeping = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
 )`;
 
 /**
- * Brings the database up to date and returns the names that it applied. Each file is one transaction, so one that fails
- * leaves nothing behind; the error names it. Several processes may start at once: each file is applied once. Rejects where
- * an applied file was edited, or an earlier migration did not finish.
+ * Applies missing migrations and returns their names. Each file is one transaction, so a failed one
+ * leaves nothing behind; the error names it. Safe for concurrent starts. Rejects if an applied file
+ * was edited, or an earlier migration did not finish.
  */
 export async function migrate(
   pool: Pick<pg.Pool, 'connect'>,
@@ -56,7 +56,7 @@ export async function migrate(
   const migrations = await readMigrations(folder);
   const client = await pool.connect();
   const applied: string[] = [];
-  // A connection on which something failed may still be inside a transaction, so it is closed instead of reused.
+  // After a failure the connection may still be in a transaction, so it is closed.
   let broken = true;
   try {
     for (;;) {
@@ -72,8 +72,8 @@ export async function migrate(
 }
 
 /**
- * The names of the folder's migrations that are not applied, in their order: an older backup has fewer. Rejects where the
- * database cannot be asked, or was never migrated.
+ * Names of the folder's migrations that are not applied, in order; an older backup has fewer.
+ * Rejects if the database cannot be queried, or was never migrated.
  */
 export async function unappliedMigrations(
   pool: Pick<pg.Pool, 'query'>,
@@ -93,7 +93,7 @@ async function migrationNames(folder: URL): Promise<string[]> {
   return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
 }
 
-/** The migrations of a folder, by name. Rejects where one of its folders has no migration.sql. */
+/** Reads the migrations of a folder, by name. Rejects if one has no migration.sql. */
 export async function readMigrations(folder: URL = migrationsFolder): Promise<Migration[]> {
   const names = await migrationNames(folder);
   return Promise.all(
@@ -111,7 +111,7 @@ async function applyNext(
 ): Promise<string | null> {
   await client.query('BEGIN');
   try {
-    await client.query('SET LOCAL statement_timeout = 0'); // another process may be at it for a while
+    await client.query('SET LOCAL statement_timeout = 0'); // another process may take a while
     await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
     await client.query(bookkeeping);
     const next = nextMigration(migrations, await readRecords(client));
@@ -119,7 +119,7 @@ async function applyNext(
     await client.query('COMMIT');
     return next?.name ?? null;
   } catch (error) {
-    // The first error is the one to report; a connection that is gone has rolled back already.
+    // Report the first error; a lost connection has already rolled back.
     await client.query('ROLLBACK').catch(() => {});
     throw error;
   }
@@ -133,7 +133,10 @@ async function readRecords(client: pg.PoolClient): Promise<Recorded[]> {
   return rows;
 }
 
-/** The first one that is not applied. One that only the database knows belongs to a newer release: left alone. */
+/**
+ * Returns the first migration that is not applied. Ignores those that only the database knows, from
+ * a newer release.
+ */
 function nextMigration(
   migrations: readonly Migration[],
   records: readonly Recorded[],
@@ -141,8 +144,8 @@ function nextMigration(
   const unfinished = records.find(({ finished_at }) => finished_at === null);
   if (unfinished !== undefined) {
     throw new Error(
-      `migration ${unfinished.migration_name}, begun ${unfinished.started_at.toISOString()}, did not finish. ` +
-        'Repair the database by hand, then say so with `prisma migrate resolve`.',
+      `migration ${unfinished.migration_name}, started ${unfinished.started_at.toISOString()}, did not finish. ` +
+        'Repair the database by hand, then run `prisma migrate resolve`.',
     );
   }
   const checksums = new Map(records.map((record) => [record.migration_name, record.checksum]));
@@ -151,7 +154,7 @@ function nextMigration(
     if (checksum === undefined) return migration;
     if (checksum !== migration.checksum) {
       throw new Error(
-        `migration ${migration.name} was edited after it had been applied. Restore the file and put the change into a new one.`,
+        `migration ${migration.name} was edited after it was applied. Restore the file and put the change into a new migration.`,
       );
     }
   }
@@ -166,7 +169,7 @@ async function apply(client: pg.PoolClient, { name, sql, checksum }: Migration):
     [id, checksum, name],
   );
   try {
-    await client.query(sql); // no parameters: the simple protocol, which takes a whole file
+    await client.query(sql); // no parameters: the simple protocol accepts a whole file
   } catch (error) {
     throw new Error(`migration ${name} failed; nothing of it remains`, { cause: error });
   }
@@ -179,6 +182,6 @@ async function apply(client: pg.PoolClient, { name, sql, checksum }: Migration):
 function findRoot(folder: URL): URL {
   if (existsSync(new URL('package.json', folder))) return folder;
   const parent = new URL('../', folder);
-  if (parent.href === folder.href) throw new Error('package.json is in no folder above this file');
+  if (parent.href === folder.href) throw new Error('no folder above this file has a package.json');
   return findRoot(parent);
 }

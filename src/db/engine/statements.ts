@@ -1,24 +1,24 @@
 /**
- * Statements that are asked many times a second: single calls that arrive together become one, and each is prepared once a
- * connection (docs/performance.md says what both save).
+ * Batches frequent statements: concurrent calls become one, and each is prepared once per
+ * connection (docs/measured/performance.md has measurements).
  */
 
 import type { QueryConfig } from 'pg';
 import type { Database } from './client.ts';
 import { inTransaction } from './transaction.ts';
 
-/** How many calls travel together, and what becomes of a batch that fails. */
+/** Batch size, and handling of failed batches. */
 export type GatherOptions = {
-  /** Largest batch. */
+  /** Maximum batch size. */
   readonly itemsMax: number;
-  /** Batches under way at the same time. */
+  /** Maximum concurrent batches. */
   readonly concurrency: number;
   /**
-   * Whether one item alone may be the reason why a batch failed and left nothing behind. Then each is run by
-   * itself, so that only its own call fails. Missing: never.
+   * Whether one item can be the reason for a failed batch that left nothing behind. If so, each
+   * item runs separately and only its own call fails. Default: never.
    */
   readonly mayBeOneItem?: (fault: unknown) => boolean;
-  /** Whether a batch that failed so, and left nothing behind, is run once more before it counts. Missing: never. */
+  /** Whether to retry a failed batch that left nothing behind once. Default: never. */
   readonly isWorthRetry?: (fault: unknown) => boolean;
 };
 
@@ -31,9 +31,10 @@ type Waiting<Item, Result> = {
 const never = (): boolean => false;
 
 /**
- * Returns the single call. While one batch is under way the next calls collect, so a batch is as large as the load asks for
- * and a lone call waits for nothing; inside a transaction a call runs alone, in it. `run` answers with one result per item, in their order; where it rejects, every call of the batch
- * does, unless the options say otherwise.
+ * Returns the single call. While one batch runs, the next calls collect, so batches grow with the
+ * load and a lone call does not wait. Inside a transaction, a call runs alone. `run` returns one
+ * result per item, in order; if it rejects, so does every call of the batch, unless the options
+ * differ.
  */
 export function gather<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
@@ -46,7 +47,7 @@ export function gather<Item, Result>(
   function schedule(): void {
     if (scheduled || underWay >= concurrency || waiting.length === 0) return;
     scheduled = true;
-    // After the I/O of this turn of the event loop: what arrived together travels together.
+    // After this event loop turn's I/O, so that calls that arrived together share a batch.
     setImmediate(() => {
       scheduled = false;
       const batch = waiting.slice(0, itemsMax);
@@ -64,7 +65,7 @@ export function gather<Item, Result>(
     try {
       const results = await runTwice(batch.map(({ item }) => item));
       batch.forEach(({ resolve }, index) => {
-        resolve(results[index] as Result); // `run` promises one result per item
+        resolve(results[index] as Result); // `run` returns one result per item
       });
     } catch (fault) {
       if (batch.length > 1 && mayBeOneItem(fault)) await settleEach(batch);
@@ -95,8 +96,8 @@ export function gather<Item, Result>(
 }
 
 /**
- * As `gather`, with one run for questions of the same name. An answer comes from a run that began after its
- * question arrived, so a read after a write sees it.
+ * Like `gather`, with one run for calls with the same name. An answer comes from a run that started
+ * after its call, so a read after a write sees it.
  */
 export function shareReads<Question, Answer>(
   run: (questions: readonly Question[]) => Promise<readonly Answer[]>,
@@ -112,27 +113,36 @@ export function shareReads<Question, Answer>(
     });
     const answers = await run([...asked.values()]);
     const byName = new Map([...asked.keys()].map((name, place) => [name, answers[place]]));
-    return names.map((name) => byName.get(name) as Answer); // `run` promises one for each
+    return names.map((name) => byName.get(name) as Answer); // `run` returns one per item
   }, options);
 }
 
-/** A statement that each connection prepares once; it is sent without Prisma between. */
+/** A statement that each connection prepares once; it bypasses Prisma. */
 export type Statement = {
-  /** Names the text for good: another text needs another name. */
+  /** Identifies the text: a changed text needs a new name. */
   readonly name: string;
   readonly text: string;
 };
 
-/** Runs a statement; `Row` has its columns, each a text or null. Rejects where the connection is lost or falls silent. */
+/**
+ * Runs a statement; each column of `Row` is text or null. Rejects if the connection is lost or
+ * times out.
+ */
 export type RunStatement = <Row extends Readonly<Record<string, string | null>>>(
   statement: Statement,
   values: readonly unknown[],
 ) => Promise<readonly Row[]>;
 
-/** Longer than the server lets a statement run (src/db/engine/client.ts), so that where it can, it says why. */
+/**
+ * Longer than the server's statement timeout (src/db/engine/client.ts), so that the server's own
+ * error usually comes first.
+ */
 const SILENCE_MS = 12_000;
 
-/** `silenceMs`: how long an answer may take outside of a transaction, 12 s unless given. A slower connection is given up. */
+/**
+ * `silenceMs`: the timeout of a response outside of a transaction, default 12 s. The connection is
+ * then closed.
+ */
 export function createRunStatement(
   { prisma, pool }: Pick<Database, 'prisma' | 'pool'>,
   silenceMs: number = SILENCE_MS,
@@ -146,7 +156,7 @@ export function createRunStatement(
       name,
       text,
       values: [...values],
-      query_timeout: silenceMs, // pg/lib/client.js reads it here, too; its types do not know
+      query_timeout: silenceMs, // pg/lib/client.js supports it here; its types don't
     };
     return (await pool.query<Row>(query)).rows;
   };

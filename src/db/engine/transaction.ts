@@ -1,14 +1,14 @@
 /**
- * One transaction around what several stores do. Stores know nothing of it: the client that they are built
- * with joins the transaction that is under way where they are called from, and is itself everywhere else.
+ * One transaction across several stores. Stores are unaware of it: their client joins the caller's
+ * transaction if there is one.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
-/** One transaction under way, or one inside another: a savepoint. */
+/** A running transaction, or a savepoint in one. */
 type Scope = {
   readonly client: Tx;
-  /** The last of the transactions inside this one; savepoints nest, so the next one waits for it. */
+  /** The last savepoint inside this transaction; they nest, so the next one waits for it. */
   inner: Promise<unknown>;
   ended: boolean;
 };
@@ -16,7 +16,7 @@ type Scope = {
 /** A client within a transaction. */
 export type Tx = Prisma.TransactionClient;
 
-/** By client, so that a second database in the same process has its own. */
+/** By client, to support several databases in one process. */
 type Scopes = ReadonlyMap<PrismaClient, Scope>;
 
 const scopes = new AsyncLocalStorage<Scopes>();
@@ -24,10 +24,11 @@ const enter = Symbol('enter');
 type Joining = PrismaClient & { readonly [enter]?: <T>(work: () => Promise<T>) => Promise<T> };
 
 /**
- * Returns the client for stores. Inside `transact` every call of it happens in that transaction, and its own `$transaction`
- * is a savepoint inside: where that fails, what it did is undone and the rest continues. A single statement that fails
- * spoils the transaction around it (PostgreSQL's 25P02), so put one that may fail into a `$transaction`. Code that continues
- * after the end of its transaction gets an error, not another connection.
+ * Returns the client for stores. Inside `transact`, its calls join that transaction, and its
+ * `$transaction` is a savepoint: if that fails, only its changes are undone. A failed single
+ * statement aborts the surrounding transaction (PostgreSQL's 25P02), so put one that can fail into
+ * a `$transaction`. Code that continues after its transaction ended gets an error, not another
+ * connection.
  */
 export function joinTransactions(prisma: PrismaClient): PrismaClient {
   const current = () => open(scopes.getStore()?.get(prisma));
@@ -49,31 +50,33 @@ export function joinTransactions(prisma: PrismaClient): PrismaClient {
 }
 
 /**
- * Runs `work` in a transaction: committed when the promise resolves, and nothing is left of it where it rejects.
- * Inside another one it is a part of that, undone alone where it fails. `prisma` is of `joinTransactions`.
+ * Runs `work` in a transaction: commits when it resolves, rolls back when it rejects. Nested calls
+ * are savepoints. `prisma`: from `joinTransactions`.
  */
 export function transact<T>(prisma: PrismaClient, work: () => Promise<T>): Promise<T> {
-  const begin = (prisma as Joining)[enter]; // a symbol of this file, which types do not show
+  const begin = (prisma as Joining)[enter]; // a symbol of this file, which types don't show
   if (begin === undefined) throw new Error('this client does not join transactions');
   return begin(work);
 }
 
-/** `transact` of one client. */
+/** `transact` bound to a client. */
 export type Transact = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** `transact` for callers that see no client. `prisma` is of `joinTransactions`; with any other, each call throws. */
+/** Binds `transact` to a client from `joinTransactions`; with any other, each call throws. */
 export function createTransact(prisma: PrismaClient): Transact {
   return (work) => transact(prisma, work);
 }
 
-/** Whether the caller is inside `transact`, of whichever database. A plain `$transaction` does not count. */
+/**
+ * Whether the caller is inside `transact`, of any database. A plain `$transaction` does not count.
+ */
 export function inTransaction(): boolean {
   return scopes.getStore() !== undefined;
 }
 
 type Asked = ((client: Tx) => Promise<unknown>) | readonly Promise<unknown>[];
 
-/** Both forms of `$transaction`; Prisma's promises begin when they are awaited. */
+/** Both forms of `$transaction`; Prisma's promises start when awaited. */
 async function perform(asked: Asked, client: Tx): Promise<unknown> {
   if (typeof asked === 'function') return asked(client);
   const results: unknown[] = [];
@@ -113,6 +116,6 @@ function open(scope: Scope | undefined): Scope | undefined {
 
 function member(client: Tx, property: string | symbol): unknown {
   const value: unknown = Reflect.get(client, property);
-  // Methods of the client are called on the client, not on the proxy.
+  // Methods must be called on the client, not on the proxy.
   return typeof value === 'function' ? value.bind(client) : value;
 }

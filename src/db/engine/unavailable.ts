@@ -1,24 +1,27 @@
-/** Which faults mean that the storage cannot be reached, or has no room, just now. */
+/** Detects errors that mean that the storage is temporarily unreachable or full. */
 
 import pg from 'pg';
 import type { Database } from './client.ts';
 
-/** Codes of Prisma (P…), PostgreSQL (five characters), the operating system (E…) and adapter-pg (kinds). */
+/**
+ * Codes of Prisma (P…), PostgreSQL (five characters), the operating system (E…) and adapter-pg
+ * (kinds).
+ */
 const unavailableCodes: ReadonlySet<string> = new Set([
-  'P1001', // cannot be reached
+  'P1001', // unreachable
   'P1002', // reached, but timed out
   'P1008', // an operation timed out
   'P1017', // closed the connection
   'P2024', // no connection became free in time
-  'P2028', // a transaction could not be started in time
+  'P2028', // a transaction could not start in time
   'P2037', // too many connections
   '08000', // connection exceptions
   '08003',
   '08006',
-  '53100', // no room on its disk
+  '53100', // disk full
   '53200', // out of memory
   '53300', // too many connections
-  '57014', // cancelled: the statement's time-out
+  '57014', // canceled: statement timeout
   '57P01', // shut down by an administrator
   '57P02', // crashed
   '57P03', // starting up or shutting down
@@ -37,7 +40,7 @@ const unavailableCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * node-postgres (8.23) gives these faults no code, so its words are the only sign there is. The version is
+ * node-postgres (8.23) gives these errors no code, so the message is the only sign. The version is
  * pinned, and test/http/unavailable.test.ts provokes them.
  */
 const unavailableMessages: ReadonlySet<string> = new Set([
@@ -49,11 +52,13 @@ const unavailableMessages: ReadonlySet<string> = new Set([
   'Client has encountered a connection error and is not queryable',
 ]);
 
-/** Where Prisma, node-postgres and node:net keep the fault behind a fault. */
+/** Where Prisma, node-postgres and node:net keep an error's cause. */
 const causeNames = ['cause', 'errors', 'meta', 'driverAdapterError'] as const;
 const MAX_CAUSES = 6;
 
-/** Whether a fault, or one that caused it, says that the storage cannot be reached just now. Leave `depth` out. */
+/**
+ * Whether an error or one of its causes means that the storage is unreachable. `depth`: internal.
+ */
 export function isUnavailable(fault: unknown, depth = 0): boolean {
   if (typeof fault !== 'object' || fault === null || depth > MAX_CAUSES) return false;
   const field = (name: string): unknown => Reflect.get(fault, name);
@@ -64,15 +69,21 @@ export function isUnavailable(fault: unknown, depth = 0): boolean {
   return causes.some((cause) => isUnavailable(cause, depth + 1));
 }
 
-/** How long the server may run the probe; its answer may take two seconds more (src/db/engine/client.ts). */
+/**
+ * The statement timeout of the probe; its response can take two seconds more
+ * (src/db/engine/client.ts).
+ */
 const ANSWER_MS = 1_000;
 
-/** What a server says that serves nobody (PostgreSQL, appendix A): shutting down, crashed, starting up. */
+/**
+ * Errors of a server that serves no client (PostgreSQL, appendix A): shutting down, crashed,
+ * starting up.
+ */
 const servesNobody: ReadonlySet<string | undefined> = new Set(['57P01', '57P02', '57P03']);
 
 /**
- * Returns a function that says whether the database cannot be reached, by a query on a connection that nothing else uses. A
- * server that answers, even that it has no time or no connection left, counts as reached. Never rejects.
+ * Returns a function that checks with a dedicated connection whether the database is unreachable.
+ * Any response counts as reachable, even an error about time or connections. Never rejects.
  */
 export function createAwayProbe(database: Pick<Database, 'openPool'>): () => Promise<boolean> {
   const pool = database.openPool({ max: 1, statementTimeoutMs: ANSWER_MS });
@@ -83,16 +94,16 @@ export function createAwayProbe(database: Pick<Database, 'openPool'>): () => Pro
     );
 }
 
-/** Whether trying again may succeed: a deadlock, or a conflict of serializable transactions. PostgreSQL, appendix A. */
+/** Whether a retry can succeed: deadlocks and serialization conflicts. PostgreSQL, appendix A. */
 export function isLostRace(fault: unknown): boolean {
   const code: unknown = typeof fault === 'object' && fault !== null && Reflect.get(fault, 'code');
   return code === '40P01' || code === '40001';
 }
 
 /**
- * Whether the database refused a row: the statement was undone, and its other rows may be fine. What passed validation fits
- * every column, but not every database: one whose encoding is not UTF-8 refuses a character, and an operator may have added
- * a constraint. Classes of PostgreSQL, appendix A.
+ * Whether the database refused a row: the statement was undone, and its other rows may be fine.
+ * Validated values fit every column, but an encoding other than UTF-8 or an operator's constraint
+ * can still refuse one. Classes of PostgreSQL, appendix A.
  */
 export function isRowRefused(fault: unknown): boolean {
   const code: unknown = typeof fault === 'object' && fault !== null && Reflect.get(fault, 'code');

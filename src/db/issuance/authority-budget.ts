@@ -1,4 +1,7 @@
-/** The tokens of an authority's limits, shared by all workers. An order takes its tokens as it is opened, or none. */
+/**
+ * The token buckets of CA rate limits, shared by all workers. An order takes all its tokens when it
+ * is opened, or none.
+ */
 
 import {
   type AuthorityLimit,
@@ -25,21 +28,27 @@ import { knownRenewal } from './renewals.ts';
 
 type Row = { readonly key: string; readonly fullAt: Date };
 
-/** The limits of an authority in use. `directoryUrl`: as `certificate.authority` has it, null for the local one. */
+/**
+ * The limits of a configured CA. `directoryUrl`: as in `certificate.authority`, null for the local
+ * one.
+ */
 export type AuthorityBudget = { readonly directoryUrl: string | null; readonly budget: Budget };
 
-/** At least one, the authority that is the first choice first. */
+/** In order of preference, at least one. */
 export type AuthorityBudgets = readonly [AuthorityBudget, ...AuthorityBudget[]];
 
-/** The default: one local authority, without published limits. */
+/** The default: one local CA, without published limits. */
 export const localBudget: AuthorityBudgets = [{ directoryUrl: null, budget: 'none' }];
 
 type Wanted = OrderOwner & {
-  /** The certificate that is there already; null: none. */
+  /** The existing certificate; null: none. */
   readonly usable: Pick<Certificate, 'authority' | 'renewalInfo'> | null;
 };
 
-/** The buckets that a new order at this authority meets. One that is null, or in use no longer, counts as the first. */
+/**
+ * Returns the buckets of a new order at this CA. Null or a CA that is no longer configured counts
+ * as the first.
+ */
 export function orderBuckets(
   budgets: AuthorityBudgets,
   authority: string | null,
@@ -61,7 +70,10 @@ function bucketsAt({ directoryUrl, budget }: AuthorityBudget, owner: OrderOwner,
   return bucketsOf({ authority: directoryUrl ?? 'local', budget }, { ...owner, kind });
 }
 
-/** For each authority the limit that keeps a new order back now, and until when; null where none does. Takes nothing. */
+/**
+ * Returns, for each CA, the limit that delays a new order and until when; null if none does. Takes
+ * no tokens.
+ */
 export async function findBudgetWaits(
   prisma: PrismaClient,
   budgets: AuthorityBudgets,
@@ -75,8 +87,8 @@ export async function findBudgetWaits(
 }
 
 /**
- * Takes a token of each bucket, in the transaction that opens the order, and returns null. Where one bucket is empty it
- * takes none, and returns what the order has to wait for. Other takers wait until the transaction has ended.
+ * Takes a token from each bucket, in the transaction that opens the order, and returns null. If one
+ * is empty, takes none and returns the wait. Concurrent callers wait until the transaction ends.
  */
 export async function takeTokens(
   tx: Tx,
@@ -96,8 +108,8 @@ export async function takeTokens(
 type Placed = { readonly id: string; readonly kind: PlacedAs; readonly now: Date };
 
 /**
- * Call it right before an order is placed. Takes tokens again where it was opened more than a minute ago, or where it is
- * placed as another kind than it was opened as; returns what it has to wait for where one is missing. Rejects where the
+ * Call it right before an order is placed. Takes tokens again if the order was opened more than a
+ * minute ago, or is placed as a different kind; returns the wait if one is missing. Rejects if the
  * order has ended.
  */
 export async function countPlaced(
@@ -119,7 +131,7 @@ export async function countPlaced(
 
 type PlainOrder = Certificate & { readonly domain: { readonly projectId: string } };
 
-/** An order that was meant as a replacement but does not name the certificate it replaces: from now on it counts as a renewal. */
+/** A replacement order without `replaces` counts as a renewal from now on. */
 async function countAsRenewal(
   tx: Tx,
   budgets: AuthorityBudgets,
@@ -136,12 +148,12 @@ async function countAsRenewal(
   return null;
 }
 
-/** What an order counts for, by the keys of its buckets, and since when. */
+/** The buckets of an order, and since when. */
 type Counted = { readonly buckets: readonly string[]; readonly createdAt: Date };
 
 /**
- * Takes and gives back what a refusal changes, in the transaction that ends the order. `mayBeIssued`: its certificate may
- * have been issued all the same, and keeps its tokens.
+ * Applies a refusal to the buckets, in the transaction that ends the order. `mayBeIssued`: the
+ * certificate may exist nevertheless, so its tokens are not returned.
  */
 export async function countRefusal(
   tx: Tx,
@@ -151,7 +163,10 @@ export async function countRefusal(
   await change(tx, order, now, (one) => !takesAtOnce(one) || (isGivenBack(one) && !mayBeIssued));
 }
 
-/** Gives back the tokens for certificates of an order that ends without an answer, in the transaction that ends it. */
+/**
+ * Returns the certificate tokens of an order that ends without an answer, in the transaction that
+ * ends it.
+ */
 export async function giveBack(tx: Tx, order: Counted, now: Date): Promise<void> {
   await change(tx, order, now, isGivenBack);
 }
@@ -175,22 +190,22 @@ async function change(
   await keep(tx, rows);
 }
 
-/** Deletes full buckets, which mean the same as none. One that is being taken from stays for the next time. */
+/** Deletes full buckets, which equal missing ones. Skips locked ones. */
 export async function dropFullBuckets(prisma: PrismaClient, now: Date): Promise<void> {
   await prisma.$executeRaw`
     DELETE FROM authority_budget WHERE key IN (
       SELECT key FROM authority_budget WHERE full_at < ${now}::timestamptz FOR UPDATE SKIP LOCKED)`;
 }
 
-/** Locks buckets in one order, for callers that write them in several steps afterwards. */
+/** Locks buckets in a fixed order, for callers that write them in several steps. */
 export async function lockBuckets(tx: Tx, keys: readonly string[], now: Date): Promise<void> {
   const buckets = [...new Set(keys)].flatMap((key) => bucketOf(key) ?? []);
   await lock(tx, buckets, now);
 }
 
 /**
- * Locks the buckets in the order of their keys, so that no two transactions wait for each other; whoever locks a domain,
- * too, does that before. A bucket that is missing is made, full: a row that is not there cannot be locked.
+ * Locks the buckets in the order of their keys, to avoid deadlocks; a domain must be locked before.
+ * Creates missing buckets as full, since a missing row cannot be locked.
  */
 async function lock(tx: Tx, buckets: readonly Bucket[], now: Date) {
   if (buckets.length === 0) return new Map<string, Date>();
@@ -203,7 +218,7 @@ async function lock(tx: Tx, buckets: readonly Bucket[], now: Date) {
   return byKey(rows);
 }
 
-/** Of rows that are locked. */
+/** The rows must be locked. */
 async function keep(tx: Tx, rows: readonly Row[]): Promise<void> {
   if (rows.length === 0) return;
   const keys = rows.map(({ key }) => key);
@@ -217,10 +232,12 @@ function byKey(rows: readonly Row[]): ReadonlyMap<string, Date> {
   return new Map(rows.map(({ key, fullAt }) => [key, fullAt]));
 }
 
-/** A bucket as it is stored: the time at which it is full again, from which the tokens in it follow. */
+/** A stored bucket: when it is full again, which determines its tokens. */
 export type BucketRow = { readonly key: string; readonly fullAt: Date };
 
-/** The emptiest buckets of a limit, the emptiest first, `most` at most. Full ones are left out. */
+/**
+ * Returns the emptiest buckets of a limit, the emptiest first, at most `most`, without full ones.
+ */
 export function readEmptiest(
   prisma: PrismaClient,
   limit: AuthorityLimit,

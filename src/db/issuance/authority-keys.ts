@@ -1,40 +1,42 @@
-/** What we keep of certificate authorities: our ACME account, and the local authority's root. Keys come in sealed. */
+/**
+ * Stored keys: our ACME accounts, the local CA's root, and derived secrets. All keys are sealed.
+ */
 import type { PrismaClient } from '../generated/client.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Our account at an authority. `accountUrl` is null until it is registered. */
+/** Our account at a CA. `accountUrl`: null until it is registered. */
 export type KeptAccount = {
   readonly sealedKey: Bytes;
   readonly accountUrl: string | null;
-  /** The mail address that the authority was last given; null: none, or one that was not kept. */
+  /** The email address last sent to the CA; null: none, or not stored. */
   readonly contact: string | null;
 };
 
-/** One account for each authority, and one root: of several processes that keep one at once, all get the first. */
+/** One account per CA, and one root. If several processes store one at once, all get the first. */
 export type AuthorityKeyStore = {
-  /** Null where no key was kept for this authority. */
+  /** Null if no key is stored for this CA. */
   loadAccount(directoryUrl: string): Promise<KeptAccount | null>;
-  /** Keeps the key unless there is one already, and returns the account that counts. */
+  /** Stores the key unless one exists, and returns the stored account. */
   keepAccountKey(directoryUrl: string, sealedKey: Bytes): Promise<KeptAccount>;
-  /** Stores what was registered, and the mail address that the authority was given. Rejects where no key was kept. */
+  /** Stores the registered URL and email address. Rejects if no key is stored. */
   storeAccount(
     directoryUrl: string,
     account: { url: string; contact: string | null },
   ): Promise<void>;
-  /** The certificate in PEM and its sealed key; null where none was kept yet. */
+  /** The certificate in PEM and its sealed key; null if none is stored. */
   loadRoot(): Promise<{ certificate: string; sealedKey: Bytes } | null>;
-  /** Keeps the root unless there is one already, and returns the one that counts. */
+  /** Stores the root unless one exists, and returns the stored one. */
   keepRoot(root: {
     certificate: string;
     sealedKey: Bytes;
   }): Promise<{ certificate: string; sealedKey: Bytes }>;
 };
 
-/** The one root of an installation. */
+/** The only root of an installation. */
 const ROOT = 'root';
 
-/** Stores keys as they are given: sealing and opening them is the caller's part. */
+/** The caller seals and opens keys. */
 export function createAuthorityKeyStore(prisma: PrismaClient): AuthorityKeyStore {
   return {
     loadAccount: (directoryUrl) => prisma.acmeAccount.findUnique({ where: { directoryUrl } }),
@@ -61,15 +63,17 @@ export function createAuthorityKeyStore(prisma: PrismaClient): AuthorityKeyStore
 
 type SealedSecret = { readonly name: string; readonly sealedValue: Uint8Array<ArrayBuffer> };
 
-/** Secrets that outlive the key that they were derived from (src/certificates/vault/derived-secrets.ts). */
+/**
+ * Secrets that outlive the key they were derived from (src/certificates/vault/derived-secrets.ts).
+ */
 export type DerivedSecretStore = {
   /** All of them, in no order. */
   load(): Promise<readonly SealedSecret[]>;
-  /** Keeps those whose name is not there yet; of several processes the first one counts, so load them again afterwards. */
+  /** Stores those whose name is missing. The first process wins, so load them again afterwards. */
   keep(secrets: readonly SealedSecret[]): Promise<void>;
 };
 
-/** Stores values as they are given: sealing and opening them is the caller's part. */
+/** The caller seals and opens values. */
 export function createDerivedSecretStore(prisma: PrismaClient): DerivedSecretStore {
   return {
     load: () => prisma.derivedSecret.findMany(),

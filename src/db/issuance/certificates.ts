@@ -1,4 +1,7 @@
-/** Orders and their certificates. Each step is stored before the next is taken, so that a crash continues the order. */
+/**
+ * Orders and their certificates. Each step is stored before the next starts, so that a run after a
+ * crash continues the order.
+ */
 import type { BudgetWait, PlacedAs } from '../../core/certificates/budget.ts';
 import type { Renewable } from '../../core/certificates/plan.ts';
 import type { Change } from '../../core/life/change.ts';
@@ -28,7 +31,7 @@ import {
 import { type NewOrder, openOrder } from './orders.ts';
 import { renewableOf } from './renewals.ts';
 
-/** A certificate that came of an order. `chain` is in PEM. */
+/** An issued certificate. `chain`: PEM. */
 export type Issued = {
   readonly chain: string;
   readonly issuer: string;
@@ -36,21 +39,24 @@ export type Issued = {
   readonly expiresAt: Date;
 };
 
-/** What came of a refusal. */
+/** The result of a refusal. */
 export type Refused = {
-  /** True for one caller alone, who has ended the order; others that shared it come late. */
+  /** True for the one caller that ended the order; others that share it come late. */
   readonly hasEnded: boolean;
-  /** Whether the next try is planned, as `postpone` answers. */
+  /** Whether the next attempt is planned, as from `postpone`. */
   readonly isPlanned: boolean;
 };
 
-/** The steps of orders. A step resolves once it is committed; `domain` is what was loaded, and fences by its epoch. */
+/**
+ * The steps of orders. Each resolves once it is committed; `domain` is as loaded, and its epoch
+ * fences.
+ */
 export type CertificateStore = {
-  /** Undefined where there is no such domain, or it was removed. */
+  /** Undefined if the domain does not exist or was removed. */
   loadWork(domainId: string, now: Date): Promise<IssueWork | undefined>;
   /**
-   * The open order, or a new one with this key and its tokens of the authority's budget; where one of those is missing, what
-   * it has to wait for. Null where the domain, verified or live when it was loaded, is not that any more in this epoch.
+   * Returns the open order, or a new one with this key and its tokens; the wait if a token is
+   * missing. Null if the domain is no longer verified or live in this epoch, as it was when loaded.
    */
   openOrder(
     domain: LoadedDomain,
@@ -58,27 +64,36 @@ export type CertificateStore = {
     at: Date,
   ): Promise<Certificate | BudgetWait | null>;
   /**
-   * Counts an order that is about to be placed: once more for the account if it was opened more than a minute ago. `plain`:
-   * it names no certificate that it replaces, and counts as a renewal. Null where it may be placed; else what it has to wait
-   * for. Rejects where the order has ended.
+   * Counts an order that is about to be placed: again for the account if it was opened more than a
+   * minute ago. `plain`: placed without `replaces`, so it counts as a renewal. Null if it can be
+   * placed; otherwise the wait. Rejects if the order has ended.
    */
   beforePlacing(certificateId: string, kind: PlacedAs, now: Date): Promise<BudgetWait | null>;
-  /** Stores the order's URL. Rejects where another run has stored another one, or the order has ended; else idempotent. */
+  /**
+   * Stores the order's URL. Rejects if another run stored a different one, or the order has ended;
+   * otherwise idempotent.
+   */
   orderPlaced(certificateId: string, orderUrl: string): Promise<void>;
-  /** From the commit on the edge answers the challenge. Rejects where the order has ended: then it must not be answered. */
+  /**
+   * The edge answers the challenge from the commit on. Rejects if the order has ended; then it must
+   * not be answered.
+   */
   publishChallenge(
     certificate: { id: string; hostname: string },
     challenge: { type: string; token: string; keyAuthorization: string },
   ): Promise<void>;
   /**
-   * Ends the order with its certificate, once. In this epoch a domain that waits for it becomes live with it; one that
-   * is served already has it from now on, and its next renewal is planned. False where the order had ended: another run
-   * shared it, perhaps of an earlier epoch, for which the domain did not go live.
+   * Ends the order with its certificate, once. In this epoch, a waiting domain becomes live; a
+   * served one gets the new certificate, and its next renewal is planned. False if the order had
+   * ended: another run shared it, perhaps of an earlier epoch, for which the domain did not go
+   * live.
    */
   store(domain: LoadedDomain, certificateId: string, issued: Issued, at: Date): Promise<boolean>;
-  /** Makes a verified domain live with the usable certificate that it has already; any other one stays what it is. */
+  /**
+   * Makes a verified domain live with an existing certificate; any other domain stays unchanged.
+   */
   reuse(domain: LoadedDomain, usable: Certificate, at: Date): Promise<void>;
-  /** Ends the order, once; the domain stays what it is and tries again at `nextAttemptAt`. */
+  /** Ends the order, once; the domain stays unchanged and tries again at `nextAttemptAt`. */
   refuse(
     domain: LoadedDomain,
     certificateId: string,
@@ -86,15 +101,19 @@ export type CertificateStore = {
     at: Date,
   ): Promise<Refused>;
   /**
-   * Plans the next try for a verified domain's certificate, or for the renewal of a served one. False, with nothing planned,
-   * where the domain is no longer that in this epoch or, if verified, was changed since it was loaded.
+   * Plans the next attempt for a verified domain's certificate, or a served one's renewal. False,
+   * with nothing planned, if the domain is no longer in that state and epoch or, if verified,
+   * changed since it was loaded.
    */
   postpone(domain: LoadedDomain, nextAttemptAt: Date): Promise<boolean>;
-  /** Stores why the open order got no further. Does nothing where the order has ended. */
+  /** Stores why the open order made no progress. Does nothing if the order has ended. */
   setBack(certificateId: string, setback: Setback): Promise<void>;
 };
 
-/** `verifyWindowMs`: a laboratory's shortens every wait. Without `budgets`, those of a local authority hold. */
+/**
+ * `verifyWindowMs`: VERIFY_WINDOW; a shorter one shortens every wait. Default `budgets`: those of
+ * the local CA.
+ */
 export function createCertificateStore(
   prisma: PrismaClient,
   {
@@ -169,7 +188,7 @@ async function storeIssued(
   return true;
 }
 
-/** What becomes of a domain that has the certificate now: nothing where it has moved on, or is in another epoch. */
+/** Serves the certificate; does nothing if the domain has moved on or is in another epoch. */
 async function serveWith(
   tx: Tx,
   row: DomainRow | null,
@@ -184,7 +203,7 @@ async function serveWith(
   return { kind: change.kind, events: [...about(row.id, change.events), ...closed] };
 }
 
-/** Makes a waiting domain live; one that waits no more stays what it is. */
+/** Makes a waiting domain live; any other stays unchanged. */
 async function reuse(
   tx: Tx,
   domain: LoadedDomain,
@@ -197,7 +216,7 @@ async function reuse(
   await recordEvents(tx, events, rules.now);
 }
 
-/** An issued certificate has all of these columns; the other values are for the compiler. */
+/** An issued certificate has all of these columns; the other values satisfy the compiler. */
 function usableFrom(usable: Certificate, at: Date) {
   const { id, issuer } = usable;
   const certificate = renewableOf(usable) ?? { id, issuedAt: at, expiresAt: at, window: null };
@@ -213,12 +232,13 @@ async function endRefused(
 ): Promise<Refused> {
   await loadLocked(tx, domain.id);
   const hasEnded = await endOrder(tx, id, { status: 'failed', problem, endedAt: at });
-  // Also where another run has ended it: that may have been one of an earlier epoch, which planned nothing for this one.
+  // Even if another run ended it: that run may be of an earlier epoch and planned nothing for this
+  // one.
   const isPlanned = await postpone(tx, domain, nextAttemptAt);
   if (!hasEnded) return { hasEnded, isPlanned };
   const { type: problemType, detail } = problem;
   const order = await tx.certificate.findUniqueOrThrow({ where: { id } });
-  // The authority may have issued a certificate for an order that it has lost, so that keeps its tokens.
+  // The CA may have issued a certificate for an order that it lost, so that order keeps its tokens.
   await countRefusal(tx, order, { now: at, mayBeIssued: problemType === 'order_lost' });
   const event = {
     type: 'certificate.failed',
@@ -230,7 +250,7 @@ async function endRefused(
   return { hasEnded, isPlanned };
 }
 
-/** Ends an order for the first caller; false for every later one, which must record no event about it. */
+/** Ends an order for the first caller; false for later ones, which must not record an event. */
 async function endOrder(
   tx: Tx,
   id: string,
@@ -249,6 +269,6 @@ async function postpone(tx: Tx, domain: LoadedDomain, at: Date): Promise<boolean
   const { id, epoch, version } = domain;
   return served.some((status) => status === domain.state.status)
     ? schedule(tx, { id, epoch, status: { in: served } }, { renewAt: at })
-    : // Verify makes it due at once; the plan of an order that was under way must not put that off.
+    : // Verify makes the job due at once; a running order's plan must not delay that.
       schedule(tx, { id, epoch, version, status: 'verified' }, { nextCheckAt: at });
 }

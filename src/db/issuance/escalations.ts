@@ -1,4 +1,4 @@
-/** Escalations, which call for an operator: at most one is open for a domain. */
+/** Escalations notify an operator; a domain has at most one open. */
 
 import { randomUUID } from 'node:crypto';
 import type { EscalationCause, EscalationEvidence } from '../../core/certificates/escalation.ts';
@@ -9,35 +9,37 @@ import type { Tx } from '../engine/transaction.ts';
 import { type NewEvent, recordEvents } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
-/** An escalation that is to be opened, or what an open one of the same cause is brought up to date with. */
+/** An escalation to open, or the update of an open one with the same cause. */
 export type NewEscalation = {
   readonly cause: EscalationCause;
-  /** The cause in words. */
+  /** Explains the cause. */
   readonly summary: string;
-  /** What the operator should do, in words. */
+  /** The next step. */
   readonly nextAction: string;
   readonly evidence: EscalationEvidence;
 };
 
-/** `kept`: it was open for this cause already. `gone`: the domain is no longer what it was loaded as; nothing was done. */
+/**
+ * `kept`: already open for this cause. `gone`: the domain has changed since it was loaded; nothing
+ * was done.
+ */
 export type OpenResult = 'opened' | 'kept' | 'gone';
 
-/** The open escalation of a domain: why, with what evidence, and since when. */
 export type OpenEscalation = {
   readonly cause: string;
   readonly evidence: EscalationEvidence;
   readonly openedAt: Date;
 };
 
-/** An escalation, and the domain that it is about. */
+/** An escalation and its domain. */
 export type EscalationRow = Escalation & {
   readonly domain: { readonly projectId: string; readonly hostname: string };
 };
 
-/** Where a page begins: after this escalation, in the order of the list. */
+/** The start of a page: after this escalation, in list order. */
 export type EscalationPlace = { readonly openedAt: Date; readonly id: string };
 
-/** A page of the list. `status` null: open and closed ones; `after` null: from the newest. */
+/** A page of the list. `status` null: open and closed; `after` null: from the newest. */
 export type EscalationQuery = {
   readonly status: 'open' | 'closed' | null;
   readonly after: EscalationPlace | null;
@@ -52,8 +54,9 @@ export type Served = {
 };
 
 /**
- * Opens the escalation of a domain that is still verified in this epoch, or brings the open one up to date, and sets when it
- * is checked next. One with another cause is closed first, in the same transaction: readers see one at any time.
+ * Opens or updates the escalation of a domain that is still verified in this epoch, and sets its
+ * next check. One with another cause is closed first, in the same transaction, so readers always
+ * see exactly one.
  */
 export function openEscalation(
   prisma: PrismaClient,
@@ -75,8 +78,8 @@ export function openEscalation(
 }
 
 /**
- * As openEscalation, for a domain that is still served in this epoch with this certificate. `wakes`: its renewal becomes due
- * at once, in the same transaction.
+ * As openEscalation, for a domain that is still served in this epoch with this certificate.
+ * `wakes`: its renewal becomes due at once, in the same transaction.
  */
 export function openRenewalEscalation(
   prisma: PrismaClient,
@@ -96,7 +99,7 @@ export function openRenewalEscalation(
   });
 }
 
-/** Sets when a served domain's renewal is checked again for an escalation, where none is called for yet. */
+/** Sets when a served domain's escalation is due, if none is needed yet. */
 export async function postponeRenewalEscalation(
   prisma: PrismaClient,
   { id, epoch }: Served,
@@ -106,8 +109,8 @@ export async function postponeRenewalEscalation(
 }
 
 /**
- * Opens or updates the escalation inside a transaction that holds the domain's row, and returns the events that the caller
- * must record in it: none where the cause is the same, since only the evidence changes then.
+ * Opens or updates the escalation, in a transaction that holds the domain's row, and returns the
+ * events that the caller must record: none for the same cause, since only the evidence changes.
  */
 export async function placeEscalation(
   tx: Tx,
@@ -126,7 +129,10 @@ export async function placeEscalation(
   return [...closed, { type: 'escalation.opened', domainId, cause, summary, nextAction }];
 }
 
-/** Closes a domain's open escalation, if any, and returns the event that the caller must record in the same transaction. */
+/**
+ * Closes a domain's open escalation, if any, and returns the event that the caller must record in
+ * the same transaction.
+ */
 export async function closeEscalation(
   tx: Tx,
   domainId: string,
@@ -139,7 +145,9 @@ export async function closeEscalation(
   return [{ type: 'escalation.closed', domainId, cause: open.cause, reason }];
 }
 
-/** Closes an escalation for an operator. Idempotent: a closed one stays as it is. Null where there is none with this id. */
+/**
+ * Closes an escalation on an operator's request. Idempotent. Null if there is none with this id.
+ */
 export function closeForOperator(
   prisma: PrismaClient,
   id: string,
@@ -152,7 +160,7 @@ export function closeForOperator(
   return prisma.$transaction(async (tx) => {
     const found = await tx.escalation.findUnique(find);
     if (found === null || found.closedAt !== null) return found;
-    // As everybody who writes about a domain: its row first.
+    // Locks the domain's row first, like every write to a domain.
     await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${found.domainId}::uuid FOR UPDATE`;
     const { count } = await tx.escalation.updateMany({
       where: { id, closedAt: null },
@@ -166,7 +174,7 @@ export function closeForOperator(
   });
 }
 
-/** The open escalation of a domain; null where there is none. */
+/** Null if the domain has no open escalation. */
 export async function loadOpenEscalation(
   prisma: PrismaClient,
   domainId: string,
@@ -176,7 +184,7 @@ export async function loadOpenEscalation(
   return { cause: open.cause, evidence: evidenceOf(open.evidence), openedAt: open.openedAt };
 }
 
-/** Escalations of every project, the newest first, `limit` at most. */
+/** Escalations of every project, newest first, at most `limit`. */
 export function listEscalations(
   prisma: PrismaClient,
   { status, after, limit }: EscalationQuery,
@@ -197,9 +205,9 @@ export function listEscalations(
   });
 }
 
-/** Reads stored evidence; what the version that wrote it did not have yet is empty or null. */
+/** Reads stored evidence; fields unknown to the writing version are empty or null. */
 export function evidenceOf(stored: unknown): EscalationEvidence {
-  const known = stored as Partial<EscalationEvidence>; // written by us only, always from an EscalationEvidence
+  const known = stored as Partial<EscalationEvidence>; // only written here, always from an EscalationEvidence
   const { findings = [], problem = null, refusals = 0, probes = [], setback = null } = known;
   const {
     budget = null,
@@ -212,7 +220,7 @@ export function evidenceOf(stored: unknown): EscalationEvidence {
   return { findings, problem, refusals, probes, setback, ...later };
 }
 
-/** An EscalationEvidence is plain JSON; Prisma's type asks for an index signature. */
+/** An EscalationEvidence is plain JSON; Prisma's type requires an index signature. */
 function toJson(evidence: EscalationEvidence): Prisma.InputJsonObject {
   return { ...evidence } as Prisma.InputJsonObject;
 }

@@ -1,4 +1,7 @@
-/** What a worker loads that is to obtain a certificate: the domain, its open order, and what became of those before. */
+/**
+ * Loads what a worker needs to obtain a certificate: the domain, its open order, and the results of
+ * earlier ones.
+ */
 import type { BudgetWait } from '../../core/certificates/budget.ts';
 import type { Refusal } from '../../core/certificates/plan.ts';
 import type { Certificate } from '../../core/records.ts';
@@ -6,75 +9,86 @@ import { type LoadedDomain, toLoadedDomain } from '../domains/domain-row.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 import { type AuthorityBudgets, findBudgetWaits } from './authority-budget.ts';
 
-/** Everything that a worker decides from about an order: read by several statements, and fenced by `domain` when saved. */
+/**
+ * What decisions about an order depend on: read by several statements, fenced by `domain` when
+ * saved.
+ */
 export type IssueWork = {
   readonly domain: LoadedDomain;
-  /** The open order, if there is one. */
+  /** The open order, if any. */
   readonly order: Certificate | null;
-  /** The newest certificate that has not expired: the one that is served. */
+  /** The newest certificate that has not expired: the served one. */
   readonly usable: Certificate | null;
   /**
-   * Orders refused since the domain was verified, or since its certificate came, counted up to 10: past the plan's last
-   * step the number no longer matters.
+   * Orders refused since verification, or since its certificate was issued, counted up to 10: later
+   * steps of the retry schedule are equal.
    */
   readonly refusals: number;
-  /** Why the newest of them was refused; null where none was. */
+  /** Why the newest of them was refused; null if none was. */
   readonly lastProblem: Problem | null;
-  /** The newest refusals of this domain, 10 at most, of any epoch and authority: a `retryAfter` holds across epochs. */
+  /**
+   * The newest refusals of this domain, at most 10, of any epoch and CA: a `retryAfter` holds
+   * across epochs.
+   */
   readonly recentRefusals: readonly AuthorityRefusal[];
-  /** Whose orders were ended for one at another authority since then, and when; the newest first. */
+  /** CAs whose orders were moved to another CA since then, and when; newest first. */
   readonly left: readonly { readonly authority: string | null; readonly at: Date }[];
   /**
-   * For each authority in use, in their order: the limit that a new order would meet there now; null where it meets none.
-   * Empty where an edge of another make obtains the certificates.
+   * For each CA, in order: the limit that a new order would wait for; null if none. Empty with an
+   * external edge.
    */
   readonly budgetWaits: readonly (BudgetWait | null)[];
-  /** The last time that the open order got no further for want of an answer; null where it never did. */
+  /** The last time that the open order got no answer; null if it never happened. */
   readonly setback: Setback | null;
-  /** When the certificate of a served domain is next tried to be renewed; null where that is not planned. */
+  /** When renewal of a served domain's certificate is next tried; null if not planned. */
   readonly renewAt: Date | null;
 };
 
-/** A refused order, and the authority that it was placed at. */
+/** A refused order and its CA. */
 export type AuthorityRefusal = Refusal & {
-  /** Its directory, as the order had it; null: the first authority. */
+  /** The order's directory; null: the first CA. */
   readonly authority: string | null;
   readonly type: string;
-  /** Since the domain was verified, or since its certificate came. */
+  /** Since verification, or since its certificate was issued. */
   readonly isOfThisEpoch: boolean;
 };
 
-/** Why an open order got no further, although nobody refused it. */
+/** Why an open order made no progress without a refusal. */
 export type Setback = {
   readonly at: Date;
-  /** When the first of these setbacks in a row was. */
+  /** The first of these setbacks in a row. */
   readonly since: Date;
-  /** The authority did answer, and is slow or busy; else it gave none. */
+  /** The CA answered, but is slow or busy; otherwise it gave no answer. */
   readonly answered: boolean;
   readonly detail: string;
-  /** The authority asked not to be asked before then. */
+  /** The CA's Retry-After. */
   readonly retryAfter: Date | null;
 };
 
 /** Why an order ended without a certificate. */
 export type Problem = {
-  /** The authority's problem type, or a word of our own such as `order_lost`. */
+  /** The CA's problem type, or one of our own such as `order_lost`. */
   readonly type: string;
   readonly detail: string;
-  /** RFC 3339; the authority asked that no order be placed before then. */
+  /** RFC 3339: the CA's Retry-After for new orders. */
   readonly retryAfter?: string;
 };
 
-/** So many of the newest ended orders are read. */
+/** How many of the newest ended orders are read. */
 const REFUSALS_COUNTED = 10;
-/** The problem type of an order that was ended although nobody refused it. */
+/** The problem type of an order that was ended without a refusal. */
 export const SUPERSEDED = 'superseded';
-/** What ended because its domain was removed or lost, or its order moved, was not refused. */
+/**
+ * Orders that ended because the domain was removed or lost, or the order moved, were not refused.
+ */
 const superseded = {
   problem: { path: ['type'], equals: SUPERSEDED },
 } as const satisfies Prisma.CertificateWhereInput;
 
-/** Who has the keys of the certificates: we, or an edge of another make. What the other way left behind does not count. */
+/**
+ * Whether we or an external edge have the certificate keys. Certificates of the other source are
+ * ignored.
+ */
 export type CertificateSource = 'own' | 'external';
 
 const keyOf = {
@@ -89,7 +103,7 @@ type LoadWork = {
   readonly now: Date;
 };
 
-/** Prisma's arguments for the newest certificate of a domain that has not expired. */
+/** Prisma's arguments for the newest unexpired certificate of a domain. */
 export function newestUsable(
   { domainId, source }: Pick<LoadWork, 'domainId' | 'source'>,
   now: Date,
@@ -100,7 +114,7 @@ export function newestUsable(
   } as const satisfies Prisma.CertificateFindFirstArgs;
 }
 
-/** Loads what a worker decides from. Takes no tokens. Undefined where there is no such domain, or it was removed. */
+/** Takes no tokens. Undefined if the domain does not exist or was removed. */
 export async function loadIssueWork(
   prisma: PrismaClient,
   { domainId, source, budgets, now }: LoadWork,
@@ -157,9 +171,9 @@ type StoredSetback = {
   retryAfter?: string;
 };
 
-/** Reads the column; null where it is empty. What the version that wrote it did not have yet has its usual value. */
+/** Reads the column; null if empty. Fields unknown to the writing version get their default. */
 export function setbackIn(stored: unknown): Setback | null {
-  const setback = stored as StoredSetback | null | undefined; // written by setBack() only
+  const setback = stored as StoredSetback | null | undefined; // only written by setBack()
   if (!setback) return null;
   const { at, since = at, answered = false, detail, retryAfter } = setback;
   const asked = retryAfter ? new Date(retryAfter) : null;
@@ -167,7 +181,7 @@ export function setbackIn(stored: unknown): Setback | null {
 }
 
 function refusalOf({ endedAt, createdAt, authority, problem: stored }: Certificate) {
-  const problem = stored as Problem | null; // written by refuse() only
+  const problem = stored as Problem | null; // only written by refuse()
   if (problem === null) return [];
   const retryAfter = problem.retryAfter === undefined ? null : new Date(problem.retryAfter);
   return [{ at: endedAt ?? createdAt, retryAfter, authority, problem }];

@@ -1,4 +1,4 @@
-/** Opens orders, and ends those that nobody is to continue. At most one is open for a domain. */
+/** Opens orders, and ends those that will not continue. A domain has at most one open. */
 import type { BudgetWait } from '../../core/certificates/budget.ts';
 import type { Certificate } from '../../core/records.ts';
 import type { LoadedDomain } from '../domains/domain-row.ts';
@@ -12,21 +12,21 @@ import {
 } from './authority-budget.ts';
 import { newestUsable, SUPERSEDED, setbackIn } from './issue-work.ts';
 
-/** An order that may be opened. Its id is drawn before, because the key is sealed for it. */
+/** Its id is chosen by the caller, because the key is sealed for it. */
 export type NewOrder = {
   readonly id: string;
-  /** Null: an edge of another make has it. */
+  /** Null: an external edge has it. */
   readonly sealedKey: Uint8Array | null;
-  /** The directory of the authority that it goes to; missing or null: the first one's. */
+  /** The CA's directory; missing or null: the first CA's. */
   readonly authority?: string | null;
-  /** The open order that it takes the place of, where that goes on at another authority; missing or null: of none. */
+  /** The open order that it replaces, when an order moves to another CA; missing or null: none. */
   readonly instead?: string | null;
 };
 
 /**
- * Returns the open order, or a new one with this key and its tokens of the authority's budget; what it has to wait for where
- * a token is missing. An open one that was obtained in another way, before CERTIFICATES changed, is ended first, as is the
- * one that this one is `instead` of. Null where the domain is no longer what it was loaded as.
+ * Returns the open order, or a new one with this key and its tokens; the wait if a token is
+ * missing. First ends an open order from before CERTIFICATES changed, and the one in `instead`.
+ * Null if the domain has changed since it was loaded.
  */
 export async function openOrder(
   tx: Prisma.TransactionClient,
@@ -35,7 +35,7 @@ export async function openOrder(
   { createdAt, budgets }: { readonly createdAt: Date; readonly budgets: AuthorityBudgets },
 ): Promise<Certificate | BudgetWait | null> {
   if (status !== 'verified' && status !== 'live') return null;
-  // The lock keeps removal, verify and another worker out until the order is there.
+  // The lock excludes removal, verify and other workers until the order exists.
   const [waiting] = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM domain WHERE id = ${domainId}::uuid AND epoch = ${epoch}
       AND status::text = ${status} AND removed_at IS NULL FOR UPDATE`;
@@ -45,14 +45,15 @@ export async function openOrder(
   if (open !== null && reason === null) return open;
   const { id, authority = null } = order;
   const sealedKey = order.sealedKey && Uint8Array.from(order.sealedKey);
-  // Another edge's authority counts what it orders, and we do not know what.
+  // We don't know what an external edge orders, so only own certificates count.
   const usable = await tx.certificate.findFirst(
     newestUsable({ domainId, source: 'own' }, createdAt),
   );
   const wanted = { hostname, projectId, usable };
   const buckets = sealedKey === null ? [] : orderBuckets(budgets, authority, wanted, createdAt);
   const keys = buckets.map(({ key }) => key);
-  // With those of the order that ends, which gives back: a transaction that moves one the other way locks the same ones.
+  // Includes the buckets of the ending order: a concurrent move in the other direction locks the
+  // same ones.
   if (open !== null) await lockBuckets(tx, [...keys, ...open.buckets], createdAt);
   const wait = await takeTokens(tx, buckets, createdAt);
   if (wait !== null) return wait;
@@ -63,12 +64,12 @@ export async function openOrder(
   });
 }
 
-/** Null where the open order goes on; another one than `instead` was opened by another run meanwhile. */
+/** Null if the open order continues; one other than `instead` was just opened by another run. */
 function whyEnded(open: Certificate, order: NewOrder): string | null {
   if ((open.sealedKey === null) !== (order.sealedKey === null)) {
-    return 'Certificates are obtained in another way now.';
+    return 'CERTIFICATES has changed, so certificates come from another source.';
   }
-  return open.id === order.instead ? 'Another certificate authority has the order now.' : null;
+  return open.id === order.instead ? 'The order moved to another certificate authority.' : null;
 }
 
 /** Whether `openOrder` returned a wait instead of an order. */
@@ -76,7 +77,10 @@ export function isWait(opened: object): opened is BudgetWait {
   return 'limit' in opened;
 }
 
-/** Locks what `endOrders` writes, for callers that lock anything else in between. The caller has locked the domain. */
+/**
+ * Locks what `endOrders` writes, for callers that lock other rows in between. The caller has locked
+ * the domain.
+ */
 export async function lockOrders(
   tx: Prisma.TransactionClient,
   domainId: string,
@@ -87,8 +91,8 @@ export async function lockOrders(
 }
 
 /**
- * Ends the open order of a domain, if any: it is not continued, and its challenges are not answered. Its tokens for
- * certificates are given back, unless the authority was at work on one.
+ * Ends a domain's open order, if any; its challenges are no longer answered. Returns its
+ * certificate tokens, unless the CA was processing it.
  */
 export async function endOrders(
   tx: Prisma.TransactionClient,

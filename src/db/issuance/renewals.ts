@@ -1,32 +1,31 @@
-/** What authorities said about when to renew (RFC 9773), beside the certificates, and the plan that comes of it. */
+/** Stores the CAs' renewal windows (RFC 9773) and the plan that results. */
 import type { Renewable, RenewalWindow } from '../../core/certificates/plan.ts';
 import type { Certificate } from '../../core/records.ts';
 import { schedule } from '../domains/commit.ts';
 import type { LoadedDomain } from '../domains/domain-row.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
-/** What a certificate's authority has said about its renewal. */
+/** The CA's answers about a certificate's renewal. */
 export type KnownRenewal = {
-  /** Null while the authority has never said. */
+  /** Null if the CA never gave one. */
   readonly window: RenewalWindow | null;
-  /** The authority's page on why the window is what it is. */
+  /** The CA's page that explains the window. */
   readonly explanationUrl: string | null;
-  /** Since when it could not be asked, or gave no answer; null where the last one was good. */
+  /** Since when the CA gave no usable answer; null if the last one was good. */
   readonly silentSince: Date | null;
 };
 
-/** What becomes of an answer. */
+/** The result of an answer. */
 export type RenewalPlan = {
-  /** When the certificate is renewed; null: as planned before. */
+  /** When the certificate is renewed; null: unchanged. */
   readonly renewAt: Date | null;
-  /** When its authority is asked again. */
+  /** When its CA is asked again. */
   readonly askAt: Date;
   readonly known: KnownRenewal;
 };
 
-/** Saves what authorities said. */
 export type RenewalStore = {
-  /** Changes nothing where the domain is no longer live in this epoch, or has another certificate by now. */
+  /** Does nothing if the domain is no longer live in this epoch, or has another certificate. */
   plan(domain: LoadedDomain, certificate: Certificate, plan: RenewalPlan): Promise<void>;
 };
 
@@ -49,7 +48,7 @@ export function createRenewalStore(prisma: PrismaClient): RenewalStore {
   };
 }
 
-/** What the plan of a renewal needs of a certificate; null where it was never issued. */
+/** What renewal planning needs; null if the certificate was never issued. */
 export function renewableOf(certificate: Certificate): Renewable | null {
   const { id, issuedAt, expiresAt, renewalInfo } = certificate;
   if (issuedAt === null || expiresAt === null) return null;
@@ -62,9 +61,9 @@ type Stored = {
   readonly silentSince?: string;
 };
 
-/** Reads the column; null throughout where nothing was stored. */
+/** Reads the column; all null if nothing was stored. */
 export function knownRenewal(stored: unknown): KnownRenewal {
-  const { window, explanationUrl, silentSince } = (stored ?? {}) as Stored; // written by `plan` only
+  const { window, explanationUrl, silentSince } = (stored ?? {}) as Stored; // only written by `plan`
   return {
     window: window ? { start: new Date(window.start), end: new Date(window.end) } : null,
     explanationUrl: explanationUrl ?? null,

@@ -1,20 +1,23 @@
-/** Every column of sealed items: how many there are, sealed with which key, and how they are replaced for another key. */
+/**
+ * All columns with sealed items: how many items there are, which key sealed them, and how to
+ * replace them.
+ */
 import type pg from 'pg';
 import { sealedItem } from '../../core/records.ts';
 
-/** A column of sealed items. Its names go into SQL as they are, so they must come from the table below. */
+/** The names are inserted into SQL unescaped, so they must come from the table below. */
 export type SealedColumn = {
-  /** What its items are called, one and several. */
+  /** The items' name, singular and plural. */
   readonly words: readonly [one: string, several: string];
   readonly table: string;
   readonly column: string;
-  /** The primary key, its type, and a value before the first one. */
+  /** The primary key, its type, and a value that sorts before all others. */
   readonly key: readonly [name: string, type: 'text' | 'uuid', before: string];
 };
 
 const uuid = ['id', 'uuid', '00000000-0000-0000-0000-000000000000'] as const;
 
-/** In this order a pass misses nothing: a webhook's rotation moves a secret into a column that comes later. */
+/** This order misses nothing: a webhook's rotation moves a secret to a later column. */
 export const sealedColumns: readonly SealedColumn[] = [
   {
     words: ['derived secret', 'derived secrets'],
@@ -57,39 +60,48 @@ export const sealedColumns: readonly SealedColumn[] = [
 /** How many items of a column were sealed with the same key. */
 export type SealedCount = {
   readonly column: SealedColumn;
-  /** What the items begin with (Vault.header). */
+  /** The prefix of the items (Vault.header). */
   readonly header: Uint8Array;
   readonly count: number;
 };
 
 /** A row with its sealed item. `id`: its primary key as text. */
 export type SealedRow = { readonly id: string; readonly sealed: Uint8Array };
-/** A row, and the item that is to replace its sealed one. */
+/** A row with its new sealed item. */
 export type ResealedRow = SealedRow & { readonly resealed: Uint8Array };
 
-/** Every sealed item of the database, read and replaced without a key to open it. */
+/** Reads and replaces sealed items without a key to open them. */
 export type SealedStore = {
-  /** By column and key, in one statement that reads every row. What is no item of the vault's is not counted. */
+  /**
+   * By column and key, in one statement that reads every row. Ignores values that are not sealed
+   * items.
+   */
   count(): Promise<readonly SealedCount[]>;
-  /** The next rows of a column, by primary key, whose items do not begin with `header`; `after` null: from the first. */
+  /**
+   * The next rows of a column, by primary key, whose items don't start with `header`; `after` null:
+   * from the first.
+   */
   next(
     column: SealedColumn,
     header: Uint8Array,
     page: { readonly after: string | null; readonly limit: number },
   ): Promise<readonly SealedRow[]>;
-  /** Returns how many rows were changed. Never waits: a row that is locked, or was changed since it was read, stays. */
+  /**
+   * Returns how many rows changed. Never waits: skips rows that are locked or changed since they
+   * were read.
+   */
   replace(column: SealedColumn, rows: readonly ResealedRow[]): Promise<number>;
 };
 
 const { version: VERSION, headerBytes: HEADER_BYTES } = sealedItem;
 
-/** SQL for the beginning of an item, which names its key. */
+/** SQL for the prefix of an item, which names its key. */
 const headerOf = (column: string) => `substring(${column} FOR ${HEADER_BYTES})`;
-/** SQL for whether a value begins as an item of the vault's does; a deleted webhook's secret, which is empty, does not. */
+/** SQL for whether a value has an item's prefix; the empty secret of a deleted webhook has not. */
 const isItem = (column: string) =>
   `length(${column}) > ${HEADER_BYTES} AND substring(${column} FOR 1) = '\\x${Buffer.of(VERSION).toString('hex')}'`;
 
-/** Each call is one statement, and nothing stays locked between `next` and `replace`. */
+/** Each call is one statement; nothing stays locked between `next` and `replace`. */
 export function createSealedStore(pool: Pick<pg.Pool, 'query'>): SealedStore {
   return {
     async count() {
@@ -136,7 +148,10 @@ const counts = sealedColumns
   )
   .join(' UNION ALL ');
 
-/** Counts for people, in the order of the columns: `1 account key and 50,000 certificate keys`; `nothing` for none. */
+/**
+ * Formats counts, in the order of the columns: `1 account key and 50,000 certificate keys`;
+ * `nothing` for none.
+ */
 export function inWords(counted: readonly Omit<SealedCount, 'header'>[]): string {
   const sums = sealedColumns.map(({ words: [one, several] }, nth) => {
     const ofColumn = counted.filter(({ column }) => column === sealedColumns[nth]);

@@ -1,19 +1,19 @@
 /**
- * PostgreSQL's wire protocol, version 3, cut into messages. Pure.
- * Layouts: https://www.postgresql.org/docs/current/protocol-message-formats.html
+ * Splits PostgreSQL's wire protocol, version 3, into messages. Pure. Layouts:
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html
  */
 
-/** One message with its header. `type` is its letter, or `startup` for the messages that have none. */
+/** One message with its header. `type`: its letter, or `startup` if it has none. */
 export type Frame = { readonly type: string; readonly bytes: Buffer };
 
-/** What follows the length in a message without a letter: the version, 3.0, or one of two requests. */
+/** The code after the length in a message without a letter: version 3.0, or one of two requests. */
 const PROTOCOL_3 = 196_608;
 const SSL_REQUEST = 80_877_103;
 const CANCEL_REQUEST = 80_877_102;
 
 /**
- * Cuts whole messages off the front; `rest` is the beginning of one that has not arrived yet. All are views of `input`, not
- * copies. Throws for what is no message of the protocol.
+ * Splits off whole messages; `rest` is the start of an incomplete one. All are views of `input`,
+ * not copies. Throws if the input is not this protocol.
  */
 export function cutFrames(input: Buffer): { frames: Frame[]; rest: Buffer } {
   const frames: Frame[] = [];
@@ -26,7 +26,10 @@ export function cutFrames(input: Buffer): { frames: Frame[]; rest: Buffer } {
   }
 }
 
-/** A letter, then an int32 that counts itself and the body. No letter is 0, which begins every startup. */
+/**
+ * A letter, then an int32 that counts itself and the body. A startup message starts with 0, which
+ * is never a letter.
+ */
 function frameAt(input: Buffer, offset: number): Frame | undefined {
   if (input.length - offset < 5) return undefined;
   const untyped = input[offset] === 0;
@@ -37,7 +40,7 @@ function frameAt(input: Buffer, offset: number): Frame | undefined {
   return { type, bytes: input.subarray(offset, offset + length) };
 }
 
-/** What a message without a letter asks for. */
+/** The request in a message without a letter. */
 export function startupKind({ bytes }: Frame): 'session' | 'encryption' | 'cancel' {
   const code = bytes.readInt32BE(4);
   if (code === SSL_REQUEST) return 'encryption';
@@ -59,20 +62,23 @@ export function queryMessage(sql: string): Buffer {
   return typed('Q', Buffer.from(`${sql}\0`));
 }
 
-/** A Sync message: ends what an interrupted client has begun. */
+/** A Sync message: ends the request of an interrupted client. */
 export const syncMessage: Buffer = typed('S', Buffer.alloc(0));
 
-/** What the server sent in answer to one request. */
+/** The server's output for one request. */
 export type Output = {
-  /** For the client that asked: everything, notifications included. */
+  /** For the requesting client: everything, including notifications. */
   readonly own: Buffer;
-  /** For every other client: LISTEN belongs to the one session that all share. */
+  /** For all other clients: LISTEN belongs to the one shared session. */
   readonly notifications: readonly Buffer[];
-  /** The last ReadyForQuery: `I`dle, in a `T`ransaction, in a failed one (`E`); null while an answer is still open. */
+  /**
+   * The last ReadyForQuery: `I`dle, in a `T`ransaction, in a failed one (`E`); null while a
+   * response is incomplete.
+   */
   readonly status: 'I' | 'T' | 'E' | null;
 };
 
-/** Sorts an answer, which must consist of whole messages. What it returns are views of `bytes`, not copies. */
+/** Parses a response of whole messages. Returns views of `bytes`, not copies. */
 export function readOutput(bytes: Uint8Array): Output {
   const own = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { frames } = cutFrames(own);
@@ -86,8 +92,9 @@ export function readOutput(bytes: Uint8Array): Output {
 }
 
 /**
- * Puts `prefix` before the name of a prepared statement, so that clients who share a session can give the same name to
- * different ones. The unnamed statement stays unnamed. `parsed`: the new name where the message prepares it, else null.
+ * Adds `prefix` to the name of a prepared statement, so that clients of a shared session can use
+ * the same names. The unnamed statement stays unnamed. `parsed`: the new name if the message
+ * prepares it, otherwise null.
  */
 export function renameStatement(
   frame: Frame,
@@ -106,7 +113,7 @@ export function renameStatement(
   return { frame: renamed, parsed: frame.type === 'P' ? name : null };
 }
 
-/** Where the name of a prepared statement begins in Parse, Bind, and Describe or Close of a statement. */
+/** Offset of a prepared statement's name in Parse, Bind, and Describe or Close of a statement. */
 function statementNameOffset({ type, bytes }: Frame): number | undefined {
   if (type === 'P') return 5;
   if (type === 'B') return bytes.indexOf(0, 5) + 1; // after the portal's name

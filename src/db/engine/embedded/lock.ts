@@ -1,6 +1,7 @@
 /**
- * One process a data directory: PGlite does not notice a second one, and both would ruin the files.
- * The lock is a file with the owner's pid. It survives a killed process, so a lock whose owner is dead is taken over.
+ * Allows one process per data directory: PGlite does not detect a second one, and both would
+ * corrupt the files. The lock is a file with the owner's pid. It survives a killed process, so the
+ * lock of a dead owner is taken over.
  */
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -8,12 +9,15 @@ import { join, resolve } from 'node:path';
 
 type Owner = { readonly pid: number; readonly startedAt: string };
 
-/** Directories this process holds: after a restart in a container our own pid may stand in a stale lock. */
+/**
+ * Directories locked by this process: after a restart in a container, a stale lock can contain our
+ * own pid.
+ */
 const held = new Set<string>();
 
 /**
- * Locks a data directory for this process. Resolves to the function that unlocks it, which is idempotent. Rejects, naming
- * the pid, where a living process holds it, be it this one.
+ * Locks a data directory for this process. Resolves to the function that unlocks it, which is
+ * idempotent. Rejects with the pid if a running process (including this one) holds it.
  */
 export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
   const file = join(resolve(directory), 'signpost.lock');
@@ -30,7 +34,10 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
   };
 }
 
-/** Writes the whole lock beside its place and links it there, so that no other process ever reads half of it. */
+/**
+ * Writes the lock to a temporary file and links it, so that other processes never read a partial
+ * one.
+ */
 async function take(file: string, directory: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   await writeFile(
@@ -40,7 +47,7 @@ async function take(file: string, directory: string): Promise<void> {
   try {
     while (!(await linked(draft, file))) {
       const text = await readFile(file, 'utf8').catch(() => null);
-      if (text === null) continue; // given back this moment
+      if (text === null) continue; // just released
       const owner = parseOwner(text);
       if (owner !== null && (await lives(owner))) throw inUse(directory, owner.pid);
       await removeStale(file, text);
@@ -50,7 +57,7 @@ async function take(file: string, directory: string): Promise<void> {
   }
 }
 
-/** A link appears whole or not at all, and never over an existing file. */
+/** A link is atomic and never replaces an existing file. */
 async function linked(draft: string, file: string): Promise<boolean> {
   try {
     await link(draft, file);
@@ -61,7 +68,7 @@ async function linked(draft: string, file: string): Promise<boolean> {
   }
 }
 
-/** Moves the stale lock away; where another process has just replaced it, puts that one back. */
+/** Moves the stale lock away; if another process has just replaced it, restores that one. */
 async function removeStale(file: string, stale: string): Promise<void> {
   const aside = `${file}.${randomUUID()}`;
   try {
@@ -75,7 +82,7 @@ async function removeStale(file: string, stale: string): Promise<void> {
 }
 
 async function lives({ pid, startedAt }: Owner): Promise<boolean> {
-  if (pid === process.pid) return false; // not in `held`, so it is an earlier process of the same number
+  if (pid === process.pid) return false; // not in `held`, so it belongs to an earlier process with this pid
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -84,10 +91,12 @@ async function lives({ pid, startedAt }: Owner): Promise<boolean> {
   return (await startOf(pid)) === startedAt;
 }
 
-/** When a process started, which distinguishes it from a later one with its pid; empty where the system has no /proc. */
+/**
+ * A process's start time, which tells it apart from later ones with its pid; empty without /proc.
+ */
 async function startOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // Field 22, counted behind the name, which is in parentheses and may contain anything (proc(5)).
+  // Field 22, counted after the name, which is in parentheses and can contain anything (proc(5)).
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
 }
 

@@ -1,4 +1,4 @@
-/** Run by the set-up: makes the template of a data directory, so that the first start is quick. */
+/** Run by the setup: creates the template of a data directory, so that the first start is fast. */
 import { ensureCluster, templateDir } from './cluster.ts';
 
 await ensureCluster(templateDir, null);

@@ -1,10 +1,11 @@
 /**
- * Many clients, one PostgreSQL session: PGlite has no second one. Each client's messages are gathered to a
- * whole request and run alone; a client inside a transaction keeps the session until it ends it.
+ * Shares one PostgreSQL session among many clients, since PGlite has only one. Each client's
+ * messages are collected to a whole request and run alone. A client in a transaction keeps the
+ * session until the transaction ends.
  *
- * Shared, because the session is: SET outlives its client, and advisory locks taken for the session (not for
- * a transaction) exclude nobody. COPY FROM STDIN is not supported. A client that waits for another one while it holds a
- * transaction waits for ever: inside Prisma's `$transaction` use only `tx`.
+ * Session state is shared: SET outlives its client, and session-level advisory locks exclude no
+ * other client. COPY FROM STDIN is not supported. A client that waits for another one during a
+ * transaction deadlocks: inside Prisma's `$transaction`, use only `tx`.
  */
 import {
   cutFrames,
@@ -18,27 +19,27 @@ import {
 
 /** One client of the session. */
 export type Connection = {
-  /** Bytes from the client, cut anywhere. */
+  /** Bytes from the client, in chunks of any size. */
   receive(chunk: Uint8Array): void;
-  /** The client is gone: its open transaction is rolled back and its prepared statements are dropped. */
+  /** The client is gone: rolls back its open transaction and drops its prepared statements. */
   disconnect(): void;
 };
 
-/** Many clients over one session. `send` is called while the request runs, with answers in the order of its requests. */
+/** `send` is called while the request runs, with responses in the order of requests. */
 export type Session = { connect(send: (bytes: Uint8Array) => void): Connection };
 
 type Client = {
   readonly prefix: string;
   readonly send: (bytes: Uint8Array) => void;
   unread: Buffer;
-  /** The messages of the request that is not complete yet. */
+  /** The messages of an incomplete request. */
   gathering: Buffer[];
-  /** Complete requests that wait for the session. */
+  /** Complete requests waiting for the session. */
   requests: Buffer[];
   readonly statements: Set<string>;
 };
 
-/** Messages that want an answer: Sync, simple Query, Flush. */
+/** Messages that need a response: Sync, simple Query, Flush. */
 const endsRequest = new Set(['S', 'Q', 'H']);
 
 type Shared = {
@@ -49,11 +50,14 @@ type Shared = {
   readonly waiting: Client[];
   /** Prepared statements of clients that are gone. */
   readonly dropped: string[];
-  /** Who is inside a transaction, or in the middle of an answer. */
+  /** The client in a transaction or an incomplete response. */
   owner: Client | undefined;
 };
 
-/** `exec` runs protocol bytes at once and returns the answer; `greeting` is the answer to a startup message. */
+/**
+ * `exec` runs protocol bytes synchronously and returns the response; `greeting` is the response to
+ * a startup message.
+ */
 export function createSession(exec: Shared['exec'], greeting: Uint8Array): Session {
   const shared: Shared = {
     exec,
@@ -95,7 +99,7 @@ function receive(shared: Shared, client: Client, chunk: Uint8Array): void {
   runWaiting(shared);
 }
 
-/** Runs what may run: the owner's requests, or else everybody's, one client after the other. */
+/** Runs the owner's requests or, without an owner, everyone's, one client after the other. */
 function runWaiting(shared: Shared): void {
   for (;;) {
     const place = shared.owner === undefined ? 0 : shared.waiting.indexOf(shared.owner);
@@ -115,7 +119,10 @@ function run(shared: Shared, client: Client): void {
   }
 }
 
-/** The server puts a notification into the answer to whoever caused it; this sends it to all other clients as well. */
+/**
+ * The server adds a notification to the response of the client that caused it; this sends it to all
+ * others.
+ */
 function notifyOthers({ clients }: Shared, client: Client, note: Buffer): void {
   for (const other of clients) if (other !== client) other.send(note);
 }
@@ -134,14 +141,14 @@ function disconnect(shared: Shared, client: Client): void {
   runWaiting(shared);
 }
 
-/** Called only while no client owns the session: inside a failed transaction the server would refuse it. */
+/** Called only without an owner: the server would refuse it inside a failed transaction. */
 function dropStatements({ exec, dropped }: Shared): void {
   for (const name of dropped.splice(0)) {
     exec(queryMessage(`DEALLOCATE "${name.replaceAll('"', '""')}"`));
   }
 }
 
-/** Puts a message where it belongs; answers at once what needs no database. */
+/** Queues a message; answers at once if it needs no database. */
 function take(client: Client, frame: Frame, greeting: Uint8Array): void {
   if (frame.type === 'startup') {
     const kind = startupKind(frame);

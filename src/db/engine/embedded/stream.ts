@@ -1,6 +1,6 @@
 /**
- * The embedded PostgreSQL as the `pg` driver sees it: a stream instead of a socket. Everything above
- * (pools, Prisma, BullMQ) is the same code that talks to a server.
+ * Connects the `pg` driver to the embedded PostgreSQL with a stream instead of a socket, so that
+ * pools, Prisma and BullMQ use the same code as with a server.
  */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -10,21 +10,25 @@ import { projectRoot } from '../migrate.ts';
 import type { FromHost, HostData, ToHost } from './host.ts';
 import { lockDirectory } from './lock.ts';
 
-/** An embedded database that is open, in a worker thread of this process. */
+/** An open embedded database in a worker thread of this process. */
 export type EmbeddedPostgres = {
-  /** A new connection; what `pg` takes as its `stream` option. */
+  /** A new connection, for `pg`'s `stream` option. */
   connect(): Duplex;
-  /** Resolves when the data is closed and the directory free again. Connections still open end. Idempotent. */
+  /**
+   * Resolves when the data is closed and the directory unlocked. Ends open connections. Idempotent.
+   */
   close(): Promise<void>;
 };
 
-/** Always the compiled file: a worker thread does not read TypeScript on every Node we support. */
+/**
+ * Always the compiled file: worker threads don't run TypeScript on every supported Node version.
+ */
 const hostFile = new URL('dist/src/db/engine/embedded/host.js', projectRoot);
 
 /**
- * Opens the database under `dataDir`, making it where there is none. `memory://` keeps nothing. Rejects where a living
- * process has it open. `onStopped` is called, once, where the database ends without `close`: its connections end, later
- * ones fail, and only a restart of the process opens it again.
+ * Opens the database under `dataDir`; creates it if needed. `memory://` stores nothing. Rejects if
+ * another process has it open. `onStopped`: called once if the database ends without `close`; its
+ * connections end, later ones fail, and only a restart of the process opens it again.
  */
 export async function openEmbedded(
   dataDir: string,
@@ -48,7 +52,7 @@ async function start(
 ): Promise<EmbeddedPostgres> {
   const host = new Worker(hostFile, {
     workerData: { dataDir } satisfies HostData,
-    execArgv: [], // flags of the process, such as --input-type, are not meant for it
+    execArgv: [], // flags of the process, such as --input-type, don't apply
   });
   const post = (message: ToHost, ports: MessagePort[] = []) => host.postMessage(message, ports);
   await started(host);
@@ -56,7 +60,7 @@ async function start(
   let closing: Promise<void> | undefined;
   let stopped: Error | undefined;
 
-  // 'exit' follows, and ends the streams with this reason.
+  // 'exit' follows and ends the streams with this reason.
   host.on('error', (error) => {
     stopped = new Error('the embedded database has stopped', { cause: error });
   });
@@ -90,7 +94,7 @@ async function start(
   };
 }
 
-/** Resolves when the thread reports that it is ready; rejects where it fails or exits before. */
+/** Resolves when the thread is ready; rejects if it fails or exits first. */
 function started(host: Worker): Promise<void> {
   return new Promise((done, fail) => {
     const onExit = () => fail(new Error('the embedded database did not start'));
@@ -105,13 +109,13 @@ function started(host: Worker): Promise<void> {
   });
 }
 
-/** A port with the few methods of a socket that `pg` calls. */
+/** A port with the socket methods that `pg` calls. */
 function portStream(port: MessagePort, stopped: () => Error | undefined): Duplex {
   const stream = new Duplex({
     allowHalfOpen: false,
     read() {},
     write(chunk: Uint8Array, _encoding, done) {
-      // A copy of its own: posting a view would send the whole buffer behind it.
+      // A copy, since posting a view would send its whole buffer.
       const copy = new Uint8Array(chunk);
       port.postMessage(copy, [copy.buffer]);
       done();
